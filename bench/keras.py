@@ -6,6 +6,7 @@ Every row runs in a process of its own, with the devices that it needs. Prints o
 row; the note tells the processor time of a step, which does not depend so much on what else the
 machine does.
 """
+
 import argparse
 import fnmatch
 import json
@@ -20,8 +21,12 @@ STEPS = 20  # of a call of fit
 ROWS = {  # name -> (what, against, at least, simulated GPUs)
     "keras.fit.mlp": ("Keras fit of 784-512-512-10, batch 128", "session.run of the step", 0.95, 0),
     "mirrored.mlp": ("MirroredStrategy on 2 simulated GPUs, 784-512-512-10", "one of them", 0.9, 2),
-    "mirrored.cifar": ("MirroredStrategy on 2 simulated GPUs, CIFAR-10 network", "one of them",
-                       0.95, 2),
+    "mirrored.cifar": (
+        "MirroredStrategy on 2 simulated GPUs, CIFAR-10 network",
+        "one of them",
+        0.95,
+        2,
+    ),
 }
 
 
@@ -30,14 +35,18 @@ def layers(tf, model):
 
     def lrn():
         return keras.Lambda(lambda x: tf.nn.lrn(x, 4, bias=1.0, alpha=0.001 / 9.0, beta=0.75))
+
     front = []
     if model == "cifar":
         pool = [keras.MaxPooling2D(3, 2, padding="same") for _ in range(2)]
         conv = [keras.Conv2D(64, 5, padding="same", activation="relu") for _ in range(2)]
         front = [conv[0], pool[0], lrn(), conv[1], lrn(), pool[1], keras.Flatten()]
     wide, narrow = (384, 192) if model == "cifar" else (512, 512)
-    return front + [keras.Dense(wide, activation="relu"), keras.Dense(narrow, activation="relu"),
-                    keras.Dense(10)]
+    return front + [
+        keras.Dense(wide, activation="relu"),
+        keras.Dense(narrow, activation="relu"),
+        keras.Dense(10),
+    ]
 
 
 def make_fit(model, devices=None):
@@ -45,23 +54,29 @@ def make_fit(model, devices=None):
     import contextlib
 
     import numpy as np
+
     import situ as tf
+
     images, labels, values = networks.arrays(model)
     strategy = tf.distribute.MirroredStrategy(devices) if devices else None
     with strategy.scope() if strategy else contextlib.nullcontext():
         net = tf.keras.Sequential([tf.keras.Input(images.shape[1:]), *layers(tf, model)])
-        net.compile(tf.keras.optimizers.SGD(networks.RATE),
-                    tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        net.compile(
+            tf.keras.optimizers.SGD(networks.RATE),
+            tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        )
     net.set_weights(values)
     x, y = np.concatenate([images] * STEPS), np.concatenate([labels] * STEPS)
-    return lambda: net.fit(x, y, batch_size=networks.BATCH, verbose=0,
-                           shuffle=False).history["loss"][-1]
+    return lambda: net.fit(x, y, batch_size=networks.BATCH, verbose=0, shuffle=False).history[
+        "loss"
+    ][-1]
 
 
 def make_bare(model):
     """The step of a session, STEPS times."""
     import situ.compat.v1 as v1
     from situ._src.framework import style
+
     style.use("v1")
     step, loss = networks.make_graph(v1, model)
     style.use("v2")
@@ -69,6 +84,7 @@ def make_bare(model):
     def run():
         for _ in range(STEPS):
             step()
+
     run.loss = loss
     return run
 
@@ -96,12 +112,26 @@ def measure(name, quick):
             found[i].append(burst(run))
     (wall, cpu), (other, other_cpu) = [tuple(map(min, zip(*some))) for some in found]
     ratio = other / wall
-    print(json.dumps({
-        "name": name, "what": what, "value": 1 / wall, "unit": "steps/s", "against": against,
-        "yardstick": 1 / other, "ratio": ratio, "target": target, "at_least": True,
-        "busy": os.getloadavg()[0] > os.cpu_count() + 1, "holds": ratio >= target / 1.1,
-        "note": f"processor time of a step: {cpu * 1e3:.2f} ms, the other's {other_cpu * 1e3:.2f}"
-                " ms"}), flush=True)
+    print(
+        json.dumps(
+            {
+                "name": name,
+                "what": what,
+                "value": 1 / wall,
+                "unit": "steps/s",
+                "against": against,
+                "yardstick": 1 / other,
+                "ratio": ratio,
+                "target": target,
+                "at_least": True,
+                "busy": os.getloadavg()[0] > os.cpu_count() + 1,
+                "holds": ratio >= target / 1.1,
+                "note": f"processor time of a step: {cpu * 1e3:.2f} ms, "
+                f"the other's {other_cpu * 1e3:.2f} ms",
+            }
+        ),
+        flush=True,
+    )
 
 
 def main():

@@ -5,6 +5,7 @@ Usage: peer_tensorflow.py [--quick] [--only PATTERN] LIBRARY. Needs the Python o
 TensorFlow runs in its quickest way: nodes in the caller's thread, optimisers off so that it keeps
 every node. situ is called through ctypes, whose cost is counted.
 """
+
 import argparse
 import ctypes
 import fnmatch
@@ -39,12 +40,25 @@ class Situ:
         lib.situ_graph_create.restype = c_void_p
         lib.situ_placeholder.restype = lib.situ_emit.restype = Value
         lib.situ_placeholder.argtypes = [c_void_p, c_char_p, c_int, Shape]
-        lib.situ_emit.argtypes = [c_void_p, c_char_p, c_char_p, POINTER(Value), c_int, c_void_p,
-                                  c_int]
+        lib.situ_emit.argtypes = [
+            c_void_p,
+            c_char_p,
+            c_char_p,
+            POINTER(Value),
+            c_int,
+            c_void_p,
+            c_int,
+        ]
         lib.situ_tensor_create.argtypes = [c_int, Shape, c_void_p, POINTER(c_void_p)]
         lib.situ_session_create.argtypes = [c_void_p, c_void_p, POINTER(c_void_p)]
-        lib.situ_session_run.argtypes = [c_void_p, POINTER(Feed), c_int, POINTER(Value), c_int,
-                                         POINTER(c_void_p)]
+        lib.situ_session_run.argtypes = [
+            c_void_p,
+            POINTER(Feed),
+            c_int,
+            POINTER(Value),
+            c_int,
+            POINTER(c_void_p),
+        ]
         lib.situ_session_create.restype = lib.situ_session_run.restype = c_void_p
         lib.situ_tensor_create.restype = lib.situ_tensor_data.restype = c_void_p
         lib.situ_tensor_release.argtypes = lib.situ_tensor_data.argtypes = [c_void_p]
@@ -66,8 +80,9 @@ class Situ:
         """The last of `count` adds."""
         value = self.feed.value
         for _ in range(count):
-            value = self.lib.situ_emit(self.graph, b"Add", None,
-                                       (Value * 2)(value, self.feed.value), 2, None, 0)
+            value = self.lib.situ_emit(
+                self.graph, b"Add", None, (Value * 2)(value, self.feed.value), 2, None, 0
+            )
         return value
 
     def no_op(self):
@@ -84,12 +99,16 @@ class Situ:
         lib, result = self.lib, c_void_p()
 
         def run():
-            self.check(lib.situ_session_run(self.session, byref(self.feed), feeds, byref(fetch), 1,
-                                            byref(result)))
+            self.check(
+                lib.situ_session_run(
+                    self.session, byref(self.feed), feeds, byref(fetch), 1, byref(result)
+                )
+            )
             data = lib.situ_tensor_data(result) if result else None
             element = ctypes.cast(data, POINTER(ctypes.c_float))[0] if data else None
             lib.situ_tensor_release(result)
             return element
+
         return run
 
 
@@ -98,6 +117,7 @@ class TensorFlow:
 
     def __init__(self):
         import tensorflow.compat.v1 as tf  # only where it is there
+
         self.tf, self.graph, self.session = tf, tf.Graph(), None
         self.version = tf.__version__
         with self.graph.as_default(), tf.device("/cpu:0"):
@@ -130,6 +150,7 @@ class TensorFlow:
         def run():
             result = call(*given)
             return None if result is None else result[0][0]
+
         return run
 
 
@@ -189,10 +210,24 @@ def compare_first(library, count):
 
 def report(name, what, unit, scale, seconds, version):
     value, yardstick = (s * scale for s in seconds)
-    print(json.dumps({"name": name, "what": what, "value": value, "unit": unit,
-                      "against": f"TensorFlow {version}", "yardstick": yardstick,
-                      "ratio": value / yardstick, "target": None, "at_least": False, "holds": None,
-                      "note": f"{yardstick / value:,.0f} times less"}), flush=True)
+    print(
+        json.dumps(
+            {
+                "name": name,
+                "what": what,
+                "value": value,
+                "unit": unit,
+                "against": f"TensorFlow {version}",
+                "yardstick": yardstick,
+                "ratio": value / yardstick,
+                "target": None,
+                "at_least": False,
+                "holds": None,
+                "note": f"{yardstick / value:,.0f} times less",
+            }
+        ),
+        flush=True,
+    )
 
 
 def main():
@@ -213,16 +248,18 @@ def main():
         seconds = compare_runs(options.library, lambda side: side.no_op(), 0, None, options.quick)
         report("peer.no_op", "run of one no-op", "us", 1e6, seconds, version)
     if wanted("peer.chain"):
-        seconds = compare_runs(options.library, lambda side: side.chain(1000), 1, 1001,
-                               options.quick)
+        seconds = compare_runs(
+            options.library, lambda side: side.chain(1000), 1, 1001, options.quick
+        )
         report("peer.chain", "chain of 1,000 adds of 2x2", "ns/node", 1e6, seconds, version)
     if any(map(wanted, firsts)):
         count = 2000 if options.quick else 20000
         build, place, first = compare_first(options.library, count)
         for name, what, seconds in (
-                (firsts[0], f"build of {count:,} nodes", build),
-                (firsts[1], f"place {count:,} nodes (first run of a no-op)", place),
-                (firsts[2], f"first run of {count:,} nodes", first)):
+            (firsts[0], f"build of {count:,} nodes", build),
+            (firsts[1], f"place {count:,} nodes (first run of a no-op)", place),
+            (firsts[2], f"first run of {count:,} nodes", first),
+        ):
             report(name, what, "us/node", 1e6 / count, seconds, version)
 
 

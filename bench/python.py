@@ -4,6 +4,7 @@
 Usage: python.py [--quick] [--only PATTERN] [--peer torch|jax|tensorflow]
 Without --peer: rows beside NumPy, and those with a limit in seconds. Prints one JSON object a row.
 """
+
 import argparse
 import fnmatch
 import gc
@@ -55,10 +56,23 @@ class Rows:
     @staticmethod
     def put(name, what, unit, value, against, yardstick, target):
         ratio = value / yardstick
-        print(json.dumps({"name": name, "what": what, "value": value, "unit": unit,
-                          "against": against, "yardstick": yardstick, "ratio": ratio,
-                          "target": target, "at_least": False, "holds": ratio <= target * 1.1}),
-              flush=True)
+        print(
+            json.dumps(
+                {
+                    "name": name,
+                    "what": what,
+                    "value": value,
+                    "unit": unit,
+                    "against": against,
+                    "yardstick": yardstick,
+                    "ratio": ratio,
+                    "target": target,
+                    "at_least": False,
+                    "holds": ratio <= target * 1.1,
+                }
+            ),
+            flush=True,
+        )
 
     def compare(self, name, what, run, against, other, target):
         """situ's call beside another's."""
@@ -74,6 +88,7 @@ class Rows:
 def eager():
     """situ's calls by name, of 2x2 tensors, and of large ones."""
     import situ as tf
+
     a, b = tf.constant(DATA), tf.constant(DATA)
     function = tf.function(tf.add)
 
@@ -82,30 +97,42 @@ def eager():
             tape.watch(a)
             y = tf.reduce_sum(tf.matmul(a, b))
         return tape.gradient(y, a)
+
     large = tf.ones([LARGE, LARGE])
-    return {"add": lambda: tf.add(a, b), "plus": lambda: a + b, "gradient": gradient,
-            "large": lambda: tf.add(large, large),
-            "matmul": lambda: tf.matmul(a, b),
-            "relu": lambda: tf.nn.relu(a), "sum": lambda: tf.reduce_sum(a),
-            "reshape": lambda: tf.reshape(a, [4]), "function": lambda: function(a, b)}
+    return {
+        "add": lambda: tf.add(a, b),
+        "plus": lambda: a + b,
+        "gradient": gradient,
+        "large": lambda: tf.add(large, large),
+        "matmul": lambda: tf.matmul(a, b),
+        "relu": lambda: tf.nn.relu(a),
+        "sum": lambda: tf.reduce_sum(a),
+        "reshape": lambda: tf.reshape(a, [4]),
+        "function": lambda: function(a, b),
+    }
 
 
 def beside_numpy(rows):
     import numpy as np
+
     ours = eager()
     a, b = np.array(DATA, "float32"), np.array(DATA, "float32")
     for name, what, other in (
-            ("add", "tf.add of 2x2", lambda: np.add(a, b)), ("plus", "a + b of 2x2", lambda: a + b),
-            ("matmul", "tf.matmul of 2x2", lambda: np.matmul(a, b)),
-            ("sum", "tf.reduce_sum of 2x2", lambda: np.sum(a)),
-            ("reshape", "tf.reshape of 2x2", lambda: np.reshape(a, [4]))):
+        ("add", "tf.add of 2x2", lambda: np.add(a, b)),
+        ("plus", "a + b of 2x2", lambda: a + b),
+        ("matmul", "tf.matmul of 2x2", lambda: np.matmul(a, b)),
+        ("sum", "tf.reduce_sum of 2x2", lambda: np.sum(a)),
+        ("reshape", "tf.reshape of 2x2", lambda: np.reshape(a, [4])),
+    ):
         rows.compare("python." + name, what, ours[name], "NumPy " + np.__version__, other, 1)
 
 
 def runs(rows):
     """Sessions and graphs."""
     import numpy as np
+
     import situ.compat.v1 as tf
+
     with tf.Graph().as_default():
         nothing = tf.no_op()
         x = tf.placeholder(tf.float32, [2, 2])
@@ -114,10 +141,22 @@ def runs(rows):
         array = np.array(DATA, "float32")
         assert session.run(y, {x: array}).tolist() == [[2, 4], [6, 8]]
         quick = rows.options.quick
-        rows.limit("python.no_op", "sess.run of a no-op", "us", 1e6,
-                   lambda: alternate([lambda: session.run(nothing)], quick)[0], 1)
-        rows.limit("python.feed", "sess.run of an add, fed and fetched 2x2", "us", 1e6,
-                   lambda: alternate([lambda: session.run(y, {x: array})], quick)[0], 2.5)
+        rows.limit(
+            "python.no_op",
+            "sess.run of a no-op",
+            "us",
+            1e6,
+            lambda: alternate([lambda: session.run(nothing)], quick)[0],
+            1,
+        )
+        rows.limit(
+            "python.feed",
+            "sess.run of an add, fed and fetched 2x2",
+            "us",
+            1e6,
+            lambda: alternate([lambda: session.run(y, {x: array})], quick)[0],
+            2.5,
+        )
 
     def build():
         best = float("inf")
@@ -130,6 +169,7 @@ def runs(rows):
                     value = tf.add(value, first)
                 best = min(best, time.process_time() - begin)
         return best
+
     rows.limit("python.build", f"build of {NODES:,} nodes", "s", 1, build, 0.1)
 
 
@@ -153,53 +193,86 @@ def imports(rows):
         found.append([float(word) for word in done.stdout.split()])
     seconds, megabytes = map(min, zip(*found))
     rows.limit("python.import", "import situ", "s", 1, lambda: seconds, 0.05)
-    rows.limit("python.memory", "peak of a process that imports situ", "MB", 1, lambda: megabytes,
-               20)
+    rows.limit(
+        "python.memory", "peak of a process that imports situ", "MB", 1, lambda: megabytes, 20
+    )
 
 
 def beside_torch(rows):
     import torch
+
     torch.set_num_threads(1)
     ours, against = eager(), "PyTorch " + torch.__version__
     a, b = torch.tensor(DATA), torch.tensor(DATA)
-    for name, other in (("add", lambda: torch.add(a, b)), ("plus", lambda: a + b),
-                        ("matmul", lambda: torch.matmul(a, b)), ("relu", lambda: torch.relu(a)),
-                        ("sum", lambda: torch.sum(a)), ("reshape", lambda: torch.reshape(a, [4]))):
+    for name, other in (
+        ("add", lambda: torch.add(a, b)),
+        ("plus", lambda: a + b),
+        ("matmul", lambda: torch.matmul(a, b)),
+        ("relu", lambda: torch.relu(a)),
+        ("sum", lambda: torch.sum(a)),
+        ("reshape", lambda: torch.reshape(a, [4])),
+    ):
         rows.compare(f"python.torch.{name}", f"{name} of 2x2", ours[name], against, other, 0.2)
     leaf = torch.tensor(DATA, requires_grad=True)
-    rows.compare("python.torch.gradient", "gradient of the sum of a matmul of 2x2",
-                 ours["gradient"], against,
-                 lambda: torch.autograd.grad(torch.sum(torch.matmul(leaf, b)), leaf), 0.1)
+    rows.compare(
+        "python.torch.gradient",
+        "gradient of the sum of a matmul of 2x2",
+        ours["gradient"],
+        against,
+        lambda: torch.autograd.grad(torch.sum(torch.matmul(leaf, b)), leaf),
+        0.1,
+    )
     torch.set_num_threads(os.cpu_count())
     large = torch.ones([LARGE, LARGE])
-    rows.compare("python.torch.large", f"add of {LARGE}x{LARGE}", ours["large"], against,
-                 lambda: torch.add(large, large), 0.9)
+    rows.compare(
+        "python.torch.large",
+        f"add of {LARGE}x{LARGE}",
+        ours["large"],
+        against,
+        lambda: torch.add(large, large),
+        0.9,
+    )
 
 
 def beside_jax(rows):
     import jax
     import jax.numpy as jnp
+
     a, b = jnp.array(DATA), jnp.array(DATA)
     compiled = jax.jit(jnp.add)
-    rows.compare("python.jax.function", "call of a tf.function of one add", eager()["function"],
-                 "JAX jit " + jax.__version__, lambda: compiled(a, b), 0.2)
+    rows.compare(
+        "python.jax.function",
+        "call of a tf.function of one add",
+        eager()["function"],
+        "JAX jit " + jax.__version__,
+        lambda: compiled(a, b),
+        0.2,
+    )
 
 
 def beside_tensorflow(rows):
     import tensorflow as tf
+
     ours, against = eager(), "TensorFlow " + tf.__version__
     a, b = tf.constant(DATA), tf.constant(DATA)
     function = tf.function(tf.add)
-    for name, other in (("add", lambda: tf.add(a, b)), ("plus", lambda: a + b),
-                        ("matmul", lambda: tf.matmul(a, b)), ("sum", lambda: tf.reduce_sum(a)),
-                        ("function", lambda: function(a, b))):
-        rows.compare(f"python.tensorflow.{name}", f"{name} of 2x2", ours[name], against, other,
-                     0.02)
+    for name, other in (
+        ("add", lambda: tf.add(a, b)),
+        ("plus", lambda: a + b),
+        ("matmul", lambda: tf.matmul(a, b)),
+        ("sum", lambda: tf.reduce_sum(a)),
+        ("function", lambda: function(a, b)),
+    ):
+        rows.compare(
+            f"python.tensorflow.{name}", f"{name} of 2x2", ours[name], against, other, 0.02
+        )
 
 
-PEERS = {"torch": (beside_torch, "add plus matmul relu sum reshape gradient large"),
-         "jax": (beside_jax, "function"),
-         "tensorflow": (beside_tensorflow, "add plus matmul sum function")}
+PEERS = {
+    "torch": (beside_torch, "add plus matmul relu sum reshape gradient large"),
+    "jax": (beside_jax, "function"),
+    "tensorflow": (beside_tensorflow, "add plus matmul sum function"),
+}
 
 
 def main():
@@ -220,8 +293,15 @@ def main():
     try:
         __import__(options.peer)
     except ImportError:
-        print(json.dumps({"name": f"python.{options.peer}", "what": "",
-                          "skipped": f"no {options.peer} here: run make bench-peers"}))
+        print(
+            json.dumps(
+                {
+                    "name": f"python.{options.peer}",
+                    "what": "",
+                    "skipped": f"no {options.peer} here: run make bench-peers",
+                }
+            )
+        )
         return
     run(rows)
 

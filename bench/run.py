@@ -10,6 +10,7 @@ bench-peers` has made it. A ratio is value / yardstick, measured in one process 
 with a margin of 10 %. A row that misses its target says so, and the exit code is 0 all the same
 unless --strict is given.
 """
+
 import argparse
 import json
 import os
@@ -23,8 +24,22 @@ PEER_PYTHON = ROOT / ".venv-bench/bin/python"
 OWN_PYTHON = ROOT / ".venv/bin/python"
 PEERS = ("torch", "jax", "tensorflow")  # of bench/python.py and bench/training.py
 ORDER = ("graphs", "placer", "memory", "kernels", "startup")
-FIELDS = ("name", "what", "value", "unit", "against", "yardstick", "ratio", "target", "at_least",
-          "holds", "busy", "note", "skipped", "failed")
+FIELDS = (
+    "name",
+    "what",
+    "value",
+    "unit",
+    "against",
+    "yardstick",
+    "ratio",
+    "target",
+    "at_least",
+    "holds",
+    "busy",
+    "note",
+    "skipped",
+    "failed",
+)
 
 
 def programs(build):
@@ -72,8 +87,14 @@ def rows_of(name, command, build, options):
     extra += ["--only", options.only] if options.only else []
     at = 2 if command[1:] and command[1].endswith(".py") else 1
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
-        process = subprocess.Popen([*command[:at], *extra, *command[at:]], text=True, cwd=ROOT,
-                                   stdout=subprocess.PIPE, stderr=errors, env=environment(build))
+        process = subprocess.Popen(
+            [*command[:at], *extra, *command[at:]],
+            text=True,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment(build),
+        )
         for line in process.stdout:
             if line.startswith("{"):
                 yield json.loads(line)
@@ -111,8 +132,9 @@ def show(row):
         against += f" {number(row['yardstick'])}"
     value = f"{number(row.get('value'))} {row.get('unit') or ''}" if row.get("unit") else ""
     ratio = number(row.get("ratio"))
-    print(f"  {row['name']:<22}{row['what']:<52}{value:>16}  {against:<32}{ratio:>7}  "
-          f"{verdict(row)}")
+    print(
+        f"  {row['name']:<22}{row['what']:<52}{value:>16}  {against:<32}{ratio:>7}  {verdict(row)}"
+    )
     if row.get("note"):
         print(f"  {'':<22}{row['note']}")
     sys.stdout.flush()

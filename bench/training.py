@@ -6,6 +6,7 @@ Every step is compared with the same network, weights and batch of the peer: the
 agree. The note tells the seconds of processor time that a step took, which do not depend so much on
 what else the machine does. Prints one JSON object a row.
 """
+
 import argparse
 import fnmatch
 import json
@@ -19,8 +20,10 @@ import networks
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-WORDS = {"cifar": "step of the CIFAR-10 network, batch 128",
-         "mlp": "step of 784-512-512-10, batch 128"}
+WORDS = {
+    "cifar": "step of the CIFAR-10 network, batch 128",
+    "mlp": "step of 784-512-512-10, batch 128",
+}
 CHECKED = 3  # steps before losses are compared
 
 
@@ -63,11 +66,25 @@ def compare(name, model, against, makers, target, quick):
     scale, unit = (networks.BATCH, "images/s") if model == "cifar" else (1, "steps/s")
     note = f"processor time of a step: {cpu * 1e3:.2f} ms, {against}'s {best[1] * 1e3:.2f} ms"
     ratio = best[0] / wall
-    print(json.dumps({
-        "name": name, "what": WORDS[model], "value": scale / wall, "unit": unit, "against": against,
-        "yardstick": scale / best[0], "ratio": ratio, "target": target, "at_least": True,
-        "busy": os.getloadavg()[0] > os.cpu_count() + 1,
-        "holds": None if target is None else ratio >= target / 1.1, "note": note}), flush=True)
+    print(
+        json.dumps(
+            {
+                "name": name,
+                "what": WORDS[model],
+                "value": scale / wall,
+                "unit": unit,
+                "against": against,
+                "yardstick": scale / best[0],
+                "ratio": ratio,
+                "target": target,
+                "at_least": True,
+                "busy": os.getloadavg()[0] > os.cpu_count() + 1,
+                "holds": None if target is None else ratio >= target / 1.1,
+                "note": note,
+            }
+        ),
+        flush=True,
+    )
 
 
 MEMORY = """
@@ -97,27 +114,51 @@ def memory(name, against, quick):
     for maker, module in (("situ", "situ"), ("tensorflow", "tensorflow")):
         runs = []
         for _ in range(1 if quick else 3):
-            done = subprocess.run([sys.executable, "-c", MEMORY, maker, module], check=True,
-                                  capture_output=True, cwd=os.path.dirname(__file__))
+            done = subprocess.run(
+                [sys.executable, "-c", MEMORY, maker, module],
+                check=True,
+                capture_output=True,
+                cwd=os.path.dirname(__file__),
+            )
             runs.append([float(word) for word in done.stdout.split()[-2:]])
         found.append(min(runs))
     (mine, my_faults), (other, other_faults) = found
-    print(json.dumps({
-        "name": name, "what": "memory of the CIFAR-10 network and its steps", "value": mine,
-        "unit": "MB", "against": against, "yardstick": other, "ratio": mine / other, "target": 1,
-        "at_least": False, "holds": mine <= other * 1.1,
-        "note": f"new pages in a later step: {my_faults:.0f}, {against}'s {other_faults:.0f}"}),
-        flush=True)
+    print(
+        json.dumps(
+            {
+                "name": name,
+                "what": "memory of the CIFAR-10 network and its steps",
+                "value": mine,
+                "unit": "MB",
+                "against": against,
+                "yardstick": other,
+                "ratio": mine / other,
+                "target": 1,
+                "at_least": False,
+                "holds": mine <= other * 1.1,
+                "note": f"new pages in a later step: {my_faults:.0f}, "
+                f"{against}'s {other_faults:.0f}",
+            }
+        ),
+        flush=True,
+    )
 
 
 def beside_tensorflow(wants, quick):
     import tensorflow as tf
+
     tf.compat.v1.disable_eager_execution()
     against = "TensorFlow " + tf.__version__
     for model, target in (("cifar", 1.2), ("mlp", 1)):
         if wants(f"training.tensorflow.{model}"):
-            compare(f"training.tensorflow.{model}", model, against, [networks.make_tensorflow],
-                    target, quick)
+            compare(
+                f"training.tensorflow.{model}",
+                model,
+                against,
+                [networks.make_tensorflow],
+                target,
+                quick,
+            )
     if wants("training.tensorflow.memory"):
         memory("training.tensorflow.memory", against, quick)
 
@@ -127,23 +168,42 @@ def beside_torch(wants, quick):
 
     def planes(model):
         return networks.make_torch(model, "planes")
-    for model, target, makers in (("cifar", 2, [networks.make_torch, planes]),
-                                  ("mlp", 1, [networks.make_torch])):
+
+    for model, target, makers in (
+        ("cifar", 2, [networks.make_torch, planes]),
+        ("mlp", 1, [networks.make_torch]),
+    ):
         if wants(f"training.torch.{model}"):
-            compare(f"training.torch.{model}", model, "PyTorch " + torch.__version__, makers,
-                    target, quick)
+            compare(
+                f"training.torch.{model}",
+                model,
+                "PyTorch " + torch.__version__,
+                makers,
+                target,
+                quick,
+            )
 
 
 def beside_jax(wants, quick):
     import jax
+
     for model, target in (("mlp", 1), ("cifar", 1)):
         if wants(f"training.jax.{model}"):
-            compare(f"training.jax.{model}", model, "JAX jit " + jax.__version__,
-                    [networks.make_jax], target, quick)
+            compare(
+                f"training.jax.{model}",
+                model,
+                "JAX jit " + jax.__version__,
+                [networks.make_jax],
+                target,
+                quick,
+            )
 
 
-PEERS = {"tensorflow": (beside_tensorflow, ("cifar", "mlp", "memory")),
-         "torch": (beside_torch, ("cifar", "mlp")), "jax": (beside_jax, ("cifar", "mlp"))}
+PEERS = {
+    "tensorflow": (beside_tensorflow, ("cifar", "mlp", "memory")),
+    "torch": (beside_torch, ("cifar", "mlp")),
+    "jax": (beside_jax, ("cifar", "mlp")),
+}
 
 
 def main():
@@ -156,14 +216,22 @@ def main():
     def wants(name):
         only = options.only
         return not only or only in name or fnmatch.fnmatch(name, only)
+
     run, rows = PEERS[options.peer]
     if not any(wants(f"training.{options.peer}.{row}") for row in rows):
         return
     try:
         __import__(options.peer)
     except ImportError:
-        print(json.dumps({"name": f"training.{options.peer}", "what": "",
-                          "skipped": f"no {options.peer} here: run make bench-peers"}))
+        print(
+            json.dumps(
+                {
+                    "name": f"training.{options.peer}",
+                    "what": "",
+                    "skipped": f"no {options.peer} here: run make bench-peers",
+                }
+            )
+        )
         return
     run(wants, options.quick)
 

@@ -6,6 +6,7 @@ Usage: word2vec.py [--quick] [--only PATTERN] [--peer tensorflow]
 the yardstick is a step of situ that applies all of each gradient. Losses must agree. Prints one
 JSON object a row.
 """
+
 import argparse
 import fnmatch
 import json
@@ -22,25 +23,35 @@ def make(tf, whole=False):
     """A function of one step, and the loss as a function."""
     random = np.random.RandomState(0)
     table = random.uniform(-1, 1, (WORDS, WIDTH)).astype(np.float32)
-    weights = (random.randn(WORDS, WIDTH) * WIDTH ** -0.5).astype(np.float32)
+    weights = (random.randn(WORDS, WIDTH) * WIDTH**-0.5).astype(np.float32)
     centres, targets, others = [random.randint(0, WORDS, n) for n in (BATCH, BATCH, OTHERS)]
     with tf.Graph().as_default():
         words, weights = tf.Variable(table), tf.Variable(weights)
         biases = tf.Variable(tf.zeros([WORDS]))
         ids, labels = tf.placeholder(tf.int32, [BATCH]), tf.placeholder(tf.int64, [BATCH, 1])
         sampled = (tf.constant(others, tf.int64), tf.fill([BATCH, 1], 0.01), tf.fill([OTHERS], 0.1))
-        loss = tf.reduce_mean(tf.nn.nce_loss(
-            weights=weights, biases=biases, labels=labels,
-            inputs=tf.nn.embedding_lookup(words, ids), num_sampled=OTHERS, num_classes=WORDS,
-            sampled_values=sampled))
+        loss = tf.reduce_mean(
+            tf.nn.nce_loss(
+                weights=weights,
+                biases=biases,
+                labels=labels,
+                inputs=tf.nn.embedding_lookup(words, ids),
+                num_sampled=OTHERS,
+                num_classes=WORDS,
+                sampled_values=sampled,
+            )
+        )
         optimizer = tf.train.GradientDescentOptimizer(RATE)
         pairs = optimizer.compute_gradients(loss)
         if whole:
             pairs = [(tf.convert_to_tensor(g), v) for g, v in pairs]
         step = optimizer.apply_gradients(pairs)
         threads = os.cpu_count()
-        session = tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=threads,
-                                                   inter_op_parallelism_threads=threads))
+        session = tf.Session(
+            config=tf.ConfigProto(
+                intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads
+            )
+        )
         session.run(tf.global_variables_initializer())
     feeds = {ids: centres, labels: targets.reshape(-1, 1)}
     return lambda: session.run(step, feeds), lambda: float(session.run(loss, feeds))
@@ -48,28 +59,44 @@ def make(tf, whole=False):
 
 def compare(name, against, other, target, quick):
     import situ.compat.v1 as tf
+
     steps, losses = zip(make(tf), other())
     for step in steps:
         for _ in range(training.CHECKED):
             step()
     training.check([loss() for loss in losses])
     (mine, cpu), (best, their_cpu) = training.alternate(steps, quick)
-    print(json.dumps({
-        "name": name, "what": "step of word2vec, 50000 words of 128 numbers, batch 128",
-        "value": 1 / mine, "unit": "steps/s", "against": against, "yardstick": 1 / best,
-        "ratio": best / mine, "target": target, "at_least": True,
-        "busy": os.getloadavg()[0] > os.cpu_count() + 1, "holds": best / mine >= target / 1.1,
-        "note": f"processor time of a step: {cpu * 1e3:.3f} ms, {against}: "
-                f"{their_cpu * 1e3:.3f} ms"}), flush=True)
+    print(
+        json.dumps(
+            {
+                "name": name,
+                "what": "step of word2vec, 50000 words of 128 numbers, batch 128",
+                "value": 1 / mine,
+                "unit": "steps/s",
+                "against": against,
+                "yardstick": 1 / best,
+                "ratio": best / mine,
+                "target": target,
+                "at_least": True,
+                "busy": os.getloadavg()[0] > os.cpu_count() + 1,
+                "holds": best / mine >= target / 1.1,
+                "note": f"processor time of a step: {cpu * 1e3:.3f} ms, {against}: "
+                f"{their_cpu * 1e3:.3f} ms",
+            }
+        ),
+        flush=True,
+    )
 
 
 def whole():
     import situ.compat.v1 as tf
+
     return make(tf, whole=True)
 
 
 def tensorflow():
     import tensorflow
+
     tensorflow.compat.v1.disable_eager_execution()
     return make(tensorflow.compat.v1)
 

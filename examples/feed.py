@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """feed.py: one graph, batches of different sizes."""
+
 import tensorflow as tf
 
 x = tf.placeholder(tf.float32, [None, 3], name="x")

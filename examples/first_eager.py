@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """first_eager.py: a product of two matrices, and where it runs: at once."""
+
 import tensorflow as tf
 
 tf.debugging.set_log_device_placement(True)

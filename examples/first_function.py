@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """first_function.py: a product of two matrices in a tf.function, and where its nodes run."""
+
 import tensorflow as tf
 
 tf.debugging.set_log_device_placement(True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """fraction.py: a bound for the memory of every GPU, as a part of it."""
+
 import tensorflow as tf
 
 options = tf.GPUOptions(per_process_gpu_memory_fraction=0.4)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """growth.py: a GPU of which little is taken first, and more when it is needed."""
+
 import tensorflow as tf
+
 
 def show(when):
     info = tf.config.experimental.get_memory_info("GPU:0")
-    print(f"{when}: taken {info['reserved'] / 2**20:.0f} MiB, "
-          f"may take {info['limit'] / 2**30:.2f} GiB")
+    print(
+        f"{when}: taken {info['reserved'] / 2**20:.0f} MiB, "
+        f"may take {info['limit'] / 2**30:.2f} GiB"
+    )
 
 
 config = tf.ConfigProto()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """is_gpu_used.py: is my GPU used? Three ways to know."""
+
 import tensorflow as tf
 
 print(len(tf.config.list_physical_devices("GPU")), "GPUs, available:", tf.test.is_gpu_available())

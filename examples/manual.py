@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """manual.py: operations placed by hand: the constants on the CPU."""
+
 import tensorflow as tf
 
 with tf.device("/cpu:0"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """manual_eager.py: tensors placed by hand: they are copied where they are needed."""
+
 import tensorflow as tf
 
 tf.debugging.set_log_device_placement(True)

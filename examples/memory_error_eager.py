@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """memory_error_eager.py: too little memory: what the error says, and that the program goes on."""
+
 import tensorflow as tf
 
 x = tf.ones([4096, 4096])

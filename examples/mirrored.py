@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """mirrored.py: a Keras model on all GPUs: each trains with its part of every batch."""
+
 import numpy as np
 import tensorflow as tf
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """missing.py: a GPU that is not there."""
+
 import tensorflow as tf
 
 with tf.device("/gpu:2"):

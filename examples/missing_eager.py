@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """missing_eager.py: a GPU that is not there."""
+
 import tensorflow as tf
 
 try:

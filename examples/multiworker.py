@@ -5,16 +5,20 @@
 
 Every process runs this program; of each batch it takes its part. The result is that of one process.
 """
+
 import numpy as np
 import tensorflow as tf
+
 from situ import mpi
 
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 with strategy.scope():
-    model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="tanh", input_shape=(3,)),
-                                 tf.keras.layers.Dense(1)])
-    model.set_weights([np.full(w.shape, 0.1 * (i + 1), "float32")
-                       for i, w in enumerate(model.get_weights())])
+    model = tf.keras.Sequential(
+        [tf.keras.layers.Dense(8, activation="tanh", input_shape=(3,)), tf.keras.layers.Dense(1)]
+    )
+    model.set_weights(
+        [np.full(w.shape, 0.1 * (i + 1), "float32") for i, w in enumerate(model.get_weights())]
+    )
     model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss="mse")
 
 # 26 examples in batches of 8: the last one has 2, fewer than there may be processes.

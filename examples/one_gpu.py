@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """one_gpu.py: the third GPU of a machine."""
+
 import tensorflow as tf
 
 with tf.device("/gpu:2"):

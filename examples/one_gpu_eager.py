@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """one_gpu_eager.py: the third GPU of a machine."""
+
 import tensorflow as tf
 
 tf.debugging.set_log_device_placement(True)

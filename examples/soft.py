@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """soft.py: a GPU that is not there is a wish."""
+
 import tensorflow as tf
 
 with tf.device("/gpu:2"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """soft_eager.py: a GPU that is not there is a wish."""
+
 import tensorflow as tf
 
 tf.config.set_soft_device_placement(True)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_towers.py: tests of a program for several GPUs, on a machine without one, by pytest."""
+
 import pytest
+
 import situ as tf
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """towers.py: the same computation on two GPUs, the sum on the CPU."""
+
 import tensorflow as tf
 
 results = []

@@ -5,6 +5,7 @@ examples, the gradients are averaged on the CPU. On any two GPUs:
     situ run --log-placement --gpus 2 towers2.py
     POCL_DEVICES="basic basic" SITU_OPENCL_DEVICES=all situ run --log-placement towers2.py
 """
+
 import numpy as np
 import tensorflow as tf
 
@@ -20,8 +21,8 @@ with tf.device("/cpu:0"):
 losses, gradients = [], []
 for gpu in range(2):
     with tf.device("/gpu:%d" % gpu), tf.name_scope("tower_%d" % gpu):
-        x = tf.constant(inputs[gpu * 32:gpu * 32 + 32])
-        y = tf.constant(targets[gpu * 32:gpu * 32 + 32])
+        x = tf.constant(inputs[gpu * 32 : gpu * 32 + 32])
+        y = tf.constant(targets[gpu * 32 : gpu * 32 + 32])
         guess = tf.matmul(tf.nn.relu(tf.matmul(x, hidden)), last)
         loss = tf.reduce_mean(tf.square(guess - y))
         losses.append(loss)

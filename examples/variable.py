@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable.py: a variable stays from run to run, on its device."""
+
 import tensorflow as tf
 
 with tf.device("/gpu:0"):

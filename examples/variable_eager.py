@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_eager.py: a variable, and a function that runs as a graph."""
+
 import tensorflow as tf
 
 total = tf.Variable([0.0, 0.0])

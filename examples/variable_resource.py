@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_resource.py: what was read of a variable by its handle does not change afterwards."""
+
 import tensorflow as tf
 
 total = tf.get_variable("total", initializer=[0.0, 0.0], use_resource=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """visible.py: which GPUs a program sees, chosen by itself."""
+
 import os
 
 from tensorflow.python.client import device_lib

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """visible_eager.py: which GPUs a program sees, chosen by itself."""
+
 import tensorflow as tf
 
 gpus = tf.config.list_physical_devices("GPU")

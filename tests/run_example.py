@@ -16,6 +16,7 @@ NAME.py.CASE.txt for a program that `situ run` runs:
 Usage: run_example.py [--show] [--update] FOLDER_OF_PROGRAMS CASE.txt
 --show prints what is run and what it prints; --update writes the output into the case.
 """
+
 import difflib
 import os
 import re
@@ -44,7 +45,7 @@ class Case:
             self.take(*match.groups())
             self.head.append(lines.pop(0))
         cut = lines.index(MARK) if MARK in lines else len(lines)
-        self.out, self.err = lines[:cut], lines[cut + 1:]
+        self.out, self.err = lines[:cut], lines[cut + 1 :]
 
     def take(self, key, value):
         if key == "env":
@@ -85,16 +86,27 @@ class Case:
 
 
 def run(case, folder):
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"
+    }
     env["SITU_OPENCL_DEVICES"] = "none"  # the same on machines with GPUs
     env["SITU_CUDA"] = "0"
     env["SITU_SEED"] = "1"  # a test that passes today passes tomorrow
     program = case.program(os.path.abspath(folder), EXAMPLES)
     with tempfile.TemporaryDirectory() as scratch:
-        return subprocess.run([*program, *case.args], env={**env, **case.env}, cwd=scratch,
-                              text=True, errors="replace", capture_output=True, timeout=1200,
-                              stdin=subprocess.DEVNULL, check=False)
+        return subprocess.run(
+            [*program, *case.args],
+            env={**env, **case.env},
+            cwd=scratch,
+            text=True,
+            errors="replace",
+            capture_output=True,
+            timeout=1200,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
 
 
 def compare(case, done):
@@ -103,8 +115,15 @@ def compare(case, done):
     if not same:
         print(f"{case.path}: exit code {done.returncode}, expected {case.exit}")
     for stream, want, got in (("stdout", case.out, done.stdout), ("stderr", case.err, done.stderr)):
-        lines = list(difflib.unified_diff(want, got.splitlines(), f"{stream} expected",
-                                          f"{stream} of {case.name}", lineterm=""))
+        lines = list(
+            difflib.unified_diff(
+                want,
+                got.splitlines(),
+                f"{stream} expected",
+                f"{stream} of {case.name}",
+                lineterm="",
+            )
+        )
         same = same and not lines
         print("".join(line + "\n" for line in lines), end="")
     return same

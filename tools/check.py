@@ -5,21 +5,36 @@ Layers, sizes, names, first lines, comments of the public headers, words that th
 use, keyword arguments that a function ignores, and the symbols of build/libsitu.so.
 Usage: python3 tools/check.py (needs a built build/).
 """
+
 import subprocess
 import sys
 from pathlib import Path
 
-from checks import keywords, source, layers, name_table, names, public
+from checks import keywords, layers, name_table, names, public, source
 
-CHECKS = (source.sizes, source.functions, source.first_lines, source.words, source.decimals,
-          source.op_names, source.flags, layers.includes, names.functions, public.comments,
-          public.symbols, public.blocks, keywords.swallowed, name_table.current)
+CHECKS = (
+    source.sizes,
+    source.functions,
+    source.first_lines,
+    source.words,
+    source.decimals,
+    source.op_names,
+    source.flags,
+    layers.includes,
+    names.functions,
+    public.comments,
+    public.symbols,
+    public.blocks,
+    keywords.swallowed,
+    name_table.current,
+)
 
 
 def tracked():
     """Every file of the repository that git knows or would take."""
-    done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], text=True,
-                          capture_output=True, check=True)
+    done = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], text=True, capture_output=True, check=True
+    )
     return sorted({Path(line) for line in done.stdout.splitlines() if Path(line).is_file()})
 
 

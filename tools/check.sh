@@ -9,6 +9,7 @@ step() {
 }
 
 step "tools/check.py" python3 tools/check.py
+step "ruff and mypy" tools/lint.sh
 step "clang-format" tools/format.sh --check
 step "cppcheck" cppcheck --quiet --std=c11 --language=c -j "$(nproc)" --error-exitcode=1 \
   --enable=warning,portability --inline-suppr --suppressions-list=.cppcheck \

@@ -3,6 +3,7 @@
 
 Usage: docs.py FOLDER
 """
+
 import re
 import subprocess
 import sys
@@ -21,7 +22,7 @@ def sections(header):
     body = header.split('extern "C" {\n#endif\n', 1)[-1].rsplit("#ifdef __cplusplus", 1)[0]
     for part in re.split(r"\n\s*\n(?=/\*|\S)", body.strip()):
         match = COMMENT.match(part)
-        yield (prose(match.group(1)), part[match.end():].strip()) if match else ("", part)
+        yield (prose(match.group(1)), part[match.end() :].strip()) if match else ("", part)
 
 
 def page(path):
@@ -47,8 +48,10 @@ def main(folder):
     pages = {path.stem: page(path) for path in sorted(Path("include/situ").glob("*.h"))}
     if Path("build/situ").exists() and (listing := ops()):
         pages["ops"] = listing
-    index = ["# situ", *(f"- [{name}]({name}.md): {text.splitlines()[0][2:]}"
-                         for name, text in pages.items())]
+    index = [
+        "# situ",
+        *(f"- [{name}]({name}.md): {text.splitlines()[0][2:]}" for name, text in pages.items()),
+    ]
     pages["index"] = "\n".join(index) + "\n"
     for name, text in pages.items():
         (out / f"{name}.md").write_text(text, encoding="utf-8")

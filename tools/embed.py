@@ -4,6 +4,7 @@
 Back ends that compile kernels at run time read it. Usage: embed.py SOURCE_DIR OUTPUT.c. What a
 kernel file includes is put in its place; comments are left out.
 """
+
 import pathlib
 import re
 import sys

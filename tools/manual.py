@@ -3,6 +3,7 @@
 
 Usage: tools/manual.py SITU > situ.1
 """
+
 import re
 import subprocess
 import sys

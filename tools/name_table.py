@@ -5,6 +5,7 @@ public name, in which style.
 All modules are imported; a name belongs to the module whose import exported it.
 Usage: name_table.py [--check] (with --check nothing is written; exit code 1: the file is stale)
 """
+
 import importlib
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ def module_at_work():
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if frame.f_code.co_name == "<module>" and name.startswith(PACKAGE):
-            return name[len(PACKAGE):]
+            return name[len(PACKAGE) :]
         frame = frame.f_back
     return None
 
@@ -31,8 +32,11 @@ class Recorder:
         self.rows, self.twice, self.moved = {}, [], moved
         top = PLACE.parent.parent
         files = sorted(p.relative_to(top).with_suffix("") for p in top.rglob("*.py"))
-        self.waiting = [PACKAGE + ".".join(p.parts) for p in files
-                        if p.name != "__init__" and p.parts[0] != "runner"]
+        self.waiting = [
+            PACKAGE + ".".join(p.parts)
+            for p in files
+            if p.name != "__init__" and p.parts[0] != "runner"
+        ]
 
     def note(self, name, style):
         if self.moved(name) != name:
@@ -52,6 +56,7 @@ class Recorder:
 def record():
     """The lines of the table, and complaints."""
     from situ._src.framework import api
+
     recorder = Recorder(api.moved)
 
     def put(self, name, thing):
@@ -66,6 +71,7 @@ def record():
         if not dict.__contains__(self, name):
             self[name] = thing
         return self[name]
+
     api.Exports.__setitem__, api.Exports.update = put, update
     api.Exports.setdefault = setdefault
     tables = {"both": api.BOTH, "v1": api.V1, "v2": api.V2}

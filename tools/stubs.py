@@ -4,6 +4,7 @@ is and from the rows of the ops.
 
 Usage: stubs.py FOLDER (gets situ-stubs/)
 """
+
 import inspect
 import keyword
 import shutil
@@ -27,9 +28,16 @@ reduce_variance relu repeat reshape reverse roll round sequence_mask shape sigmo
 softmax sqrt square squeeze stack stop_gradient tanh tensordot tile transpose truncated_normal
 uniform where zeros zeros_like""".split()
 PLAIN = ("situ.compat", "situ.compat.v1", "situ.testing")  # modules with files of their own
-KINDS = {"bool": "bool", "int": "int", "float": "float", "string": "str", "type": "_s.DTypeLike",
-         "shape": "_s.ShapeLike", "list(int)": "_t.Sequence[int]",
-         "list(float)": "_t.Sequence[float]"}
+KINDS = {
+    "bool": "bool",
+    "int": "int",
+    "float": "float",
+    "string": "str",
+    "type": "_s.DTypeLike",
+    "shape": "_s.ShapeLike",
+    "list(int)": "_t.Sequence[int]",
+    "list(float)": "_t.Sequence[float]",
+}
 NUMBERS = "add sub mul truediv floordiv mod pow matmul and or xor lt le gt ge".split()
 
 
@@ -65,8 +73,13 @@ def op_types(op):
             continue
         kind = own.get(meant, ("", None))[0]
         words = kind.strip("{}").replace(",", " ")
-        found[name] = f"_t.Literal[{', '.join(words.split())}]" if kind.startswith("{'") else \
-            KINDS["type"] if kind.startswith("{") else KINDS.get(kind.partition(">=")[0], "_t.Any")
+        found[name] = (
+            f"_t.Literal[{', '.join(words.split())}]"
+            if kind.startswith("{'")
+            else KINDS["type"]
+            if kind.startswith("{")
+            else KINDS.get(kind.partition(">=")[0], "_t.Any")
+        )
     return found
 
 
@@ -91,11 +104,14 @@ def function(name, thing):
     """The stub of anything that is called."""
     if isinstance(thing, _situ.Op):
         annotations = op_types(thing)
-        return (f"def {name}({arguments(inspect.signature(thing), annotations.get)}) -> "
-                f"{op_result(thing)}:{docstring(thing, '    ')}\n")
+        return (
+            f"def {name}({arguments(inspect.signature(thing), annotations.get)}) -> "
+            f"{op_result(thing)}:{docstring(thing, '    ')}\n"
+        )
     try:
-        words = arguments(inspect.signature(thing),
-                          lambda n: "_t.Optional[str]" if n == "name" else "_t.Any")
+        words = arguments(
+            inspect.signature(thing), lambda n: "_t.Optional[str]" if n == "name" else "_t.Any"
+        )
     except (TypeError, ValueError):
         words = "*args: _t.Any, **kwargs: _t.Any"
     result = "_s.Tensor" if name in TENSORS else "_t.Any"
@@ -122,9 +138,20 @@ def members(cls):
         if base.__module__ not in ("builtins", "abc", "typing"):
             found.update(vars(base))
     for name, thing in sorted(found.items()):
-        if keyword.iskeyword(name) or name.startswith("_") and name not in (
-                "__init__", "__call__", "__enter__", "__exit__", "__iter__", "__len__",
-                "__getitem__"):
+        if (
+            keyword.iskeyword(name)
+            or name.startswith("_")
+            and name
+            not in (
+                "__init__",
+                "__call__",
+                "__enter__",
+                "__exit__",
+                "__iter__",
+                "__len__",
+                "__getitem__",
+            )
+        ):
             continue
         inner = getattr(thing, "__func__", thing)
         if callable(inner) and not isinstance(inner, type):
@@ -154,8 +181,11 @@ class Stubs:
             return f"{name} = _s.{self.of_class(thing)}\n"
         if callable(thing):
             return function(name, thing)
-        return f"{name}: _s.{self.of_class(type(thing))}\n" if type(thing).__module__.startswith(
-            "situ") else f"{name}: _t.Any\n"
+        return (
+            f"{name}: _s.{self.of_class(type(thing))}\n"
+            if type(thing).__module__.startswith("situ")
+            else f"{name}: _t.Any\n"
+        )
 
     def module(self, module, path):
         """The stub of a module and of those below it."""
@@ -170,17 +200,22 @@ class Stubs:
             if not isinstance(thing, types.ModuleType):
                 if path != ("testing",) or thing.__module__ == module.__name__:
                     text += self.line(name, thing)
-            elif isinstance(thing, api.Names) or thing.__name__ in PLAIN and \
-                    thing.__name__ == ".".join(("situ", *path, name)):
+            elif (
+                isinstance(thing, api.Names)
+                or thing.__name__ in PLAIN
+                and thing.__name__ == ".".join(("situ", *path, name))
+            ):
                 text += f"from . import {name} as {name}\n"
                 self.module(thing, (*path, name))
         self.files[path] = text
 
     def types(self):
         """The text of _types.pyi."""
-        text = ('"""Made by tools/stubs.py: the classes that the other stubs share."""\n'
-                "import typing as _t\n\nTensorLike = _t.Any\nDTypeLike = _t.Any\n"
-                "ShapeLike = _t.Any\n\n\n")
+        text = (
+            '"""Made by tools/stubs.py: the classes that the other stubs share."""\n'
+            "import typing as _t\n\nTensorLike = _t.Any\nDTypeLike = _t.Any\n"
+            "ShapeLike = _t.Any\n\n\n"
+        )
         text += "class Tensor:\n" + "".join(self.tensor())
         for cls, name in sorted(self.classes.items(), key=lambda item: item[1]):
             if name == "Tensor":
@@ -194,9 +229,15 @@ class Stubs:
     @staticmethod
     def tensor():
         """A tensor of either style."""
-        both = type("Tensor", (), {n: v for c in (*tensor.Tensor.__mro__[:-1],
-                                                  tensor.GraphTensor, tensor.EagerTensor)
-                                   for n, v in vars(c).items()})
+        both = type(
+            "Tensor",
+            (),
+            {
+                n: v
+                for c in (*tensor.Tensor.__mro__[:-1], tensor.GraphTensor, tensor.EagerTensor)
+                for n, v in vars(c).items()
+            },
+        )
         yield from members(both)
         for name in NUMBERS:
             yield f"    def __{name}__(self, other: TensorLike) -> Tensor: ...\n"

@@ -4,6 +4,7 @@
 A program written with cmocka, unittest or pytest counts with each of its tests, any other as one.
 Usage: tools/test.py FOLDER... [CTEST OPTION]...; -R REGEX selects tests by name, -L by label.
 """
+
 import collections
 import os
 import re
@@ -16,23 +17,30 @@ PYTEST = re.compile(r"^=*\s*(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?.* in [\d.]
 RAN = re.compile(r"^Ran (\d+) tests? in", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (?:\w+: )?(\d+) test\(s\)", re.M)
 # The reason of a skipped test: SKIP of tests/support/skip.h and scripts; pytest -rs; unittest -v.
-SKIPPED = re.compile(r"^skipped: (?P<one>.+)|"
-                     r"^SKIPPED \[(?P<count>\d+)\] [^:]+(?::\d+)?: (?P<many>.+)|"
-                     r"\.\.\. skipped (?P<quote>['\"])(?P<unit>.*)(?P=quote)", re.M)
+SKIPPED = re.compile(
+    r"^skipped: (?P<one>.+)|"
+    r"^SKIPPED \[(?P<count>\d+)\] [^:]+(?::\d+)?: (?P<many>.+)|"
+    r"\.\.\. skipped (?P<quote>['\"])(?P<unit>.*)(?P=quote)",
+    re.M,
+)
 
 
 def environment():
     """The caller's, without what would change the devices, and with strict sanitizers."""
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"
+    }
     env["SITU_CUDA"] = "0"  # tests count the GPUs that they simulate
     env["SITU_SEED"] = "1"  # a test that passes today passes tomorrow
     root = os.getcwd()
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     env.setdefault("LSAN_OPTIONS", f"suppressions={root}/tests/lsan.supp:print_suppressions=0")
-    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1:"
-                   "allocator_may_return_null=1")
+    env.setdefault(
+        "TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1"
+    )
     return env
 
 
@@ -71,8 +79,11 @@ def result_of(case):
 
 def print_skipped(results):
     """Lists the skipped tests by program and reason; returns how many there were."""
-    lines = [(name, reason, number) for name, result in results
-             for reason, number in result.skipped.items()]
+    lines = [
+        (name, reason, number)
+        for name, result in results
+        for reason, number in result.skipped.items()
+    ]
     if lines:
         print("\nskipped:")
     for name, reason, number in sorted(lines):
@@ -96,12 +107,26 @@ def run(folder, more):
     if os.path.exists(report):
         os.remove(report)
     print(f"=== {folder}", flush=True)
-    ctest = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error",
-             "-j", str(os.cpu_count()), "--test-output-size-passed", "1000000",
-             "--test-output-size-failed", "1000000", "--output-junit", report]
+    ctest = [
+        "ctest",
+        "--test-dir",
+        folder,
+        "--output-on-failure",
+        "--no-tests=error",
+        "-j",
+        str(os.cpu_count()),
+        "--test-output-size-passed",
+        "1000000",
+        "--test-output-size-failed",
+        "1000000",
+        "--output-junit",
+        report,
+    ]
     subprocess.run([*fixed_addresses(folder), *ctest, *more], env=environment(), check=False)
-    return [(f"{folder}/{case.get('name')}", result_of(case))
-            for case in xml.parse(report).getroot().iter("testcase")]
+    return [
+        (f"{folder}/{case.get('name')}", result_of(case))
+        for case in xml.parse(report).getroot().iter("testcase")
+    ]
 
 
 def main(arguments):

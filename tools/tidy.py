@@ -4,6 +4,7 @@
 What a file depends on is told by its compile command and by everything it includes, so the hash of
 its preprocessed text and of the settings stands for all of it. Usage: tidy.py [FILE...]
 """
+
 import concurrent.futures
 import hashlib
 import json
@@ -33,8 +34,9 @@ def stamp(command, settings):
     """The file whose being there means: this very text has passed."""
     words = shlex.split(command)
     cut = words.index("-o")
-    text = subprocess.run([*words[:cut], "-E", *words[cut + 2:]], cwd=BUILD, capture_output=True,
-                          check=True).stdout
+    text = subprocess.run(
+        [*words[:cut], "-E", *words[cut + 2 :]], cwd=BUILD, capture_output=True, check=True
+    ).stdout
     return PASSED / hashlib.sha256(settings + command.encode() + text).hexdigest()
 
 
@@ -43,8 +45,12 @@ def tidy(name, command, settings):
     mark = stamp(command, settings)
     if mark.exists():
         return ""
-    done = subprocess.run(["clang-tidy", "--quiet", "-p", BUILD, HALF, name], text=True,
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        ["clang-tidy", "--quiet", "-p", BUILD, HALF, name],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode == 0:
         mark.touch()
         return ""

@@ -6,6 +6,7 @@ then blue. The real data set (cifar-10-binary.tar.gz, unpacked in the data folde
 is. Otherwise files of the same names and form are made: each class is a shape, of any size,
 colour and place. cifar10.c makes the same bytes.
 """
+
 import os
 
 import numpy
@@ -32,16 +33,16 @@ def shape_of(label, x, y, r):
     a, b = abs(x), abs(y)
     far, near, round_ = numpy.maximum(a, b), numpy.minimum(a, b), a * a + b * b
     return [
-        round_ < r * r,                                               # disc
-        (round_ < r * r) & (100 * round_ > 36 * r * r),               # ring
-        10 * far < 9 * r,                                             # square
-        (10 * far < 9 * r) & (10 * far > 5 * r),                      # frame
-        (far <= r) & (10 * near < 3 * r),                             # plus
-        (far <= r) & (10 * abs(a - b) < 3 * r),                       # cross
-        (far <= r) & ((y + 60) // 3 % 2 == 0),                        # lying stripes
-        (far <= r) & ((x + 60) // 3 % 2 == 0),                        # standing stripes
-        (far <= r) & (((x + 60) // 4 + (y + 60) // 4) % 2 == 0),      # chequers
-        (b <= r) & (2 * a <= y + r),                                  # triangle
+        round_ < r * r,  # disc
+        (round_ < r * r) & (100 * round_ > 36 * r * r),  # ring
+        10 * far < 9 * r,  # square
+        (10 * far < 9 * r) & (10 * far > 5 * r),  # frame
+        (far <= r) & (10 * near < 3 * r),  # plus
+        (far <= r) & (10 * abs(a - b) < 3 * r),  # cross
+        (far <= r) & ((y + 60) // 3 % 2 == 0),  # lying stripes
+        (far <= r) & ((x + 60) // 3 % 2 == 0),  # standing stripes
+        (far <= r) & (((x + 60) // 4 + (y + 60) // 4) % 2 == 0),  # chequers
+        (b <= r) & (2 * a <= y + r),  # triangle
     ][label]
 
 
@@ -49,8 +50,9 @@ def record(image):
     """The record of image number `image`, the same in every run."""
     label = int(draw(image, 0, CLASSES)[0])
     ys, xs = numpy.mgrid[0:SIDE, 0:SIDE]
-    inside = shape_of(label, xs - 13 - draw(image, 1, 6), ys - 13 - draw(image, 2, 6),
-                      7 + draw(image, 3, 4))
+    inside = shape_of(
+        label, xs - 13 - draw(image, 1, 6), ys - 13 - draw(image, 2, 6), 7 + draw(image, 3, 4)
+    )
     dark = 20 + draw(image, 4 + numpy.arange(3), 90)
     light = dark + 60 + draw(image, 7 + numpy.arange(3), 60)
     front, back = (light, dark) if draw(image, 10, 2)[0] else (dark, light)
@@ -85,7 +87,8 @@ def files(data_dir, names, per_file=PER_FILE):
 
 def load(data_dir, names):
     """Everything in these files: images [n, 32, 32, 3] of bytes, and labels [n]."""
-    records = numpy.concatenate([numpy.fromfile(path, numpy.uint8).reshape(-1, RECORD)
-                                 for path in files(data_dir, names)])
+    records = numpy.concatenate(
+        [numpy.fromfile(path, numpy.uint8).reshape(-1, RECORD) for path in files(data_dir, names)]
+    )
     images = records[:, 1:].reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1)
     return numpy.ascontiguousarray(images), records[:, 0].astype(numpy.int32)

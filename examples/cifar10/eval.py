@@ -5,11 +5,12 @@ The variables are read from their moving averages, which are steadier than the l
 
     situ run eval.py
 """
+
+import images
+import model
 import tensorflow as tf
 
 import data
-import images
-import model
 
 FLAGS = tf.app.flags.FLAGS
 tf.app.flags.DEFINE_string("data_dir", "/tmp/cifar10_data", "Where the files of images are.")

@@ -4,10 +4,11 @@
 Each image is read by a FixedLengthRecordReader, cropped, and (to train) flipped, made brighter or
 darker, and stronger or weaker at random; threads of queue runners do it while steps run.
 """
+
+import model
 import tensorflow as tf
 
 import data
-import model
 
 
 def read(paths, shuffle, epochs=None):
@@ -40,7 +41,13 @@ def batches(paths, batch_size, train, repeatable=False):
         image = tf.image.per_image_standardization(image)
         image.set_shape([model.CROP, model.CROP, 3])
         if shuffle:
-            return tf.train.shuffle_batch([image, label], batch_size, num_threads=4,
-                                          capacity=2000 + 3 * batch_size, min_after_dequeue=2000)
-        return tf.train.batch([image, label], batch_size, capacity=3 * batch_size,
-                              allow_smaller_final_batch=not train)
+            return tf.train.shuffle_batch(
+                [image, label],
+                batch_size,
+                num_threads=4,
+                capacity=2000 + 3 * batch_size,
+                min_after_dequeue=2000,
+            )
+        return tf.train.batch(
+            [image, label], batch_size, capacity=3 * batch_size, allow_smaller_final_batch=not train
+        )

@@ -3,6 +3,7 @@
 
 Variables live on the CPU, whatever device computes with them: that is how towers share them.
 """
+
 import tensorflow as tf
 
 CROP, CLASSES = 24, 10

@@ -7,22 +7,24 @@ learned, is the same on any number of GPUs.
 
     situ run --gpus 4 train.py --num_gpus 4 --max_steps 200
 """
+
 import os
 import time
 from datetime import datetime
 
+import images
+import model
 import tensorflow as tf
 
 import data
-import images
-import model
 
 FLAGS = tf.app.flags.FLAGS
 tf.app.flags.DEFINE_string("data_dir", "/tmp/cifar10_data", "Where the files of images are.")
 tf.app.flags.DEFINE_string("train_dir", "/tmp/cifar10_train", "Where logs and checkpoints go.")
 tf.app.flags.DEFINE_integer("max_steps", 1000, "Steps to run.", lower_bound=1)
-tf.app.flags.DEFINE_integer("batch_size", 128, "Images of a step, on all GPUs together.",
-                            lower_bound=1)
+tf.app.flags.DEFINE_integer(
+    "batch_size", 128, "Images of a step, on all GPUs together.", lower_bound=1
+)
 tf.app.flags.DEFINE_integer("num_gpus", 1, "GPUs to use.", lower_bound=1)
 tf.app.flags.DEFINE_integer("log_frequency", 10, "Steps between two lines.", lower_bound=1)
 tf.app.flags.DEFINE_integer("seed", 0, "Not 0: the same images and numbers in every run.")
@@ -76,9 +78,11 @@ def run(session, step, train, loss, summary, writer, saver):
         assert value == value, "The loss is not a number."
         if number % FLAGS.log_frequency == 0:
             seconds = (time.time() - began) / (number + 1 - since)
-            print(f"{datetime.now():%Y-%m-%d %H:%M:%S}: step {number}, loss = {value:.5f} "
-                  f"({FLAGS.batch_size / seconds:.1f} examples/sec; {seconds:.3f} sec/batch)",
-                  flush=True)
+            print(
+                f"{datetime.now():%Y-%m-%d %H:%M:%S}: step {number}, loss = {value:.5f} "
+                f"({FLAGS.batch_size / seconds:.1f} examples/sec; {seconds:.3f} sec/batch)",
+                flush=True,
+            )
             began, since = time.time(), number + 1
         if number % 100 == 0:
             writer.add_summary(session.run(summary), number)
@@ -98,8 +102,9 @@ def main(_):
         step = tf.train.get_or_create_global_step()
         train, loss, summary = training(step)
         saver = tf.train.Saver(tf.global_variables())
-        config = tf.ConfigProto(allow_soft_placement=True,
-                                log_device_placement=FLAGS.log_device_placement)
+        config = tf.ConfigProto(
+            allow_soft_placement=True, log_device_placement=FLAGS.log_device_placement
+        )
         with tf.Session(config=config) as session:
             session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
             last = tf.train.latest_checkpoint(FLAGS.train_dir)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """train_eager.py: the network of train.py in eager style: tapes and tf.function, no sessions.
 
-    situ run --gpus 2 train_eager.py --num_gpus 2 --max_steps 200
+situ run --gpus 2 train_eager.py --num_gpus 2 --max_steps 200
 """
+
 import argparse
 import math
 import time
@@ -44,8 +45,10 @@ class Network(tf.Module):
     def layer(name, shape, stddev, bias):
         with tf.device("/cpu:0"):
             weights = tf.random.truncated_normal(shape, stddev=stddev)
-            return [tf.Variable(weights, name=name + "/weights"),
-                    tf.Variable(tf.fill([shape[-1]], bias), name=name + "/biases")]
+            return [
+                tf.Variable(weights, name=name + "/weights"),
+                tf.Variable(tf.fill([shape[-1]], bias), name=name + "/biases"),
+            ]
 
     def __call__(self, images):
         x = tf.nn.relu(tf.nn.conv2d(images, self.conv1[0], 1, "SAME") + self.conv1[1])
@@ -75,10 +78,15 @@ def batches(images, labels, size, random):
     """Views of images at random, without end: cut out anywhere, and half of them turned round."""
     while True:
         picked = random.randint(len(images), size=size)
-        top, left, flip = random.randint(9, size=size), random.randint(9, size=size), \
-            random.randint(2, size=size)
-        views = [images[p, t:t + CROP, l:l + CROP][:, ::-1 if f else 1]
-                 for p, t, l, f in zip(picked, top, left, flip)]
+        top, left, flip = (
+            random.randint(9, size=size),
+            random.randint(9, size=size),
+            random.randint(2, size=size),
+        )
+        views = [
+            images[p, y : y + CROP, x : x + CROP][:, :: -1 if f else 1]
+            for p, y, x, f in zip(picked, top, left, flip)
+        ]
         yield standardized(numpy.stack(views)), labels[picked]
 
 
@@ -98,17 +106,18 @@ def make_step(network, optimizer, num_gpus):
             mean = [tf.add_n(g) / num_gpus for g in zip(*gradients)]
             optimizer.apply_gradients(zip(mean, variables))
             return tf.add_n(losses) / num_gpus
+
     return step
 
 
 def accuracy(network, images, labels):
     """How many of the middles of these images the network knows."""
     middle = (data.SIDE - CROP) // 2
-    middles = standardized(images[:, middle:middle + CROP, middle:middle + CROP])
+    middles = standardized(images[:, middle : middle + CROP, middle : middle + CROP])
     right = 0
     for i in range(0, len(labels), 250):
-        found = tf.argmax(network(tf.constant(middles[i:i + 250])), axis=1).numpy()
-        right += int((found == labels[i:i + 250]).sum())
+        found = tf.argmax(network(tf.constant(middles[i : i + 250])), axis=1).numpy()
+        right += int((found == labels[i : i + 250]).sum())
     return right / len(labels)
 
 
@@ -117,10 +126,16 @@ def main():
     tf.config.set_soft_device_placement(True)
     tf.random.set_seed(options.seed)
     network = Network()
-    optimizer = tf.keras.optimizers.SGD(tf.keras.optimizers.schedules.ExponentialDecay(
-        options.learning_rate, options.decay_steps, 0.1))
-    source = batches(*data.load(options.data_dir, data.TRAIN), options.batch_size,
-                     numpy.random.RandomState(options.seed))
+    optimizer = tf.keras.optimizers.SGD(
+        tf.keras.optimizers.schedules.ExponentialDecay(
+            options.learning_rate, options.decay_steps, 0.1
+        )
+    )
+    source = batches(
+        *data.load(options.data_dir, data.TRAIN),
+        options.batch_size,
+        numpy.random.RandomState(options.seed),
+    )
     step = make_step(network, optimizer, options.num_gpus)
     checkpoint = tf.train.Checkpoint(network=network, optimizer=optimizer)
     began = time.time()
@@ -128,8 +143,11 @@ def main():
         loss = step(tf.constant(images), tf.constant(labels))
         if number % options.log_frequency == 0:
             seconds = (time.time() - began) / (options.log_frequency if number else 1)
-            print(f"step {number}, loss = {float(loss):.5f} "
-                  f"({options.batch_size / seconds:.1f} examples/sec)", flush=True)
+            print(
+                f"step {number}, loss = {float(loss):.5f} "
+                f"({options.batch_size / seconds:.1f} examples/sec)",
+                flush=True,
+            )
             began = time.time()
     print("saved", checkpoint.save(options.train_dir + "/model.ckpt"))
     print(f"accuracy = {accuracy(network, *data.load(options.data_dir, data.TEST)):.4f}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """__init__.py: situ in eager style: `import situ as tf`. Graph style is situ.compat.v1."""
+
 from situ._src.framework import api as _api
 from situ._src.framework import style as _style
 
@@ -11,6 +12,7 @@ _api.build(__name__)
 def __getattr__(name):
     if name == "compat":
         import importlib
+
         return importlib.import_module("situ.compat")
     if not name.startswith("__"):
         _style.note_use()

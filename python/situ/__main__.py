@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """__main__.py: `python -m situ`, and `situ` of the wheel: the command, with this Python."""
+
 import os
 import sys
 
@@ -7,9 +8,12 @@ import sys
 def find():
     """The path of the command: in the package, or beside the folder of the extension."""
     import _situ
+
     beside = os.path.dirname(os.path.dirname(os.path.abspath(_situ.__file__)))
-    for path in (os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "situ"),
-                 os.path.join(beside, "situ")):
+    for path in (
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "situ"),
+        os.path.join(beside, "situ"),
+    ):
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     return None

@@ -7,13 +7,35 @@
 
 Without mpirun everything works with one process. docs/how-to/multiple-processes.md tells more.
 """
-from situ._src.cluster.messages import (allgather, allgather_object, allreduce, barrier, broadcast,
-                                        broadcast_object, grouped_allreduce, receive, send)
-from situ._src.cluster.processes import (init, is_initialized, join, local_rank, local_size,
-                                         members, rank, shutdown, size)
+
+from situ._src.cluster.messages import (
+    allgather,
+    allgather_object,
+    allreduce,
+    barrier,
+    broadcast,
+    broadcast_object,
+    grouped_allreduce,
+    receive,
+    send,
+)
+from situ._src.cluster.processes import (
+    init,
+    is_initialized,
+    join,
+    local_rank,
+    local_size,
+    members,
+    rank,
+    shutdown,
+    size,
+)
 from situ._src.cluster.reductions import Adasum, Average, Compression, Max, Min, Product, Sum
-from situ._src.cluster.variables import (BroadcastGlobalVariablesHook, broadcast_global_variables,
-                                         broadcast_variables)
+from situ._src.cluster.variables import (
+    BroadcastGlobalVariablesHook,
+    broadcast_global_variables,
+    broadcast_variables,
+)
 from situ._src.cluster.wrappers import DistributedGradientTape, DistributedOptimizer
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -9,6 +9,7 @@
 
 pytest has a fixture and a mark of the same name: see pytest_situ.py.
 """
+
 import contextlib
 import gc
 import os
@@ -17,10 +18,17 @@ import _situ
 from situ._src.framework import concrete_function, config, errors, function, session
 
 _depth = []  # what the blocks around us asked for
-_VARIABLES = ("SITU_SIM_GPUS", "SITU_GPU_MEMORY", "SITU_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
-              "SITU_REQUIRE")
-_WAY_OUT = ("Close it (`with tf.Session() as sess:` does), or run this test in a process of its "
-            "own: SITU_SIM_GPUS=4 python -m pytest test_file.py::test_name")
+_VARIABLES = (
+    "SITU_SIM_GPUS",
+    "SITU_GPU_MEMORY",
+    "SITU_VISIBLE_DEVICES",
+    "CUDA_VISIBLE_DEVICES",
+    "SITU_REQUIRE",
+)
+_WAY_OUT = (
+    "Close it (`with tf.Session() as sess:` does), or run this test in a process of its "
+    "own: SITU_SIM_GPUS=4 python -m pytest test_file.py::test_name"
+)
 
 
 def _environment(gpus, memory):
@@ -28,11 +36,15 @@ def _environment(gpus, memory):
     if memory is None:
         return {"SITU_SIM_GPUS": str(gpus)}
     if isinstance(gpus, str):
-        raise ValueError("where each GPU is described, its memory is part of the description: "
-                         f"{gpus!r} and memory={memory!r}")
+        raise ValueError(
+            "where each GPU is described, its memory is part of the description: "
+            f"{gpus!r} and memory={memory!r}"
+        )
     size = f"{memory}B" if isinstance(memory, int) else memory
-    return {"SITU_SIM_GPUS": ",".join([f"Simulated GPU={size}"] * gpus) or "0",
-            "SITU_GPU_MEMORY": f"limit={size}"}
+    return {
+        "SITU_SIM_GPUS": ",".join([f"Simulated GPU={size}"] * gpus) or "0",
+        "SITU_GPU_MEMORY": f"limit={size}",
+    }
 
 
 def _set_environment(values):
@@ -62,9 +74,11 @@ def _leave_devices():
         _situ.evacuate()
         _situ.devices_reset()
     except errors.FailedPreconditionError as e:
-        raise RuntimeError(f"The devices of this process are in use: {e.message}\n"
-                           "Wait for threads that run something before simulated_gpus begins "
-                           "or ends.") from None
+        raise RuntimeError(
+            f"The devices of this process are in use: {e.message}\n"
+            "Wait for threads that run something before simulated_gpus begins "
+            "or ends."
+        ) from None
 
 
 def _names():
@@ -88,8 +102,10 @@ def simulated_gpus(gpus=1, memory=None):
     values = _environment(gpus, memory)
     open_ones = [] if _depth else _sessions()
     if open_ones:
-        raise RuntimeError(f"simulated_gpus: {len(open_ones)} session(s) of this process are open, "
-                           f"and would lose their devices. {_WAY_OUT}")
+        raise RuntimeError(
+            f"simulated_gpus: {len(open_ones)} session(s) of this process are open, "
+            f"and would lose their devices. {_WAY_OUT}"
+        )
     _leave_devices()
     state, environment = config.forget(), _set_environment(values)
     _depth.append(gpus)

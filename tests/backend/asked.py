@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """asked.py: the GPUs that a program of this folder is asked to try."""
+
 import sys
 
 import tensorflow.compat.v1 as tf

@@ -3,15 +3,21 @@
 columns, are NumPy's on every GPU.
 
 Usage: situ run scans.py [NUMBER OF GPUS], which then have to be there."""
+
 import itertools
 
 import numpy as np
 import tensorflow.compat.v1 as tf
-
 from asked import count_gpus
 
-SHAPES = [((1000,), 0), ((3, 257), 1), ((600, 3), 0), ((2, 300, 40), 1), ((5, 1, 7), 1),
-          ((0, 4), 0)]
+SHAPES = [
+    ((1000,), 0),
+    ((3, 257), 1),
+    ((600, 3), 0),
+    ((2, 300, 40), 1),
+    ((5, 1, 7), 1),
+    ((0, 4), 0),
+]
 
 
 def numbers(shape, kind):
@@ -37,15 +43,23 @@ def main():
     count = 0
     with tf.Session() as session:
         for (shape, axis), kind, product, exclusive, reverse, gpu in itertools.product(
-                SHAPES, (np.int32, np.int64, np.float32), (0, 1), (False, True), (False, True),
-                range(gpus)):
+            SHAPES,
+            (np.int32, np.int64, np.float32),
+            (0, 1),
+            (False, True),
+            (False, True),
+            range(gpus),
+        ):
             x = numbers(shape, kind)
             with tf.device(f"/gpu:{gpu}"):
                 scan = tf.math.cumprod if product else tf.math.cumsum
                 have = session.run(scan(tf.constant(x), axis, exclusive=exclusive, reverse=reverse))
-            np.testing.assert_allclose(have, expected(x, axis, product, exclusive, reverse),
-                                       rtol=1e-4 if kind == np.float32 else 0,
-                                       err_msg=f"{shape} {kind} {product} {exclusive} {reverse}")
+            np.testing.assert_allclose(
+                have,
+                expected(x, axis, product, exclusive, reverse),
+                rtol=1e-4 if kind == np.float32 else 0,
+                err_msg=f"{shape} {kind} {product} {exclusive} {reverse}",
+            )
             count += 1
     print(f"{count} running sums and products are right on {gpus} GPUs")
 

@@ -7,12 +7,18 @@ device: placement is hard."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf
-
 from asked import count_gpus
 
 ROWS = np.float32([[1, 2], [3, 4], [-5, 6], [7, 8]])
-SCATTERS = ("scatter_update", "scatter_add", "scatter_sub", "scatter_mul", "scatter_div",
-            "scatter_min", "scatter_max")
+SCATTERS = (
+    "scatter_update",
+    "scatter_add",
+    "scatter_sub",
+    "scatter_mul",
+    "scatter_div",
+    "scatter_min",
+    "scatter_max",
+)
 SCATTERS_ND = ("scatter_nd_update", "scatter_nd_add", "scatter_nd_sub")
 OPTIMIZERS = {
     "descent": lambda: tf.train.GradientDescentOptimizer(0.1),
@@ -42,24 +48,28 @@ def run(device, build, steps=1):
 
 def scatter(name, by_handle):
     """Some rows of a variable are changed, one of them twice where the order does not matter."""
+
     def build():
         v = tf.get_variable("v", initializer=ROWS, use_resource=by_handle)
         rows = [2, 0] if "update" in name else [2, 0, 2]
-        updates = np.float32([[9, -2], [0.5, 4], [2, 8]])[:len(rows)]
+        updates = np.float32([[9, -2], [0.5, 4], [2, 8]])[: len(rows)]
         if "nd" in name:
             rows = [[row] for row in rows]
         return getattr(tf, name)(v, rows, updates), v
+
     return build
 
 
 def train(make, by_handle):
     """Two variables: of one all is used, of the other some rows, one of them twice."""
+
     def build():
         whole = tf.get_variable("whole", initializer=ROWS, use_resource=by_handle)
         some = tf.get_variable("some", initializer=ROWS, use_resource=by_handle)
         taken = tf.nn.embedding_lookup(some, [3, 1, 3])
         loss = tf.reduce_sum(tf.square(taken)) + tf.reduce_sum(tf.square(whole - 1))
         return make().minimize(loss), (whole, some)
+
     return build
 
 

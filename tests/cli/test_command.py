@@ -3,6 +3,7 @@
 
 Usage: test_command.py FOLDER_OF_THE_BUILD [TEST]...
 """
+
 import json
 import os
 import subprocess
@@ -17,16 +18,28 @@ K40 = "Tesla K40c@0000:05:00.0=12GiB"
 
 def run(*words, stdin=None, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **env):
     """Runs situ in an environment without settings of its own."""
-    clean = {k: v for k, v in os.environ.items()
-             if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
-    return subprocess.run([os.path.join(BUILD, "situ"), *words], env={**clean, **env}, input=stdin,
-                          stdout=stdout, stderr=stderr, text=True, timeout=1200, check=False)
+    clean = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"
+    }
+    return subprocess.run(
+        [os.path.join(BUILD, "situ"), *words],
+        env={**clean, **env},
+        input=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
 
 
 def saved(form=""):
     """The graph that examples/save.c writes: x, then two towers on /gpu:2 and /gpu:3, then sum."""
-    done = subprocess.run([os.path.join(BUILD, "examples", "save"), form], text=True, check=True,
-                          capture_output=True)
+    done = subprocess.run(
+        [os.path.join(BUILD, "examples", "save"), form], text=True, check=True, capture_output=True
+    )
     return done.stdout
 
 
@@ -51,14 +64,28 @@ class Usage(unittest.TestCase):
     def test_help_names_every_command_and_option(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("devices", "ops", "explain", "plan", "run", "cluster", "simulate", "--gpus",
-                     "--version",
-                     "Exit codes"):
+        for word in (
+            "devices",
+            "ops",
+            "explain",
+            "plan",
+            "run",
+            "cluster",
+            "simulate",
+            "--gpus",
+            "--version",
+            "Exit codes",
+        ):
             self.assertIn(word, done.stdout)
 
     def test_each_command_has_help(self):
-        for command, option in (("devices", "--json"), ("ops", "--json"), ("explain", "--soft"),
-                                ("plan", "--feed"), ("run", "--api")):
+        for command, option in (
+            ("devices", "--json"),
+            ("ops", "--json"),
+            ("explain", "--soft"),
+            ("plan", "--feed"),
+            ("run", "--api"),
+        ):
             for words in ((command, "--help"), (command, "-h"), ("--help", command)):
                 done = run(*words)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), words)
@@ -71,34 +98,42 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
 
     def test_wrong_usage_is_2_and_names_the_way_out(self):
-        for words, text in (((), "devices, ops, explain, plan"),
-                            (("devics",), "Did you mean 'devices'?"),
-                            (("frobnicate",), "There are devices"),
-                            (("devices", "--jsn"), "Did you mean --json?"),
-                            (("devices", "--json=1"), "--json takes no value"),
-                            (("devices", "extra"), "'extra' is one word too many"),
-                            (("devices", "-x"), "there is no option -x"),
-                            (("explain",), "GRAPH is missing"),
-                            (("devices", "--gpus"), "--gpus needs a value"),
-                            (("devices", "--gpus", "--json"), "--gpus needs a value"),
-                            (("devices", "--gpus", "1", "--gpus=2"), "given twice: 1 and 2"),
-                            (("plan", "a.pbtxt", "--fetch", "--json"), "--fetch needs a value"),
-                            (("simulate", "a.py", "--node", "4"), "Did you mean --nodes?"),
-                            (("simulate", "a.py", "--batch", "4"), "stand behind --"),
-                            (("simulate", "a.py", "-b", "4"), "stand behind --")):
+        for words, text in (
+            ((), "devices, ops, explain, plan"),
+            (("devics",), "Did you mean 'devices'?"),
+            (("frobnicate",), "There are devices"),
+            (("devices", "--jsn"), "Did you mean --json?"),
+            (("devices", "--json=1"), "--json takes no value"),
+            (("devices", "extra"), "'extra' is one word too many"),
+            (("devices", "-x"), "there is no option -x"),
+            (("explain",), "GRAPH is missing"),
+            (("devices", "--gpus"), "--gpus needs a value"),
+            (("devices", "--gpus", "--json"), "--gpus needs a value"),
+            (("devices", "--gpus", "1", "--gpus=2"), "given twice: 1 and 2"),
+            (("plan", "a.pbtxt", "--fetch", "--json"), "--fetch needs a value"),
+            (("simulate", "a.py", "--node", "4"), "Did you mean --nodes?"),
+            (("simulate", "a.py", "--batch", "4"), "stand behind --"),
+            (("simulate", "a.py", "-b", "4"), "stand behind --"),
+        ):
             self.assertIn(text, self.fails(2, *words), words)
 
     def test_usage_lines_show_an_order_that_works(self):
-        self.assertIn("usage: situ run [--OPTION]... SCRIPT [ARGUMENT]...\n",
-                      run("run", "--help").stdout)
-        self.assertIn("usage: situ simulate [SCRIPT|GRAPH] [--OPTION]... [-- ARGUMENT...]\n",
-                      run("simulate", "--help").stdout)
+        self.assertIn(
+            "usage: situ run [--OPTION]... SCRIPT [ARGUMENT]...\n", run("run", "--help").stdout
+        )
+        self.assertIn(
+            "usage: situ simulate [SCRIPT|GRAPH] [--OPTION]... [-- ARGUMENT...]\n",
+            run("simulate", "--help").stdout,
+        )
         for command in ("plan", "explain"):
-            self.assertIn(f"usage: situ {command} GRAPH [--OPTION]...\n",
-                          run(command, "--help").stdout)
-            orders = (("-", "--gpus", "4", "--feed", "x=2x3"),
-                      ("--gpus", "4", "-", "--feed", "x=2x3"),
-                      ("--gpus", "4", "--feed", "x=2x3", "--", "-"))
+            self.assertIn(
+                f"usage: situ {command} GRAPH [--OPTION]...\n", run(command, "--help").stdout
+            )
+            orders = (
+                ("-", "--gpus", "4", "--feed", "x=2x3"),
+                ("--gpus", "4", "-", "--feed", "x=2x3"),
+                ("--gpus", "4", "--feed", "x=2x3", "--", "-"),
+            )
             first, *others = (run(command, *words, stdin=saved()) for words in orders)
             self.assertEqual((first.returncode, first.stderr), (0, ""))
             for other in others:
@@ -167,8 +202,10 @@ class Devices(unittest.TestCase):
         self.assertIn("No GPU is visible", run("devices").stdout)
 
     def test_strange_names_are_valid_json(self):
-        self.assertEqual(self.listed("--gpus", 'Qu"o\\te\t\u00e9\U0001d11e')[1]["model"],
-                         'Qu"o\\te\t\u00e9\U0001d11e')
+        self.assertEqual(
+            self.listed("--gpus", 'Qu"o\\te\t\u00e9\U0001d11e')[1]["model"],
+            'Qu"o\\te\t\u00e9\U0001d11e',
+        )
 
 
 class Ops(unittest.TestCase):
@@ -264,15 +301,17 @@ class Graphs(unittest.TestCase):
 
     def test_bad_input(self):
         graph = saved()
-        for words, code, text in ((("explain", "/no/such/file"), 1, "No such file"),
-                                  (("explain", "-", "--fetch", "nobody"), 1, "nobody"),
-                                  (("explain", "-", "--feed", "x"), 1, "NAME=SHAPE"),
-                                  (("explain", "-", "--feed", "nobody=2"), 1, "'nobody'"),
-                                  (("explain", "-", "--feed", "x=2y3"), 1, "is no shape"),
-                                  (("explain", "-", "--feed", "x=2x4"), 1, "x"),
-                                  (("explain", "-", "--feed", "x=1x3:1,2"), 1, "fewer values"),
-                                  (("explain", "-", "--feed", "x=1x3:1,2,3,4"), 1, "more values"),
-                                  (("explain", "-", "--feed", "x=1x3:1,b,3"), 1, "'b,3'")):
+        for words, code, text in (
+            (("explain", "/no/such/file"), 1, "No such file"),
+            (("explain", "-", "--fetch", "nobody"), 1, "nobody"),
+            (("explain", "-", "--feed", "x"), 1, "NAME=SHAPE"),
+            (("explain", "-", "--feed", "nobody=2"), 1, "'nobody'"),
+            (("explain", "-", "--feed", "x=2y3"), 1, "is no shape"),
+            (("explain", "-", "--feed", "x=2x4"), 1, "x"),
+            (("explain", "-", "--feed", "x=1x3:1,2"), 1, "fewer values"),
+            (("explain", "-", "--feed", "x=1x3:1,2,3,4"), 1, "more values"),
+            (("explain", "-", "--feed", "x=1x3:1,b,3"), 1, "'b,3'"),
+        ):
             done = run(*words, "--gpus", "4", stdin=graph)
             self.assertEqual((done.returncode, done.stdout), (code, ""), (words, done.stderr))
             self.assertIn(text, done.stderr, words)
@@ -283,8 +322,15 @@ class Graphs(unittest.TestCase):
         self.assertIn("--feed x=", done.stderr)
 
     def test_bad_files(self):
-        for text in ("", "{", "node {", "garbage", "node { name: 'a' op: 'Nope' }",
-                     '{"node": [{"name": "a"}]}', "\0\1\2"):
+        for text in (
+            "",
+            "{",
+            "node {",
+            "garbage",
+            "node { name: 'a' op: 'Nope' }",
+            '{"node": [{"name": "a"}]}',
+            "\0\1\2",
+        ):
             done = run("explain", "-", stdin=text)
             self.assertEqual(done.stdout, "", text)
             self.assertEqual(done.returncode, 1, text)
@@ -315,8 +361,11 @@ class Selftest(unittest.TestCase):
 
     def test_too_little_time(self):
         done = run("selftest", "--gpus", "1", "--op", "*", "--seconds", "0.01")
-        self.assertRegex(done.stdout, r"--seconds \d+ should be enough for all ops\n"
-                         r"(PASSED as far as the time went|NOTHING WAS CHECKED): ")
+        self.assertRegex(
+            done.stdout,
+            r"--seconds \d+ should be enough for all ops\n"
+            r"(PASSED as far as the time went|NOTHING WAS CHECKED): ",
+        )
 
 
 class Scaling(unittest.TestCase):
@@ -336,8 +385,17 @@ class Scaling(unittest.TestCase):
             self.assertEqual((found["step_ns"], found["communication_ns"]), (100000000, 0))
 
     def test_a_ring_takes_what_its_formula_says(self):
-        words = ("--gpus", "4", "--link", "1e9/0,1e9/0", "--link-efficiency", "1", "--no-overlap",
-                 "--bucket", "1GB")
+        words = (
+            "--gpus",
+            "4",
+            "--link",
+            "1e9/0,1e9/0",
+            "--link-efficiency",
+            "1",
+            "--no-overlap",
+            "--bucket",
+            "1GB",
+        )
         found = self.predict("--gradients", "100MB", *words)
         self.assertEqual(found["ring"]["communication_ns"], 150000000)  # 2 * 3/4 * 0.1 s
         self.assertEqual(found["ring"]["step_ns"], 250000000)
@@ -346,8 +404,12 @@ class Scaling(unittest.TestCase):
     def test_more_machines_are_never_quicker(self):
         last = 0
         for nodes in (1, 2, 8, 64, 128):
-            step = min(a["step_ns"] for a in self.predict(
-                "--gpus", "8", "--nodes", str(nodes), "--gradients", "500MB").values())
+            step = min(
+                a["step_ns"]
+                for a in self.predict(
+                    "--gpus", "8", "--nodes", str(nodes), "--gradients", "500MB"
+                ).values()
+            )
             self.assertGreaterEqual(step, last)
             last = step
 
@@ -362,12 +424,24 @@ class Scaling(unittest.TestCase):
         self.assertIn("Ways to reduce", done.stdout)
 
     def test_wrong_words(self):
-        for words in (("--link", "tin,can"), ("--device", "abacus"), ("--algorithm", "magic"),
-                      ("--nodes", "0"), ("--nodes", "2.5"), ("--nodes", "4x"), ("--gpus", "K40"),
-                      ("--compute", "nan", "--gradients", "1"), ("--efficiency", "nan"),
-                      ("--compute", "10", "--gradients", "10Mi"), ("--gradients", "5MB"),
-                      ("--compute", "10"), ("--bucket", "0"), ("--link-efficiency", "2"),
-                      ("graph.pbtxt", "extra"), ()):
+        for words in (
+            ("--link", "tin,can"),
+            ("--device", "abacus"),
+            ("--algorithm", "magic"),
+            ("--nodes", "0"),
+            ("--nodes", "2.5"),
+            ("--nodes", "4x"),
+            ("--gpus", "K40"),
+            ("--compute", "nan", "--gradients", "1"),
+            ("--efficiency", "nan"),
+            ("--compute", "10", "--gradients", "10Mi"),
+            ("--gradients", "5MB"),
+            ("--compute", "10"),
+            ("--bucket", "0"),
+            ("--link-efficiency", "2"),
+            ("graph.pbtxt", "extra"),
+            (),
+        ):
             done = run("simulate", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertIn("situ simulate: ", done.stderr)
@@ -378,10 +452,17 @@ class Completion(unittest.TestCase):
 
     def complete(self, *words):
         """What bash offers for the last of the words."""
-        ask = ('eval "$(cat)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _situ; '
-               'printf "%s\\n" "${COMPREPLY[@]}"')
-        done = subprocess.run(["bash", "-c", ask, "-", *words], capture_output=True, check=True,
-                              text=True, input=run("completion", "bash").stdout)
+        ask = (
+            'eval "$(cat)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _situ; '
+            'printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        done = subprocess.run(
+            ["bash", "-c", ask, "-", *words],
+            capture_output=True,
+            check=True,
+            text=True,
+            input=run("completion", "bash").stdout,
+        )
         return done.stdout.split()
 
     def test_bash(self):

@@ -3,6 +3,7 @@
 model is the same as where situ adds itself.
 
 Usage: situ run mirrored.py. CUDA and NCCL are what the environment shows: the stand-ins."""
+
 import ctypes
 import sys
 
@@ -17,10 +18,17 @@ def train(ops):
     """The weights on each device after some steps, the last of an epoch with fewer examples."""
     strategy = tf.distribute.MirroredStrategy(cross_device_ops=ops)
     with strategy.scope():
-        model = tf.keras.Sequential([
-            tf.keras.layers.Dense(4, activation="tanh", input_shape=(1,),
-                                  kernel_initializer=tf.keras.initializers.Constant(0.5)),
-            tf.keras.layers.Dense(1, kernel_initializer=tf.keras.initializers.Constant(0.25))])
+        model = tf.keras.Sequential(
+            [
+                tf.keras.layers.Dense(
+                    4,
+                    activation="tanh",
+                    input_shape=(1,),
+                    kernel_initializer=tf.keras.initializers.Constant(0.5),
+                ),
+                tf.keras.layers.Dense(1, kernel_initializer=tf.keras.initializers.Constant(0.25)),
+            ]
+        )
         model.compile(loss="mse", optimizer=tf.keras.optimizers.SGD(0.1))
     model.fit(x, 3 * x + 1, batch_size=8, epochs=3, verbose=0, shuffle=False)
     return [[copy.numpy() for copy in weight.values] for weight in model.weights]

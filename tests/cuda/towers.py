@@ -3,6 +3,7 @@
 
 Usage: towers.py BUILD EXAMPLE [TOLERANCE]. CUDA is what the environment shows: the stand-in.
 """
+
 import os
 import re
 import subprocess
@@ -13,8 +14,13 @@ NUMBER = re.compile(r"-?\d+\.\d+")
 
 def run(build, example, env, *options):
     """What the program prints."""
-    done = subprocess.run([f"{build}/situ", "run", *options, example], env=env, text=True,
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        [f"{build}/situ", "run", *options, example],
+        env=env,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode:
         sys.exit(f"{example} failed:\n{done.stdout}{done.stderr}")
     return done.stdout

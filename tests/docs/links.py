@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """links.py: relative links in Markdown pages point to files and headings that exist."""
+
 import re
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
@@ -33,6 +34,9 @@ def broken(page):
             continue
         path, _, fragment = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        if not target.exists() or fragment and (target.suffix != ".md" or
-                                                fragment not in anchors(target)):
+        if (
+            not target.exists()
+            or fragment
+            and (target.suffix != ".md" or fragment not in anchors(target))
+        ):
             yield text.count("\n", 0, match.start()) + 1, link

@@ -17,6 +17,7 @@ pages resolve (links.py).
 Usage: test_texts.py [--update] [PAGE.md]... BUILD_FOLDER; --update writes the real output into the
 pages, for you to review.
 """
+
 import os
 import re
 import subprocess
@@ -28,8 +29,7 @@ import links
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```")
-PROGRAM = re.compile(
-    r"(?ms)^```(python|c)(?: ([^\n]*))?\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?")
+PROGRAM = re.compile(r"(?ms)^```(python|c)(?: ([^\n]*))?\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?")
 HEAD = re.compile(r'(?s)\A(?:#[^\n]*\n""".*?"""\n+|/\*.*?\*/\n+)')
 PROMPT = "$ "
 ENVIRONMENT = "docs/reference/environment.md"
@@ -51,8 +51,13 @@ def line_pattern(line):
     if line == "...":
         return "(?:.*\n)*?"
     words = re.split(r"(\.\.\.|  +)", line)
-    return "".join(".*" if word == "..." else " {2,}" if word.startswith("  ") else re.escape(word)
-                   for word in words) + "\n"
+    return (
+        "".join(
+            ".*" if word == "..." else " {2,}" if word.startswith("  ") else re.escape(word)
+            for word in words
+        )
+        + "\n"
+    )
 
 
 def pattern(output):
@@ -61,16 +66,27 @@ def pattern(output):
 
 
 def run(command, build):
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"
+    }
     env["SITU_OPENCL_DEVICES"] = "none"  # the same on machines with GPUs
     env["SITU_CUDA"] = "0"
     env["SITU_SEED"] = "1"  # a test that passes today passes tomorrow
     command = command.replace("build/", f"{build}/")
     in_order = ["stdbuf", "-oL", "sh", "-c", command]  # as on a terminal
-    done = subprocess.run(in_order, cwd=ROOT, env=env, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200,
-                          stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        in_order,
+        cwd=ROOT,
+        env=env,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=1200,
+        stdin=subprocess.DEVNULL,
+    )
     return done.stdout.replace(f"{build}/", "build/")
 
 
@@ -89,9 +105,11 @@ def run_python(text, build):
 def run_c(text, build):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "program.c").write_text(text, encoding="utf-8")
-        return run(f"cc -std=c11 -Iinclude -Ibuild/include {folder}/program.c -L{build} -lsitu"
-                   f" -Wl,-rpath,{build} -o {folder}/program && SITU_SIM_GPUS=4 {folder}/program",
-                   build)
+        return run(
+            f"cc -std=c11 -Iinclude -Ibuild/include {folder}/program.c -L{build} -lsitu"
+            f" -Wl,-rpath,{build} -o {folder}/program && SITU_SIM_GPUS=4 {folder}/program",
+            build,
+        )
 
 
 def programs(text, build):
@@ -102,8 +120,12 @@ def programs(text, build):
         if file:
             if code != shown(file):
                 fence = f"```{language} {file}\n"
-                yield (line, f"{file} is not as it is shown", f"{fence}{code}```",
-                       f"{fence}{shown(file)}```")
+                yield (
+                    line,
+                    f"{file} is not as it is shown",
+                    f"{fence}{code}```",
+                    f"{fence}{shown(file)}```",
+                )
             continue
         if language == "c" and output is None:
             continue  # compiled by tools/check.py
@@ -115,8 +137,11 @@ def programs(text, build):
 
 def unlisted():
     """Variables that src/ reads and docs/reference/environment.md does not list."""
-    read = {name for path in (ROOT / "src").rglob("*.c")
-            for name in re.findall(r'"((?:SITU|CUDA|TF)_[A-Z_]+)"', path.read_text("utf-8"))}
+    read = {
+        name
+        for path in (ROOT / "src").rglob("*.c")
+        for name in re.findall(r'"((?:SITU|CUDA|TF)_[A-Z_]+)"', path.read_text("utf-8"))
+    }
     listed = (ROOT / ENVIRONMENT).read_text(encoding="utf-8")
     return sorted(name for name in read if f"`{name}`" not in listed)
 

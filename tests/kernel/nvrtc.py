@@ -8,6 +8,7 @@ Usage: nvrtc.py SOURCE_DIR [--out FOLDER] [--ptxas PTXAS] [--types float,half] [
 for the oldest, and reports registers and spills.
 Where there is no NVRTC it ends with 77: skipped.
 """
+
 import argparse
 import collections
 import concurrent.futures
@@ -33,8 +34,11 @@ TYPES = [
     Type("u16", "i32", "uint16", 2, 0, 1, 0, 0),
     Type("u8", "i32", "truth", 1, 0, 0, 1, 0),
 ]
-ASSEMBLED = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores.*?"
-                       r"Used (\d+) reg", re.S)
+ASSEMBLED = re.compile(
+    r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores.*?"
+    r"Used (\d+) reg",
+    re.S,
+)
 LIBRARIES = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"]
 
 
@@ -90,9 +94,16 @@ def read(root, name):
 def source(root, file, type_):
     """The whole text of a kernel file in a type, as host/kernel_source.c puts it together."""
     words = {
-        "T_NAME": type_.name, "T_BYTES": type_.size, "T_IS_REAL": type_.real,
-        "T_IS_INTEGER": type_.integer, "T_IS_BOOL": type_.truth, "T_IS_SIGNED": type_.signed,
-        "HAS_HALF": 1, "HAS_DOUBLE": 1, "ALL_KERNELS": ""}
+        "T_NAME": type_.name,
+        "T_BYTES": type_.size,
+        "T_IS_REAL": type_.real,
+        "T_IS_INTEGER": type_.integer,
+        "T_IS_BOOL": type_.truth,
+        "T_IS_SIGNED": type_.signed,
+        "HAS_HALF": 1,
+        "HAS_DOUBLE": 1,
+        "ALL_KERNELS": "",
+    }
     lines = [f"#define {name} {value}" for name, value in words.items()]
     lines += [read(root, "kernel/cuda.h"), f"typedef {type_.t} T;", f"typedef {type_.c} C;"]
     return "\n".join(lines + [read(root, file), ""])
@@ -103,8 +114,12 @@ def assemble(ptxas, path, archs):
     failed, report = 0, collections.defaultdict(lambda: [0, 0])
 
     def start(arch):
-        return subprocess.run([ptxas, f"-arch=sm_{arch}", "-v", "-o", "/dev/null", path],
-                              text=True, capture_output=True, check=False)
+        return subprocess.run(
+            [ptxas, f"-arch=sm_{arch}", "-v", "-o", "/dev/null", path],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(start, archs))
@@ -151,8 +166,9 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     types = [type_ for type_ in TYPES if not args.types or type_.name in args.types.split(",")]
     failed, done, report = 0, 0, {}
-    for name, type_, arch in itertools.product(args.files or kernel_files(root), types,
-                                               sorted({archs[0], archs[-1]})):
+    for name, type_, arch in itertools.product(
+        args.files or kernel_files(root), types, sorted({archs[0], archs[-1]})
+    ):
         ptx, log = nvrtc.compile(source(root, name, type_), arch)
         done += 1
         if not ptx:

@@ -4,6 +4,7 @@
 Usage: oclgrind.py SITU SOURCE_DIR. Runs the samples of ops whose kernels share memory or compute
 where they read, then plants faults into a kernel: the simulator must find them.
 """
+
 import collections
 import pathlib
 import re
@@ -32,8 +33,12 @@ HEAD = """#define HAS_DOUBLE 1
 """
 M, N, K = 20, 24, 18
 Kernel = collections.namedtuple("Kernel", "file name buffers longs")  # one work-group of it
-PRODUCT = Kernel("ops/linalg/matmul.cl", "matmul", (M * K, K * N, M * N, 1),
-                 [M, N, K, K, 1, N, 1, 1] + [1] * 8 + [0] * 16)
+PRODUCT = Kernel(
+    "ops/linalg/matmul.cl",
+    "matmul",
+    (M * K, K * N, M * N, 1),
+    [M, N, K, K, 1, N, 1, 1] + [1] * 8 + [0] * 16,
+)
 SUM = Kernel("ops/math/reduce.cl", "sum", (300, 1), [300, 1, 1, 300, -1, 1, 256])
 FAULTS = [  # what is changed in a kernel, and what must be said of it
     (PRODUCT, "data race", r"(TILE_ADD\(\);\n) *barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1"),
@@ -47,14 +52,25 @@ FAULTS = [  # what is changed in a kernel, and what must be said of it
 def environment(folder):
     """OpenCL with no driver but oclgrind; little memory, because all of it is watched."""
     (folder / "oclgrind.icd").write_text(LIBRARY + "\n")
-    return {"OCL_ICD_VENDORS": str(folder), "SITU_OPENCL_DEVICES": "all", "SITU_KERNEL_CACHE": "",
-            "OCLGRIND_DATA_RACES": "1", "SITU_GPU_MEMORY": "limit=4MiB", "PATH": "/usr/bin:/bin"}
+    return {
+        "OCL_ICD_VENDORS": str(folder),
+        "SITU_OPENCL_DEVICES": "all",
+        "SITU_KERNEL_CACHE": "",
+        "OCLGRIND_DATA_RACES": "1",
+        "SITU_GPU_MEMORY": "limit=4MiB",
+        "PATH": "/usr/bin:/bin",
+    }
 
 
 def run_op(situ, op, folder):
     """Whether an op's samples run without a word of the simulator."""
-    done = subprocess.run([situ, "selftest", "--device", "/gpu:0", "--op", op, "--seconds", "300"],
-                          env=environment(folder), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [situ, "selftest", "--device", "/gpu:0", "--op", op, "--seconds", "300"],
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     text = done.stdout + done.stderr
     ok = done.returncode == 0 and "1 of 1 ops" in text and not any(s in text for s in SIGNS)
     print(f"{'ok' if ok else 'FAILED':6} {op}", flush=True)
@@ -70,8 +86,13 @@ def text_of(source, kernel, change=None):
     if change:
         own, count = re.subn(*change, own, count=1)
         assert count, change
-    return (HEAD + f"#define PICK_{kernel.name} ~,\n" + embed.read(root, "kernel/opencl.h") +
-            "typedef float T; typedef float C;\n" + own)
+    return (
+        HEAD
+        + f"#define PICK_{kernel.name} ~,\n"
+        + embed.read(root, "kernel/opencl.h")
+        + "typedef float T; typedef float C;\n"
+        + own
+    )
 
 
 def simulate(kernel, text, folder):
@@ -81,8 +102,12 @@ def simulate(kernel, text, folder):
     lines += [f"<size={4 * size} fill=1 float>" for size in kernel.buffers]
     lines += [f"<size=8 long>\n{number}" for number in kernel.longs]
     (folder / "kernel.sim").write_text("\n".join(lines) + "\n")
-    done = subprocess.run(["oclgrind-kernel", "--data-races", str(folder / "kernel.sim")],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["oclgrind-kernel", "--data-races", str(folder / "kernel.sim")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.stdout + done.stderr
 
 

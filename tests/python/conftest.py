@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """conftest.py: programs as a user runs them, for the tests of the Python package."""
+
 import fcntl
 import itertools
 import os
@@ -24,8 +25,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in a shell's backgro
 
 def environment(**more):
     """The caller's, without what would change the devices."""
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("SITU_") and k != "CUDA_VISIBLE_DEVICES"
+    }
     env["SITU_OPENCL_DEVICES"] = "none"  # the same on machines with GPUs
     env["SITU_CUDA"] = "0"
     env["SITU_SEED"] = SEED
@@ -81,6 +85,7 @@ def seeded():
 def graph():
     """An empty graph, which is the default one."""
     import situ.compat.v1 as tf
+
     with tf.Graph().as_default() as made:
         yield made
 
@@ -88,6 +93,7 @@ def graph():
 def run_once(fetches, feeds=None, begin=False):
     """What a new session gives for fetches; begin: once variables have their first values."""
     import situ.compat.v1 as tf
+
     with tf.Session() as session:
         if begin:
             session.run(tf.global_variables_initializer())
@@ -104,26 +110,41 @@ class Result:
 @pytest.fixture
 def python():
     """Runs a program in a new process: python(text, gpus=4) -> Result."""
+
     def run(text, gpus="0", words=(), **env):
-        done = subprocess.run([sys.executable, "-c", textwrap.dedent(text), *words],
-                              env=environment(SITU_SIM_GPUS=str(gpus), **env), check=False,
-                              capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(text), *words],
+            env=environment(SITU_SIM_GPUS=str(gpus), **env),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
         return Result(done)
+
     return run
 
 
 @pytest.fixture
 def situ(tmp_path):
     """Runs the command: situ('run', 'a.py', files={'a.py': text}) -> Result."""
+
     def run(*words, files=None, **env):
         for name, text in (files or {}).items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text))
-        done = subprocess.run([os.path.join(BUILD, "situ"), *words], cwd=tmp_path,
-                              env=environment(**env), check=False, capture_output=True, text=True,
-                              timeout=PATIENCE)
+        done = subprocess.run(
+            [os.path.join(BUILD, "situ"), *words],
+            cwd=tmp_path,
+            env=environment(**env),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
         return Result(done)
+
     return run
 
 

@@ -3,6 +3,7 @@
 case is a function of `tf` (tensorflow.compat.v1); tests/golden/devices.json has what TensorFlow
 2.21.0 reports as `op.device` of the ops that both have. `python device_cases.py FILE` writes that
 of all ops, where TensorFlow is installed."""
+
 import json
 import sys
 
@@ -21,7 +22,7 @@ def setter(tf, **options):
 
 def model(tf, **options):
     a = tf.Variable(tf.zeros([2, 2]), name="a", **options)
-    b = tf.Variable([1., 2.], name="b", **options)
+    b = tf.Variable([1.0, 2.0], name="b", **options)
     c = tf.get_variable("c", [2], **options)
     x = tf.placeholder(tf.float32, [None, 2], name="x")
     y = tf.matmul(x, a, name="mm") + b * c
@@ -29,6 +30,7 @@ def model(tf, **options):
 
 
 # Plain device scopes
+
 
 @case
 def nested_strings(tf):
@@ -50,153 +52,155 @@ def nested_strings(tf):
 def functions(tf):
     def choose(op):
         return "/gpu:1" if op.type == "MatMul" else "/cpu:0"
+
     with tf.device(choose):
         model(tf)
         with tf.device("/job:j"):
-            tf.constant(1., name="k")
+            tf.constant(1.0, name="k")
         with tf.device(lambda op: "/job:inner" if op.type == "Const" else ""):
-            tf.constant(1., name="k2")
+            tf.constant(1.0, name="k2")
             tf.zeros([2], name="z2")
     with tf.device("/job:out"):
         with tf.device(lambda op: op.device):
-            tf.constant(2., name="k3")
+            tf.constant(2.0, name="k3")
         with tf.device(lambda op: "/gpu:3"):
-            tf.constant(2., name="k4")
-            tf.Variable(1., name="k5")
+            tf.constant(2.0, name="k4")
+            tf.Variable(1.0, name="k5")
             with tf.device(""):
-                tf.constant(2., name="k6")
+                tf.constant(2.0, name="k6")
     with tf.device(lambda op: tf.DeviceSpec(job="s", device_type="GPU", device_index=2)):
-        tf.constant(2., name="k7")
+        tf.constant(2.0, name="k7")
 
 
 @case
 def colocation(tf):
     with tf.device("/gpu:0"):
-        a = tf.constant(1., name="a")
+        a = tf.constant(1.0, name="a")
     with tf.device("/cpu:0"):
-        b = tf.constant(1., name="b")
-    n = tf.constant(1., name="n")
+        b = tf.constant(1.0, name="b")
+    n = tf.constant(1.0, name="n")
     with tf.colocate_with(a):
-        tf.constant(1., name="c1")
+        tf.constant(1.0, name="c1")
         with tf.device("/gpu:7"):
-            tf.constant(1., name="c2")
+            tf.constant(1.0, name="c2")
         with tf.colocate_with(b):
-            tf.constant(1., name="c3")
+            tf.constant(1.0, name="c3")
             with tf.colocate_with(n):
-                tf.constant(1., name="c4")
+                tf.constant(1.0, name="c4")
         with tf.colocate_with(b, ignore_existing=True):
-            tf.constant(1., name="c5")
+            tf.constant(1.0, name="c5")
         with tf.colocate_with(None, True):
-            tf.constant(1., name="c6")
+            tf.constant(1.0, name="c6")
             with tf.device("/cpu:3"):
-                tf.constant(1., name="c7")
+                tf.constant(1.0, name="c7")
     with tf.colocate_with(n):
-        tf.constant(1., name="d1")
+        tf.constant(1.0, name="d1")
         with tf.device("/gpu:7"):
-            tf.constant(1., name="d2")
+            tf.constant(1.0, name="d2")
         with tf.colocate_with(a):
-            both = tf.constant(1., name="d3")
+            both = tf.constant(1.0, name="d3")
     with tf.colocate_with(both.op):
-        tf.constant(1., name="d4")
+        tf.constant(1.0, name="d4")
 
 
 @case
 def colocation_hides_devices(tf):
     with tf.device("/gpu:0"):
-        a = tf.constant(1., name="a")
-    n = tf.constant(1., name="n")
+        a = tf.constant(1.0, name="a")
+    n = tf.constant(1.0, name="n")
     with tf.device("/gpu:5"):
         with tf.colocate_with(n):
-            tf.constant(1., name="d4")
+            tf.constant(1.0, name="d4")
             with tf.device("/job:w"):
-                tf.constant(1., name="d5")
+                tf.constant(1.0, name="d5")
         with tf.colocate_with(None, True):
-            tf.constant(1., name="d6")
-        tf.constant(1., name="d7")
+            tf.constant(1.0, name="d6")
+        tf.constant(1.0, name="d7")
     with tf.device(lambda op: "/gpu:6"):
         with tf.colocate_with(n):
-            tf.constant(1., name="e2")
+            tf.constant(1.0, name="e2")
             with tf.device(lambda op: "/cpu:6"):
-                tf.constant(1., name="e3")
+                tf.constant(1.0, name="e3")
         with tf.colocate_with(a), tf.device(lambda op: "/cpu:6"):
-            tf.constant(1., name="e4")
-        tf.constant(1., name="e5")
+            tf.constant(1.0, name="e4")
+        tf.constant(1.0, name="e5")
 
 
 @case
 def colocated_variables(tf):
     with tf.device("/gpu:0"):
-        v = tf.Variable([1.], name="v")
-        r = tf.Variable([1.], name="r", use_resource=True)
+        v = tf.Variable([1.0], name="v")
+        r = tf.Variable([1.0], name="r", use_resource=True)
     for name, variable in (("with_v", v), ("with_r", r), ("with_op", r.op)):
         with tf.name_scope(name), tf.colocate_with(variable):
-            tf.constant(1., name="a")
-            tf.Variable([1.], name="ref")
+            tf.constant(1.0, name="a")
+            tf.Variable([1.0], name="ref")
             tf.Variable(lambda: tf.zeros([3]), name="called")
-            tf.Variable([1.], name="resource", use_resource=True)
+            tf.Variable([1.0], name="resource", use_resource=True)
             r.read_value()
-            r.assign([2.])
+            r.assign([2.0])
 
 
 # What a variable makes
 
+
 @case
 def reference_variables(tf):
     with tf.device("/gpu:0"):
-        v = tf.Variable([1., 2.], name="v")
+        v = tf.Variable([1.0, 2.0], name="v")
         w = tf.Variable(lambda: tf.zeros([2]), name="w")
         with tf.device("/cpu:0"):
-            tf.assign(v, [1., 1.], name="as1")
-            v.assign_add([1., 1.], name="as2")
+            tf.assign(v, [1.0, 1.0], name="as1")
+            v.assign_add([1.0, 1.0], name="as2")
             tf.assign_sub(w, v, name="as3")
             tf.is_variable_initialized(v)
             tf.identity(v, name="id")
             v.read_value()
     with tf.device("/job:worker"):
-        tf.assign(v, [1., 1.], name="as4")
+        tf.assign(v, [1.0, 1.0], name="as4")
 
 
 @case
 def reference_ops(tf):
     with tf.device("/gpu:0"):
         i = tf.Variable(1, name="i")
-        v = tf.Variable([[1., 2.], [3., 4.]], name="v")
+        v = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="v")
     with tf.device("/job:w"):
         tf.count_up_to(i, 3, name="count")
         for word in "update add sub mul div min max".split():
-            getattr(tf, "scatter_" + word)(v, [0], [[1., 1.]], name="scatter_" + word)
+            getattr(tf, "scatter_" + word)(v, [0], [[1.0, 1.0]], name="scatter_" + word)
         for word in "update add sub".split():
-            getattr(tf, "scatter_nd_" + word)(v, [[0]], [[1., 1.]], name="scatter_nd_" + word)
+            getattr(tf, "scatter_nd_" + word)(v, [[0]], [[1.0, 1.0]], name="scatter_nd_" + word)
         tf.gather_nd(v, [[0]], name="gather_nd")
 
 
 @case
 def resource_variables(tf):
     with tf.device("/gpu:0"):
-        v = tf.Variable([1., 2.], name="v", use_resource=True)
+        v = tf.Variable([1.0, 2.0], name="v", use_resource=True)
         w = tf.Variable(lambda: tf.zeros([2]), name="w", use_resource=True)
         with tf.device("/cpu:0"):
-            v.assign([1., 1.], name="as1")
-            v.assign_add([1., 1.], name="as2")
+            v.assign([1.0, 1.0], name="as1")
+            v.assign_add([1.0, 1.0], name="as2")
             w.assign_sub(v, name="as3")
-            v.scatter_update(tf.IndexedSlices(tf.constant([2.]), tf.constant([0])), name="sc")
+            v.scatter_update(tf.IndexedSlices(tf.constant([2.0]), tf.constant([0])), name="sc")
             tf.is_variable_initialized(v)
             tf.identity(v, name="id")
             v.read_value()
             v.sparse_read([0], name="gather")
             v.value()
     with tf.device("/job:worker"):
-        v.assign([1., 1.], name="as4")
-        tf.add(v, 1., name="add")
+        v.assign([1.0, 1.0], name="as4")
+        tf.add(v, 1.0, name="add")
 
 
 @case
 def caching_devices(tf):
     with tf.device(setter(tf)):
-        tf.Variable([1.], name="a", caching_device="/job:worker/task:0/cpu:0")
-        tf.Variable([1.], name="b", caching_device=lambda op: op.device)
-        tf.Variable([1.], name="c", caching_device=lambda op: "/job:x/gpu:1")
-        tf.Variable([1.], name="d", caching_device="/gpu:0")
+        tf.Variable([1.0], name="a", caching_device="/job:worker/task:0/cpu:0")
+        tf.Variable([1.0], name="b", caching_device=lambda op: op.device)
+        tf.Variable([1.0], name="c", caching_device=lambda op: "/job:x/gpu:1")
+        tf.Variable([1.0], name="d", caching_device="/gpu:0")
         tf.get_variable("e", [2], caching_device="/gpu:1")
         with tf.variable_scope("s", caching_device="/gpu:2"):
             tf.get_variable("a", [2])
@@ -208,25 +212,33 @@ def caching_devices(tf):
         with tf.variable_scope("s3") as scope:
             scope.set_caching_device("/cpu:3")
             tf.get_variable("a", [2])
-    tf.Variable([1.], name="n", caching_device="/cpu:0")
+    tf.Variable([1.0], name="n", caching_device="/cpu:0")
 
 
 @case
 def caching_devices_of_resources(tf):
     options = dict(use_resource=True)
     with tf.device(setter(tf)):
-        made = [tf.Variable([1.], name=f"v{i}", caching_device=device, **options)
-                for i, device in enumerate(("/job:worker/task:0/cpu:0", lambda op: op.device,
-                                            lambda op: "/job:x/gpu:1", "/gpu:0"))]
+        made = [
+            tf.Variable([1.0], name=f"v{i}", caching_device=device, **options)
+            for i, device in enumerate(
+                (
+                    "/job:worker/task:0/cpu:0",
+                    lambda op: op.device,
+                    lambda op: "/job:x/gpu:1",
+                    "/gpu:0",
+                )
+            )
+        ]
         made.append(tf.get_variable("g", [2], caching_device="/gpu:1", **options))
         with tf.variable_scope("s", caching_device="/gpu:2", **options):
             made.append(tf.get_variable("h", [2]))
     for i, variable in enumerate(made):
         with tf.name_scope(f"use{i}"):
             variable.read_value()
-            tf.add(variable, 1., name="add")
+            tf.add(variable, 1.0, name="add")
             tf.identity(variable, name="id")
-            variable.assign(variable * 2., name="assign")
+            variable.assign(variable * 2.0, name="assign")
 
 
 @case
@@ -234,17 +246,18 @@ def variable_scopes(tf):
     with tf.variable_scope("s"), tf.device("/gpu:1"):
         tf.get_variable("v", [2])
     with tf.variable_scope("s", reuse=True), tf.device("/gpu:2"):
-        tf.add(tf.get_variable("v", [2]), 1., name="add")
+        tf.add(tf.get_variable("v", [2]), 1.0, name="add")
 
 
 # Parameter servers
+
 
 @case
 def parameter_servers(tf):
     with tf.device(setter(tf)):
         _, b, _, _ = model(tf)
-        tf.assign(b, [0., 0.], name="as1")
-    tf.assign(b, [0., 0.], name="as2")
+        tf.assign(b, [0.0, 0.0], name="as1")
+    tf.assign(b, [0.0, 0.0], name="as2")
     tf.is_variable_initialized(b)
 
 
@@ -252,20 +265,19 @@ def parameter_servers(tf):
 def parameter_servers_of_resources(tf):
     with tf.device(setter(tf)):
         _, b, _, _ = model(tf, use_resource=True)
-        b.assign([0., 0.], name="as1")
+        b.assign([0.0, 0.0], name="as1")
         b.read_value()
-    b.assign([0., 0.], name="as2")
+    b.assign([0.0, 0.0], name="as2")
     tf.is_variable_initialized(b)
 
 
 @case
 def worker_device(tf):
-    with tf.device(setter(tf, worker_device="/job:worker/task:3/gpu:1",
-                          ps_device="/job:ps/cpu:0")):
+    with tf.device(setter(tf, worker_device="/job:worker/task:3/gpu:1", ps_device="/job:ps/cpu:0")):
         model(tf)
         with tf.device("/gpu:2"):
-            tf.Variable(1., name="g")
-            tf.constant(1., name="k")
+            tf.Variable(1.0, name="g")
+            tf.constant(1.0, name="k")
 
 
 @case
@@ -273,8 +285,8 @@ def no_merged_devices(tf):
     with tf.device(setter(tf, merge_devices=False)):
         with tf.device("/gpu:1"):
             model(tf)
-        tf.Variable(1., name="z")
-        tf.constant(1., name="k")
+        tf.Variable(1.0, name="z")
+        tf.constant(1.0, name="k")
 
 
 @case
@@ -330,18 +342,22 @@ def other_ps_ops(tf):
 @case
 def jobs_in_scopes(tf):
     with tf.device(setter(tf)):
-        for name, device in (("a", "/job:worker/task:1"), ("b", "/job:ps/task:7"),
-                             ("c", "/job:other"), ("d", "")):
+        for name, device in (
+            ("a", "/job:worker/task:1"),
+            ("b", "/job:ps/task:7"),
+            ("c", "/job:other"),
+            ("d", ""),
+        ):
             with tf.device(device):
-                tf.Variable(1., name=name)
+                tf.Variable(1.0, name=name)
     with tf.device("/job:outer/gpu:3"), tf.device(setter(tf)):
-        tf.Variable(1., name="e")
-        tf.constant(1., name="f")
+        tf.Variable(1.0, name="e")
+        tf.constant(1.0, name="f")
         with tf.device(None):
-            tf.Variable(1., name="g")
-            tf.constant(1., name="h")
+            tf.Variable(1.0, name="g")
+            tf.constant(1.0, name="h")
             with tf.device("/cpu:1"):
-                tf.constant(1., name="i")
+                tf.constant(1.0, name="i")
 
 
 @case
@@ -349,8 +365,9 @@ def partitioned_variables(tf):
     with tf.device(setter(tf, ps_tasks=3)):
         v = tf.get_variable("v", [6, 2], partitioner=tf.fixed_size_partitioner(3))
         tf.nn.embedding_lookup(v, [1, 2], name="look")
-        with tf.variable_scope("s", partitioner=tf.fixed_size_partitioner(2),
-                               caching_device="/gpu:1"):
+        with tf.variable_scope(
+            "s", partitioner=tf.fixed_size_partitioner(2), caching_device="/gpu:1"
+        ):
             tf.get_variable("u", [4, 2], initializer=tf.zeros_initializer())
 
 
@@ -358,7 +375,7 @@ def partitioned_variables(tf):
 def other_state(tf):
     with tf.device(setter(tf)):
         queue = tf.FIFOQueue(3, [tf.float32], name="q")
-        queue.enqueue(1., name="enq")
+        queue.enqueue(1.0, name="enq")
         queue.dequeue(name="deq")
         tf.train.get_or_create_global_step()
         tf.global_variables_initializer()
@@ -366,6 +383,7 @@ def other_state(tf):
 
 
 # Training
+
 
 def _training(make, **options):
     colocate = options.pop("colocate", False)
@@ -377,16 +395,19 @@ def _training(make, **options):
             step = tf.train.get_or_create_global_step() if counted else None
             make(tf).minimize(loss, step, colocate_gradients_with_ops=colocate)
         tf.global_variables_initializer()
+
     return train
 
 
-OPTIMIZERS = {"gradient_descent": lambda tf: tf.train.GradientDescentOptimizer(.1),
-              "momentum": lambda tf: tf.train.MomentumOptimizer(.1, .9),
-              "adam": lambda tf: tf.train.AdamOptimizer(),
-              "rmsprop": lambda tf: tf.train.RMSPropOptimizer(.1),
-              "adagrad": lambda tf: tf.train.AdagradOptimizer(.1),
-              "adadelta": lambda tf: tf.train.AdadeltaOptimizer(),
-              "ftrl": lambda tf: tf.train.FtrlOptimizer(.1)}
+OPTIMIZERS = {
+    "gradient_descent": lambda tf: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda tf: tf.train.MomentumOptimizer(0.1, 0.9),
+    "adam": lambda tf: tf.train.AdamOptimizer(),
+    "rmsprop": lambda tf: tf.train.RMSPropOptimizer(0.1),
+    "adagrad": lambda tf: tf.train.AdagradOptimizer(0.1),
+    "adadelta": lambda tf: tf.train.AdadeltaOptimizer(),
+    "ftrl": lambda tf: tf.train.FtrlOptimizer(0.1),
+}
 for _name, _make in OPTIMIZERS.items():
     CASES[_name] = _training(_make, counted=True)
     CASES[_name + "_colocated"] = _training(_make, colocate=True)
@@ -425,7 +446,7 @@ def _embedding(tf, **options):
         found = tf.nn.embedding_lookup(v, [1, 2], name="look")
         row = tf.gather(v, [1], name="row")
         loss = tf.reduce_sum(found) + tf.reduce_sum(row)
-        tf.train.AdagradOptimizer(.1).minimize(loss)
+        tf.train.AdagradOptimizer(0.1).minimize(loss)
 
 
 CASES["embedding"] = _embedding
@@ -436,10 +457,11 @@ CASES["embedding_of_resources"] = lambda tf: _embedding(tf, use_resource=True)
 def moving_averages(tf):
     with tf.device(setter(tf)):
         v = tf.get_variable("v", [2])
-        tf.train.ExponentialMovingAverage(.9).apply([v])
+        tf.train.ExponentialMovingAverage(0.9).apply([v])
 
 
 # With layers: TensorFlow has these where Keras 2 is installed, with TF_USE_LEGACY_KERAS=1.
+
 
 @case
 def layers(tf):
@@ -452,8 +474,7 @@ def layers(tf):
 
 @case
 def layers_of_resources(tf):
-    with tf.device(setter(tf)), tf.variable_scope("s", use_resource=True,
-                                                  caching_device="/gpu:0"):
+    with tf.device(setter(tf)), tf.variable_scope("s", use_resource=True, caching_device="/gpu:0"):
         x = tf.placeholder(tf.float32, [None, 4], name="x")
         tf.layers.dense(x, 3)
 
@@ -467,6 +488,7 @@ def devices(tf, name):
 
 def _write(path):
     import tensorflow.compat.v1 as tf
+
     tf.disable_v2_behavior()
     with open(path, "w", encoding="utf-8") as file:
         json.dump({name: devices(tf, name) for name in CASES}, file, indent=0, sort_keys=True)

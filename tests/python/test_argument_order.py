@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_argument_order.py: arguments as they stood before TensorFlow 1.0, and other old habits."""
+
 import numpy as np
 import pytest
+
 import situ.compat.v1 as tf
 
 
@@ -27,14 +29,18 @@ def test_concat_of_one_tensor_needs_an_axis(session):
 
 
 def test_cross_entropies_with_logits_first(session):
-    logits, labels = tf.constant([[1., 2., 4.], [0., -1., 1.]]), [[0., 1., 0.], [.5, .5, 0.]]
+    logits, labels = (
+        tf.constant([[1.0, 2.0, 4.0], [0.0, -1.0, 1.0]]),
+        [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0]],
+    )
     for word, wanted in (("softmax", labels), ("sparse_softmax", [1, 0]), ("sigmoid", labels)):
         word += "_cross_entropy_with_logits"
         old = getattr(tf.contrib.nn, "deprecated_flipped_" + word)(logits, wanted)
         new = getattr(tf.nn, word)(labels=wanted, logits=logits)
         np.testing.assert_array_equal(*session.run([old, new]))
     across = tf.contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits(
-        tf.transpose(logits), np.transpose(labels), dim=0)
+        tf.transpose(logits), np.transpose(labels), dim=0
+    )
     np.testing.assert_allclose(session.run(across), [2.1698461, 1.9076059], rtol=1e-6)
 
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_arguments.py: options of `situ run` behind the script are the script's; where the script
 does not take them, a line on standard error says so, and else none does."""
+
 import pytest
 
-HINT = "situ run: --gpus 4: behind a.py this is the program's, which does not know it. " \
-       "For situ: situ run --gpus 4 a.py\n"
+HINT = (
+    "situ run: --gpus 4: behind a.py this is the program's, which does not know it. "
+    "For situ: situ run --gpus 4 a.py\n"
+)
 
 ARGPARSE = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--steps')\n"
 FLAGS = """\
@@ -19,13 +22,14 @@ UNKNOWN = {
     "argparse": ARGPARSE + "p.parse_args()",
     "parse_known_args": ARGPARSE + "p.parse_known_args()",
     "subparser": "import argparse\np = argparse.ArgumentParser()\n"
-                 "p.add_subparsers().add_parser('train')\n"
-                 "p.parse_known_args(['train', '--gpus', '4'])",
+    "p.add_subparsers().add_parser('train')\n"
+    "p.parse_known_args(['train', '--gpus', '4'])",
     "tf.app.flags": FLAGS,
     "absl": FLAGS.replace("import tensorflow as tf", "from absl import app, flags")
-                 .replace("tf.app.flags", "flags").replace("tf.app", "app"),
+    .replace("tf.app.flags", "flags")
+    .replace("tf.app", "app"),
     "optparse": "import optparse\np = optparse.OptionParser()\np.add_option('--steps')\n"
-                "p.parse_args()",
+    "p.parse_args()",
     "getopt": "import getopt, sys\ngetopt.getopt(sys.argv[1:], '', ['steps='])",
     "sys.argv": "import sys\nsteps = '--steps' in sys.argv",
     "sys.argv[0]": "import sys\nname = sys.argv[0]",
@@ -43,19 +47,19 @@ def test_an_option_that_the_program_does_not_know_is_pointed_out(situ, name):
 KNOWN = {
     "argparse": ARGPARSE + "p.add_argument('--gpus')\nprint(p.parse_args().gpus)",
     "abbreviated": ARGPARSE + "p.add_argument('--gpus_per_node')\n"
-                              "print(p.parse_args().gpus_per_node)",
+    "print(p.parse_args().gpus_per_node)",
     "name of its own": ARGPARSE + "p.add_argument('--' + 'gp' + 'us', dest='n')\n"
-                                  "print(p.parse_args().n)",
+    "print(p.parse_args().n)",
     "remainder": ARGPARSE + "p.add_argument('rest', nargs='...')\n"
-                            "print(p.parse_args(['x', '--gpus', '4']).rest[-1])",
+    "print(p.parse_args(['x', '--gpus', '4']).rest[-1])",
     "tf.app.flags": FLAGS.replace('"steps"', '"gpus"').replace('"ran"', "tf.app.flags.FLAGS.gpus"),
     "two parsers": ARGPARSE + "_, rest = p.parse_known_args()\nq = argparse.ArgumentParser()\n"
-                              "q.add_argument('--gpus')\nprint(q.parse_args(rest).gpus)",
+    "q.add_argument('--gpus')\nprint(q.parse_args(rest).gpus)",
     "sys.argv": "import sys\nprint(sys.argv[sys.argv.index('--gpus') + 1])",
     "by index": "import sys\nprint(sys.argv[2])",
     "all of them": "import sys\nprint([int(w) for w in sys.argv if w.isdigit()][0])",
     "another program": "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import sys; "
-                       "print(sys.argv[2])', *sys.argv[1:]])",
+    "print(sys.argv[2])', *sys.argv[1:]])",
 }
 
 
@@ -66,9 +70,11 @@ def test_an_option_that_the_program_takes_is_not(situ, name):
 
 
 def test_a_module_beside_the_script_may_know_it(situ):
-    files = {"a.py": "import options\nprint(options.parse().gpus)",
-             "options.py": ARGPARSE + "p.add_argument('--gpus')\ndef parse():\n"
-                                      "    return p.parse_args()\n"}
+    files = {
+        "a.py": "import options\nprint(options.parse().gpus)",
+        "options.py": ARGPARSE + "p.add_argument('--gpus')\ndef parse():\n"
+        "    return p.parse_args()\n",
+    }
     result = situ("run", "a.py", "--gpus=4", files=files)
     assert (result.out, result.err) == ("4\n", "")
 
@@ -88,9 +94,11 @@ def test_modules_are_judged_as_scripts_are(situ):
 
 
 def test_sys_argv_stays_a_list(situ):
-    text = "import copy, pickle, sys\nassert isinstance(sys.argv, list) and sys.argv == " \
-           "['a.py', '--gpus', '4'] and len(sys.argv) == 3\n" \
-           "print(type(pickle.loads(pickle.dumps(sys.argv))), repr(copy.copy(sys.argv)))\n"
+    text = (
+        "import copy, pickle, sys\nassert isinstance(sys.argv, list) and sys.argv == "
+        "['a.py', '--gpus', '4'] and len(sys.argv) == 3\n"
+        "print(type(pickle.loads(pickle.dumps(sys.argv))), repr(copy.copy(sys.argv)))\n"
+    )
     result = situ("run", "a.py", "--gpus", "4", files={"a.py": text})
     assert result.out == "<class 'list'> ['a.py', '--gpus', '4']\n"
 

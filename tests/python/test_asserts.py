@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_asserts.py: tf.debugging.assert_* in eager style and in functions: TensorFlow's words."""
+
 import pytest
 
 import situ as tf
@@ -18,19 +19,32 @@ def test_what_holds():
     check.Assert(True, ["unused"])
 
 
-@pytest.mark.parametrize("call, text", [
-    (lambda: check.assert_equal([1, 2, 3], [1, 2, 4], message="bad"),
-     "bad\nCondition x == y did not hold.\nIndices of first 1 different values:\n[[2]]\n"
-     "Corresponding x values:\n[3]\nCorresponding y values:\n[4]\nFirst 3 elements of x:\n"
-     "[1 2 3]\nFirst 3 elements of y:\n[1 2 4]"),
-    (lambda: check.assert_less(2, 1),
-     "Condition x < y did not hold.\nFirst 1 elements of x:\n[2]\nFirst 1 elements of y:\n[1]"),
-    (lambda: check.assert_non_negative([1.0, -2.0], message="neg!"),
-     "neg!.  \nCondition x >= 0 did not hold element-wise:\nx (shape=(2,) dtype=float32) = \n"
-     "['1.0', '-2.0']"),
-    (lambda: check.Assert(tf.constant(False), [tf.constant([1, 2, 3, 4]), "x"]),
-     "Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. "
-     "Summarized data: 1, 2, 3, ...\nb'x'")])
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (
+            lambda: check.assert_equal([1, 2, 3], [1, 2, 4], message="bad"),
+            "bad\nCondition x == y did not hold.\nIndices of first 1 different values:\n[[2]]\n"
+            "Corresponding x values:\n[3]\nCorresponding y values:\n[4]\nFirst 3 elements of x:\n"
+            "[1 2 3]\nFirst 3 elements of y:\n[1 2 4]",
+        ),
+        (
+            lambda: check.assert_less(2, 1),
+            "Condition x < y did not hold.\nFirst 1 elements of x:\n[2]\n"
+            "First 1 elements of y:\n[1]",
+        ),
+        (
+            lambda: check.assert_non_negative([1.0, -2.0], message="neg!"),
+            "neg!.  \nCondition x >= 0 did not hold element-wise:\n"
+            "x (shape=(2,) dtype=float32) = \n['1.0', '-2.0']",
+        ),
+        (
+            lambda: check.Assert(tf.constant(False), [tf.constant([1, 2, 3, 4]), "x"]),
+            "Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. "
+            "Summarized data: 1, 2, 3, ...\nb'x'",
+        ),
+    ],
+)
 def test_what_does_not(call, text):
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         call()
@@ -53,8 +67,11 @@ def test_functions_check():
     def root(x):
         check.assert_non_negative(x, message="no root")
         return tf.sqrt(x)
+
     assert root(tf.constant([4.0])).numpy().tolist() == [2.0]
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         root(tf.constant([4.0, -1.0]))
-    assert "assertion failed: [no root.  ] [Condition x >= 0 did not hold element-wise:] " \
+    assert (
+        "assertion failed: [no root.  ] [Condition x >= 0 did not hold element-wise:] "
         "[x (x:0) = ] [4 -1]" in str(caught.value)
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_autograph.py: Python's if, while and for over tensors in tf.function."""
+
 import functools
 
 import numpy as np
@@ -23,6 +24,7 @@ def test_if_sets_names():
             y = -x
         assert note == "kept"
         return y
+
     assert of(double_or_turn, 3.0, -3.0) == [6.0, 3.0]
 
 
@@ -34,6 +36,7 @@ def test_if_returns():
             return x + 100
         y = x * 2
         return y
+
     assert of(steps, 11.0, 6.0, 1.0) == [11.0, 106.0, 2.0]
 
 
@@ -47,6 +50,7 @@ def test_while():
                 n = 3 * n + 1
             count += 1
         return count
+
     assert of(collatz, 27, 1) == [111, 0]
 
 
@@ -60,6 +64,7 @@ def test_for_with_jumps():
                 break
             total += i
         return total
+
     assert of(odd, 20, 4) == [16, 4]
 
 
@@ -69,6 +74,7 @@ def test_range_of_python():
         for i in range(n):
             result = result + i
         return result
+
     assert of(total, 5) == [10]
     assert int(tf.function(total)(5)) == 10
 
@@ -81,12 +87,14 @@ def test_rows_and_arrays():
             array = array.write(i, tf.reduce_sum(row) if row[0] > 0 else 0.0)
             i += 1
         return array.stack()
+
     assert of(sums, [[1.0, 2.0], [-3.0, 4.0]]) == [[3.0, 0.0]]
 
 
 def test_words():
     def inside(x):
         return 1.0 if x > 1 and x < 5 and not x == 3 else 0.0
+
     assert of(inside, 2.0, 3.0, 6.0) == [1.0, 0.0, 0.0]
 
 
@@ -112,6 +120,7 @@ def test_functions_that_are_called():
     @tf.function
     def step(x):
         return model(x)
+
     assert float(step(tf.constant([1.0, 2.0]))) == 21.0
     assert float(step(tf.constant([1.0, 1.0]))) == 23.0 == float(model.total)
 
@@ -125,6 +134,7 @@ def test_gradients():
             for _ in tf.range(3):
                 y = y * x
         return tape.gradient(y, x)
+
     assert float(slope(tf.constant(2.0))) == 32.0
 
 
@@ -138,13 +148,15 @@ def test_prints_inside(tmp_path):
                 tf.print("Fizz", output_stream=where)
             else:
                 tf.print(i, output_stream=where)
+
     fizz(tf.constant(4))
     assert (tmp_path / "out").read_text().split() == ["1", "2", "Fizz", "4"]
 
 
 def test_data_sets():
-    data = tf.data.Dataset.from_tensor_slices(
-        (np.arange(6, dtype=np.float32), np.arange(6))).batch(2)
+    data = tf.data.Dataset.from_tensor_slices((np.arange(6, dtype=np.float32), np.arange(6))).batch(
+        2
+    )
     seen = tf.Variable(0.0)
 
     @tf.function
@@ -154,6 +166,7 @@ def test_data_sets():
             seen.assign_add(tf.reduce_sum(x))
             total += tf.reduce_sum(x) * tf.cast(y[0], tf.float32)
         return total
+
     assert [float(epoch()), float(seen), float(epoch()), float(seen)] == [46.0, 15.0, 46.0, 30.0]
 
 
@@ -163,6 +176,7 @@ def test_what_is_not_set_everywhere():
         if x > 0:
             y = x
         return y + 1
+
     with pytest.raises(ValueError, match="'y' is used undefined"):
         wrong(tf.constant(1.0))
 
@@ -171,6 +185,7 @@ def test_as_it_is():
     @tf.function(autograph=False)
     def plain(x):
         return x if x > 0 else -x
+
     with pytest.raises(TypeError):
         plain(tf.constant(1.0))
 
@@ -202,6 +217,7 @@ def test_return_out_of_loops():
                     continue
                 total += j
         return total
+
     assert of(find, 4, 6, 9) == [0, 2, -1]
     assert of(count_down, 5, 2) == [900, 3]
     assert of(nested, 2, 3, 4) == [1, 5, 11]
@@ -214,6 +230,7 @@ def test_return_of_structures_and_texts_out_of_loops():
             if tf.reduce_sum(row) > 3.0:
                 return row * 2.0, {"name": "big"}
         return tf.zeros([2]), {"name": "none"}
+
     row, more = first_big(tf.constant([[1.0, 1.0], [2.0, 3.0], [9.0, 9.0]]))
     assert row.numpy().tolist() == [4.0, 6.0] and more["name"].numpy() == b"big"
     row, more = first_big(tf.zeros([2, 2]))
@@ -227,6 +244,7 @@ def test_return_out_of_a_loop_of_python():
             if name == "b":
                 return x + 1.0
         return x
+
     assert first(tf.constant(1.0)).numpy() == 2.0
 
 
@@ -246,16 +264,18 @@ def test_gradient_through_a_return_out_of_a_loop():
             tape.watch(x)
             y = power(x)
         return tape.gradient(y, x)
+
     assert slope(tf.constant(2.0)).numpy() == 12.0
 
 
-OUTSIDE = lambda x: x * 2 if x > 0 else -x  # noqa: E731
+OUTSIDE = lambda x: x * 2 if x > 0 else -x
 
 
 def test_choices_in_lambdas():
     def inside(x):
-        turn = lambda a: a * 2 if a > 0 else -a  # noqa: E731
+        turn = lambda a: a * 2 if a > 0 else -a
         return turn(x)
+
     assert of(inside, 3, -3) == [6, 3]
     assert of(lambda x: OUTSIDE(x), 3, -3) == [6, 3]
     rows = tf.data.Dataset.range(4).map(lambda x: x if x > 1 else x - 10)
@@ -267,7 +287,9 @@ def test_choices_in_lambdas():
             if e > 2.0:
                 return e + 1.0
             return e * 10.0
+
         return tf.map_fn(step, x)
+
     assert mapped(tf.constant([1.0, 3.0])).numpy().tolist() == [10.0, 4.0]
 
 
@@ -280,6 +302,7 @@ def test_array_that_one_way_writes():
                 continue
             out = out.write(out.size(), e)
         return out.stack()
+
     assert positive(tf.constant([1.0, -2.0, 3.0])).numpy().tolist() == [1.0, 3.0]
 
 
@@ -295,6 +318,7 @@ def test_variable_that_starts_from_an_argument():
                 self.total = tf.Variable(tf.ones_like(x))
             self.total.assign_add(x)
             return self.total + 0.0
+
     add = Sum()
     add(tf.constant([1.0, 2.0]))
     assert add(tf.constant([1.0, 2.0])).numpy().tolist() == [3.0, 5.0]
@@ -307,6 +331,7 @@ def test_functions_that_wrap_others_are_converted_themselves():
             if x > 0:
                 x = x + 1
             return function(x) * 10
+
         return wrapper
 
     @tenfold
@@ -320,8 +345,12 @@ def test_functions_that_wrap_others_are_converted_themselves():
             return x * 2 if x > 0 else x * 3
 
     part, choice = functools.partial(size), Choice()
-    for made in (tf.function(lambda x: size(x)), tf.function(size), tf.function(part),
-                 tf.function(lambda x: part(x))):
+    for made in (
+        tf.function(lambda x: size(x)),
+        tf.function(size),
+        tf.function(part),
+        tf.function(lambda x: part(x)),
+    ):
         assert [float(made(tf.constant(x))) for x in (2.0, -2.0)] == [30, 20]
     for made in tf.function(choice), tf.function(lambda x: choice(x)):
         assert [float(made(tf.constant(x))) for x in (2.0, -2.0)] == [4, -6]
@@ -336,6 +365,7 @@ def test_chained_comparisons():
 
     def between(x):
         return 1 < middle(x) < 5
+
     assert of(between, 0, 3, 7) == [False, True, False]
     assert len(asked) == 3  # once in each trace
     assert tf.function(lambda: 1 < 2 < 3 and not 3 < 2 < [][0])()
@@ -344,8 +374,13 @@ def test_chained_comparisons():
 def test_functions_of_python():
     def numbers(x):
         return len(x), int(x[0]) // 2, float(x[1]) / 2, max(x), min([3, 4])
-    assert [float(v) for v in tf.function(numbers, input_signature=[
-        tf.TensorSpec([None], tf.float64)])(np.array([5.5, 3.0, 9.0]))] == [3, 2, 1.5, 9, 3]
+
+    assert [
+        float(v)
+        for v in tf.function(numbers, input_signature=[tf.TensorSpec([None], tf.float64)])(
+            np.array([5.5, 3.0, 9.0])
+        )
+    ] == [3, 2, 1.5, 9, 3]
 
     @tf.function
     def pairs():
@@ -353,6 +388,7 @@ def test_functions_of_python():
         for i, (a, b) in enumerate(zip(tf.data.Dataset.range(3), tf.data.Dataset.range(5, 8))):
             total += i * (a + b)
         return total
+
     assert int(pairs()) == 25
 
 
@@ -374,6 +410,7 @@ def test_names_of_others_and_parts_of_things():
             parts["a"] = parts["a"] + i
             values = i * 10  # any name will do
         return thing.held + parts["a"] + values
+
     assert of(change, 1, -1) == [26, 23] and calls == 2
 
 
@@ -387,6 +424,7 @@ def test_variables_in_branches_and_loops():
         for _ in tf.range(2):
             chosen = chosen * 2
         return chosen
+
     assert of(choose, True, False) == [100.0, 6.0]
 
 
@@ -394,7 +432,9 @@ def test_shapes_that_a_loop_may_change():
     def double(x):
         for _ in tf.range(2):
             tf.autograph.experimental.set_loop_options(
-                shape_invariants=[(x, tf.TensorShape([None]))])
+                shape_invariants=[(x, tf.TensorShape([None]))]
+            )
             x = tf.concat([x, x], 0)
         return x
+
     assert of(double, [1]) == [[1, 1, 1, 1]]

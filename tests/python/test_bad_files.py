@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_bad_files.py: files that are cut off or damaged, and threads that fail: an error of the
 right kind that says which file and where, once."""
+
 import json
 import os
 import struct
@@ -16,7 +17,8 @@ JPEG = bytes.fromhex(  # 8 x 8 pixels, grey
     "ffd8ffe000104a46494600010101012c012c0000ffdb004300100b0c0e0c0a100e0d0e1211101318281a"
     "181616183123251d283a333d3c3933383740485c4e404457453738506d51575f626768673e4d71797064"
     "785c656763ffc0000b080008000801011100ffc40014000100000000000000000000000000000004ffc4"
-    "00161000030000000000000000000000000000000643ffda0008010100003f001a6ccfffd9")
+    "00161000030000000000000000000000000000000643ffda0008010100003f001a6ccfffd9"
+)
 
 
 @pytest.fixture
@@ -32,12 +34,13 @@ def records(tmp_path):
         with open(path, "wb") as file:
             file.write(data)
         return [x.numpy() for x in tf.data.TFRecordDataset(path, **words)]
+
     with open(good, "rb") as file:
         return file.read(), read
 
 
 def flip(data, at):
-    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1:]
+    return data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]
 
 
 def test_records(records):
@@ -91,25 +94,28 @@ def test_examples_that_are_none():
 
 def _with_header(data, change):
     length = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + length])
+    header = json.loads(data[8 : 8 + length])
     change(header)
     text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data[8 + length:]
+    return struct.pack("<Q", len(text)) + text + data[8 + length :]
 
 
-LIES = [lambda h: h["w"].update(data_offsets=[0, 10 ** 12]),
-        lambda h: h["w"].update(data_offsets=[-400, 0]),
-        lambda h: h["w"].update(data_offsets=[400, 0]),
-        lambda h: h["w"].update(data_offsets="no"),
-        lambda h: h["w"].update(shape=[10 ** 12]),
-        lambda h: h["w"].update(shape=[-1, -100]),
-        lambda h: h["w"].update(dtype="F99"),
-        lambda h: h.update(w=5),
-        lambda h: h.update(v=h.pop("w"))]
+LIES = [
+    lambda h: h["w"].update(data_offsets=[0, 10**12]),
+    lambda h: h["w"].update(data_offsets=[-400, 0]),
+    lambda h: h["w"].update(data_offsets=[400, 0]),
+    lambda h: h["w"].update(data_offsets="no"),
+    lambda h: h["w"].update(shape=[10**12]),
+    lambda h: h["w"].update(shape=[-1, -100]),
+    lambda h: h["w"].update(dtype="F99"),
+    lambda h: h.update(w=5),
+    lambda h: h.update(v=h.pop("w")),
+]
 
 
 def test_checkpoints(tmp_path):
     from situ._src.checkpoint import safetensors
+
     path = str(tmp_path / "data")
     safetensors.write(path, {"w": numpy.arange(100, dtype="float32"), "b": numpy.ones(3)})
     with open(path, "rb") as file:
@@ -120,6 +126,7 @@ def test_checkpoints(tmp_path):
             file.write(data)
         opened = safetensors.File(path)
         return {name: opened.get(name) for name in opened.entries}
+
     assert read(good)["w"].tolist() == list(range(100))
     for lie in LIES:
         with pytest.raises(DataLoss, match="data: damaged at byte "):
@@ -142,8 +149,12 @@ def test_an_error_of_a_worker_comes_once(parallel):
         if x == 21:
             raise RuntimeError("element 21")
         return x
-    data = tf.data.Dataset.range(40).map(
-        lambda x: tf.py_function(fail, [x], tf.int64), num_parallel_calls=parallel).prefetch(4)
+
+    data = (
+        tf.data.Dataset.range(40)
+        .map(lambda x: tf.py_function(fail, [x], tf.int64), num_parallel_calls=parallel)
+        .prefetch(4)
+    )
     got, failures = [], []
     iterator = iter(data)
     for _ in range(60):
@@ -159,25 +170,30 @@ def test_an_error_of_a_worker_comes_once(parallel):
 
 def test_pictures_that_are_cut_off():
     image = numpy.arange(5 * 7 * 3, dtype="uint8").reshape(5, 7, 3)
-    for data, decode in ((tf.io.encode_png(image).numpy(), tf.io.decode_png),
-                         (JPEG, tf.io.decode_jpeg)):
+    for data, decode in (
+        (tf.io.encode_png(image).numpy(), tf.io.decode_png),
+        (JPEG, tf.io.decode_jpeg),
+    ):
         assert decode(data).shape[2] in (1, 3)
         for n in range(len(data) - 2):
             with pytest.raises(tf.errors.InvalidArgumentError):
                 decode(data[:n])
     assert tf.io.decode_jpeg(JPEG[:-2], try_recover_truncated=True).shape == [8, 8, 1]
     assert tf.io.decode_jpeg(JPEG, ratio=2).shape == [4, 4, 1]
-    huge = b"BM" + bytes(8) + struct.pack("<IIiiHHI", 54, 40, 2**31 - 1, -2**31, 1, 32, 0)
+    huge = b"BM" + bytes(8) + struct.pack("<IIiiHHI", 54, 40, 2**31 - 1, -(2**31), 1, 32, 0)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Total possible pixel bytes"):
         tf.io.decode_bmp(huge + bytes(40))
 
 
-@pytest.mark.parametrize("write", [
-    lambda path: tf.io.TFRecordWriter(path + "/no/r"),
-    lambda path: tf.train.Checkpoint(v=tf.Variable(1.0)).write(path + "/file/c"),
-    lambda path: tf.summary.create_file_writer(path + "/file/e").flush(),
-    lambda path: tf.io.gfile.GFile(path + "/file/g", "w").write("x"),
-])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: tf.io.TFRecordWriter(path + "/no/r"),
+        lambda path: tf.train.Checkpoint(v=tf.Variable(1.0)).write(path + "/file/c"),
+        lambda path: tf.summary.create_file_writer(path + "/file/e").flush(),
+        lambda path: tf.io.gfile.GFile(path + "/file/g", "w").write("x"),
+    ],
+)
 def test_places_where_no_file_can_be(write, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(tf.errors.OpError, match=str(tmp_path)):

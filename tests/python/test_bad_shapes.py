@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_bad_shapes.py: shapes and types that do not fit: the error names the op and what it was
 given, when a graph is built and when an op runs at once."""
+
 import textwrap
 
 import pytest
@@ -29,16 +30,28 @@ CASES = [
     ("tf.pad(f(2, 3), [[1, 1]])", "Pad", "[2,3], [1,2]"),
     ("tf.reduce_sum(f(2, 3), 3)", "Sum", "[2,3], []"),
     ("tf.argmax(f(2, 3), 4)", "ArgMax", "[2,3], []"),
-    ("tf.nn.conv2d(f(1, 8, 8, 3), f(3, 3, 4, 8), strides=[1, 1, 1, 1], padding='SAME')", "Conv2D",
-     "[1,8,8,3], [3,3,4,8]"),
-    ("tf.nn.conv2d(f(1, 2, 2, 3), f(3, 3, 3, 8), strides=[1, 1, 1, 1], padding='VALID')", "Conv2D",
-     "[1,2,2,3], [3,3,3,8]"),
-    ("tf.nn.depthwise_conv2d(f(1, 8, 8, 3), f(3, 3, 4, 1), [1, 1, 1, 1], 'SAME')",
-     "DepthwiseConv2dNative", "[1,8,8,3], [3,3,4,1]"),
+    (
+        "tf.nn.conv2d(f(1, 8, 8, 3), f(3, 3, 4, 8), strides=[1, 1, 1, 1], padding='SAME')",
+        "Conv2D",
+        "[1,8,8,3], [3,3,4,8]",
+    ),
+    (
+        "tf.nn.conv2d(f(1, 2, 2, 3), f(3, 3, 3, 8), strides=[1, 1, 1, 1], padding='VALID')",
+        "Conv2D",
+        "[1,2,2,3], [3,3,3,8]",
+    ),
+    (
+        "tf.nn.depthwise_conv2d(f(1, 8, 8, 3), f(3, 3, 4, 1), [1, 1, 1, 1], 'SAME')",
+        "DepthwiseConv2dNative",
+        "[1,8,8,3], [3,3,4,1]",
+    ),
     ("tf.nn.max_pool(f(8, 8, 3), [1, 2, 2, 1], [1, 2, 2, 1], 'SAME')", "MaxPool", "[8,8,3]"),
     ("tf.nn.bias_add(f(2, 3), f(4))", "BiasAdd", "[2,3], [4]"),
-    ("tf.nn.softmax_cross_entropy_with_logits(labels=f(2, 3), logits=f(2, 4))",
-     "SoftmaxCrossEntropyWithLogits", "[2,4], [2,3]"),
+    (
+        "tf.nn.softmax_cross_entropy_with_logits(labels=f(2, 3), logits=f(2, 4))",
+        "SoftmaxCrossEntropyWithLogits",
+        "[2,4], [2,3]",
+    ),
     ("tf.nn.local_response_normalization(f(2, 3))", "LRN", "[2,3]"),
     ("tf.nn.top_k(f(3), 5)", "TopKV2", "[3], []"),
     ("tf.cumsum(f(3), axis=2)", "Cumsum", "[3], []"),
@@ -51,21 +64,43 @@ CASES = [
     ("tf.add_n([f(2), f(3)])", "AddN", "[2], [3]"),
     ("tf.nn.space_to_depth(f(1, 3, 3, 1), 2)", "SpaceToDepth", "[1,3,3,1]"),
     ("tf.einsum('ij,jk->ik', f(2, 3), f(2, 3))", "Einsum", "(2, 3)"),
-    ("tf.dynamic_stitch([[0, 1], [2]], [f(2, 2), f(1, 3)])", "DynamicStitch",
-     "[2], [1], [2,2], [1,3]"),
-    ("tf.dynamic_stitch([[0, 1], [2]], [f(3, 2), f(1, 2)])", "DynamicStitch",
-     "[2], [1], [3,2], [1,2]"),
+    (
+        "tf.dynamic_stitch([[0, 1], [2]], [f(2, 2), f(1, 3)])",
+        "DynamicStitch",
+        "[2], [1], [2,2], [1,3]",
+    ),
+    (
+        "tf.dynamic_stitch([[0, 1], [2]], [f(3, 2), f(1, 2)])",
+        "DynamicStitch",
+        "[2], [1], [3,2], [1,2]",
+    ),
     ("tf.raw_ops.LeakyReluGrad(gradients=f(2), features=f(3))", "LeakyReluGrad", "[2], [3]"),
-    ("tf.raw_ops.ResizeBilinearGrad(grads=f(2, 4, 4, 1), original_image=f(1, 2, 2, 1))",
-     "ResizeBilinearGrad", "[2,4,4,1], [1,2,2,1]"),
-    ("tf.raw_ops.ResizeBilinearGrad(grads=f(1, 4, 4, 3), original_image=f(1, 2, 2, 1))",
-     "ResizeBilinearGrad", "[1,4,4,3], [1,2,2,1]"),
-    ("tf.raw_ops.StatelessMultinomial(logits=f(2, 3), num_samples=4, seed=[1])",
-     "StatelessMultinomial", "[2,3], [], [1]"),
-    ("tf.nn.conv2d(f(1, 4, 4, 0), f(3, 3, 2, 8), strides=[1, 1, 1, 1], padding='SAME')", "Conv2D",
-     "[1,4,4,0], [3,3,2,8]"),
-    ("tf.edit_distance(tf.SparseTensor([[0, 0]], [1, 2], [1, 1]), "
-     "tf.SparseTensor([[0, 0]], [1], [1, 1]))", "EditDistance", "[1,2], [2], [2], [1,2], [1], [2]"),
+    (
+        "tf.raw_ops.ResizeBilinearGrad(grads=f(2, 4, 4, 1), original_image=f(1, 2, 2, 1))",
+        "ResizeBilinearGrad",
+        "[2,4,4,1], [1,2,2,1]",
+    ),
+    (
+        "tf.raw_ops.ResizeBilinearGrad(grads=f(1, 4, 4, 3), original_image=f(1, 2, 2, 1))",
+        "ResizeBilinearGrad",
+        "[1,4,4,3], [1,2,2,1]",
+    ),
+    (
+        "tf.raw_ops.StatelessMultinomial(logits=f(2, 3), num_samples=4, seed=[1])",
+        "StatelessMultinomial",
+        "[2,3], [], [1]",
+    ),
+    (
+        "tf.nn.conv2d(f(1, 4, 4, 0), f(3, 3, 2, 8), strides=[1, 1, 1, 1], padding='SAME')",
+        "Conv2D",
+        "[1,4,4,0], [3,3,2,8]",
+    ),
+    (
+        "tf.edit_distance(tf.SparseTensor([[0, 0]], [1, 2], [1, 1]), "
+        "tf.SparseTensor([[0, 0]], [1], [1, 1]))",
+        "EditDistance",
+        "[1,2], [2], [2], [1,2], [1], [2]",
+    ),
 ]
 PROGRAM = """
     import re
@@ -86,24 +121,40 @@ PROGRAM = """
     """
 
 
-@pytest.mark.parametrize("module, error", [("situ", "tf.errors.InvalidArgumentError"),
-                                           ("situ.compat.v1", "ValueError")])
+@pytest.mark.parametrize(
+    "module, error", [("situ", "tf.errors.InvalidArgumentError"), ("situ.compat.v1", "ValueError")]
+)
 def test_shapes(python, module, error):
     done = python(textwrap.dedent(PROGRAM).format(module=module, error=error, cases=CASES))
     assert done.code == 0, done.err
     assert [line for line in done.out.splitlines() if line != "good"] == []
 
 
-@pytest.mark.parametrize("call, error, text", [
-    ("tf.boolean_mask([1, 2, 3], [True, False])", "ValueError",
-     "Shapes (3,) and (2,) are incompatible"),
-    ("tf.image.random_crop(tf.ones([4, 4, 3]), [5, 5, 3])", "tf.errors.InvalidArgumentError",
-     "Need value.shape >= size, got (4, 4, 3) and [5, 5, 3]"),
-    ("tf.function(lambda x: tf.cond(x > 0, lambda: 1, lambda: 2))(tf.ones([2]))", "ValueError",
-     "Shape must be rank 0 but is rank 1 for"),
-    ("tf.matmul(tf.ones([2, 3]), tf.ones([3, 2], tf.float64))", "tf.errors.InvalidArgumentError",
-     "cannot compute MatMul as input #1(zero-based) was expected to be a float tensor"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (
+            "tf.boolean_mask([1, 2, 3], [True, False])",
+            "ValueError",
+            "Shapes (3,) and (2,) are incompatible",
+        ),
+        (
+            "tf.image.random_crop(tf.ones([4, 4, 3]), [5, 5, 3])",
+            "tf.errors.InvalidArgumentError",
+            "Need value.shape >= size, got (4, 4, 3) and [5, 5, 3]",
+        ),
+        (
+            "tf.function(lambda x: tf.cond(x > 0, lambda: 1, lambda: 2))(tf.ones([2]))",
+            "ValueError",
+            "Shape must be rank 0 but is rank 1 for",
+        ),
+        (
+            "tf.matmul(tf.ones([2, 3]), tf.ones([3, 2], tf.float64))",
+            "tf.errors.InvalidArgumentError",
+            "cannot compute MatMul as input #1(zero-based) was expected to be a float tensor",
+        ),
+    ],
+)
 def test_others(python, call, error, text):
     done = python(f"""
         import situ as tf

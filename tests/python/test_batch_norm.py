@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_batch_norm.py: FusedBatchNorm, its gradients and who uses it, against NumPy."""
+
 import numpy
 import pytest
+
 import situ.compat.v1 as tf
 
 RANDOM = numpy.random.RandomState(3)
@@ -68,16 +70,23 @@ def test_given_moments(form):
     with tf.Session() as session:
         got = session.run([*made, *slopes])
     axes = others(form)
-    for have, want in zip(got, (y, mean, variance, dy * wide(scale, form) * s,
-                                (dy * h).sum(axes), dy.sum(axes))):
+    for have, want in zip(
+        got, (y, mean, variance, dy * wide(scale, form) * s, (dy * h).sum(axes), dy.sum(axes))
+    ):
         numpy.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-4 * numpy.abs(want).max())
 
 
 def test_a_share_of_the_new():
     x, (old, spread) = images("NHWC"), RANDOM.rand(2, 5).astype("float32")
     _, mean, variance, _, _ = normalized(x, numpy.ones(5), numpy.zeros(5), "NHWC", 0.001)
-    made = tf.nn.fused_batch_norm(x, numpy.ones(5, "float32"), numpy.zeros(5, "float32"), old,
-                                  spread, exponential_avg_factor=0.25)
+    made = tf.nn.fused_batch_norm(
+        x,
+        numpy.ones(5, "float32"),
+        numpy.zeros(5, "float32"),
+        old,
+        spread,
+        exponential_avg_factor=0.25,
+    )
     with tf.Session() as session:
         got = session.run(made[1:])
     numpy.testing.assert_allclose(got[0], 0.75 * old + 0.25 * mean, rtol=1e-5)
@@ -98,8 +107,11 @@ def test_second_derivatives(form, training):
             given = (None, None) if training else (mean, variance)
             y = tf.nn.fused_batch_norm(*inputs, *given, data_format=form, is_training=training)[0]
         else:
-            own = tf.nn.moments(inputs[0], others(form), keepdims=True) if training else \
-                [wide(v, form) for v in (mean, variance)]
+            own = (
+                tf.nn.moments(inputs[0], others(form), keepdims=True)
+                if training
+                else [wide(v, form) for v in (mean, variance)]
+            )
             parts = [tf.reshape(v, wide(mean, form).shape) for v in inputs[1:]]
             y = (inputs[0] - own[0]) * tf.rsqrt(own[1] + 0.001) * parts[0] + parts[1]
         first = tf.gradients(tf.reduce_sum(tf.sin(y) * weights), inputs)
@@ -131,7 +143,7 @@ def test_layers_use_it():
 
 
 def test_keras_uses_it_and_half_precision(python):
-    result = python('''
+    result = python("""
 import numpy
 import situ as tf
 x = numpy.random.RandomState(0).randn(4, 3, 3, 2).astype("float32")
@@ -149,5 +161,5 @@ with tf.GradientTape() as tape:
     v = tf.Variable(x)
     loss = tf.reduce_sum(layer(v, training=True) ** 3)
 print(tape.gradient(loss, v).shape)
-''')
+""")
     assert result.out.strip() == "(4, 3, 3, 2)", result.err

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_beam_search.py: tf.contrib.seq2seq.BeamSearchDecoder against all ways there are."""
+
 import itertools
 
 import numpy
@@ -12,6 +13,7 @@ START, END, WORDS, STEPS = 0, 1, 4, 3
 
 class Table(tf.nn.rnn_cell.RNNCell):
     """A cell that gives its inputs back, and counts steps."""
+
     state_size, output_size = 1, WORDS
 
     def __call__(self, inputs, state, scope=None):
@@ -36,8 +38,15 @@ def all_ways(logs):
 def decode(logits, width, weight=0.0):
     seq2seq = tf.contrib.seq2seq
     state = seq2seq.tile_batch(tf.zeros([2, 1]), width)
-    decoder = seq2seq.BeamSearchDecoder(Table(), tf.constant(logits), [START, START], END, state,
-                                        width, length_penalty_weight=weight)
+    decoder = seq2seq.BeamSearchDecoder(
+        Table(),
+        tf.constant(logits),
+        [START, START],
+        END,
+        state,
+        width,
+        length_penalty_weight=weight,
+    )
     made, state, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=STEPS)
     with tf.Session() as session:
         return session.run([made.predicted_ids, state.log_probs, state.lengths])
@@ -66,7 +75,7 @@ def test_one_way_is_greedy():
     for _ in range(STEPS):
         at = END if END in words else int(logits[at].argmax())
         words.append(at)
-    assert ids[0, :, 0].tolist() == words[:ids.shape[1]]
+    assert ids[0, :, 0].tolist() == words[: ids.shape[1]]
 
 
 def test_words_of_a_tree():
@@ -81,8 +90,9 @@ def test_scheduled_sampling():
     table = tf.eye(3)
     for share, first in ((0.0, 1.0), (1.0, None)):
         helper = seq2seq.ScheduledEmbeddingTrainingHelper(tf.ones([2, 4, 3]), [4, 4], table, share)
-        decoder = seq2seq.BasicDecoder(tf.nn.rnn_cell.GRUCell(3, name=f"cell{share:.0f}"), helper,
-                                       tf.zeros([2, 3]))
+        decoder = seq2seq.BasicDecoder(
+            tf.nn.rnn_cell.GRUCell(3, name=f"cell{share:.0f}"), helper, tf.zeros([2, 3])
+        )
         made, _, _ = seq2seq.dynamic_decode(decoder)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())

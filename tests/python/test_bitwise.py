@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_bitwise.py: & | ^ ~ of tensors and tf.bitwise: ops, names of nodes, results, errors."""
+
 import numpy
 import pytest
 
@@ -7,8 +8,11 @@ import situ as tf
 from situ.testing import simulated_gpus
 
 TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16")
-BINARY = {"bitwise_and": numpy.bitwise_and, "bitwise_or": numpy.bitwise_or,
-          "bitwise_xor": numpy.bitwise_xor}
+BINARY = {
+    "bitwise_and": numpy.bitwise_and,
+    "bitwise_or": numpy.bitwise_or,
+    "bitwise_xor": numpy.bitwise_xor,
+}
 
 
 def described(tensor):
@@ -39,9 +43,13 @@ def test_nodes_of_operators_of_bools():
 def test_nodes_of_functions():
     with tf.Graph().as_default():
         a = tf.constant([5, 6], name="a")
-        for name, op in (("bitwise_and", "BitwiseAnd"), ("bitwise_or", "BitwiseOr"),
-                         ("bitwise_xor", "BitwiseXor"), ("left_shift", "LeftShift"),
-                         ("right_shift", "RightShift")):
+        for name, op in (
+            ("bitwise_and", "BitwiseAnd"),
+            ("bitwise_or", "BitwiseOr"),
+            ("bitwise_xor", "BitwiseXor"),
+            ("left_shift", "LeftShift"),
+            ("right_shift", "RightShift"),
+        ):
             function = getattr(tf.bitwise, name)
             assert described(function(a, 3)) == (op, op, ["a", op + "/y"])
             assert described(function(x=a, y=a, name=name)) == (name, op, ["a", "a"])
@@ -94,8 +102,13 @@ def test_operators_at_once():
 
 def test_wrong_types():
     real, whole = tf.constant([1.0]), tf.constant([1])
-    for call in (lambda: real & real, lambda: ~real, lambda: tf.bitwise.left_shift(real, real),
-                 lambda: tf.bitwise.invert([True]), lambda: whole & tf.constant([1], "int64")):
+    for call in (
+        lambda: real & real,
+        lambda: ~real,
+        lambda: tf.bitwise.left_shift(real, real),
+        lambda: tf.bitwise.invert([True]),
+        lambda: whole & tf.constant([1], "int64"),
+    ):
         with pytest.raises(tf.errors.InvalidArgumentError):
             call()
     for call in (lambda: whole & 1.5, lambda: tf.constant([True]) & 1):
@@ -103,8 +116,11 @@ def test_wrong_types():
             call()
     with tf.Graph().as_default():
         whole = tf.constant([1])
-        with pytest.raises(TypeError, match="Input 'y' of 'BitwiseAnd' Op has type int64 that does "
-                                            "not match type int32 of argument 'x'"):
+        with pytest.raises(
+            TypeError,
+            match="Input 'y' of 'BitwiseAnd' Op has type int64 that does "
+            "not match type int32 of argument 'x'",
+        ):
             whole & tf.constant([1], "int64")
         with pytest.raises(TypeError, match="has DataType float32 not in list of allowed values"):
             ~tf.constant([1.0])
@@ -137,6 +153,7 @@ def test_saved_model(tmp_path):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
         def call(self, x):
             return ~x & 255
+
     tf.saved_model.save(Model(), str(tmp_path / "model"))
     loaded = tf.saved_model.load(str(tmp_path / "model"))
     assert loaded.call(tf.constant([5, 6])).numpy().tolist() == [250, 249]

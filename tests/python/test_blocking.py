@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_blocking.py: operations that wait for others let other threads run, and can be ended."""
+
 import os
 import threading
 
@@ -11,11 +12,13 @@ tf1 = tf.compat.v1
 
 def in_thread(function):
     """Starts a thread; what it raises is kept in its `error`."""
+
     def guarded():
         try:
             thread.result = function()
         except BaseException as error:  # pylint: disable=broad-except
             thread.error = error
+
     thread = threading.Thread(target=guarded, daemon=True)
     thread.error = thread.result = None
     thread.start()
@@ -46,8 +49,7 @@ def test_an_eager_dequeue_waits_for_another_thread():
 def test_producers_and_consumers_share_an_eager_queue():
     queue, n = queue_of(3), 60
     producers = [in_thread(lambda: [queue.enqueue(1.0) for _ in range(n)]) for _ in range(3)]
-    consumers = [in_thread(lambda: sum(float(queue.dequeue()) for _ in range(n)))
-                 for _ in range(3)]
+    consumers = [in_thread(lambda: sum(float(queue.dequeue()) for _ in range(n))) for _ in range(3)]
     assert [finish(thread).error for thread in producers] == [None] * 3
     assert [finish(thread).result for thread in consumers] == [float(n)] * 3
 
@@ -73,6 +75,7 @@ def test_a_function_that_waits_lets_others_run():
     @tf.function
     def take():
         return queue.dequeue() * 2.0
+
     consumer = in_thread(take)
     queue.enqueue(4.0)
     assert float(finish(consumer).result) == 8.0
@@ -98,6 +101,7 @@ def test_closing_a_session_ends_its_runs():
         def run():
             begun.set()
             session.run(taken)
+
         consumer = in_thread(run)
         assert begun.wait(PATIENCE)
         closer = in_thread(session.close)

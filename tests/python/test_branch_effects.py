@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_branch_effects.py: of tf.cond, tf.case and tf.switch_case only the branch that is taken has
 side effects; what counts as true."""
+
 import numpy as np
 import pytest
 
@@ -12,8 +13,11 @@ v1 = tf.compat.v1
 def run(make, fed, dtype):
     """(what a new graph gives, its three variables afterwards)"""
     with v1.Graph().as_default(), v1.Session() as session:
-        variables = v1.Variable(0.0), v1.Variable(0.0), v1.get_variable("c", [], use_resource=True,
-                                                                       initializer=tf.zeros)
+        variables = (
+            v1.Variable(0.0),
+            v1.Variable(0.0),
+            v1.get_variable("c", [], use_resource=True, initializer=tf.zeros),
+        )
         pred = v1.placeholder(dtype, [])
         made = make(pred, *variables)
         session.run(v1.global_variables_initializer())
@@ -22,15 +26,20 @@ def run(make, fed, dtype):
 
 
 def nested(p, a, b, c):
-    return v1.cond(p, lambda: v1.cond(p, lambda: a.assign_add(1).op, lambda: b.assign_add(1).op),
-                   lambda: v1.cond(p, lambda: a.assign_add(9).op,
-                                   lambda: tf.group(b.assign_add(2), c.assign_add(3))))
+    return v1.cond(
+        p,
+        lambda: v1.cond(p, lambda: a.assign_add(1).op, lambda: b.assign_add(1).op),
+        lambda: v1.cond(
+            p, lambda: a.assign_add(9).op, lambda: tf.group(b.assign_add(2), c.assign_add(3))
+        ),
+    )
 
 
 def behind_dependencies(p, a, b, c):
     def yes():
         with tf.control_dependencies([a.assign_add(1), c.assign_add(1)]):
             return tf.no_op()
+
     return v1.cond(p, yes, tf.no_op)
 
 
@@ -39,52 +48,94 @@ def in_a_loop(p, a, b, c):
         step = v1.cond(i < 2, lambda: a.assign_add(1).op, lambda: b.assign_add(1).op)
         with tf.control_dependencies([step]):
             return i + 1
+
     last = tf.while_loop(lambda i: i < 5, body, [0])
     with tf.control_dependencies([last[0] if isinstance(last, (list, tuple)) else last]):
         return tf.identity(p)
 
 
-@pytest.mark.parametrize("make,yes,no", [
-    (lambda p, a, b, c: v1.cond(p, lambda: a.assign_add(1).op, lambda: b.assign_add(1).op),
-     (True, [1, 0, 0]), (False, [0, 1, 0])),
-    (lambda p, a, b, c: v1.cond(p, lambda: tf.group(a.assign_add(1), c.assign_add(1)),
-                                lambda: tf.group(b.assign_add(1))),
-     (True, [1, 0, 1]), (False, [0, 1, 0])),
-    (lambda p, a, b, c: v1.cond(p, lambda: [a.assign_add(1).op, tf.constant(5)],
-                                lambda: [b.assign_add(1).op, tf.constant(6)]),
-     ([True, 5], [1, 0, 0]), ([False, 6], [0, 1, 0])),
-    (nested, (True, [1, 0, 0]), (False, [0, 2, 3])),
-    (behind_dependencies, (True, [1, 0, 1]), (False, [0, 0, 0])),
-    (in_a_loop, (True, [2, 3, 0]), (False, [2, 3, 0]))])
+@pytest.mark.parametrize(
+    "make,yes,no",
+    [
+        (
+            lambda p, a, b, c: v1.cond(p, lambda: a.assign_add(1).op, lambda: b.assign_add(1).op),
+            (True, [1, 0, 0]),
+            (False, [0, 1, 0]),
+        ),
+        (
+            lambda p, a, b, c: v1.cond(
+                p,
+                lambda: tf.group(a.assign_add(1), c.assign_add(1)),
+                lambda: tf.group(b.assign_add(1)),
+            ),
+            (True, [1, 0, 1]),
+            (False, [0, 1, 0]),
+        ),
+        (
+            lambda p, a, b, c: v1.cond(
+                p,
+                lambda: [a.assign_add(1).op, tf.constant(5)],
+                lambda: [b.assign_add(1).op, tf.constant(6)],
+            ),
+            ([True, 5], [1, 0, 0]),
+            ([False, 6], [0, 1, 0]),
+        ),
+        (nested, (True, [1, 0, 0]), (False, [0, 2, 3])),
+        (behind_dependencies, (True, [1, 0, 1]), (False, [0, 0, 0])),
+        (in_a_loop, (True, [2, 3, 0]), (False, [2, 3, 0])),
+    ],
+)
 def test_branches_that_give_operations(make, yes, no):
     assert run(make, True, tf.bool) == yes
     assert run(make, False, tf.bool) == no
 
 
-@pytest.mark.parametrize("index,expected", [(0, [1, 0, 0]), (1, [0, 1, 0]), (2, [0, 0, 1]),
-                                            (7, [0, 0, 1])])
+@pytest.mark.parametrize(
+    "index,expected", [(0, [1, 0, 0]), (1, [0, 1, 0]), (2, [0, 0, 1]), (7, [0, 0, 1])]
+)
 def test_cases_that_give_operations(index, expected):
     def switch(i, a, b, c):
-        return tf.switch_case(i, [lambda: a.assign_add(1).op, lambda: b.assign_add(1).op,
-                                  lambda: tf.group(c.assign_add(1))])
+        return tf.switch_case(
+            i,
+            [
+                lambda: a.assign_add(1).op,
+                lambda: b.assign_add(1).op,
+                lambda: tf.group(c.assign_add(1)),
+            ],
+        )
 
     def case(i, a, b, c):
-        return v1.case([(tf.equal(i, 0), lambda: a.assign_add(1).op),
-                        (tf.equal(i, 1), lambda: b.assign_add(1).op)],
-                       default=lambda: tf.group(c.assign_add(1)))
+        return v1.case(
+            [
+                (tf.equal(i, 0), lambda: a.assign_add(1).op),
+                (tf.equal(i, 1), lambda: b.assign_add(1).op),
+            ],
+            default=lambda: tf.group(c.assign_add(1)),
+        )
+
     assert run(switch, index, tf.int32) == (index, expected)
     assert run(case, index, tf.int32) == (index < 2, expected)
 
 
 @pytest.mark.parametrize("truth", [True, False])
-@pytest.mark.parametrize("make", [
-    lambda p, a, b: tf.cond(p, lambda: a.assign_add(1.0), lambda: b.assign_add(1.0)),
-    lambda p, a, b: tf.cond(p, lambda: tf.group(a.assign_add(1.0)),
-                            lambda: tf.group(b.assign_add(1.0))),
-    lambda p, a, b: tf.cond(p, lambda: a.assign_add(1.0, read_value=False),
-                            lambda: b.assign_add(1.0, read_value=False)),
-    lambda p, a, b: tf.switch_case(tf.cast(p, tf.int32), [lambda: tf.group(b.assign_add(1.0)),
-                                                          lambda: tf.group(a.assign_add(1.0))])])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p, a, b: tf.cond(p, lambda: a.assign_add(1.0), lambda: b.assign_add(1.0)),
+        lambda p, a, b: tf.cond(
+            p, lambda: tf.group(a.assign_add(1.0)), lambda: tf.group(b.assign_add(1.0))
+        ),
+        lambda p, a, b: tf.cond(
+            p,
+            lambda: a.assign_add(1.0, read_value=False),
+            lambda: b.assign_add(1.0, read_value=False),
+        ),
+        lambda p, a, b: tf.switch_case(
+            tf.cast(p, tf.int32),
+            [lambda: tf.group(b.assign_add(1.0)), lambda: tf.group(a.assign_add(1.0))],
+        ),
+    ],
+)
 def test_branches_of_functions(make, truth):
     a, b = tf.Variable(0.0), tf.Variable(0.0)
     for call in (make, tf.function(make)):
@@ -103,14 +154,23 @@ def test_operations_of_assignments():
         made = v.assign(5.0, read_value=False)
         with tf.control_dependencies([made, v.assign_add(2.0)]):
             return v + 1.0
+
     assert change().numpy() == 8 and v.numpy() == 7
 
 
-TRUTHS = [(dtype, value, bool(value)) for dtype in ("float16", "float32", "float64")
-          for value in (0.0, -0.0, 1.0, -2.0, float("nan"), float("inf"), 6e-8)] + \
-    [(dtype, value, bool(value)) for dtype in ("int8", "uint8", "int16", "int32", "int64")
-     for value in (0, 1, 64)] + \
-    [("bool", True, True), ("bool", False, False), ("string", "", False), ("string", "0", True)]
+TRUTHS = (
+    [
+        (dtype, value, bool(value))
+        for dtype in ("float16", "float32", "float64")
+        for value in (0.0, -0.0, 1.0, -2.0, float("nan"), float("inf"), 6e-8)
+    ]
+    + [
+        (dtype, value, bool(value))
+        for dtype in ("int8", "uint8", "int16", "int32", "int64")
+        for value in (0, 1, 64)
+    ]
+    + [("bool", True, True), ("bool", False, False), ("string", "", False), ("string", "0", True)]
+)
 
 
 @pytest.mark.parametrize("dtype,value,expected", TRUTHS)
@@ -125,6 +185,7 @@ def test_what_is_true(dtype, value, expected):
             steps += 1
             x = tf.zeros_like(x)
         return steps
+
     x = tf.constant(value, dtype)
     assert bool(x) is expected
     assert int(choose(x)) == int(tf.function(choose)(x)) == (1 if expected else 2)
@@ -137,13 +198,23 @@ def test_what_is_true(dtype, value, expected):
             tf.debugging.Assert(x, ["false"])
 
 
-@pytest.mark.parametrize("values,shape,fits", [
-    ([1.0] * 7, [2, 5], False), ([1.0, 2.0], [2, 3], False), ([1.0], [2, 2], True),
-    (1.0, [2, 2], True), ([1.0, 2.0, 3.0, 4.0], [2, 2], True), ([1.0] * 5, [2, 2], False),
-    (np.ones(7), [2, 5], False), ([1, 2], [], False)])
+@pytest.mark.parametrize(
+    "values,shape,fits",
+    [
+        ([1.0] * 7, [2, 5], False),
+        ([1.0, 2.0], [2, 3], False),
+        ([1.0], [2, 2], True),
+        (1.0, [2, 2], True),
+        ([1.0, 2.0, 3.0, 4.0], [2, 2], True),
+        ([1.0] * 5, [2, 2], False),
+        (np.ones(7), [2, 5], False),
+        ([1, 2], [], False),
+    ],
+)
 def test_shapes_of_constants(values, shape, fits):
     def make():
         return tf.constant(values, shape=shape)
+
     for call in (make, tf.function(make)):
         if fits:
             assert call().shape.as_list() == shape
@@ -154,8 +225,10 @@ def test_shapes_of_constants(values, shape, fits):
 
 def test_shapes_of_constants_in_graphs():
     with v1.Graph().as_default(), v1.Session() as session:
-        assert session.run(v1.constant([1, 2, 3, 4, 5, 6, 7], shape=[2, 5])).tolist() == \
-            [[1, 2, 3, 4, 5], [6, 7, 7, 7, 7]]
+        assert session.run(v1.constant([1, 2, 3, 4, 5, 6, 7], shape=[2, 5])).tolist() == [
+            [1, 2, 3, 4, 5],
+            [6, 7, 7, 7, 7],
+        ]
         assert session.run(v1.constant([], shape=[2])).tolist() == [0, 0]
         with pytest.raises(ValueError, match="Too many elements provided"):
             v1.constant([1, 2, 3], shape=[2])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_catalogue.py: the names that programs need most are there, in one of the styles."""
+
 import re
 import subprocess
 import sys
@@ -22,15 +23,24 @@ for name in sys.stdin.read().split():
 
 
 def _missing(module, names):
-    done = subprocess.run([sys.executable, "-c", PROGRAM.format(module=module)], text=True,
-                          input=" ".join(names), capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(module=module)],
+        text=True,
+        input=" ".join(names),
+        capture_output=True,
+        check=True,
+    )
     return set(done.stdout.split())
 
 
 @pytest.mark.skipif(not LIST.exists(), reason="the list of names is not here")
 def test_names_down_to_the_third_mark():
     text = LIST.read_text().split("## mark 3")[0]
-    names = [w for line in text.splitlines() if not line.startswith("#")
-             for w in re.findall(r"tf\.[\w.]+", line)]
+    names = [
+        w
+        for line in text.splitlines()
+        if not line.startswith("#")
+        for w in re.findall(r"tf\.[\w.]+", line)
+    ]
     missing = _missing("situ", names) & _missing("situ.compat.v1", names)
     assert sorted(missing) == []

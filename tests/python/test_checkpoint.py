@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_checkpoint.py: tf.train.Checkpoint and CheckpointManager in eager style."""
+
 import os
 
 import numpy as np
@@ -24,8 +25,9 @@ def test_round_trip(tmp_path):
     assert tf.train.latest_checkpoint(str(tmp_path / "a")) == path
     names = [n for n, _ in tf.train.list_variables(path)]
     end = "/.ATTRIBUTES/VARIABLE_VALUE"
-    assert names == [n + end for n in ("net/parts/0", "net/parts/1/b", "net/w", "save_counter",
-                                       "step")]
+    assert names == [
+        n + end for n in ("net/parts/0", "net/parts/1/b", "net/w", "save_counter", "step")
+    ]
     net, again = Net(), tf.Variable(0)
     tf.train.Checkpoint(net=net, step=again).restore(path).assert_consumed()
     assert net.w.numpy().tolist() == [2, 2] and net.parts[1]["b"].numpy() == 2
@@ -106,7 +108,8 @@ def test_iterators_are_saved(tmp_path):
 def test_strings_are_kept(tmp_path):
     words = np.array([["a", ""], ["äöü", "x" * 300]], object)
     path = tf.train.Checkpoint(v=tf.Variable(words), s=tf.Variable("word")).save(
-        str(tmp_path / "c"))
+        str(tmp_path / "c")
+    )
     v, s = tf.Variable(np.full([2, 2], "", object)), tf.Variable("")
     tf.train.Checkpoint(v=v, s=s).restore(path).assert_consumed()
     assert v.numpy().tolist() == [[b"a", b""], ["äöü".encode(), b"x" * 300]]
@@ -116,14 +119,19 @@ def test_strings_are_kept(tmp_path):
     assert dict(tf.train.list_variables(path))[key] == [2, 2]
 
 
-@pytest.mark.parametrize("make", [
-    lambda: tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1),
-    lambda: tf.lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "$", "%")])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1),
+        lambda: tf.lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "$", "%"),
+    ],
+)
 def test_tables_are_kept(tmp_path, make):
     class Holder(tf.Module):
         def __init__(self):
             super().__init__()
             self.table, self.tables = make(), [make()]
+
     one, two = Holder(), Holder()
     one.table.insert(["a", "b"], tf.constant([1, 2], tf.int64))
     one.tables[0].insert(["c"], tf.constant([3], tf.int64))
@@ -138,6 +146,7 @@ def test_tables_are_kept(tmp_path, make):
 def test_tables_of_vectors_and_empty_ones_are_kept(tmp_path):
     def make():
         return tf.lookup.experimental.MutableHashTable(tf.int64, tf.float32, [0.0, 0.0])
+
     full, empty = make(), make()
     full.insert(tf.constant([4, 5], tf.int64), [[1.0, 2.0], [3.0, 4.0]])
     path = tf.train.Checkpoint(a=full, b=empty).save(str(tmp_path / "c"))

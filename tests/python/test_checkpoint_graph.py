@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_checkpoint_graph.py: tf.train.Checkpoint with graphs and sessions."""
+
 import pytest
 
 import situ.compat.v1 as tf

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_cifar10.py: the example programs of examples/cifar10, at a small size."""
+
 import os
 import re
 import subprocess
@@ -30,15 +31,32 @@ def losses(text):
 
 def run(program, *words):
     """Runs a program of the build; these take longer than what the fixture allows."""
-    done = subprocess.run([os.path.join(conftest.BUILD, program), *words], check=False, text=True,
-                          env=conftest.environment(), capture_output=True,
-                          timeout=conftest.PATIENCE)
+    done = subprocess.run(
+        [os.path.join(conftest.BUILD, program), *words],
+        check=False,
+        text=True,
+        env=conftest.environment(),
+        capture_output=True,
+        timeout=conftest.PATIENCE,
+    )
     return conftest.Result(done)
 
 
 def train(data_dir, train_dir, gpus, *words, script="train.py"):
-    done = run("situ", "run", "--gpus", "4", os.path.join(FOLDER, script), "--data_dir", data_dir,
-               "--train_dir", str(train_dir), "--num_gpus", str(gpus), *words)
+    done = run(
+        "situ",
+        "run",
+        "--gpus",
+        "4",
+        os.path.join(FOLDER, script),
+        "--data_dir",
+        data_dir,
+        "--train_dir",
+        str(train_dir),
+        "--num_gpus",
+        str(gpus),
+        *words,
+    )
     assert done.code == 0, done.err
     return done.out
 
@@ -63,8 +81,7 @@ def test_loss_is_the_same_on_any_number_of_gpus(data_dir, tmp_path):
 
 def test_eager_loss_is_the_same_on_any_number_of_gpus(data_dir, tmp_path):
     words = ("--max_steps", "4", "--batch_size", "32", "--log_frequency", "1")
-    one, two = (train(data_dir, tmp_path / "t", n, *words, script="train_eager.py")
-                for n in (1, 2))
+    one, two = (train(data_dir, tmp_path / "t", n, *words, script="train_eager.py") for n in (1, 2))
     assert len(losses(one)) == 4
     numpy.testing.assert_allclose(losses(two), losses(one), rtol=2e-5)
     assert re.search(r"accuracy = 0\.\d+", one)
@@ -76,13 +93,31 @@ def test_learns_saves_and_goes_on(data_dir, tmp_path):
     found = losses(text)
     assert found[-1] < found[0] - 1
     assert re.search(r"step 0, loss = [\d.]+ \([\d.]+ examples/sec; [\d.]+ sec/batch\)", text)
-    done = run("situ", "run", os.path.join(FOLDER, "eval.py"), "--data_dir", data_dir,
-               "--train_dir", str(tmp_path / "t"), "--eval_dir", str(tmp_path / "e"))
+    done = run(
+        "situ",
+        "run",
+        os.path.join(FOLDER, "eval.py"),
+        "--data_dir",
+        data_dir,
+        "--train_dir",
+        str(tmp_path / "t"),
+        "--eval_dir",
+        str(tmp_path / "e"),
+    )
     accuracy = re.search(r"step 200: accuracy = ([\d.]+) \(\d+ of 1000\)", done.out)
     assert accuracy and float(accuracy.group(1)) > 0.9, done.out + done.err
     assert any("tfevents" in name for name in os.listdir(tmp_path / "e"))
-    again = train(data_dir, tmp_path / "t", 2, "--max_steps", "201", "--resume",
-                  "--log_frequency", "1", *words)
+    again = train(
+        data_dir,
+        tmp_path / "t",
+        2,
+        "--max_steps",
+        "201",
+        "--resume",
+        "--log_frequency",
+        "1",
+        *words,
+    )
     assert "step 200," in again and "step 199," not in again and losses(again)[0] < found[0] - 1
 
 
@@ -134,7 +169,7 @@ def test_c(data_dir, tmp_path):
 
 @pytest.mark.parametrize("size", [0, 100, 3 * data.RECORD + 1])
 def test_a_file_that_was_cut_off_is_named(tmp_path, size):
-    path, = data.files(str(tmp_path), data.TEST, per_file=5)
+    (path,) = data.files(str(tmp_path), data.TEST, per_file=5)
     os.truncate(path, size)
     with pytest.raises(SystemExit, match=f"{path}: {size} bytes are no whole number of records"):
         data.files(str(tmp_path), data.TEST)

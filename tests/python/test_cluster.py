@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_cluster.py: several processes: situ.mpi, MultiWorkerMirroredStrategy, graphs over tasks. The
 processes are started by hand, or by mpirun where there is one."""
+
 import os
 import shutil
 import signal
@@ -26,11 +27,16 @@ def start(tmp_path, body, size, **env):
     found = []
     for rank in range(size):
         cluster = f"{rank}/{size}/pytest-{os.getpid()}-{_count[0]}"
-        found.append(subprocess.Popen(
-            [sys.executable, "-m", "situ._src.runner.run", "--", str(path)], text=True,
-            cwd=tmp_path,
-            env={**os.environ, "SITU_CLUSTER": cluster, **env},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        found.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
+                text=True,
+                cwd=tmp_path,
+                env={**os.environ, "SITU_CLUSTER": cluster, **env},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        )
     return found
 
 
@@ -73,8 +79,15 @@ def test_messages(tmp_path):
     texts = run(tmp_path, body, 3)
     assert texts[0] == texts[1] == texts[2]
     assert texts[0].splitlines() == [
-        "[6.0, 12.0]", "3.0", "[0, 1, 1, 2, 2, 2]", "[1, 7]", "{'rank': 2} 3", "1.5 float32",
-        "True", "4"]
+        "[6.0, 12.0]",
+        "3.0",
+        "[0, 1, 1, 2, 2, 2]",
+        "[1, 7]",
+        "{'rank': 2} 3",
+        "1.5 float32",
+        "True",
+        "4",
+    ]
 
 
 def test_distributed_optimizer_and_hook_in_graph_style(tmp_path):
@@ -223,10 +236,16 @@ def test_servers_of_a_cluster_spec(tmp_path):
     """
     path = tmp_path / "server.py"
     path.write_text(textwrap.dedent(body))
-    some = [subprocess.Popen([sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
-                             text=True,
-                             env={**os.environ, "TASK": str(i), "FIRST": str(FIRST)},
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(2)]
+    some = [
+        subprocess.Popen(
+            [sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
+            text=True,
+            env={**os.environ, "TASK": str(i), "FIRST": str(FIRST)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for i in range(2)
+    ]
     assert outputs(some) == [f"7.0 2 grpc://localhost:{FIRST + i}\n" for i in range(2)]
 
 
@@ -266,12 +285,17 @@ def test_parameter_servers(tmp_path):
     """
     path = tmp_path / "servers.py"
     path.write_text(textwrap.dedent(body))
-    some = [subprocess.Popen([sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
-                             text=True,
-                             env={**os.environ, "JOB": job, "TASK": str(i),
-                                  "FIRST": str(FIRST)},
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            for job in ("ps", "worker") for i in range(2)]
+    some = [
+        subprocess.Popen(
+            [sys.executable, "-m", "situ._src.runner.run", "--", str(path)],
+            text=True,
+            env={**os.environ, "JOB": job, "TASK": str(i), "FIRST": str(FIRST)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for job in ("ps", "worker")
+        for i in range(2)
+    ]
     assert outputs(some) == ["", "", "True True True\n", "True True True\n"]
 
 
@@ -310,9 +334,14 @@ mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is no
 
 def under_mpirun(size, *words, **env):
     more = [w for k, v in env.items() for w in ("-x", f"{k}={v}")]
-    return subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(size),
-                           *more, *words], capture_output=True, text=True, timeout=PATIENCE,
-                          check=False, env={**os.environ, "HWLOC_COMPONENTS": "-opencl"})
+    return subprocess.run(
+        ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(size), *more, *words],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        env={**os.environ, "HWLOC_COMPONENTS": "-opencl"},
+    )
 
 
 @mpirun
@@ -325,8 +354,13 @@ def test_mpirun(tmp_path):
 @mpirun
 def test_machines_exchange_through_mpi(tmp_path):
     """Ranks of one machine count as those of two."""
-    done = under_mpirun(4, SITU, "run", os.path.join(ROOT, "examples", "multiworker.py"),
-                        SITU_CLUSTER_MACHINE_SIZE="2")
+    done = under_mpirun(
+        4,
+        SITU,
+        "run",
+        os.path.join(ROOT, "examples", "multiworker.py"),
+        SITU_CLUSTER_MACHINE_SIZE="2",
+    )
     assert done.returncode == 0, done.stderr
     assert "everywhere: True" in done.stdout
     shown = under_mpirun(4, SITU, "cluster", SITU_CLUSTER_MACHINE_SIZE="2")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_companions.py: what comes with TensorFlow, and programs import beside it: six, absl."""
+
 import subprocess
 import sys
 import textwrap
@@ -22,14 +23,26 @@ BARE = """
 def bare(tmp_path, text, *words):
     """Runs a program where neither six nor absl is installed."""
     (tmp_path / "a.py").write_text(textwrap.dedent(text))
-    start = textwrap.dedent(BARE) + "from situ._src.runner import run\n" \
+    start = (
+        textwrap.dedent(BARE) + "from situ._src.runner import run\n"
         f"sys.argv = ['run', '--', 'a.py', *{list(words)!r}]\nrun.main()\n"
-    return Result(subprocess.run([sys.executable, "-c", start], cwd=tmp_path, check=False,
-                                 capture_output=True, text=True, timeout=PATIENCE))
+    )
+    return Result(
+        subprocess.run(
+            [sys.executable, "-c", start],
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+    )
 
 
 def test_six(tmp_path):
-    result = bare(tmp_path, """
+    result = bare(
+        tmp_path,
+        """
         from six.moves import xrange, urllib, zip, cPickle as pickle
         from six.moves import input
         from six.moves.urllib.request import urlretrieve
@@ -43,14 +56,18 @@ def test_six(tmp_path):
         class A(object):
             b = 1
         print(A.b, six.ensure_str(b"q"), tf.__version__)
-        """)
+        """,
+    )
     assert (result.code, result.err) == (0, "")
-    assert result.out == ("[0, 1, 2] True loads\n[(1, 2)] True True b'x'\nTrue range(0, 2)\n"
-                          "1 q 2.15.0\n")
+    assert result.out == (
+        "[0, 1, 2] True loads\n[(1, 2)] True True b'x'\nTrue range(0, 2)\n1 q 2.15.0\n"
+    )
 
 
 def test_absl(tmp_path):
-    result = bare(tmp_path, """
+    result = bare(
+        tmp_path,
+        """
         from absl import app, flags, logging
         import tensorflow as tf
         FLAGS = flags.FLAGS
@@ -59,12 +76,17 @@ def test_absl(tmp_path):
             logging.info("not shown")
             print(FLAGS.n, argv[1:], tf.add(1, 2).numpy())
         app.run(main)
-        """, "--n=5", "word")
+        """,
+        "--n=5",
+        "word",
+    )
     assert (result.code, result.out) == (0, "5 ['word'] 3\n")
 
 
 def test_keras(tmp_path):
-    result = bare(tmp_path, """
+    result = bare(
+        tmp_path,
+        """
         import keras
         import tensorflow as tf
         from keras.layers import Dense
@@ -74,13 +96,18 @@ def test_keras(tmp_path):
             import keras.nothing
         except ImportError:
             print("without")
-        """)
+        """,
+    )
     assert (result.code, result.out) == (0, "True\nwithout\n"), result.err
 
 
 def test_flags_of_an_installed_absl_are_read(situ):
-    result = situ("run", "a.py", "--n=7", files={
-        "a.py": """
+    result = situ(
+        "run",
+        "a.py",
+        "--n=7",
+        files={
+            "a.py": """
             import tensorflow as tf
             from absl import flags
             flags.DEFINE_integer("n", 1, "how many")
@@ -88,7 +115,9 @@ def test_flags_of_an_installed_absl_are_read(situ):
             def main(_):
                 print(flags.FLAGS.n, tf.app.flags.FLAGS.m)
             tf.app.run()
-            """, "absl/__init__.py": "", "absl/flags.py": """
+            """,
+            "absl/__init__.py": "",
+            "absl/flags.py": """
             class Values:
                 n = 1
                 def __call__(self, argv, known_only=False):
@@ -97,16 +126,24 @@ def test_flags_of_an_installed_absl_are_read(situ):
             FLAGS = Values()
             def DEFINE_integer(*unused):
                 pass
-            """})
+            """,
+        },
+    )
     assert (result.code, result.out) == (0, "7 2\n")
 
 
 def test_names_that_numpy_had(situ):
-    result = situ("run", "a.py", files={"a.py": """\
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """\
         import numpy as np
         import tensorflow as tf
         sess = tf.Session()
         x = np.zeros([2, 3], dtype=np.float)
         print(x.dtype, np.reshape(x, newshape=[3, 2]).shape, len(x.tostring()), np.product([2, 3]))
-        """})
+        """
+        },
+    )
     assert result.out == "float64 (3, 2) 48 6\n", result.err

@@ -3,7 +3,12 @@
 
 
 def test_a_program_that_tfe_runs(situ, tmp_path):
-    result = situ("run", "a.py", "--steps=3", files={"a.py": """
+    result = situ(
+        "run",
+        "a.py",
+        "--steps=3",
+        files={
+            "a.py": """
         import tensorflow as tf
         import tensorflow.contrib.eager as again
         from tensorflow.contrib.eager.python import tfe
@@ -20,7 +25,9 @@ def test_a_program_that_tfe_runs(situ, tmp_path):
                   [float(v) for v in tfe.get_optimizer_variables(optimizer)])
 
         tfe.run(main)
-        """})
+        """
+        },
+    )
     assert result.code == 0, result.err
     # 2 -> 1 (speed 4), 0 (4), -0.5 (2)
     assert result.out == "True -0.5 [2.0]\n"
@@ -35,7 +42,7 @@ def test_eager_variables_are_saved_and_restored(python, tmp_path):
         v, w = tfe.Variable(2.0, name="v"), tfe.Variable([1., 2.], name="w")
         step = tfe.Variable(3, name="step", dtype=tf.int64)
         saver = tfe.Saver([v, w])
-        path = saver.save({str(tmp_path / 'c')!r}, global_step=step)
+        path = saver.save({str(tmp_path / "c")!r}, global_step=step)
         v.assign(5.)
         w.assign([0., 0.])
         saver.restore(path)

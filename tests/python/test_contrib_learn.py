@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_contrib_learn.py: distributions, sequences of lists, words as numbers, the projector."""
+
 import os
 import pickle
 import subprocess
@@ -27,15 +28,19 @@ def test_normal():
     p = _run(d.log_prob([0.5, 0.5]))
     want = -0.5 * np.array([0.5, -0.25]) ** 2 - np.log([1, 2]) - 0.5 * np.log(2 * np.pi)
     np.testing.assert_allclose(p, want, rtol=1e-6)
-    np.testing.assert_allclose(_run(d.entropy()), 0.5 * np.log(2 * np.pi * np.e) + np.log([1, 2]),
-                               rtol=1e-6)
+    np.testing.assert_allclose(
+        _run(d.entropy()), 0.5 * np.log(2 * np.pi * np.e) + np.log([1, 2]), rtol=1e-6
+    )
     x = _run(d.sample(20000, seed=3))
     assert x.shape == (20000, 2)
     np.testing.assert_allclose(x.mean(0), [0, 1], atol=0.05)
     np.testing.assert_allclose(x.std(0), [1, 2], atol=0.05)
     other = tf.distributions.Normal(1.0, 2.0)
-    np.testing.assert_allclose(_run(tf.distributions.kl_divergence(d, other)),
-                               [1 / 8 + 0.5 * (0.25 - 1 - np.log(0.25)), 0], atol=1e-6)
+    np.testing.assert_allclose(
+        _run(tf.distributions.kl_divergence(d, other)),
+        [1 / 8 + 0.5 * (0.25 - 1 - np.log(0.25)), 0],
+        atol=1e-6,
+    )
     np.testing.assert_allclose(_run(d.cdf([0.0, 1.0])), [0.5, 0.5], atol=1e-6)
 
 
@@ -72,7 +77,8 @@ def test_decoders_of_lists():
         "basic_lstm_cell/bias:0",
         "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/"
         "kernel:0",
-        "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/bias:0"]
+        "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/bias:0",
+    ]
     loss = seq.sequence_loss(out, words, [tf.ones([2])] * 3)
     value, last = _run(loss, state)
     assert abs(value - np.log(6)) < 0.5 and last.h.shape == (2, 4)
@@ -86,9 +92,11 @@ def test_a_decoder_that_reads_itself():
     def again(previous, i):
         seen.append(i)
         return previous * 2.0
+
     inputs = [tf.ones([1, 2])] * 3
-    out, _ = tf.contrib.legacy_seq2seq.rnn_decoder(inputs, cell.zero_state(1, tf.float32), cell,
-                                                   again, scope="rnnlm")
+    out, _ = tf.contrib.legacy_seq2seq.rnn_decoder(
+        inputs, cell.zero_state(1, tf.float32), cell, again, scope="rnnlm"
+    )
     assert seen == [1, 2] and len(out) == 3
     assert tf.trainable_variables()[0].name == "rnnlm/basic_rnn_cell/kernel:0"
     _run(out)
@@ -164,6 +172,11 @@ def test_projector(tmp_path):
     writer = tf.summary.FileWriter(str(tmp_path))
     projector.visualize_embeddings(writer, config)
     text = (tmp_path / "projector_config.pbtxt").read_text()
-    assert text.split() == ("embeddings { tensor_name: \"emb:0\" metadata_path: \"labels.tsv\" "
-                            "sprite { image_path: \"a.png\" single_image_dim: 28 "
-                            "single_image_dim: 28 } }").split()
+    assert (
+        text.split()
+        == (
+            'embeddings { tensor_name: "emb:0" metadata_path: "labels.tsv" '
+            'sprite { image_path: "a.png" single_image_dim: 28 '
+            "single_image_dim: 28 } }"
+        ).split()
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_contrib_training.py: tf.contrib.training, legacy attention, modules of sources."""
+
 import copy
 
 import numpy
@@ -16,8 +17,13 @@ def fresh_graph():
 def test_batches_of_like_lengths():
     number = tf.train.range_input_producer(14, num_epochs=1, shuffle=False).dequeue() % 7 + 1
     lengths, (rows,) = tf.contrib.training.bucket_by_sequence_length(
-        number, [tf.fill([number], number)], 4, [3, 5], dynamic_pad=True,
-        allow_smaller_final_batch=True)
+        number,
+        [tf.fill([number], number)],
+        4,
+        [3, 5],
+        dynamic_pad=True,
+        allow_smaller_final_batch=True,
+    )
     assert rows.shape.as_list() == [None, None]
     found = []
     with tf.Session() as session:
@@ -39,12 +45,16 @@ def test_training_and_evaluation_of_checkpoints(tmp_path):
     w = tf.get_variable("w", [], initializer=tf.ones_initializer())
     step, nothing = tf.train.get_or_create_global_step(), tf.no_op()
     train = tf.contrib.training.create_train_op(w * w, tf.train.GradientDescentOptimizer(0.25))
-    loss = tf.contrib.training.train(train, str(tmp_path),
-                                     hooks=[tf.train.StopAtStepHook(num_steps=3)])
+    loss = tf.contrib.training.train(
+        train, str(tmp_path), hooks=[tf.train.StopAtStepHook(num_steps=3)]
+    )
     assert abs(loss - 1 / 16) < 1e-6
     value = tf.contrib.training.evaluate_once(
-        tf.train.latest_checkpoint(str(tmp_path)), eval_ops=nothing, final_ops=[w, step],
-        hooks=[tf.contrib.training.StopAfterNEvalsHook(2)])
+        tf.train.latest_checkpoint(str(tmp_path)),
+        eval_ops=nothing,
+        final_ops=[w, step],
+        hooks=[tf.contrib.training.StopAfterNEvalsHook(2)],
+    )
     assert value[0] == 0.125 and value[1] == 3
     paths = tf.contrib.training.checkpoints_iterator(str(tmp_path), timeout=0)
     assert list(paths) == [tf.train.latest_checkpoint(str(tmp_path))]
@@ -52,7 +62,8 @@ def test_training_and_evaluation_of_checkpoints(tmp_path):
 
 def test_variables_go_where_the_least_is():
     place = tf.contrib.training.GreedyLoadBalancingStrategy(
-        2, tf.contrib.training.byte_size_load_fn)
+        2, tf.contrib.training.byte_size_load_fn
+    )
     with tf.device(tf.train.replica_device_setter(ps_tasks=2, ps_strategy=place)):
         devices = [tf.get_variable(n, [s]).device for n, s in (("a", 9), ("b", 2), ("c", 3))]
     assert devices == ["/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:1"]
@@ -69,8 +80,10 @@ def test_a_model_with_buckets_and_attention():
 
     def model(x, y):
         return seq2seq.embedding_attention_seq2seq(x, y, copy.deepcopy(cell), 9, 8, 4)
-    outputs, losses = seq2seq.model_with_buckets(read, write, write, weights, [(2, 2), (3, 4)],
-                                                 model)
+
+    outputs, losses = seq2seq.model_with_buckets(
+        read, write, write, weights, [(2, 2), (3, 4)], model
+    )
     assert [len(o) for o in outputs] == [2, 4] and len(tf.trainable_variables()) == 28
     step = tf.train.AdamOptimizer(0.1).minimize(losses[1])
     fed = {**{p: [1, 2] for p in read + write}, **{p: [1.0, 1.0] for p in weights}}
@@ -86,7 +99,8 @@ def test_a_tensor_decides_what_is_fed():
     previous = tf.placeholder(tf.bool, [])
     read, write = words(2), words(3)
     outputs, state = tf.contrib.legacy_seq2seq.embedding_attention_seq2seq(
-        read, write, tf.nn.rnn_cell.BasicLSTMCell(5), 9, 8, 4, feed_previous=previous)
+        read, write, tf.nn.rnn_cell.BasicLSTMCell(5), 9, 8, 4, feed_previous=previous
+    )
     fed = {p: [1, 2] for p in read + write}
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

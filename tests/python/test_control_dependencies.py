@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_control_dependencies.py: control inputs put operations in an order, also where the node that
 has them computes nothing: a constant, a point without outputs."""
+
 import pytest
 
 import situ.compat.v1 as tf
@@ -48,7 +49,8 @@ KNOWN = {  # inputs whose elements are known before anything runs
     "computed": lambda first, w: tf.fill(_two(first) * 3 - 4, 7.0),
     "reshape": lambda first, w: tf.reshape(tf.constant([[7.0, 8.0]]), _two(first)),
     "expand": lambda first, w: tf.expand_dims(tf.constant([7.0, 8.0]), _two(first)[0] - 2)[0],
-    "axis": lambda first, w: tf.reduce_sum(tf.ones([2, 2]), _two(first) - 2)}
+    "axis": lambda first, w: tf.reduce_sum(tf.ones([2, 2]), _two(first) - 2),
+}
 
 
 @pytest.mark.parametrize("kind", KNOWN)
@@ -80,9 +82,11 @@ def _imported(make):
 
 @pytest.mark.parametrize("kind", ["definition", "extracted", "meta"])
 def test_written_graphs_keep_control_inputs(graph, kind):
-    make = {"definition": lambda g: g.as_graph_def(),
-            "extracted": lambda g: tf.graph_util.extract_sub_graph(g.as_graph_def(), ["result"]),
-            "meta": lambda g: tf.train.export_meta_graph(graph=g)}[kind]
+    make = {
+        "definition": lambda g: g.as_graph_def(),
+        "extracted": lambda g: tf.graph_util.extract_sub_graph(g.as_graph_def(), ["result"]),
+        "meta": lambda g: tf.train.export_meta_graph(graph=g),
+    }[kind]
     v = tf.Variable(1.0)
     change = v.assign(_imported(make))
     with tf.Session() as session:
@@ -98,9 +102,9 @@ def test_branches_and_loops_keep_control_inputs(graph):
     def counted(value):
         with tf.control_dependencies([tf.assign_add(v, 1.0)]):
             return tf.constant(value)
+
     branch = tf.cond(tf.constant(True), lambda: counted(5.0), lambda: 0.0)
-    loop = tf.while_loop(lambda i: i < counted(3.0), lambda i: i + counted(1.0),
-                         [tf.constant(0.0)])
+    loop = tf.while_loop(lambda i: i < counted(3.0), lambda i: i + counted(1.0), [tf.constant(0.0)])
     with tf.Session() as session:
         session.run(v.initializer)
         assert session.run(branch) == 5.0 and session.run(v) == 1.0
@@ -114,6 +118,7 @@ def test_host_operations_and_kernels_take_turns(graph):
     def note(value):
         seen.append(float(value))
         return value
+
     last = tf.no_op()
     for number in range(4):
         with tf.control_dependencies([last]):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_control_flow.py: tf.cond, tf.while_loop and what is made of them, in graphs."""
+
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ def test_cond_runs_one_branch():
     def note(a):
         calls.append(float(a))
         return a
+
     result = tf.cond(x > 0, lambda: tf.py_func(note, [x], tf.float32) * v, lambda: x - v)
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
@@ -41,16 +43,19 @@ def test_branches_update_variables():
 def test_nested_conds_and_case():
     x = tf.placeholder(tf.int32, [])
     y = tf.constant(7)
-    result = tf.case([(tf.equal(x, 0), lambda: y), (tf.equal(x, 1), lambda: y * 2)],
-                     default=lambda: tf.constant(-1))
+    result = tf.case(
+        [(tf.equal(x, 0), lambda: y), (tf.equal(x, 1), lambda: y * 2)],
+        default=lambda: tf.constant(-1),
+    )
     with tf.Session() as sess:
         assert [sess.run(result, {x: i}) for i in range(3)] == [7, 14, -1]
 
 
 def test_while_counts():
     limit = tf.placeholder(tf.int32, [])
-    i, total = tf.while_loop(lambda i, s: i < limit, lambda i, s: (i + 1, s + i),
-                             [tf.constant(0), tf.constant(0)])
+    i, total = tf.while_loop(
+        lambda i, s: i < limit, lambda i, s: (i + 1, s + i), [tf.constant(0), tf.constant(0)]
+    )
     with tf.Session() as sess:
         assert sess.run([i, total], {limit: 10}) == [10, 45]
         assert sess.run([i, total], {limit: 0}) == [0, 0]
@@ -58,10 +63,13 @@ def test_while_counts():
 
 def test_while_may_grow_and_end_early():
     x = tf.constant([1.0])
-    grown = tf.while_loop(lambda a: tf.shape(a)[0] < 9, lambda a: tf.concat([a, a], 0), [x],
-                          shape_invariants=[tf.TensorShape([None])])
-    once = tf.while_loop(lambda i: i < 100, lambda i: i + 1, [tf.constant(0)],
-                         maximum_iterations=3)
+    grown = tf.while_loop(
+        lambda a: tf.shape(a)[0] < 9,
+        lambda a: tf.concat([a, a], 0),
+        [x],
+        shape_invariants=[tf.TensorShape([None])],
+    )
+    once = tf.while_loop(lambda i: i < 100, lambda i: i + 1, [tf.constant(0)], maximum_iterations=3)
     with tf.Session() as sess:
         assert sess.run(tf.shape(grown))[0] == 16
         assert sess.run(once) == 3
@@ -112,14 +120,20 @@ def both(pred, first, second):
 @pytest.mark.parametrize("truth", [True, False])
 def test_gradients_of_cond(truth):
     pred = tf.placeholder(tf.bool, [])
-    check_gradients(both(pred, lambda x, w: tf.square(tf.matmul(x, w)), lambda x, w: tf.sin(x) * 3),
-                    X, W, feeds={pred: truth})
+    check_gradients(
+        both(pred, lambda x, w: tf.square(tf.matmul(x, w)), lambda x, w: tf.sin(x) * 3),
+        X,
+        W,
+        feeds={pred: truth},
+    )
 
 
 def test_gradients_of_while():
     def function(x, w):
-        return tf.while_loop(lambda i, h: i < 5,
-                             lambda i, h: (i + 1, tf.tanh(tf.matmul(h, w) + x)), [0, x])[1]
+        return tf.while_loop(
+            lambda i, h: i < 5, lambda i, h: (i + 1, tf.tanh(tf.matmul(h, w) + x)), [0, x]
+        )[1]
+
     check_gradients(function, X, W)
 
 
@@ -127,30 +141,36 @@ def test_gradients_of_loops_in_branches_in_loops():
     pred = tf.placeholder(tf.bool, [])
 
     def inner(h, w):
-        return tf.while_loop(lambda j, k: j < 3, lambda j, k: (j + 1, tf.tanh(tf.matmul(k, w))),
-                             [0, h])[1]
+        return tf.while_loop(
+            lambda j, k: j < 3, lambda j, k: (j + 1, tf.tanh(tf.matmul(k, w))), [0, h]
+        )[1]
 
     def body(i, h, x, w):
         return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: inner(h, w), lambda: h * tf.sigmoid(x))
 
     def function(x, w):
-        return tf.cond(pred, lambda: tf.while_loop(lambda i, h: i < 4,
-                                                   lambda i, h: body(i, h, x, w), [0, x])[1],
-                       lambda: x * 2)
+        return tf.cond(
+            pred,
+            lambda: tf.while_loop(lambda i, h: i < 4, lambda i, h: body(i, h, x, w), [0, x])[1],
+            lambda: x * 2,
+        )
+
     check_gradients(function, X, W, feeds={pred: True})
 
 
 def test_gradients_go_through_what_the_loop_decides():
     def function(x):
-        return tf.while_loop(lambda a: tf.reduce_sum(a) < 100., lambda a: a * a + 1, [x])
+        return tf.while_loop(lambda a: tf.reduce_sum(a) < 100.0, lambda a: a * a + 1, [x])
+
     check_gradients(function, np.array([1.5, 0.5]))
 
 
 def test_gradients_with_random_numbers():
     """What was drawn on the way there counts on the way back."""
     x = tf.placeholder(tf.float32, [1000])
-    y = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.nn.dropout(a, keep_prob=0.9)),
-                      [0, x])[1]
+    y = tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, tf.nn.dropout(a, keep_prob=0.9)), [0, x]
+    )[1]
     grad = tf.gradients(y, x)[0]
     with tf.Session() as sess:
         value, slope = sess.run([y, grad], {x: np.ones(1000)})
@@ -172,8 +192,12 @@ def test_gradients_of_variables():
 def test_gradients_of_rows():
     check_gradients(lambda x: tf.map_fn(lambda r: tf.reduce_sum(r * r) * tf.sin(r), x), X)
     check_gradients(lambda x: tf.scan(lambda a, r: a * r + tf.cos(r), x), X)
-    check_gradients(lambda x: tf.scan(lambda a, r: a * r, x, reverse=True,
-                                      initializer=tf.ones([4], tf.float64)), X)
+    check_gradients(
+        lambda x: tf.scan(
+            lambda a, r: a * r, x, reverse=True, initializer=tf.ones([4], tf.float64)
+        ),
+        X,
+    )
     check_gradients(lambda x: tf.foldr(lambda a, r: a * r + tf.cos(r), x), X)
 
 
@@ -181,6 +205,7 @@ def test_own_gradients_inside():
     @tf.custom_gradient
     def triple(x):
         return x * 3, lambda dy: dy * 100
+
     x = tf.constant(1.0)
     y = tf.cond(tf.constant(True), lambda: triple(x), lambda: x)
     z = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, triple(a)), [0, x])[1]
@@ -192,15 +217,19 @@ def test_own_gradients_inside():
 @pytest.mark.parametrize("by_handle", [False, True])
 def test_own_gradients_of_what_is_captured(by_handle):
     """Numbers of nodes of the outer graph mean nothing inside."""
-    v, u = (tf.get_variable(n, initializer=i, use_resource=by_handle)
-            for n, i in (("v", 2.0), ("u", 7.0)))
+    v, u = (
+        tf.get_variable(n, initializer=i, use_resource=by_handle)
+        for n, i in (("v", 2.0), ("u", 7.0))
+    )
     x = tf.constant(1.0)
 
     @tf.custom_gradient
     def own(x):
         def back(dy, variables=()):
             return (dy * 10, [dy * 1000 for _ in variables]) if variables else dy * 10
+
         return x * v, back
+
     y = tf.cond(tf.constant(True), lambda: u * own(x), lambda: x)
     z = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * u + own(x)), [0, x])[1]
     with tf.Session() as sess:
@@ -215,6 +244,7 @@ def test_variables_live_outside():
     def body(i, a):
         with tf.variable_scope("inside", reuse=tf.AUTO_REUSE):
             return i + 1, a * tf.get_variable("v", [], initializer=tf.ones_initializer()) + 1
+
     y = tf.while_loop(lambda i, a: i < 3, body, [0, tf.constant(0.0)])[1]
     assert [v.name for v in tf.trainable_variables()] == ["inside/v:0"]
     with tf.Session() as sess:
@@ -226,8 +256,12 @@ def test_places():
     with tf.device("/cpu:0"):
         y = tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0))
     assert y.name == "cond/Merge:0" and y.device.endswith("CPU:0")
-    names = [t.name for t in tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a),
-                                           [tf.constant(0), tf.constant(1)])]
+    names = [
+        t.name
+        for t in tf.while_loop(
+            lambda i, a: i < 2, lambda i, a: (i + 1, a), [tf.constant(0), tf.constant(1)]
+        )
+    ]
     assert names == ["while/Exit:0", "while/Exit_1:0"]
 
 
@@ -236,8 +270,9 @@ def test_rows_that_a_loop_tells():
     n = tf.placeholder(tf.int32, [])
     assert x[n].shape.as_list() == [2] and x[:, n].shape.as_list() == [6]
     assert x[n:, tf.newaxis].shape.as_list() == [None, 1, 2]
-    total = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + x[i] + x[-1 - i, :]),
-                          [0, tf.zeros([2])])[1]
+    total = tf.while_loop(
+        lambda i, s: i < n, lambda i, s: (i + 1, s + x[i] + x[-1 - i, :]), [0, tf.zeros([2])]
+    )[1]
     with tf.Session() as sess:
         np.testing.assert_array_equal(sess.run(total, {n: 6}), [60, 72])
         np.testing.assert_array_equal(sess.run(total, {n: 0}), [0, 0])
@@ -247,12 +282,16 @@ def test_rows_that_a_loop_tells():
 
 def test_no_gradients_where_none_are_wanted():
     x = tf.constant([1.0, 2.0])
-    _, power = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x],
-                             back_prop=False)
+    _, power = tf.while_loop(
+        lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x], back_prop=False
+    )
     assert power.name == "while/Exit_1:0"
-    results = [power, tf.map_fn(lambda a: a * a, x, back_prop=False),
-               tf.scan(lambda a, b: a * b, x, back_prop=False),
-               tf.foldl(lambda a, b: a * b, x, back_prop=False)]
+    results = [
+        power,
+        tf.map_fn(lambda a: a * a, x, back_prop=False),
+        tf.scan(lambda a, b: a * b, x, back_prop=False),
+        tf.foldl(lambda a, b: a * b, x, back_prop=False),
+    ]
     assert [tf.gradients(y, x) for y in results] == [[None]] * 4
     with tf.Session() as sess:
         assert [v.tolist() for v in sess.run(results)] == [[1, 16], [1, 4], [1, 2], 2]

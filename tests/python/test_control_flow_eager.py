@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_control_flow_eager.py: tf.cond, tf.while_loop and their like in eager style and in
 functions."""
+
 import numpy as np
 
 import situ as tf
@@ -12,6 +13,7 @@ def test_functions_choose():
     @tf.function
     def step(x):
         return tf.cond(x > 0, lambda: v.assign_add(x), lambda: v - x)
+
     assert float(step(tf.constant(2.0))) == 3.0 and float(v) == 3.0
     assert float(step(tf.constant(-2.0))) == 5.0 and float(v) == 3.0
 
@@ -24,7 +26,9 @@ def test_functions_go_round_and_set_variables():
         def body(i):
             v.assign(v * 2 + w)
             return [i + 1]
+
         return tf.while_loop(lambda i: i < n, body, [0])[0]
+
     assert int(run(tf.constant(3))) == 3
     assert float(v) == 78.0 and float(w) == 10.0
 
@@ -35,6 +39,7 @@ def test_eager_calls_python():
     def branch():
         calls.append(1)
         return tf.constant(1)
+
     assert int(tf.cond(tf.constant(False), branch, lambda: tf.constant(2))) == 2 and not calls
     assert int(tf.while_loop(lambda i: i < 5, lambda i: [i + 2], [tf.constant(0)])[0]) == 6
     assert int(tf.switch_case(tf.constant(1), [branch, lambda: tf.constant(7)])) == 7
@@ -56,16 +61,20 @@ def test_tapes():
             y = tf.while_loop(lambda i, a: i < 3, lambda i, a: [i + 1, a * x], [0, x])[1]
             y = tf.cond(y > 0, lambda: y * y, lambda: y)
         return tape.gradient(y, x)
-    assert float(slope(x)) == 8 * 3.0 ** 7
+
+    assert float(slope(x)) == 8 * 3.0**7
 
 
 def test_arrays():
     def fill(n):
         array = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
-        _, array = tf.while_loop(lambda i, a: i < n,
-                                 lambda i, a: (i + 1, a.write(i, tf.cast(i, tf.float32) * 2)),
-                                 (tf.constant(0), array))
+        _, array = tf.while_loop(
+            lambda i, a: i < n,
+            lambda i, a: (i + 1, a.write(i, tf.cast(i, tf.float32) * 2)),
+            (tf.constant(0), array),
+        )
         return array.stack()
+
     np.testing.assert_array_equal(fill(4), [0, 2, 4, 6])
     np.testing.assert_array_equal(tf.function(fill)(tf.constant(4)), [0, 2, 4, 6])
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_ctc.py: losses over alignments, sounds, loops over data sets; numbers are TensorFlow's."""
+
 import numpy as np
 
 import situ as tf
@@ -12,8 +13,9 @@ EXPECTED, EXPECTED_LAST = [9.0839, 5.7524], [8.0782, 4.7995]
 def test_loss():
     loss = tf.nn.ctc_loss(LABELS, LOGITS, [3, 2], [6, 5])
     np.testing.assert_allclose(loss, EXPECTED, atol=1e-3)
-    turned = tf.nn.ctc_loss(LABELS, LOGITS.transpose(1, 0, 2), [3, 2], [6, 5], False,
-                            blank_index=-1)
+    turned = tf.nn.ctc_loss(
+        LABELS, LOGITS.transpose(1, 0, 2), [3, 2], [6, 5], False, blank_index=-1
+    )
     np.testing.assert_allclose(turned, EXPECTED_LAST, atol=1e-3)
 
 
@@ -25,8 +27,10 @@ def test_gradient_is_the_slope():
     slope = tape.gradient(loss, x).numpy()
     step = np.zeros_like(LOGITS)
     step[2, 1, 3] = 1e-2
-    up, down = (float(tf.reduce_sum(tf.nn.ctc_loss(LABELS, LOGITS + s, [3, 2], [6, 5])))
-                for s in (step, -step))
+    up, down = (
+        float(tf.reduce_sum(tf.nn.ctc_loss(LABELS, LOGITS + s, [3, 2], [6, 5])))
+        for s in (step, -step)
+    )
     np.testing.assert_allclose(slope[2, 1, 3], (up - down) / 2e-2, atol=1e-2)
     assert not slope[5, 1].any()  # behind the end of the second
 
@@ -34,8 +38,9 @@ def test_gradient_is_the_slope():
 def test_functions_of_keras():
     shares = np.exp(LOGITS.transpose(1, 0, 2))
     shares /= shares.sum(-1, keepdims=True)
-    cost = tf.keras.backend.ctc_batch_cost(LABELS, tf.constant(shares), np.array([[6], [5]]),
-                                           np.array([[3], [2]]))
+    cost = tf.keras.backend.ctc_batch_cost(
+        LABELS, tf.constant(shares), np.array([[6], [5]]), np.array([[3], [2]])
+    )
     np.testing.assert_allclose(cost, np.reshape(EXPECTED_LAST, [2, 1]), atol=1e-3)
     (found,), _ = tf.keras.backend.ctc_decode(tf.constant(shares), np.array([6, 5]))
     assert found.numpy().tolist() == [[3, 1, 1, 3, 1, -1], [1, 3, 1, 2, -1, -1]]
@@ -58,5 +63,6 @@ def test_loop_over_elements_of_unknown_shape():
         for x, y in data:
             loss += tf.abs(y - x)
         return loss
+
     data = tf.data.Dataset.from_generator(lambda: [(1, 3)] * 3, (tf.int32, tf.int32))
     assert total(data).numpy() == 6

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_custom_gradients.py: gradients that programs define: tf.custom_gradient with variables and
 several results, gradient_override_map. Numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -24,14 +25,20 @@ X = np.array([-2.2, 3.7], "f")
 
 def test_maps_to_gradients_of_other_ops(situ):
     """The first thing that a program does with gradients."""
-    done = situ("run", "a.py", files={"a.py": """
+    done = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """
         import tensorflow as tf
         x = tf.constant([-2.2, 3.7])
         with tf.get_default_graph().gradient_override_map({"Sign": "Identity", "Relu": "Relu6"}):
             y = tf.sign(x) * 3 + tf.nn.relu(x * 2)
             print(tf.Session().run(tf.gradients(y, x)[0]).tolist())
         print(tf.Session().run(tf.gradients(y, x)[0]).tolist())
-        """})
+        """
+        },
+    )
     assert done.out == "[3.0, 3.0]\n[3.0, 3.0]\n", done.err
 
 
@@ -60,7 +67,9 @@ def _scaled(variable):
     def scaled(x):
         def back(dy, variables=None):
             return dy * 7, [dy * 5 for _ in variables]
+
         return x * variable * variable, back
+
     return scaled
 
 
@@ -77,7 +86,9 @@ def test_variables_of_a_graph(graph):
         def back(dy, variables=None):
             assert variables == [w]
             return dy, [dy * 9]
+
         return x * w, back
+
     y = own(x)
     assert _run([y, *tf.gradients(y, [x, tf.global_variables()[-1]])]) == [8, 1, 9]
 
@@ -94,7 +105,9 @@ def test_several_results_have_one_gradient(graph):
     def pair(a, b):
         def back(da, db):
             return tf.maximum(da + db, 10.0), da * db
+
         return (a * 2, b * 3), back
+
     a, b = tf.constant(1.0), tf.constant(2.0)
     p, q = pair(a, b)
     assert p.op is q.op and _run([p, q]) == [2, 6]

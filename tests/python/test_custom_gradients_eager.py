@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_custom_gradients_eager.py: what tapes keep of functions with gradients of their own. Numbers
 are TensorFlow's."""
+
 import pytest
 
 import situ as tf
@@ -31,6 +32,7 @@ def test_the_gradient_of_what_the_function_computed_is_replaced():
     def cube(x):
         square = x * x
         return square * x, lambda upstream: upstream * 100.0 * square
+
     x = tf.constant(2.0)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_data.py: tf.data in eager style: elements, order, structures, files, errors, threads."""
+
 import collections
 import gc
 import threading
@@ -19,7 +20,7 @@ def _list(dataset):
 
 def test_elements_keep_their_structure():
     point = collections.namedtuple("Point", "x y")
-    data = Dataset.from_tensor_slices({"b": [1, 2], "a": ([3., 4.], ["x", "y"])})
+    data = Dataset.from_tensor_slices({"b": [1, 2], "a": ([3.0, 4.0], ["x", "y"])})
     first = next(iter(data))
     assert list(first) == ["b", "a"] and first["a"][1].numpy() == b"x" and first["b"].numpy() == 1
     assert data.element_spec["a"][0] == tf.TensorSpec([], tf.float32)
@@ -34,8 +35,10 @@ def test_shapes_are_known():
     assert data.element_spec.shape.as_list() == [2, 3]
     assert data.batch(2).element_spec.shape.as_list() == [None, 2, 3]
     assert data.batch(2, drop_remainder=True).element_spec.shape.as_list() == [2, 2, 3]
-    assert repr(data.batch(2)) == "<_BatchDataset element_spec=TensorSpec(shape=(None, 2, 3), " \
+    assert (
+        repr(data.batch(2)) == "<_BatchDataset element_spec=TensorSpec(shape=(None, 2, 3), "
         "dtype=tf.float32, name=None)>"
+    )
     assert len(data.batch(2)) == 3
     with pytest.raises(TypeError, match="infinite"):
         len(data.repeat())
@@ -55,37 +58,44 @@ def test_order_of_shuffling_is_tensorflows():
 
 def test_nested_data_sets():
     assert _list(Dataset.range(3).flat_map(lambda x: Dataset.range(x + 1))) == [0, 0, 1, 0, 1, 2]
-    turns = Dataset.range(1, 4).interleave(lambda x: Dataset.from_tensors(x).repeat(3),
-                                           cycle_length=2, block_length=2)
+    turns = Dataset.range(1, 4).interleave(
+        lambda x: Dataset.from_tensors(x).repeat(3), cycle_length=2, block_length=2
+    )
     assert _list(turns) == [1, 1, 2, 2, 1, 2, 3, 3, 3]
-    parallel = Dataset.range(1, 4).interleave(lambda x: Dataset.from_tensors(x).repeat(3), 2, 2,
-                                              num_parallel_calls=tf.data.AUTOTUNE)
+    parallel = Dataset.range(1, 4).interleave(
+        lambda x: Dataset.from_tensors(x).repeat(3), 2, 2, num_parallel_calls=tf.data.AUTOTUNE
+    )
     assert _list(parallel) == [1, 1, 2, 2, 1, 2, 3, 3, 3]
     windows = Dataset.range(7).window(3, shift=2, drop_remainder=True)
     assert _list(windows.flat_map(lambda w: w.batch(3))) == [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
     assert [_list(w) for w in Dataset.range(3).window(2)] == [[0, 1], [2]]
     pairs = Dataset.zip((Dataset.range(4), Dataset.range(4, 8))).window(2)
     both = pairs.flat_map(lambda a, b: Dataset.zip((a.batch(2), b.batch(2))))
-    assert [(a.tolist(), b.tolist()) for a, b in both.as_numpy_iterator()] == \
-        [([0, 1], [4, 5]), ([2, 3], [6, 7])]
+    assert [(a.tolist(), b.tolist()) for a, b in both.as_numpy_iterator()] == [
+        ([0, 1], [4, 5]),
+        ([2, 3], [6, 7]),
+    ]
 
 
 def test_values_from_outside():
     offset = tf.constant(10, tf.int64)
-    assert _list(Dataset.range(2).flat_map(
-        lambda x: Dataset.range(2).map(lambda y: x * 2 + y + offset))) == [10, 11, 12, 13]
+    assert _list(
+        Dataset.range(2).flat_map(lambda x: Dataset.range(2).map(lambda y: x * 2 + y + offset))
+    ) == [10, 11, 12, 13]
 
 
 def test_python_functions():
     def rows():
-        yield 1, [1., 2.]
-        yield 2, [3.]
+        yield 1, [1.0, 2.0]
+        yield 2, [3.0]
+
     data = Dataset.from_generator(rows, (tf.int32, tf.float32), ([], [None]))
     assert [(int(a), b.numpy().tolist()) for a, b in data] == [(1, [1, 2]), (2, [3])]
-    padded = data.padded_batch(2, ([], [None]), (0, -1.))
+    padded = data.padded_batch(2, ([], [None]), (0, -1.0))
     assert next(iter(padded))[1].numpy().tolist() == [[1, 2], [3, -1]]
     doubled = Dataset.range(4).map(
-        lambda x: tf.numpy_function(lambda v: v * 2, [x], tf.int64), num_parallel_calls=2)
+        lambda x: tf.numpy_function(lambda v: v * 2, [x], tf.int64), num_parallel_calls=2
+    )
     assert _list(doubled) == [0, 2, 4, 6]
     with pytest.raises(tf.errors.InvalidArgumentError, match="expected type was int32"):
         list(Dataset.from_generator(lambda: iter(["a"]), tf.int32))
@@ -100,8 +110,9 @@ def test_a_function_is_traced_once():
 
 
 def test_errors_name_the_op_and_come_once():
-    data = Dataset.from_tensor_slices([1., 0., 2.]).map(
-        lambda x: tf.debugging.check_numerics(1. / x, "wrong number"), num_parallel_calls=2)
+    data = Dataset.from_tensor_slices([1.0, 0.0, 2.0]).map(
+        lambda x: tf.debugging.check_numerics(1.0 / x, "wrong number"), num_parallel_calls=2
+    )
     iterator = iter(data.prefetch(2))
     assert next(iterator).numpy() == 1
     with pytest.raises(tf.errors.InvalidArgumentError, match="wrong number.*(?s:.)*CheckNumerics"):
@@ -111,9 +122,12 @@ def test_errors_name_the_op_and_come_once():
     with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
         iterator.get_next()
     shapes = Dataset.from_generator(lambda: iter([[1], [1, 2]]), tf.int32).batch(2)
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Cannot batch tensors with different "
-                       r"shapes in component 0. First element had shape \[1\] and element 1 had "
-                       r"shape \[2\]"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"Cannot batch tensors with different "
+        r"shapes in component 0. First element had shape \[1\] and element 1 had "
+        r"shape \[2\]",
+    ):
         list(shapes)
 
 
@@ -177,6 +191,7 @@ def test_functions_take_elements():
     @tf.function
     def step():
         return next(iterator) * 10
+
     assert [step().numpy().tolist() for _ in range(3)] == [[0], [10], [20]]
     with pytest.raises(tf.errors.OutOfRangeError):
         step()
@@ -185,8 +200,11 @@ def test_functions_take_elements():
 def test_the_rest():
     assert int(Dataset.range(5).reduce(np.int64(0), lambda s, x: s + x)) == 10
     assert _list(Dataset.range(5).enumerate(3).map(lambda i, x: i + x)) == [3, 5, 7, 9, 11]
-    assert _list(Dataset.range(9).apply(tf.data.experimental.map_and_batch(
-        lambda x: x + 1, 4, drop_remainder=True))) == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert _list(
+        Dataset.range(9).apply(
+            tf.data.experimental.map_and_batch(lambda x: x + 1, 4, drop_remainder=True)
+        )
+    ) == [[1, 2, 3, 4], [5, 6, 7, 8]]
     assert _list(Dataset.range(5).take_while(lambda x: x < 3)) == [0, 1, 2]
     assert _list(Dataset.range(4).scan(np.int64(0), lambda s, x: (s + x, s))) == [0, 0, 1, 3]
     assert Dataset.range(4).batch(4).get_single_element().numpy().tolist() == [0, 1, 2, 3]
@@ -205,7 +223,9 @@ def test_caches_side_by_side_are_complete_after_one_epoch():
         def note(x):
             calls.append(name)
             return x
+
         return lambda x: tf.py_function(note, [x], tf.int64)
+
     a = tf.data.Dataset.range(4).map(noted("a")).cache()
     b = tf.data.Dataset.range(10, 14).map(noted("b")).cache()
     pairs = tf.data.Dataset.zip((a, b))
@@ -217,6 +237,7 @@ def test_caches_side_by_side_are_complete_after_one_epoch():
 def test_random_caches_side_by_side_repeat_what_they_gave():
     def drawn():
         return tf.data.Dataset.range(4).map(lambda x: tf.random.uniform([])).cache()
+
     pairs = tf.data.Dataset.zip((drawn(), drawn()))
     first, second = [[(float(x), float(y)) for x, y in pairs] for _ in range(2)]
     assert first == second

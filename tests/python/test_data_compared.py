@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_data_compared.py: what TensorFlow does with data sets that are made wrongly, fail, are
 packed or counted."""
+
 import gzip
 
 import numpy as np
@@ -23,13 +24,26 @@ def test_packed_files_in_functions(tmp_path):
                 writer.write(word)
     read = lambda name: tf.data.TFRecordDataset(name, compression_type="GZIP")
     assert values(Dataset.from_tensor_slices(names).flat_map(read)) == [b"x", b"", b"yz"] * 2
-    assert values(Dataset.from_tensor_slices(names).interleave(read, cycle_length=2)) == \
-        [b"x", b"x", b"", b"", b"yz", b"yz"]
-    assert values(tf.data.TFRecordDataset(names, "GZIP", num_parallel_reads=2)) == \
-        [b"x", b"x", b"", b"", b"yz", b"yz"]
+    assert values(Dataset.from_tensor_slices(names).interleave(read, cycle_length=2)) == [
+        b"x",
+        b"x",
+        b"",
+        b"",
+        b"yz",
+        b"yz",
+    ]
+    assert values(tf.data.TFRecordDataset(names, "GZIP", num_parallel_reads=2)) == [
+        b"x",
+        b"x",
+        b"",
+        b"",
+        b"yz",
+        b"yz",
+    ]
     (tmp_path / "c").write_bytes(gzip.compress(b"one\ntwo\n"))
-    assert values(tf.data.FixedLengthRecordDataset(str(tmp_path / "c"), 4,
-                                                   compression_type="GZIP")) == [b"one\n", b"two\n"]
+    assert values(
+        tf.data.FixedLengthRecordDataset(str(tmp_path / "c"), 4, compression_type="GZIP")
+    ) == [b"one\n", b"two\n"]
 
 
 def test_how_many_there_are():
@@ -38,8 +52,10 @@ def test_how_many_there_are():
     some = Dataset.range(4).filter(lambda x: x >= 0)
     assert len(some.apply(experimental.assert_cardinality(4))) == 4
     for count, words in ((3, "at least 4"), (6, "only 4")):
-        with pytest.raises(tf.errors.FailedPreconditionError,
-                           match=f"expected to contain {count} elements but contained {words}"):
+        with pytest.raises(
+            tf.errors.FailedPreconditionError,
+            match=f"expected to contain {count} elements but contained {words}",
+        ):
             values(some.apply(experimental.assert_cardinality(count)))
 
 
@@ -64,29 +80,65 @@ def test_rows_that_fail_are_passed_by():
     assert found == [True, (1, 1), (1, 1), True]
 
 
-@pytest.mark.parametrize("make,kind,words", [
-    (lambda: Dataset.range(), ValueError, "between 1 and 3"),
-    (lambda: Dataset.zip((Dataset.range(2), 3)), TypeError, "Invalid input to `zip`"),
-    (lambda: Dataset.range(2).concatenate(Dataset.from_tensors("a")), TypeError, "Incompatible"),
-    (lambda: Dataset.range(2).concatenate(Dataset.range(2).enumerate()), TypeError, "Incompatible"),
-    (lambda: Dataset.from_tensors([1]).filter(lambda x: x > 1), ValueError, "Invalid `predicate`"),
-    (lambda: Dataset.range(2).unbatch(), ValueError, "scalar components"),
-    (lambda: Dataset.from_tensors(([1], [1, 2])).unbatch(), ValueError, "Encountered both 1 and 2"),
-    (lambda: Dataset.range(2).batch(2).padded_batch(2, [None], 1.5), TypeError, "padding_values"),
-    (lambda: Dataset.range(2).batch(2).padded_batch(2, [None, 1]), ValueError, "not compatible"),
-    (lambda: tf.data.TextLineDataset(5), TypeError, "must contain `tf.string` elements"),
-    (lambda: Dataset.range(2).map(lambda x: object()), TypeError, "Unsupported return value"),
-    (lambda: Dataset.range(2).scan(0, lambda s, x: s), TypeError, "should return a pair"),
-    (lambda: Dataset.range(2).group_by_window(lambda x: x, lambda k, w: w), ValueError, "Either"),
-])
+@pytest.mark.parametrize(
+    "make,kind,words",
+    [
+        (lambda: Dataset.range(), ValueError, "between 1 and 3"),
+        (lambda: Dataset.zip((Dataset.range(2), 3)), TypeError, "Invalid input to `zip`"),
+        (
+            lambda: Dataset.range(2).concatenate(Dataset.from_tensors("a")),
+            TypeError,
+            "Incompatible",
+        ),
+        (
+            lambda: Dataset.range(2).concatenate(Dataset.range(2).enumerate()),
+            TypeError,
+            "Incompatible",
+        ),
+        (
+            lambda: Dataset.from_tensors([1]).filter(lambda x: x > 1),
+            ValueError,
+            "Invalid `predicate`",
+        ),
+        (lambda: Dataset.range(2).unbatch(), ValueError, "scalar components"),
+        (
+            lambda: Dataset.from_tensors(([1], [1, 2])).unbatch(),
+            ValueError,
+            "Encountered both 1 and 2",
+        ),
+        (
+            lambda: Dataset.range(2).batch(2).padded_batch(2, [None], 1.5),
+            TypeError,
+            "padding_values",
+        ),
+        (
+            lambda: Dataset.range(2).batch(2).padded_batch(2, [None, 1]),
+            ValueError,
+            "not compatible",
+        ),
+        (lambda: tf.data.TextLineDataset(5), TypeError, "must contain `tf.string` elements"),
+        (lambda: Dataset.range(2).map(lambda x: object()), TypeError, "Unsupported return value"),
+        (lambda: Dataset.range(2).scan(0, lambda s, x: s), TypeError, "should return a pair"),
+        (
+            lambda: Dataset.range(2).group_by_window(lambda x: x, lambda k, w: w),
+            ValueError,
+            "Either",
+        ),
+    ],
+)
 def test_wrong_data_sets(make, kind, words):
     with pytest.raises(kind, match=words):
         make()
 
 
-@pytest.mark.parametrize("make", [
-    lambda: Dataset.range(1, 5, 0), lambda: Dataset.range(2).interleave(
-        lambda x: Dataset.range(x), cycle_length=0), lambda: Dataset.range(2).batch(0)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Dataset.range(1, 5, 0),
+        lambda: Dataset.range(2).interleave(lambda x: Dataset.range(x), cycle_length=0),
+        lambda: Dataset.range(2).batch(0),
+    ],
+)
 def test_wrong_numbers(make):
     with pytest.raises(tf.errors.InvalidArgumentError, match="must be"):
         values(make())
@@ -94,14 +146,16 @@ def test_wrong_numbers(make):
 
 def test_shuffles_without_bounds():
     assert values(Dataset.range(4).shuffle(-2, seed=3)) == [0, 1, 2, 3]  # so says chance
-    assert sorted(values(Dataset.range(400).shuffle(tf.data.UNKNOWN_CARDINALITY))) == \
-        list(range(400))
+    assert sorted(values(Dataset.range(400).shuffle(tf.data.UNKNOWN_CARDINALITY))) == list(
+        range(400)
+    )
 
 
 def test_shapes_of_padding_are_tensors():
     rows = Dataset.range(4).map(lambda x: tf.fill([x], x))
     assert values(rows.padded_batch(4, tf.constant([4]), np.int64(-1))) == [
-        [[-1] * 4, [1, -1, -1, -1], [2, 2, -1, -1], [3, 3, 3, -1]]]
+        [[-1] * 4, [1, -1, -1, -1], [2, 2, -1, -1], [3, 3, 3, -1]]
+    ]
 
 
 def test_caches_in_files(tmp_path):
@@ -110,8 +164,13 @@ def test_caches_in_files(tmp_path):
     def note(x):
         calls.append(int(x))
         return x
-    data = lambda n: Dataset.range(n).map(lambda x: tf.numpy_function(note, [x], tf.int64)).map(
-        lambda x: (x, tf.fill([2], tf.strings.as_string(x)))).cache(name)
+
+    data = lambda n: (
+        Dataset.range(n)
+        .map(lambda x: tf.numpy_function(note, [x], tf.int64))
+        .map(lambda x: (x, tf.fill([2], tf.strings.as_string(x))))
+        .cache(name)
+    )
     want = [(n, [str(n).encode()] * 2) for n in range(3)]
     read = lambda some: [(int(a), b.tolist()) for a, b in some.as_numpy_iterator()]
     assert read(data(3).take(2)) == want[:2] and not list(tmp_path.glob("*"))
@@ -150,11 +209,15 @@ def test_batches_of_features(tmp_path):
     with tf.io.TFRecordWriter(name) as writer:
         for i in range(5):
             number = tf.train.Feature(int64_list=tf.train.Int64List(value=[i]))
-            writer.write(tf.train.Example(features=tf.train.Features(
-                feature={"a": number, "b": number})).SerializeToString())
+            writer.write(
+                tf.train.Example(
+                    features=tf.train.Features(feature={"a": number, "b": number})
+                ).SerializeToString()
+            )
     kinds = {k: tf.io.FixedLenFeature([], tf.int64) for k in "ab"}
-    made = experimental.make_batched_features_dataset(name, 2, kinds, label_key="b", num_epochs=1,
-                                                      shuffle=False)
+    made = experimental.make_batched_features_dataset(
+        name, 2, kinds, label_key="b", num_epochs=1, shuffle=False
+    )
     found = [(f["a"].tolist(), list(f), label.tolist()) for f, label in made.as_numpy_iterator()]
     assert found == [([0, 1], ["a"], [0, 1]), ([2, 3], ["a"], [2, 3]), ([4], ["a"], [4])]
 
@@ -166,6 +229,9 @@ def test_elements_that_are_data_sets():
     flat = nested.flat_map(lambda x, inner: inner.map(lambda y: y + 10 * x))
     assert values(flat) == [10, 20, 22]
     windows = Dataset.range(7).window(3)
-    assert values(windows.map(lambda w: w.batch(3)).flat_map(lambda b: b)) == \
-        [[0, 1, 2], [3, 4, 5], [6]]
+    assert values(windows.map(lambda w: w.batch(3)).flat_map(lambda b: b)) == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6],
+    ]
     assert values(windows.map(lambda w: w.cardinality())) == [3, 3, 1]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_data_fold.py: functions with a state, groups, buckets and samples: at once, in graphs and in
 functions; the values are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -25,8 +26,11 @@ def at_once(make):
 def one_shot(make, initialize=False):
     with tf.Graph().as_default(), tf1.Session() as sess:
         data = make()
-        iterator = tf1.data.make_initializable_iterator(data) if initialize else \
-            tf1.data.make_one_shot_iterator(data)
+        iterator = (
+            tf1.data.make_initializable_iterator(data)
+            if initialize
+            else tf1.data.make_one_shot_iterator(data)
+        )
         element, found = iterator.get_next(), []
         if initialize:
             sess.run(iterator.initializer)
@@ -43,9 +47,11 @@ def initializable(make):
 
 def in_function(make):
     """The elements, counted and drawn together by a function."""
+
     @tf.function
     def count():
         return make().reduce(np.int64(0), lambda n, *_: n + 1)
+
     found = at_once(make)
     assert int(count()) == int(count()) == len(found)
     return found
@@ -61,63 +67,89 @@ def words():
 
 
 def test_scan(elements):
-    assert elements(lambda: Dataset.range(5).scan(np.int64(1), lambda s, x: (s + x, s * x))) == \
-        [0, 1, 4, 12, 28]
-    assert elements(lambda: Dataset.range(3).scan(
-        {"a": np.int64(0), "b": (1.0,)}, lambda s, x: (
-            {"a": s["a"] + x, "b": (s["b"][0] * 2,)}, (s["b"][0], {"k": x})))) == \
-        [(1.0, {"k": 0}), (2.0, {"k": 1}), (4.0, {"k": 2})]
+    assert elements(lambda: Dataset.range(5).scan(np.int64(1), lambda s, x: (s + x, s * x))) == [
+        0,
+        1,
+        4,
+        12,
+        28,
+    ]
+    assert elements(
+        lambda: Dataset.range(3).scan(
+            {"a": np.int64(0), "b": (1.0,)},
+            lambda s, x: ({"a": s["a"] + x, "b": (s["b"][0] * 2,)}, (s["b"][0], {"k": x})),
+        )
+    ) == [(1.0, {"k": 0}), (2.0, {"k": 1}), (4.0, {"k": 2})]
 
 
 def test_a_state_may_grow(elements):
-    made = lambda: Dataset.range(3).scan(np.zeros([0], "int64"), lambda s, x: (
-        tf.concat([s, [x]], 0), tf.reduce_sum(s)))
+    made = lambda: Dataset.range(3).scan(
+        np.zeros([0], "int64"), lambda s, x: (tf.concat([s, [x]], 0), tf.reduce_sum(s))
+    )
     assert elements(made) == [0, 0, 1]
 
 
 def test_groups(elements):
-    assert elements(lambda: Dataset.range(10).group_by_window(
-        lambda x: x % 3, lambda key, window: window.batch(4), window_size=2)) == \
-        [[0, 3], [1, 4], [2, 5], [6, 9], [7], [8]]
+    assert elements(
+        lambda: Dataset.range(10).group_by_window(
+            lambda x: x % 3, lambda key, window: window.batch(4), window_size=2
+        )
+    ) == [[0, 3], [1, 4], [2, 5], [6, 9], [7], [8]]
     pairs = lambda: Dataset.from_tensor_slices({"x": [5, 1, 5, 1, 5], "y": list("abcde")})
-    assert elements(lambda: pairs().group_by_window(
-        lambda e: tf.cast(e["x"], tf.int64), lambda key, window: window.batch(9).map(
-            lambda e: (key, e["y"])), window_size_func=lambda key: key - 3 + 3 * tf.cast(
-                tf.equal(key, 1), tf.int64))) == \
-        [(1, [b"b"]), (5, [b"a", b"c"]), (1, [b"d"]), (5, [b"e"])]
+    assert elements(
+        lambda: pairs().group_by_window(
+            lambda e: tf.cast(e["x"], tf.int64),
+            lambda key, window: window.batch(9).map(lambda e: (key, e["y"])),
+            window_size_func=lambda key: key - 3 + 3 * tf.cast(tf.equal(key, 1), tf.int64),
+        )
+    ) == [(1, [b"b"]), (5, [b"a", b"c"]), (1, [b"d"]), (5, [b"e"])]
 
 
 def test_buckets(elements):
     lengths = lambda e: tf.shape(e)[0]
     assert elements(lambda: words().bucket_by_sequence_length(lengths, [3, 5], [2, 2, 2])) == [
-        [[1, 2, 3, 4], [5, 6, 7, 0]], [[7, 8, 9, 10, 11, 0], [13, 14, 15, 16, 19, 20]],
-        [[0, 0], [21, 22]]]
-    assert elements(lambda: words().apply(tf.data.experimental.bucket_by_sequence_length(
-        lengths, [4, 8], [2, 2, 2], pad_to_bucket_boundary=True))) == [
-            [[0, 0, 0], [5, 6, 7]], [[1, 2, 3, 4, 0, 0, 0], [7, 8, 9, 10, 11, 0, 0]],
-            [[21, 22, 0]], [[13, 14, 15, 16, 19, 20, 0]]]
+        [[1, 2, 3, 4], [5, 6, 7, 0]],
+        [[7, 8, 9, 10, 11, 0], [13, 14, 15, 16, 19, 20]],
+        [[0, 0], [21, 22]],
+    ]
+    assert elements(
+        lambda: words().apply(
+            tf.data.experimental.bucket_by_sequence_length(
+                lengths, [4, 8], [2, 2, 2], pad_to_bucket_boundary=True
+            )
+        )
+    ) == [
+        [[0, 0, 0], [5, 6, 7]],
+        [[1, 2, 3, 4, 0, 0, 0], [7, 8, 9, 10, 11, 0, 0]],
+        [[21, 22, 0]],
+        [[13, 14, 15, 16, 19, 20, 0]],
+    ]
 
 
 def test_a_bucket_without_an_end():
-    made = words().bucket_by_sequence_length(lambda e: tf.shape(e)[0], [3, 5], [2, 2, 2],
-                                             pad_to_bucket_boundary=True)
+    made = words().bucket_by_sequence_length(
+        lambda e: tf.shape(e)[0], [3, 5], [2, 2, 2], pad_to_bucket_boundary=True
+    )
     with pytest.raises(tf.errors.InvalidArgumentError, match="elements must have length <"):
         list(made)
 
 
 def test_each_element_once(elements):
     assert elements(lambda: Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()) == [1, 37, 2]
-    assert elements(lambda: Dataset.from_tensor_slices(["b", "", "b", "ab"]).unique()) == \
-        [b"b", b"", b"ab"]
-    assert elements(lambda: Dataset.range(1000).map(lambda x: x % 300).unique()) == \
-        list(range(300))
+    assert elements(lambda: Dataset.from_tensor_slices(["b", "", "b", "ab"]).unique()) == [
+        b"b",
+        b"",
+        b"ab",
+    ]
+    assert elements(lambda: Dataset.range(1000).map(lambda x: x % 300).unique()) == list(range(300))
 
 
 def test_what_is_left():
     total = lambda n: Dataset.range(n).reduce(np.int64(0), lambda s, x: s + x)
     assert int(total(10)) == 45 and int(total(0)) == 0
-    mean, count = Dataset.range(4).reduce((0.0, 0), lambda s, x: (
-        s[0] + tf.cast(x, tf.float32), s[1] + 1))
+    mean, count = Dataset.range(4).reduce(
+        (0.0, 0), lambda s, x: (s[0] + tf.cast(x, tf.float32), s[1] + 1)
+    )
     assert float(mean) == 6 and int(count) == 4
     with pytest.raises(TypeError, match="must match the initial state"):
         Dataset.range(4).reduce(0, lambda s, x: x)
@@ -150,35 +182,66 @@ def test_functions_of_elements_change_variables():
 def test_samples(elements):
     two = lambda: [Dataset.range(10), Dataset.range(10, 20)]
     assert elements(lambda: Dataset.sample_from_datasets(two(), seed=3)) == [
-        10, 11, 12, 0, 13, 14, 1, 15, 2, 3, 16, 4, 17, 18, 19, 5, 6, 7, 8, 9]
+        10,
+        11,
+        12,
+        0,
+        13,
+        14,
+        1,
+        15,
+        2,
+        3,
+        16,
+        4,
+        17,
+        18,
+        19,
+        5,
+        6,
+        7,
+        8,
+        9,
+    ]
     assert elements(lambda: Dataset.random(seed=3).take(3)) == [3534849767, 279844183, 888998500]
     parity = lambda x: tf.cast(x % 2, tf.int32)
-    assert [x for _, x in elements(lambda: Dataset.range(10).rejection_resample(
-        parity, [.5, .5], [.4, .6], seed=1))] == [0, 0, 1, 2, 3, 4, 2, 5, 6, 7, 4, 8, 9]
-    assert [x for _, x in elements(lambda: Dataset.range(10).rejection_resample(
-        parity, [.2, .8], seed=1))] == [1, 0, 1, 2, 3, 4, 3, 5, 7, 5, 9, 6]
+    assert [
+        x
+        for _, x in elements(
+            lambda: Dataset.range(10).rejection_resample(parity, [0.5, 0.5], [0.4, 0.6], seed=1)
+        )
+    ] == [0, 0, 1, 2, 3, 4, 2, 5, 6, 7, 4, 8, 9]
+    assert [
+        x
+        for _, x in elements(
+            lambda: Dataset.range(10).rejection_resample(parity, [0.2, 0.8], seed=1)
+        )
+    ] == [1, 0, 1, 2, 3, 4, 3, 5, 7, 5, 9, 6]
 
 
 @pytest.mark.parametrize("calls", [None, 1])
 def test_random_numbers_begin_anew_with_each_iterator(calls):
-    first, second = [.8669, .0891, .9859], [.7997, .1684, .1442]
+    first, second = [0.8669, 0.0891, 0.9859], [0.7997, 0.1684, 0.1442]
 
     def drawn(data):
         return [round(float(x), 4) for x in data.as_numpy_iterator()]
+
     tf.random.set_seed(7)
     data = Dataset.range(3).map(lambda x: tf.random.uniform([], seed=5), calls)
     assert drawn(data) == drawn(data) == first
     assert drawn(data.repeat(2)) == first + second
     inner = Dataset.range(2).flat_map(lambda x: data)
     assert drawn(inner) == drawn(inner) == first + second
-    assert [round(float(data.reduce(0., lambda s, x: s + x)), 4) for _ in range(2)] == [1.9419] * 2
-    branches = Dataset.range(3).map(lambda x: tf.cond(
-        x < 9, lambda: tf.random.uniform([], seed=5), lambda: 0.))
+    assert [round(float(data.reduce(0.0, lambda s, x: s + x)), 4) for _ in range(2)] == [1.9419] * 2
+    branches = Dataset.range(3).map(
+        lambda x: tf.cond(x < 9, lambda: tf.random.uniform([], seed=5), lambda: 0.0)
+    )
     assert drawn(branches) == drawn(branches) == first
     with tf.Graph().as_default(), tf1.Session() as sess:
         tf1.set_random_seed(7)
         iterator = tf1.data.make_initializable_iterator(
-            Dataset.range(3).map(lambda x: tf.random.uniform([], seed=5), calls))
+            Dataset.range(3).map(lambda x: tf.random.uniform([], seed=5), calls)
+        )
         element = iterator.get_next()
         for _ in range(2):
             sess.run(iterator.initializer)

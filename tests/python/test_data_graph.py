@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_data_graph.py: tf.data in graphs: iterators of every kind, feeds, captured values."""
+
 import numpy as np
 import pytest
 
@@ -15,8 +16,12 @@ def _fresh():
 
 def test_an_iterator_begins_with_what_is_fed():
     x, size = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.int64, [])
-    iterator = Dataset.from_tensor_slices(x).map(lambda a: a * 2.).batch(size) \
+    iterator = (
+        Dataset.from_tensor_slices(x)
+        .map(lambda a: a * 2.0)
+        .batch(size)
         .make_initializable_iterator()
+    )
     element = iterator.get_next()
     assert element.shape.as_list() == [None, 2] and element.op.type == "IteratorGetNext"
     with tf.Session() as sess:
@@ -30,8 +35,9 @@ def test_an_iterator_begins_with_what_is_fed():
 
 
 def test_one_shot():
-    element = Dataset.range(4).shuffle(4, seed=1).repeat(2).batch(4).make_one_shot_iterator() \
-        .get_next()
+    element = (
+        Dataset.range(4).shuffle(4, seed=1).repeat(2).batch(4).make_one_shot_iterator().get_next()
+    )
     total = tf.reduce_sum(element)
     with tf.Session() as sess:
         assert [sess.run(total), sess.run(total)] == [6, 6]
@@ -48,7 +54,7 @@ def test_iterators_change_their_data_set():
     element = iterator.get_next()
     begin = [iterator.make_initializer(d) for d in (first, second)]
     with pytest.raises(TypeError, match="Expected output types"):
-        iterator.make_initializer(Dataset.from_tensors(1.))
+        iterator.make_initializer(Dataset.from_tensors(1.0))
     with tf.Session() as sess:
         sess.run(begin[0])
         assert sess.run(element) == 0
@@ -59,8 +65,9 @@ def test_iterators_change_their_data_set():
 def test_handles_are_fed():
     first, second = Dataset.range(3), Dataset.range(100, 103)
     handle = tf.placeholder(tf.string, [])
-    element = tf.data.Iterator.from_string_handle(handle, first.output_types,
-                                                  first.output_shapes).get_next()
+    element = tf.data.Iterator.from_string_handle(
+        handle, first.output_types, first.output_shapes
+    ).get_next()
     iterators = [d.make_one_shot_iterator() for d in (first, second)]
     with tf.Session() as sess:
         one, two = sess.run([i.string_handle() for i in iterators])
@@ -81,8 +88,11 @@ def test_functions_use_what_is_around_them():
 
 
 def test_structures():
-    element = Dataset.from_tensor_slices({"x": [1, 2], "y": (["a", "b"], [1., 2.])}) \
-        .make_one_shot_iterator().get_next()
+    element = (
+        Dataset.from_tensor_slices({"x": [1, 2], "y": (["a", "b"], [1.0, 2.0])})
+        .make_one_shot_iterator()
+        .get_next()
+    )
     with tf.Session() as sess:
         value = sess.run(element)
         assert value["x"] == 1 and value["y"] == (b"a", 1.0)
@@ -92,8 +102,14 @@ def test_a_session_ends_the_threads():
     def forever():
         while True:
             yield 1
-    element = Dataset.from_generator(forever, tf.int32).map(lambda x: x + 1, num_parallel_calls=2) \
-        .prefetch(2).make_one_shot_iterator().get_next()
+
+    element = (
+        Dataset.from_generator(forever, tf.int32)
+        .map(lambda x: x + 1, num_parallel_calls=2)
+        .prefetch(2)
+        .make_one_shot_iterator()
+        .get_next()
+    )
     sess = tf.Session()
     assert sess.run(element) == 2
     sess.close()
@@ -149,10 +165,14 @@ def test_the_one_element_of_a_data_set():
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
-@pytest.mark.parametrize("make", [
-    lambda d, v: d.map(lambda x: v.assign_add(x)),
-    lambda d, v: d.filter(lambda x: v.assign_add(x) > 0),
-    lambda d, v: d.reduce(tf.constant(0, tf.int64), lambda a, b: v.assign(a + b))])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d, v: d.map(lambda x: v.assign_add(x)),
+        lambda d, v: d.filter(lambda x: v.assign_add(x) > 0),
+        lambda d, v: d.reduce(tf.constant(0, tf.int64), lambda a, b: v.assign(a + b)),
+    ],
+)
 def test_functions_that_would_change_a_copy_are_refused(use_resource, make):
     with tf.Graph().as_default():
         v = tf.get_variable("v", [], tf.int64, tf.zeros_initializer(), use_resource=use_resource)

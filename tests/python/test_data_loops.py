@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_data_loops.py: loops over data sets in tf.function; variables that functions of elements
 read."""
+
 import numpy as np
 import pytest
 
@@ -26,6 +27,7 @@ def test_data_sets_that_a_function_makes():
                 for y in Dataset.range(x).map(lambda z: z * n):
                     found += y
         return found
+
     assert [int(total(long(n))) for n in (4, 3)] == [3 * 4 * 4, 3 * 3 * 1]
 
 
@@ -36,6 +38,7 @@ def test_groups_and_texts():
         for some in Dataset.from_tensor_slices(words).batch(2):
             found = found + tf.strings.reduce_join(some) + "|"
         return found
+
     assert joined(tf.constant(["a", "b", "c"])).numpy() == b"ab|c|"
     assert joined(tf.constant([], tf.string)).numpy() == b""
 
@@ -45,6 +48,7 @@ def test_groups_and_texts():
         for some in Dataset.range(10).group_by_window(lambda x: x % 2, lambda k, w: w.batch(5), 5):
             found += tf.reduce_sum(some) * tf.cast(tf.shape(some)[0], tf.int64)
         return found
+
     assert int(sums()) == 225
 
 
@@ -59,6 +63,7 @@ def test_a_loop_that_is_left_takes_no_more():
                 break
             found += x
         return found
+
     assert int(some()) == 1 and int(next(iterator)) == 3
 
 
@@ -67,6 +72,7 @@ def test_iterators_that_a_function_makes():
     def some(n):
         iterator = iter(Dataset.range(n))
         return next(iterator) + next(iterator), iterator.get_next()
+
     for _ in range(2):
         assert [int(x) for x in some(long(5))] == [1, 2]
     with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
@@ -83,6 +89,7 @@ def test_a_shuffled_data_set_goes_on_from_call_to_call():
         for x in data:
             found = found * 10 + x
         return found
+
     want = [int("".join(str(x) for x in values(other))) for _ in range(2)]
     assert [int(order()) for _ in range(2)] == want and want[0] != want[1]
 
@@ -92,11 +99,12 @@ def test_gradients_go_through_loops():
     def slope(w):
         with tf.GradientTape() as tape:
             tape.watch(w)
-            loss = tf.constant(0.)
-            for x in Dataset.from_tensor_slices([1., 2., 3.]):
+            loss = tf.constant(0.0)
+            for x in Dataset.from_tensor_slices([1.0, 2.0, 3.0]):
                 loss += w * x
         return tape.gradient(loss, w)
-    assert float(slope(tf.constant(2.))) == 6
+
+    assert float(slope(tf.constant(2.0))) == 6
 
 
 def test_variables_are_read_when_an_iterator_begins():
@@ -123,7 +131,9 @@ def test_functions_read_variables_for_their_data_sets():
         for x in outside:
             found += x
         return found, Dataset.range(3).map(lambda x: x * number).reduce(
-            np.int64(0), lambda s, x: s + x)
+            np.int64(0), lambda s, x: s + x
+        )
+
     assert [int(x) for x in total()] == [9, 9]
     number.assign(4)
     assert [int(x) for x in total()] == [12, 12]
@@ -133,5 +143,6 @@ def test_loops_that_are_not_converted_end():
     @tf.function(autograph=False)
     def total():
         return sum(Dataset.range(3))
+
     with pytest.raises(RuntimeError, match="was not converted"):
         total()

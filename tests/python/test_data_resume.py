@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_data_resume.py: iterators that go on where another one stood."""
+
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ def values(iterator, most=100):
 
 
 def bad_at_three(x):
-    return tf.debugging.check_numerics(1. / tf.cast(x - 3, tf.float32), "three")
+    return tf.debugging.check_numerics(1.0 / tf.cast(x - 3, tf.float32), "three")
 
 
 PIPELINES = {
@@ -22,16 +23,18 @@ PIPELINES = {
     "shuffle": lambda: Dataset.range(20).shuffle(7, seed=3).repeat(2),
     "any seed": lambda: Dataset.range(20).shuffle(7).repeat(2),
     "one order": lambda: Dataset.range(9).shuffle(9, reshuffle_each_iteration=False).repeat(3),
-    "training": lambda: Dataset.range(20).shuffle(20).repeat().map(
-        lambda x: x + 1, AUTOTUNE).batch(3).prefetch(2),
+    "training": lambda: (
+        Dataset.range(20).shuffle(20).repeat().map(lambda x: x + 1, AUTOTUNE).batch(3).prefetch(2)
+    ),
     "batches": lambda: Dataset.range(50).batch(4, drop_remainder=True).map(tf.reduce_sum, 2),
     "random": lambda: Dataset.range(20).map(lambda x: tf.random.uniform([], seed=4)),
     "inner": lambda: Dataset.range(6).flat_map(lambda x: Dataset.range(6).shuffle(6)),
     "turns": lambda: Dataset.range(6).interleave(lambda x: Dataset.range(x).shuffle(3), 3, 2),
     "several": lambda: Dataset.sample_from_datasets([Dataset.range(30), Dataset.range(50, 80)]),
     "cache": lambda: Dataset.range(7).shuffle(7).cache().repeat(4),
-    "filter": lambda: Dataset.range(60).filter(lambda x: x % 3 > 0).window(2).flat_map(
-        lambda w: w.batch(2)),
+    "filter": lambda: (
+        Dataset.range(60).filter(lambda x: x % 3 > 0).window(2).flat_map(lambda w: w.batch(2))
+    ),
     "scan": lambda: Dataset.range(20).scan(np.int64(0), lambda s, x: (s + x, s)),
     "generator": lambda: Dataset.from_generator(lambda: iter(range(20)), tf.int32),
 }
@@ -73,6 +76,7 @@ def test_functions_are_not_called_for_what_is_passed_by():
     def note(x):
         calls.append(int(x))
         return x
+
     data = Dataset.range(1000).map(lambda x: tf.numpy_function(note, [x], tf.int64)).batch(10)
     iterator = iter(Dataset.range(1000).map(lambda x: x).batch(10))
     values(iterator, 50)
@@ -84,8 +88,10 @@ def test_functions_are_not_called_for_what_is_passed_by():
 def test_states_of_others_are_refused():
     iterator = iter(Dataset.range(5))
     shuffled = iter(Dataset.range(5).shuffle(2).map(lambda x: x).batch(1))
-    for state, words in ((shuffled.save(), "another data set"),
-                         (tf.constant([1, 2], tf.int64), "no state")):
+    for state, words in (
+        (shuffled.save(), "another data set"),
+        (tf.constant([1, 2], tf.int64), "no state"),
+    ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             iterator.restore(state)
         assert values(iterator, 2) == [0, 1]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_data_save_load.py: data sets that are grouped, bucketed, kept in files, made of CSV
 files; the values are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -17,14 +18,16 @@ def table(tmp_path):
 
 
 def test_csv_as_batches(table):
-    data = experimental.make_csv_dataset(table, 2, label_name="survived", num_epochs=1,
-                                         shuffle=False, na_value="NA")
+    data = experimental.make_csv_dataset(
+        table, 2, label_name="survived", num_epochs=1, shuffle=False, na_value="NA"
+    )
     (first, label), (last, _) = data
     assert list(first) == ["sex", "age"] and label.numpy().tolist() == [0, 1]
     assert first["age"].numpy().tolist() == [22, 38.5] and first["sex"].dtype == tf.string
     assert last["age"].numpy().tolist() == [0]
-    some = experimental.make_csv_dataset(table, 2, select_columns=["age"], shuffle=False,
-                                         column_defaults=[7.0], na_value="NA")
+    some = experimental.make_csv_dataset(
+        table, 2, select_columns=["age"], shuffle=False, column_defaults=[7.0], na_value="NA"
+    )
     assert [b["age"].numpy().tolist() for b in some.take(2)] == [[22, 38.5], [7, 22]]
 
 
@@ -38,10 +41,13 @@ def test_buckets_and_groups():
     data = tf.data.Dataset.from_generator(lambda: iter(rows), tf.int64, tf.TensorShape([None]))
     made = data.bucket_by_sequence_length(lambda e: tf.shape(e)[0], [3, 5], [2, 2, 2])
     assert [b.numpy().tolist() for b in made] == [
-        [[1, 2, 3, 4], [5, 6, 7, 0]], [[7, 8, 9, 10, 11, 0], [13, 14, 15, 16, 19, 20]],
-        [[0, 0], [21, 22]]]
+        [[1, 2, 3, 4], [5, 6, 7, 0]],
+        [[7, 8, 9, 10, 11, 0], [13, 14, 15, 16, 19, 20]],
+        [[0, 0], [21, 22]],
+    ]
     groups = tf.data.Dataset.range(10).group_by_window(
-        lambda x: x % 2, lambda key, window: window.batch(5), window_size=5)
+        lambda x: x % 2, lambda key, window: window.batch(5), window_size=5
+    )
     assert [b.numpy().tolist() for b in groups] == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
 
 

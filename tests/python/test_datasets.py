@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_datasets.py: data sets from local files: MNIST's helper, tf.keras.datasets."""
+
 import gzip
 import os
 import pickle
@@ -27,6 +28,7 @@ def _write_mnist(folder, packed=True):
 @pytest.mark.parametrize("packed", [True, False])
 def test_mnist(tmp_path, packed):
     from situ._src.legacy.mnist import read_data_sets
+
     last = _write_mnist(str(tmp_path), packed)
     data = read_data_sets(str(tmp_path), one_hot=True, validation_size=5, seed=1)
     assert data.train.num_examples == 45 and data.validation.images.shape == (5, 784)
@@ -63,8 +65,10 @@ def test_keras_datasets(tmp_path, monkeypatch):
         tf.keras.datasets.cifar10.load_data()
     folder.mkdir()
     for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
-        data = {b"data": np.arange(2 * 3072, dtype=np.uint64).astype(np.uint8).reshape(2, 3072),
-                b"labels": [1, 9]}
+        data = {
+            b"data": np.arange(2 * 3072, dtype=np.uint64).astype(np.uint8).reshape(2, 3072),
+            b"labels": [1, 9],
+        }
         (folder / name).write_bytes(pickle.dumps(data, protocol=2))
     (x, y), _ = tf.keras.datasets.cifar10.load_data()
     assert x.shape == (10, 32, 32, 3) and y.shape == (10, 1)
@@ -82,7 +86,11 @@ def test_pickles_that_run_code_are_refused(tmp_path, monkeypatch):
 
 def test_import_of_the_helper(situ, tmp_path):
     _write_mnist(str(tmp_path / "MNIST_data"))
-    done = situ("run", "a.py", files={"a.py": """
+    done = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """
         import tensorflow as tf
         from tensorflow.examples.tutorials.mnist import input_data
         mnist = input_data.read_data_sets("MNIST_data/", one_hot=True, validation_size=0)
@@ -90,7 +98,9 @@ def test_import_of_the_helper(situ, tmp_path):
         with tf.Session() as sess:
             images, labels = mnist.train.next_batch(10)
             print(sess.run(tf.shape(x), {x: images}), labels.shape)
-        """})
+        """
+        },
+    )
     assert done.out.strip() == "[ 10 784] (10, 10)", done.err
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_decode_image.py: images are decoded and encoded as TensorFlow does; malicious files."""
+
 import itertools
 import os
 import struct
@@ -8,12 +9,12 @@ import sys
 import time
 import zlib
 
+import jpeg_cases
 import numpy as np
 import pytest
-
-import jpeg_cases
-import situ as tf
 from conftest import PATIENCE
+
+import situ as tf
 
 Invalid = tf.errors.InvalidArgumentError
 
@@ -35,7 +36,7 @@ def test_jpeg(name, kwargs, expected):
 @pytest.mark.parametrize("name,kwargs,expected", jpeg_cases.TRUNCATED)
 def test_truncated_jpeg(name, kwargs, expected):
     data = jpeg_cases.FILES[name]
-    assert _result(tf.io.decode_jpeg, data[:len(data) * 9 // 10], **kwargs) == expected
+    assert _result(tf.io.decode_jpeg, data[: len(data) * 9 // 10], **kwargs) == expected
 
 
 @pytest.mark.parametrize("name,window,expected", jpeg_cases.CROPPED)
@@ -43,12 +44,15 @@ def test_cropped_jpeg(name, window, expected):
     assert _result(tf.io.decode_and_crop_jpeg, jpeg_cases.FILES[name], window) == expected
 
 
-@pytest.mark.parametrize("kwargs,message", [
-    ({"channels": 2}, "`channels` must be 0, 1, 3 or 4 but got 2"),
-    ({"channels": 4}, "JPEG does not support 4 channels"),
-    ({"ratio": 3}, "ratio must be 1, 2, 4, or 8, got 3"),
-    ({"dct_method": "FLOAT"}, "dct_method must be one of"),
-])
+@pytest.mark.parametrize(
+    "kwargs,message",
+    [
+        ({"channels": 2}, "`channels` must be 0, 1, 3 or 4 but got 2"),
+        ({"channels": 4}, "JPEG does not support 4 channels"),
+        ({"ratio": 3}, "ratio must be 1, 2, 4, or 8, got 3"),
+        ({"dct_method": "FLOAT"}, "dct_method must be one of"),
+    ],
+)
 def test_jpeg_attributes_that_cannot_be(kwargs, message):
     with pytest.raises(Invalid, match=message):
         tf.io.decode_jpeg(jpeg_cases.FILES["gray"], **kwargs)
@@ -73,27 +77,39 @@ def test_jpeg_that_cannot_be():
 
 
 def _segment(marker, data):
-    return bytes([0xff, marker]) + struct.pack(">H", len(data) + 2) + data
+    return bytes([0xFF, marker]) + struct.pack(">H", len(data) + 2) + data
 
 
-_TABLES = _segment(0xdb, b"\0" + bytes([1]) * 64) + b"".join(
+_TABLES = _segment(0xDB, b"\0" + bytes([1]) * 64) + b"".join(
     # one code of one bit: a difference of 0, the end of a block
-    _segment(0xc4, bytes([kind, 1]) + bytes(15) + b"\0") for kind in (0x00, 0x10))
+    _segment(0xC4, bytes([kind, 1]) + bytes(15) + b"\0")
+    for kind in (0x00, 0x10)
+)
 
 
-def _jpeg(height, width, sampling, data=b"\0" * 8, frame=0xc0, scans=1, spectrum=(0, 63, 0)):
+def _jpeg(height, width, sampling, data=b"\0" * 8, frame=0xC0, scans=1, spectrum=(0, 63, 0)):
     """A file whose blocks are all gray: one component for each of the sampling factors."""
     n = len(sampling)
     head = struct.pack(">BHHB", 8, height, width, n) + b"".join(
-        bytes([i + 1, s, 0]) for i, s in enumerate(sampling))
+        bytes([i + 1, s, 0]) for i, s in enumerate(sampling)
+    )
     scan = bytes([n]) + b"".join(bytes([i + 1, 0]) for i in range(n)) + bytes(spectrum)
-    return b"\xff\xd8" + _TABLES + _segment(frame, head) + \
-        (_segment(0xda, scan) + data) * scans + b"\xff\xd9"
+    return (
+        b"\xff\xd8"
+        + _TABLES
+        + _segment(frame, head)
+        + (_segment(0xDA, scan) + data) * scans
+        + b"\xff\xd9"
+    )
 
 
 def test_sampling_factors_that_do_not_divide_each_other():
-    for sampling in ((0x43, 0x32, 0x11), (0x32, 0x43, 0x21), (0x41, 0x31, 0x31),
-                     (0x13, 0x12, 0x11)):
+    for sampling in (
+        (0x43, 0x32, 0x11),
+        (0x32, 0x43, 0x21),
+        (0x41, 0x31, 0x31),
+        (0x13, 0x12, 0x11),
+    ):
         data = _jpeg(200, 200, sampling)
         assert len(data) < 200
         with pytest.raises(Invalid):
@@ -122,7 +138,7 @@ def test_sizes_are_refused_before_memory_is_taken():
 
 
 def test_number_of_scans_is_limited():
-    data = _jpeg(512, 512, (0x11,), b"\0", frame=0xc2, scans=2000, spectrum=(0, 0, 0))
+    data = _jpeg(512, 512, (0x11,), b"\0", frame=0xC2, scans=2000, spectrum=(0, 0, 0))
     with pytest.raises(Invalid, match="more than 500 scans"):
         tf.io.decode_jpeg(data, try_recover_truncated=True)
 
@@ -160,8 +176,13 @@ def test_encode_jpeg_attributes():
     assert dense[13:18] == b"\x02" + struct.pack(">HH", 72, 99)
     noted = tf.io.encode_jpeg(image, xmp_metadata="<x>note</x>").numpy()
     assert b"http://ns.adobe.com/xap/1.0/\0<x>note</x>" in noted
-    for kwargs in ({"quality": 101}, {"quality": -1}, {"format": "grayscale"}, {"format": "bgr"},
-                   {"density_unit": "km"}):
+    for kwargs in (
+        {"quality": 101},
+        {"quality": -1},
+        {"format": "grayscale"},
+        {"format": "bgr"},
+        {"density_unit": "km"},
+    ):
         with pytest.raises(Invalid):
             tf.io.encode_jpeg(image, **kwargs)
     for wrong in (image[0], image[..., :2]):
@@ -171,8 +192,10 @@ def test_encode_jpeg_attributes():
 
 def test_jpeg_quality_as_tensorflow():
     image = _image()
-    found = [int(tf.image.stateless_random_jpeg_quality(image, 10, 90, (i, 3)).numpy().astype(
-        int).sum()) for i in range(4)]
+    found = [
+        int(tf.image.stateless_random_jpeg_quality(image, 10, 90, (i, 3)).numpy().astype(int).sum())
+        for i in range(4)
+    ]
     assert found == [182356, 182454, 184201, 182414]
     low = tf.image.adjust_jpeg_quality(image, 5).numpy().astype(int)
     high = tf.image.adjust_jpeg_quality(image, 100).numpy().astype(int)
@@ -209,12 +232,18 @@ def _chunk(kind, data):
 
 def _png(depth, color, lines, width, height, *chunks):
     head = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + b"".join(chunks) + _chunk(
-        b"IDAT", zlib.compress(b"".join(b"\0" + line for line in lines))) + _chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", head)
+        + b"".join(chunks)
+        + _chunk(b"IDAT", zlib.compress(b"".join(b"\0" + line for line in lines)))
+        + _chunk(b"IEND", b"")
+    )
 
 
-WIDE = np.array([[[0, 1, 255], [256, 257, 511]], [[32768, 40000, 65280], [65534, 65535, 12345]]],
-                "uint16")
+WIDE = np.array(
+    [[[0, 1, 255], [256, 257, 511]], [[32768, 40000, 65280], [65534, 65535, 12345]]], "uint16"
+)
 
 
 def test_png_of_16_bits_keeps_all_of_them():
@@ -267,8 +296,12 @@ def test_png_of_few_bits_and_palettes():
 
 
 def test_ops_take_the_formats_of_tensorflow():
-    bitmap = b"BM" + struct.pack("<IHHIIiiHHI", 58, 0, 0, 54, 40, 1, 1, 1, 24, 0) + bytes(20) + \
-        bytes([3, 2, 1, 0])
+    bitmap = (
+        b"BM"
+        + struct.pack("<IHHIIiiHHI", 58, 0, 0, 54, 40, 1, 1, 1, 24, 0)
+        + bytes(20)
+        + bytes([3, 2, 1, 0])
+    )
     assert tf.io.decode_image(bitmap).numpy().tolist() == [[[1, 2, 3]]]
     assert tf.io.decode_bmp(bitmap, channels=4).numpy().tolist() == [[[1, 2, 3, 255]]]
     for decode in (tf.io.decode_png, tf.io.decode_jpeg):
@@ -287,13 +320,15 @@ def test_ops_take_the_formats_of_tensorflow():
         tf.io.decode_image(b"GIF89a" + bytes(20))
 
 
-
-
 def test_graphs_of_images():
     @tf.function
     def decode(data):
-        return tf.io.decode_png(data, dtype=tf.uint16), tf.io.extract_jpeg_shape(
-            jpeg_cases.FILES["4:2:0"]), tf.io.encode_jpeg(tf.io.decode_png(data))
+        return (
+            tf.io.decode_png(data, dtype=tf.uint16),
+            tf.io.extract_jpeg_shape(jpeg_cases.FILES["4:2:0"]),
+            tf.io.encode_jpeg(tf.io.decode_png(data)),
+        )
+
     image, shape, file = decode(tf.io.encode_png(WIDE))
     assert np.array_equal(image.numpy(), WIDE) and shape.numpy().tolist() == [19, 25, 3]
     assert tf.io.is_jpeg(file).numpy()
@@ -309,16 +344,24 @@ except tf.errors.UnimplementedError as error:
 """
 
 
-@pytest.mark.parametrize("data,library,package", [
-    (b"\x89PNG\r\n\x1a\n", "libpng16.so.16", "libpng16-16"),
-    (b"\xff\xd8\xff\xe0", "libjpeg.so.62", "libjpeg62-turbo"),
-])
+@pytest.mark.parametrize(
+    "data,library,package",
+    [
+        (b"\x89PNG\r\n\x1a\n", "libpng16.so.16", "libpng16-16"),
+        (b"\xff\xd8\xff\xe0", "libjpeg.so.62", "libjpeg62-turbo"),
+    ],
+)
 def test_error_without_the_library_says_what_to_install(tmp_path, data, library, package):
     for name in ("libpng16.so.16", "libpng16.so", "libjpeg.so.62", "libjpeg.so.8", "libjpeg.so"):
         (tmp_path / name).write_bytes(b"")  # found before the real one, and no library
     done = subprocess.run(
-        [sys.executable, "-c", DECODE, data.hex()], env={**os.environ, "LD_LIBRARY_PATH": str(
-            tmp_path)}, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE)
+        [sys.executable, "-c", DECODE, data.hex()],
+        env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
     if package != "libpng16-16" and "libjpeg.so.8" in done.stdout:  # as Ubuntu has it
         library, package = "libjpeg.so.8", "libjpeg-turbo8"
     assert f"needs {library}, which could not be loaded" in done.stdout

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_decompose.py: matrices as products: QR, singular values, eigenvalues; least squares."""
+
 import numpy
 import pytest
 
@@ -62,6 +63,7 @@ def test_eigenvalues_and_their_gradients():
     def total(m):
         e, v = numpy.linalg.eigh(m)
         return (e * weights).sum() + (v[:, 0] ** 2 * weights).sum()
+
     for i, j in ((0, 0), (2, 1), (3, 3)):
         moved = a.copy()
         moved[1, i, j] += 1e-6
@@ -74,8 +76,7 @@ def test_least_squares():
     a, b = numpy.random.RandomState(0).randn(6, 3), numpy.arange(6.0)[:, None]
     assert numpy.allclose(run(tf.matrix_solve_ls(a, b)), numpy.linalg.lstsq(a, b, None)[0])
     chol = numpy.linalg.cholesky(a.T @ a)
-    assert numpy.allclose(run(tf.cholesky_solve(chol, a.T @ b)),
-                          numpy.linalg.lstsq(a, b, None)[0])
+    assert numpy.allclose(run(tf.cholesky_solve(chol, a.T @ b)), numpy.linalg.lstsq(a, b, None)[0])
 
 
 def test_orthogonal_first_values():

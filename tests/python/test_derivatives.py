@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_derivatives.py: second and third derivatives through branches and loops of a graph."""
+
 import numpy
 import pytest
 
@@ -12,17 +13,24 @@ def loop(x, times, step):
 
 
 def branch(x):
-    return tf.cond(tf.reduce_sum(x) > 0, lambda: tf.sin(x) * tf.exp(x), lambda: x ** 3 * tf.cos(x))
+    return tf.cond(tf.reduce_sum(x) > 0, lambda: tf.sin(x) * tf.exp(x), lambda: x**3 * tf.cos(x))
 
 
 def branches_in_loop(x):
-    return tf.while_loop(lambda i, v: i < 4, lambda i, v: (i + 1, tf.cond(
-        tf.equal(i % 2, 0), lambda: tf.sin(v) * x, lambda: tf.exp(v) * 0.5)), [0, x])[1]
+    return tf.while_loop(
+        lambda i, v: i < 4,
+        lambda i, v: (
+            i + 1,
+            tf.cond(tf.equal(i % 2, 0), lambda: tf.sin(v) * x, lambda: tf.exp(v) * 0.5),
+        ),
+        [0, x],
+    )[1]
 
 
 def loop_in_branch(x):
-    return tf.cond(tf.reduce_sum(x) > 0, lambda: loop(x, 3, lambda v: tf.tanh(v) * x + v * v),
-                   lambda: x)
+    return tf.cond(
+        tf.reduce_sum(x) > 0, lambda: loop(x, 3, lambda v: tf.tanh(v) * x + v * v), lambda: x
+    )
 
 
 def gradient_inside(x):
@@ -36,17 +44,21 @@ def recurrent(x):
     def step(state, element):
         both = tf.concat([tf.reshape(element, [1, 1]), state], 1)
         return tf.tanh(tf.matmul(both, kernel))
+
     return tf.scan(step, x, initializer=tf.zeros([1, 2], tf.float64))
 
 
 CASES = {
-    "branch": (branch, [0.3, 0.5]), "other branch": (branch, [-0.3, -0.5]),
+    "branch": (branch, [0.3, 0.5]),
+    "other branch": (branch, [-0.3, -0.5]),
     "loop": (lambda x: loop(x, 4, lambda v: tf.sin(v) * x + v * v * 0.1), [0.3, 0.5]),
-    "loop in loop": (lambda x: loop(x, 3, lambda v: loop(v, 2, lambda u: tf.sin(u) * x) + v * x),
-                     [0.3, 0.5]),
+    "loop in loop": (
+        lambda x: loop(x, 3, lambda v: loop(v, 2, lambda u: tf.sin(u) * x) + v * x),
+        [0.3, 0.5],
+    ),
     "branches in loop": (branches_in_loop, [0.3, 0.5]),
     "loop in branch": (loop_in_branch, [0.3, 0.5]),
-    "never round": (lambda x: x ** 3 + loop(x, 0, lambda v: tf.sin(v) * x), [0.3, 0.5]),
+    "never round": (lambda x: x**3 + loop(x, 0, lambda v: tf.sin(v) * x), [0.3, 0.5]),
     "gradient inside": (gradient_inside, [0.3, 0.5]),
     "map_fn": (lambda x: tf.map_fn(lambda e: tf.sin(e) * e * e, x), [0.3, 0.5, 0.9]),
     "scan": (lambda x: tf.scan(lambda a, e: tf.sin(a) * e + e * e * a, x), [0.3, 0.5, 0.9]),
@@ -79,8 +91,9 @@ def test_against_differences(case, device):
                 gradient = tf.gradients(below, x)[0]
                 expected = differences(lambda at, y=below: session.run(y, {x: at}), point)
                 got = session.run(gradient, {x: point})
-                numpy.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6,
-                                              err_msg=f"order {order}")
+                numpy.testing.assert_allclose(
+                    got, expected, rtol=1e-6, atol=1e-6, err_msg=f"order {order}"
+                )
                 below = tf.reduce_sum(gradient * numpy.arange(1.0, 1 + len(point)) * 0.3)
 
 
@@ -90,8 +103,9 @@ def test_hessian_of_a_loop():
         y = tf.reduce_prod(loop(x, 2, lambda v: v * v))  # (a b) ** 4
         hessian = session.run(tf.hessians(y, x)[0], {x: [1.5, 0.5]})
         a, b = 1.5, 0.5
-        numpy.testing.assert_allclose(hessian, [[12 * a ** 2 * b ** 4, 16 * a ** 3 * b ** 3],
-                                                [16 * a ** 3 * b ** 3, 12 * a ** 4 * b ** 2]])
+        numpy.testing.assert_allclose(
+            hessian, [[12 * a**2 * b**4, 16 * a**3 * b**3], [16 * a**3 * b**3, 12 * a**4 * b**2]]
+        )
 
 
 def test_nested_tapes(situ):
@@ -146,7 +160,6 @@ def test_second_derivatives_of_sizes(name):
 def test_a_gradient_that_is_not_there_is_an_error():
     with tf.Graph().as_default():
         x = tf.constant([[[[0.5, 0.25, 1.0]]]])
-        for y in (tf.image.rgb_to_hsv(x), tf.random_gamma([2], x),
-                  tf.image.resize_area(x, [2, 2])):
+        for y in (tf.image.rgb_to_hsv(x), tf.random_gamma([2], x), tf.image.resize_area(x, [2, 2])):
             with pytest.raises(LookupError, match="No gradient defined for operation"):
                 tf.gradients(y, x)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_device_scopes.py: the devices that ops ask for, as TensorFlow reports them: device scopes,
 device functions, colocation, and what variables and optimizers make."""
+
 import json
 import os
 
 import pytest
-import situ.compat.v1 as tf
 from conftest import ROOT, run_once
 from device_cases import CASES, devices, setter
+
+import situ.compat.v1 as tf
 
 with open(os.path.join(ROOT, "tests", "golden", "devices.json"), encoding="utf-8") as _file:
     EXPECTED = json.load(_file)
@@ -21,7 +23,7 @@ def test_devices_are_those_of_tensorflow(name):
 
 def test_a_variable_is_initialized_where_it_is(graph):
     with tf.device(tf.train.replica_device_setter(ps_tasks=1)):
-        v = tf.Variable([1., 2.])
+        v = tf.Variable([1.0, 2.0])
     assert v.initializer.device == v.device == "/job:ps/task:0"
 
 
@@ -30,18 +32,20 @@ def test_the_values_of_variables_are_placed_with_them(graph):
     values = v.initializer.inputs[1].op
     assert values.colocation_groups() == v.initializer.colocation_groups() == [b"loc:@v"]
     with tf.variable_scope("r", use_resource=True):
-        r = tf.get_variable("v", initializer=[1., 2.])
+        r = tf.get_variable("v", initializer=[1.0, 2.0])
     assert r.initial_value.op.colocation_groups() == [b"loc:@r/v"]
     graph_def = graph.as_graph_def()
     with tf.Graph().as_default() as other:
         tf.import_graph_def(graph_def, name="")
-    assert [op.device for op in other.get_operations()] == \
-        [op.device for op in graph.get_operations()]
+    assert [op.device for op in other.get_operations()] == [
+        op.device for op in graph.get_operations()
+    ]
 
 
 def test_colocation_needs_an_operation(graph):
-    with pytest.raises(ValueError, match="Trying to reset colocation .op is None. but "
-                                         "ignore_existing is not True"):
+    with pytest.raises(
+        ValueError, match="Trying to reset colocation .op is None. but ignore_existing is not True"
+    ):
         with tf.colocate_with(None):
             pass
 
@@ -52,12 +56,13 @@ def test_functions_are_not_asked_about_colocated_ops(graph):
     def choose(op):
         asked.append(op.name)
         return "/cpu:0"
+
     with tf.device(choose):
-        v = tf.Variable([1.], name="v")
-        tf.assign(v, [2.], name="assign")
+        v = tf.Variable([1.0], name="v")
+        tf.assign(v, [2.0], name="assign")
         with tf.colocate_with(v):
-            tf.constant(1., name="inside")
-        tf.gradients(v * 2., v)
+            tf.constant(1.0, name="inside")
+        tf.gradients(v * 2.0, v)
     assert "v" in asked and "assign/value" in asked
     assert not {"v/Assign", "v/read", "assign", "inside"} & set(asked)
     assert len(asked) == len(set(asked)) and any(n.startswith("gradients/") for n in asked)
@@ -67,7 +72,7 @@ def test_functions_are_not_asked_about_colocated_ops(graph):
 def test_functions_return_names(graph, result):
     with tf.device(lambda op: result):
         with pytest.raises(TypeError, match="Expected binary or unicode string, got"):
-            tf.constant(1.)
+            tf.constant(1.0)
 
 
 def test_shapes_that_a_strategy_sees(graph):
@@ -76,6 +81,7 @@ def test_shapes_that_a_strategy_sees(graph):
     def place(op):
         seen.append((op.type, op.outputs[0].get_shape().as_list(), op.get_attr("shape").as_list()))
         return 0
+
     with tf.device(setter(tf, ps_strategy=place)):
         tf.get_variable("a", [2, 3])
         tf.get_variable("b", [2, 3], use_resource=True)
@@ -84,18 +90,19 @@ def test_shapes_that_a_strategy_sees(graph):
 
 @pytest.mark.parametrize("resource", [False, True])
 def test_cached_variables_have_their_values(graph, resource):
-    v = tf.Variable([1., 2.], caching_device="/cpu:0", use_resource=resource)
-    double = v * 2.
-    with tf.control_dependencies([v.assign_add([1., 1.])]):
-        later = v.read_value() + 0.
-    assert run_once(double, begin=True).tolist() == [2., 4.]
-    assert run_once(later, begin=True).tolist() == [2., 3.]
+    v = tf.Variable([1.0, 2.0], caching_device="/cpu:0", use_resource=resource)
+    double = v * 2.0
+    with tf.control_dependencies([v.assign_add([1.0, 1.0])]):
+        later = v.read_value() + 0.0
+    assert run_once(double, begin=True).tolist() == [2.0, 4.0]
+    assert run_once(later, begin=True).tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize("device", ["/gpu:0", None])
 @pytest.mark.parametrize("resource", [False, True])
 def test_every_initializer_serves_a_variable_of_a_gpu(python, device, resource):
-    done = python(f"""
+    done = python(
+        f"""
         import numpy
         import situ.compat.v1 as tf
 
@@ -116,12 +123,14 @@ def test_every_initializer_serves_a_variable_of_a_gpu(python, device, resource):
             session.run(train, options=tf.RunOptions(trace_level=3), run_metadata=found)
         print({{d.device[-5:] for d in found.step_stats.dev_stats for n in d.node_stats
                if "ApplyAdam" in n.node_name}})
-    """, gpus=1)
+    """,
+        gpus=1,
+    )
     assert (done.err, done.out) == ("", "{'GPU:0'}\n")
 
 
 def test_whether_a_variable_has_a_value(graph):
-    v = tf.Variable([1.], name="v")
+    v = tf.Variable([1.0], name="v")
     is_set = tf.is_variable_initialized(v)
     assert is_set.op.type == "IsVariableInitialized"
     with tf.Session() as session:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_devicespec.py: tf.DeviceSpec."""
+
 import json
 import os
 
@@ -20,12 +21,20 @@ def test_keywords():
     assert spec.to_string() == "/job:worker/replica:0/task:2/device:GPU:4"
 
 
-@pytest.mark.parametrize("text, error", [
-    ("/gpu:x", "invalid literal for int() with base 10: 'x'"),
-    ("/foo:0", "Unknown attribute 'foo' is encountered while parsing the device spec: '/foo:0'."),
-    ("/cpu:0/gpu:0", 
-     "Multiple device types are not allowed while parsing the device spec: /cpu:0/gpu:0."),
-])
+@pytest.mark.parametrize(
+    "text, error",
+    [
+        ("/gpu:x", "invalid literal for int() with base 10: 'x'"),
+        (
+            "/foo:0",
+            "Unknown attribute 'foo' is encountered while parsing the device spec: '/foo:0'.",
+        ),
+        (
+            "/cpu:0/gpu:0",
+            "Multiple device types are not allowed while parsing the device spec: /cpu:0/gpu:0.",
+        ),
+    ],
+)
 def test_refuses(text, error):
     with pytest.raises(ValueError) as caught:
         tf.DeviceSpec.from_string(text)

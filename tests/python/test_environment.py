@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_environment.py: environment variables and --gpus: what is documented is read, and values
 that mean nothing are errors before anything runs."""
+
 import os
 import re
 
@@ -63,17 +64,21 @@ def test_public_constants_are_used():
 PROGRAM = {"a.py": "import tensorflow as tf\nprint('ran')\nprint(tf.ones([2]) + 1.0)\n"}
 
 
-@pytest.mark.parametrize("variable, value, takes", [
-    ("SITU_GPU_MEMORY", "fraction=7", "above 0 and at most 1"),
-    ("SITU_GPU_MEMORY", "fraction=0", "above 0"),
-    ("SITU_GPU_MEMORY", "growth=yes", "is no option"),
-    ("SITU_GPU_MEMORY", "limit=-1", "is no size"),
-    ("SITU_THREADS", "-1", "1 to 1024"),
-    ("SITU_STRICT", "perhaps", "0 or 1"),
-    ("SITU_CUDA", "off", "0 or 1"),
-    ("SITU_SEED", "one", "whole number"),
-    ("SITU_REQUIRE", "gpu:-1", "gpu:2"),
-    ("SITU_SIM_GPUS", "-1", "a count from 0 to 64")])
+@pytest.mark.parametrize(
+    "variable, value, takes",
+    [
+        ("SITU_GPU_MEMORY", "fraction=7", "above 0 and at most 1"),
+        ("SITU_GPU_MEMORY", "fraction=0", "above 0"),
+        ("SITU_GPU_MEMORY", "growth=yes", "is no option"),
+        ("SITU_GPU_MEMORY", "limit=-1", "is no size"),
+        ("SITU_THREADS", "-1", "1 to 1024"),
+        ("SITU_STRICT", "perhaps", "0 or 1"),
+        ("SITU_CUDA", "off", "0 or 1"),
+        ("SITU_SEED", "one", "whole number"),
+        ("SITU_REQUIRE", "gpu:-1", "gpu:2"),
+        ("SITU_SIM_GPUS", "-1", "a count from 0 to 64"),
+    ],
+)
 def test_wrong_values_are_errors(situ, variable, value, takes):
     env = {"SITU_SIM_GPUS": "0", variable: value}
     for words in (("devices",), ("run", "a.py")):
@@ -84,11 +89,30 @@ def test_wrong_values_are_errors(situ, variable, value, takes):
             assert variable in result.err
 
 
-@pytest.mark.parametrize("value", ["-1", "+2", "1.5", "1e9", "65", "99999999999999999999",
-                                   "-1=2GiB", "A=-1GiB", "A=0", "A=1e30TiB", "A,,B", "4GiB", ""])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "-1",
+        "+2",
+        "1.5",
+        "1e9",
+        "65",
+        "99999999999999999999",
+        "-1=2GiB",
+        "A=-1GiB",
+        "A=0",
+        "A=1e30TiB",
+        "A,,B",
+        "4GiB",
+        "",
+    ],
+)
 def test_wrong_gpus_are_errors_before_the_run(situ, value):
-    for words in (("devices", "--gpus", value), ("run", "--gpus", value, "a.py"),
-                  ("run", "--gpus=" + value, "a.py")):
+    for words in (
+        ("devices", "--gpus", value),
+        ("run", "--gpus", value, "a.py"),
+        ("run", "--gpus=" + value, "a.py"),
+    ):
         result = situ(*words, files=PROGRAM)
         assert result.code != 0 and "ran" not in result.out and "Traceback" not in result.err
         assert "simulated GPUs" in result.err or "--gpus" in result.err
@@ -97,11 +121,18 @@ def test_wrong_gpus_are_errors_before_the_run(situ, value):
 def test_options_that_cannot_be_met_are_no_limit_of_zero(situ):
     result = situ("devices", SITU_SIM_GPUS="A=1GiB", SITU_GPU_MEMORY="reserve=2GiB")
     assert result.code != 0 and "2.00GiB are to stay free" in result.err
-    result = situ("run", "a.py", SITU_SIM_GPUS="1", files={"a.py": """
+    result = situ(
+        "run",
+        "a.py",
+        SITU_SIM_GPUS="1",
+        files={
+            "a.py": """
         import tensorflow.compat.v1 as tf
         options = tf.GPUOptions(per_process_gpu_memory_fraction=7)
         tf.Session(config=tf.ConfigProto(gpu_options=options)).run(tf.ones([2]) + 1.0)
-        """})
+        """
+        },
+    )
     assert result.code != 0 and "nified memory" in result.err
 
 

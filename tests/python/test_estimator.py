@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_estimator.py: tf.estimator: models as functions; their loops, folders and input."""
+
 import glob
 import os
 
@@ -30,8 +31,11 @@ def _model(features, labels, mode, params):
     loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
     train = tf.train.AdamOptimizer(params["rate"]).minimize(loss, tf.train.get_global_step())
     return tf.estimator.EstimatorSpec(
-        mode, loss=loss, train_op=train,
-        eval_metric_ops={"accuracy": tf.metrics.accuracy(labels, classes)})
+        mode,
+        loss=loss,
+        train_op=train,
+        eval_metric_ops={"accuracy": tf.metrics.accuracy(labels, classes)},
+    )
 
 
 def _inputs(x, y, epochs=None, shuffle=True):
@@ -49,8 +53,11 @@ def test_trains_evaluates_and_predicts(tmp_path):
     values = model.evaluate(_inputs(x, y, 1, False))
     assert sorted(values) == ["accuracy", "global_step", "loss"]
     assert values["accuracy"] > 0.9 and values["global_step"] == 150
-    said = list(model.predict(tf.estimator.inputs.numpy_input_fn({"x": x[:40]}, batch_size=16,
-                                                                 shuffle=False)))
+    said = list(
+        model.predict(
+            tf.estimator.inputs.numpy_input_fn({"x": x[:40]}, batch_size=16, shuffle=False)
+        )
+    )
     assert len(said) == 40 and said[0]["logits"].shape == (3,)
     assert np.mean([s["class"] for s in said] == y[:40]) > 0.8
     only = next(model.predict(_inputs(x, None, 1, False), predict_keys=["class"]))
@@ -80,7 +87,8 @@ def test_training_ends_with_its_input(tmp_path):
 
 def test_batches_of_arrays_reach_over_epochs_and_end_small():
     features, labels = tf.estimator.inputs.numpy_input_fn(
-        {"a": np.arange(5)}, np.arange(5) * 10, batch_size=4, num_epochs=2, shuffle=False)()
+        {"a": np.arange(5)}, np.arange(5) * 10, batch_size=4, num_epochs=2, shuffle=False
+    )()
     with tf.Session() as sess:
         rows = [sess.run((features["a"], labels)) for _ in range(3)]
         assert [r[0].tolist() for r in rows] == [[0, 1, 2, 3], [4, 0, 1, 2], [3, 4]]
@@ -100,6 +108,7 @@ def test_a_data_set_is_input_and_hooks_are_asked(tmp_path):
     def data(params, mode):
         assert params["rate"] == 0.02 and mode == "train"
         return tf.data.Dataset.from_tensor_slices(({"x": x}, y)).repeat().batch(20)
+
     _estimator(tmp_path).train(data, hooks=[Hook()], steps=7)
     assert len(calls) == 7
 
@@ -109,8 +118,10 @@ def test_train_and_evaluate(tmp_path):
     config = tf.estimator.RunConfig(save_checkpoints_steps=20, keep_checkpoint_max=2)
     model = _estimator(tmp_path, config=config)
     values, exported = tf.estimator.train_and_evaluate(
-        model, tf.estimator.TrainSpec(_inputs(x, y), max_steps=60),
-        tf.estimator.EvalSpec(_inputs(x, y, 1, False), steps=None, throttle_secs=0))
+        model,
+        tf.estimator.TrainSpec(_inputs(x, y), max_steps=60),
+        tf.estimator.EvalSpec(_inputs(x, y, 1, False), steps=None, throttle_secs=0),
+    )
     assert values["global_step"] == 60 and exported == []
     kept = tf.train.get_checkpoint_state(str(tmp_path)).all_model_checkpoint_paths
     assert [os.path.basename(p) for p in kept] == ["model.ckpt-40", "model.ckpt-60"]
@@ -126,11 +137,14 @@ def test_warm_start(tmp_path):
     assert np.abs(old - new).max() < 0.05 and second.get_variable_value("global_step") == 1
 
 
-@pytest.mark.parametrize("words, text", [
-    ({"mode": "train", "loss": 1}, "Missing train_op."),
-    ({"mode": "eval"}, "Missing loss."),
-    ({"mode": "infer"}, "Missing predictions."),
-])
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        ({"mode": "train", "loss": 1}, "Missing train_op."),
+        ({"mode": "eval"}, "Missing loss."),
+        ({"mode": "infer"}, "Missing predictions."),
+    ],
+)
 def test_a_spec_lacks_something(words, text):
     with pytest.raises(ValueError, match=text):
         tf.estimator.EstimatorSpec(**words)
@@ -151,7 +165,13 @@ def test_wrong_arguments(tmp_path):
 
 
 def test_in_eager_style(situ):
-    result = situ("run", "--api", "v2", "a.py", files={"a.py": """\
+    result = situ(
+        "run",
+        "--api",
+        "v2",
+        "a.py",
+        files={
+            "a.py": """\
         import numpy as np
         import tensorflow as tf
 
@@ -166,5 +186,7 @@ def test_in_eager_style(situ):
             return tf.data.Dataset.from_tensor_slices(({"x": x}, x[:, :1])).batch(4)
         made = tf.estimator.Estimator(model, "there").train(data)
         print(made.get_variable_value("global_step"), tf.executing_eagerly())
-        """})
+        """
+        },
+    )
     assert result.out == "2 True\n", result.err

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_estimator_replicas.py: towers of a graph that sessions run: estimators that train on several
 devices, and strategy.run in graph style."""
+
 import textwrap
 
 import pytest
@@ -80,7 +81,8 @@ def test_two_replicas_train_as_one_with_twice_the_batch(python):
     assert done.out.splitlines() == [
         "0 [('', 'mul:0')] 1",
         "2 [('GPU:0', 'mul:0'), ('GPU:1', 'replica_1/mul:0')] 1",
-        "7 7.0"], done.out
+        "7 7.0",
+    ], done.out
 
 
 def test_keras_models_as_estimators(python):
@@ -89,16 +91,20 @@ def test_keras_models_as_estimators(python):
 
 
 def test_input_that_is_no_data_set_is_refused(python):
-    done = python(_program("""
+    done = python(
+        _program("""
         made = tf.estimator.LinearRegressor([tf.feature_column.numeric_column("x")],
                                             config=config(2))
         made.train(lambda: ({"x": tf.constant([1.0])}, tf.constant([1.0])), steps=1)
-        """), gpus=2)
+        """),
+        gpus=2,
+    )
     assert "must return a tf.data.Dataset" in done.err
 
 
 def test_towers_of_a_strategy_in_a_session(python):
-    done = python("""
+    done = python(
+        """
         import situ.compat.v1 as tf
         strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
         with strategy.scope():
@@ -117,27 +123,34 @@ def test_towers_of_a_strategy_in_a_session(python):
             print(session.run(total), session.run(w))
             session.run(total)
             print(session.run(w), [t.op.device[-5:] for t in losses.values])
-        """, gpus=2)
+        """,
+        gpus=2,
+    )
     assert done.out == "3.0 0.625\n0.25 ['GPU:0', 'GPU:1']\n", done.err
 
 
 @pytest.mark.parametrize("text", ["tf.get_variable(f'w{me}', [])", "tf.Variable(0.0)"])
 def test_more_variables_than_the_first_replica(python, text):
-    done = python(f"""
+    done = python(
+        f"""
         import situ.compat.v1 as tf
         strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
         def step():
             me = tf.distribute.get_replica_context().replica_id_in_sync_group
             return [{text} for _ in range(me)]
         strategy.run(step)
-        """, gpus=2)
+        """,
+        gpus=2,
+    )
     assert "Replica 1 makes more variables than the first one." in done.err
 
 
-@pytest.mark.parametrize("kind", ["experimental_distribute_dataset", "make_dataset_iterator",
-                                  "make_input_fn_iterator"])
+@pytest.mark.parametrize(
+    "kind", ["experimental_distribute_dataset", "make_dataset_iterator", "make_input_fn_iterator"]
+)
 def test_batches_of_replicas_in_a_session(python, kind):
-    done = python(f"""
+    done = python(
+        f"""
         import numpy as np
         import situ.compat.v1 as tf
         strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
@@ -156,5 +169,7 @@ def test_batches_of_replicas_in_a_session(python, kind):
             for _ in range(2):
                 session.run(made.initialize())
                 print([float(v) for v in session.run(list(parts.values))])
-        """, gpus=2)
+        """,
+        gpus=2,
+    )
     assert done.out == "[1.0, 5.0]\n" * 2, done.err

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_experiments.py: tf.contrib.learn: experiments, what runs them, estimators over arrays."""
+
 import numpy
 import pytest
 
@@ -23,28 +24,39 @@ def model(features, labels, mode, params=None):
 
 def data():
     return tf.estimator.inputs.numpy_input_fn(
-        {"x": numpy.ones((8, 2), "float32")}, numpy.ones((8, 1), "float32"), num_epochs=None,
-        shuffle=False)
+        {"x": numpy.ones((8, 2), "float32")},
+        numpy.ones((8, 1), "float32"),
+        num_epochs=None,
+        shuffle=False,
+    )
 
 
 def test_an_experiment_trains_and_evaluates(tmp_path):
     def make(config, hparams):
         estimator = tf.estimator.Estimator(model, config=config, params=hparams)
-        return tf.contrib.learn.Experiment(estimator, data(), data(), train_steps=hparams.steps,
-                                           eval_steps=1)
+        return tf.contrib.learn.Experiment(
+            estimator, data(), data(), train_steps=hparams.steps, eval_steps=1
+        )
+
     results, _ = tf.contrib.learn.learn_runner.run(
-        make, run_config=tf.contrib.learn.RunConfig(model_dir=str(tmp_path)),
-        hparams=tf.contrib.training.HParams(steps=4))
+        make,
+        run_config=tf.contrib.learn.RunConfig(model_dir=str(tmp_path)),
+        hparams=tf.contrib.training.HParams(steps=4),
+    )
     assert results["global_step"] == 4
     with pytest.raises(ValueError, match="non-existent task"):
         tf.contrib.learn.learn_runner.run(
-            make, schedule="dance", hparams=tf.contrib.training.HParams(steps=4),
-            run_config=tf.contrib.learn.RunConfig(model_dir=str(tmp_path)))
+            make,
+            schedule="dance",
+            hparams=tf.contrib.training.HParams(steps=4),
+            run_config=tf.contrib.learn.RunConfig(model_dir=str(tmp_path)),
+        )
 
 
 def test_parameters_of_any_class(tmp_path):
     class Params:
         width = 3
+
     estimator = tf.estimator.Estimator(model, str(tmp_path), params=Params())
     assert estimator.params.width == 3
 
@@ -122,8 +134,11 @@ def test_layers_of_sources_and_balanced_variables(situ):
         print(tf.Session().run(sums)[1].tolist(), [s.device for s in sums])
         """
     out = situ("run", "--gpus", "2", "a.py", files={"a.py": program}).out
-    assert out.splitlines() == ["(1, 2, 2, 2) (2,)", "[6]",
-                                "[3.0, 4.0] ['/device:GPU:0', '/device:GPU:1']"]
+    assert out.splitlines() == [
+        "(1, 2, 2, 2) (2,)",
+        "[6]",
+        "[3.0, 4.0] ['/device:GPU:0', '/device:GPU:1']",
+    ]
 
 
 def test_a_field_without_a_default_is_required():

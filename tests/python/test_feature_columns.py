@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_feature_columns.py: feature columns, tables of words, and models that are made of them."""
+
 import numpy as np
 import pytest
 
@@ -31,8 +32,14 @@ def test_fingerprints():
     words = ["a", "b", "c", "d"]
     assert _run(tf.string_to_hash_bucket_fast(words, 10)).tolist() == [9, 2, 2, 5]
     longer = ["x" * n for n in (3, 10, 20, 50, 100, 150)]
-    assert _run(tf.strings.to_hash_bucket_fast(longer, 1000)).tolist() == \
-        [28, 499, 348, 893, 719, 633]
+    assert _run(tf.strings.to_hash_bucket_fast(longer, 1000)).tolist() == [
+        28,
+        499,
+        348,
+        893,
+        719,
+        633,
+    ]
 
 
 @pytest.mark.parametrize("function", [tf.strings.to_hash_bucket, tf.string_to_hash_bucket])
@@ -40,16 +47,21 @@ def test_the_first_hash_of_texts(function):
     """TensorFlow's numbers for texts of no byte, of less than a word, of words and a rest."""
     words = ["a", "", "hello", "hello world!", "12345678", "caf\u00e9 au lait"]
     assert _run(function(words, 10)).tolist() == [8, 9, 8, 3, 7, 9]
-    assert _run(function(input=words[:2], num_buckets=1 << 40)).tolist() == \
-        [825286642172, 142163811899]
+    assert _run(function(input=words[:2], num_buckets=1 << 40)).tolist() == [
+        825286642172,
+        142163811899,
+    ]
 
 
 def test_words_are_compared():
     x = tf.constant(["a", "b", "c"])
     assert _run(tf.equal(x, "b")).tolist() == [False, True, False]
     assert _run(tf.not_equal(x, ["a", "x", "c"])).tolist() == [False, True, False]
-    assert _run(tf.equal(x[:, None], x[None, 1:])).tolist() == \
-        [[False, False], [True, False], [False, True]]
+    assert _run(tf.equal(x[:, None], x[None, 1:])).tolist() == [
+        [False, False],
+        [True, False],
+        [False, True],
+    ]
     assert _run(tf.cond(tf.equal(x[1], "b"), lambda: 1, lambda: 2)) == 1
     assert _run(tf.equal([1, 2], [1, 3])).tolist() == [True, False]
 
@@ -67,8 +79,9 @@ def test_tables(tmp_path):
     assert _run(table.lookup(words)).tolist() == [[1, -1], [0, 1]]
     back = tf.contrib.lookup.index_to_string_table_from_file(str(path))
     assert _run(back.lookup(tf.constant([2, 0, 9], tf.int64))).tolist() == [b"c", b"a", b"UNK"]
-    numbers = tf.contrib.lookup.HashTable(tf.contrib.lookup.KeyValueTensorInitializer(
-        ["x", "y"], [10, 20], value_dtype=tf.int64), -1)
+    numbers = tf.contrib.lookup.HashTable(
+        tf.contrib.lookup.KeyValueTensorInitializer(["x", "y"], [10, 20], value_dtype=tf.int64), -1
+    )
     assert _run(numbers.lookup(tf.constant(["y", "q"]))).tolist() == [20, -1]
     with pytest.raises(TypeError, match="Keys must be dtype"):
         table.lookup(tf.constant([1]))
@@ -87,8 +100,10 @@ def test_categories():
     features = {"w": [["x", "y"], ["z", ""]], "n": [1, 5]}
     w = fc.categorical_column_with_vocabulary_list("w", ["x", "y", "z"])
     n = fc.categorical_column_with_identity("n", 3, default_value=0)
-    assert _input(features, fc.indicator_column(w), fc.indicator_column(n)) == \
-        [[0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 0, 1]]
+    assert _input(features, fc.indicator_column(w), fc.indicator_column(n)) == [
+        [0, 1, 0, 1, 1, 0],
+        [1, 0, 0, 0, 0, 1],
+    ]
     h = fc.categorical_column_with_hash_bucket("w", 10)
     ones = _run(fc.input_layer(features, [fc.indicator_column(h)]))
     assert ones.sum(1).tolist() == [2, 1]
@@ -104,7 +119,8 @@ def test_embeddings_and_their_names():
     made = fc.embedding_column(w, 2, initializer=tf.constant_initializer([[1, 2], [3, 4], [5, 6]]))
     out = fc.input_layer({"w": [["x", "y"], ["z", ""], ["", ""]]}, [made])
     assert [v.name for v in tf.trainable_variables()] == [
-        "input_layer/w_embedding/embedding_weights:0"]
+        "input_layer/w_embedding/embedding_weights:0"
+    ]
     assert _run(out).tolist() == [[2, 3], [5, 6], [0, 0]]
 
 
@@ -112,7 +128,10 @@ def test_linear_model_and_spec():
     w = fc.categorical_column_with_vocabulary_list("w", ["x", "y"])
     out = fc.linear_model({"w": [["x"], ["y"]], "a": [[1.0], [2.0]]}, [w, fc.numeric_column("a")])
     assert [v.name for v in tf.trainable_variables()] == [
-        "linear_model/a/weights:0", "linear_model/w/weights:0", "linear_model/bias_weights:0"]
+        "linear_model/a/weights:0",
+        "linear_model/w/weights:0",
+        "linear_model/bias_weights:0",
+    ]
     assert _run(out).tolist() == [[0.0], [0.0]]
     spec = fc.make_parse_example_spec([fc.indicator_column(w), fc.numeric_column("a")])
     assert spec == {"w": tf.VarLenFeature(tf.string), "a": tf.FixedLenFeature((1,), tf.float32)}
@@ -149,26 +168,37 @@ def test_deep_classifier_of_three(tmp_path):
 def test_linear_classifier_of_words(tmp_path):
     features, x = _data()
     labels = np.where(x[:, 0] > 0, "yes", "no")
-    model = tf.estimator.LinearClassifier([WORDS, COLUMNS[1]], str(tmp_path),
-                                          label_vocabulary=["no", "yes"])
+    model = tf.estimator.LinearClassifier(
+        [WORDS, COLUMNS[1]], str(tmp_path), label_vocabulary=["no", "yes"]
+    )
     model.train(_inputs(features, labels), steps=50)
     found = model.evaluate(_inputs(features, labels, 1))
     assert found["accuracy"] == 1 and found["auc"] > 0.99 and found["precision"] == 1
     assert found["auc_precision_recall"] > 0.99
-    np.testing.assert_allclose(found["accuracy_baseline"],
-                               max(found["label/mean"], 1 - found["label/mean"]))
+    np.testing.assert_allclose(
+        found["accuracy_baseline"], max(found["label/mean"], 1 - found["label/mean"])
+    )
     assert next(model.predict(_inputs(features, None, 1)))["classes"][0] == labels[0].encode()
     assert model.get_variable_value("linear/linear_model/w/weights").shape == (2, 1)
 
 
-@pytest.mark.parametrize("make", [
-    lambda folder: tf.estimator.LinearRegressor(COLUMNS, folder, optimizer="Adam"),
-    lambda folder: tf.estimator.DNNRegressor([32], COLUMNS, folder,
-                                             optimizer=lambda: tf.train.AdamOptimizer(0.01)),
-    lambda folder: tf.estimator.DNNLinearCombinedRegressor(
-        folder, [COLUMNS[0]], tf.train.AdamOptimizer(0.05), COLUMNS,
-        tf.train.AdamOptimizer(0.02), [16]),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: tf.estimator.LinearRegressor(COLUMNS, folder, optimizer="Adam"),
+        lambda folder: tf.estimator.DNNRegressor(
+            [32], COLUMNS, folder, optimizer=lambda: tf.train.AdamOptimizer(0.01)
+        ),
+        lambda folder: tf.estimator.DNNLinearCombinedRegressor(
+            folder,
+            [COLUMNS[0]],
+            tf.train.AdamOptimizer(0.05),
+            COLUMNS,
+            tf.train.AdamOptimizer(0.02),
+            [16],
+        ),
+    ],
+)
 def test_regressors(tmp_path, make):
     features, x = _data()
     labels = (2 * x[:, 0] - x[:, 1] + 1)[:, None]
@@ -199,6 +229,8 @@ def test_names_that_programs_log(tmp_path):
 
         def after_run(self, run_context, run_values):
             seen["sum"], seen["mean"] = run_values.results
-    tf.estimator.LinearClassifier(COLUMNS, str(tmp_path)).train(_inputs(features, labels), [Look()],
-                                                                steps=1)
+
+    tf.estimator.LinearClassifier(COLUMNS, str(tmp_path)).train(
+        _inputs(features, labels), [Look()], steps=1
+    )
     np.testing.assert_allclose(seen["sum"], 64 * seen["mean"], rtol=1e-5)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_flags.py: tf.app.flags, tf.app.run, tf.gfile, tf.logging."""
+
 import re
 
 import pytest
@@ -20,13 +21,16 @@ if __name__ == '__main__':
 """
 
 
-@pytest.mark.parametrize("words,want", [
-    ((), "10 False None 0.5 []"),
-    (("--steps=3", "--log", "--dir", "/x", "more"), "3 True /x 0.5 ['more']"),
-    (("-steps", "4", "--log=true", "--rate=1e-3"), "4 True None 0.001 []"),
-    (("--nolog", "--unknown=1"), "10 False None 0.5 ['--unknown=1']"),
-    (("--", "--steps=3"), "10 False None 0.5 ['--steps=3']"),
-])
+@pytest.mark.parametrize(
+    "words,want",
+    [
+        ((), "10 False None 0.5 []"),
+        (("--steps=3", "--log", "--dir", "/x", "more"), "3 True /x 0.5 ['more']"),
+        (("-steps", "4", "--log=true", "--rate=1e-3"), "4 True None 0.001 []"),
+        (("--nolog", "--unknown=1"), "10 False None 0.5 ['--unknown=1']"),
+        (("--", "--steps=3"), "10 False None 0.5 ['--steps=3']"),
+    ],
+)
 def test_program(situ, words, want):
     done = situ("run", "--api", "v1", "a.py", *words, files={"a.py": PROGRAM})
     assert (done.code, done.out.strip()) == (0, want), done.err
@@ -89,14 +93,21 @@ def test_logging(capsys):
     assert capsys.readouterr().err == "INFO:tensorflow:step 3\nERROR:tensorflow:bad\n"
 
 
-@pytest.mark.parametrize("lower, upper, text, words", [
-    (1, None, "0", "0 is not a positive integer"),
-    (0, None, "-1", "-1 is not a non-negative integer"),
-    (2, 5, "6", "6 is not an integer in the range [2, 5]"), (None, 5, "9", "9 is not integer <= 5"),
-    (3, None, "2", "2 is not integer >= 3"), (None, 0, "1", "1 is not a non-positive integer")])
+@pytest.mark.parametrize(
+    "lower, upper, text, words",
+    [
+        (1, None, "0", "0 is not a positive integer"),
+        (0, None, "-1", "-1 is not a non-negative integer"),
+        (2, 5, "6", "6 is not an integer in the range [2, 5]"),
+        (None, 5, "9", "9 is not integer <= 5"),
+        (3, None, "2", "2 is not integer >= 3"),
+        (None, 0, "1", "1 is not a non-positive integer"),
+    ],
+)
 def test_bounds(lower, upper, text, words):
     values = type(tf.app.flags.FLAGS)()
-    tf.app.flags.DEFINE_integer("n", lower or upper, "", flag_values=values,
-                                lower_bound=lower, upper_bound=upper)
+    tf.app.flags.DEFINE_integer(
+        "n", lower or upper, "", flag_values=values, lower_bound=lower, upper_bound=upper
+    )
     with pytest.raises(tf.app.flags.IllegalFlagValueError, match=re.escape(f"--n={text}: {words}")):
         values(["program", f"--n={text}"])

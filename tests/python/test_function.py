@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_function.py: tf.function: what is traced, when, and what is refused."""
+
 import collections
 
 import numpy as np
@@ -12,26 +13,28 @@ Pair = collections.namedtuple("Pair", "a b")
 
 def counted(**words):
     """A function that counts its traces."""
+
     @tf.function(**words)
     def double(x, y=2, flag=True):
         counted.traces += 1
         return x * y if flag else x
+
     counted.traces = 0
     return double
 
 
 def test_retraces_by_signature():
     f = counted()
-    for x in ([1., 2.], [3., 4.], [1., 2., 3.], [[1.]], [1, 2]):
+    for x in ([1.0, 2.0], [3.0, 4.0], [1.0, 2.0, 3.0], [[1.0]], [1, 2]):
         f(tf.constant(x))
     assert counted.traces == 4 == f.experimental_get_tracing_count()
-    f(tf.constant([1., 2.]), 3)
-    f(tf.constant([5., 6.]), 3)
+    f(tf.constant([1.0, 2.0]), 3)
+    f(tf.constant([5.0, 6.0]), 3)
     assert counted.traces == 5
 
 
 def test_equal_calls_share_a_trace():
-    f, x = counted(), tf.constant([1., 2.])
+    f, x = counted(), tf.constant([1.0, 2.0])
     for result in (f(x), f(x, 2), f(x, y=2), f(x=x), f(x, 2, True), f(np.float32([1, 2]))):
         assert result.numpy().tolist() == [2, 4]
     assert counted.traces == 1
@@ -48,7 +51,8 @@ def test_structures():
     @tf.function
     def f(d):
         return {"a": d["x"] + 1, "b": [d["y"][0] * 2, (d["y"][1], None)]}
-    result = f({"x": tf.constant(1.), "y": (tf.constant(2), tf.constant(3))})
+
+    result = f({"x": tf.constant(1.0), "y": (tf.constant(2), tf.constant(3))})
     assert float(result["a"]) == 2 and int(result["b"][0]) == 4 and result["b"][1][1] is None
     swapped = tf.function(lambda p: Pair(p.b, p.a))(Pair(tf.constant(1), tf.constant(2)))
     assert isinstance(swapped, Pair) and int(swapped.a) == 2
@@ -63,37 +67,41 @@ def test_input_signature():
     def g(x):
         counted.traces += 1
         return x + 1
-    assert g([1., 2.]).numpy().tolist() == [2, 3] and g(tf.constant([1.])).numpy().tolist() == [2]
-    assert g.get_concrete_function()(tf.constant([5.])).numpy().tolist() == [6]
+
+    assert g([1.0, 2.0]).numpy().tolist() == [2, 3] and g(tf.constant([1.0])).numpy().tolist() == [
+        2
+    ]
+    assert g.get_concrete_function()(tf.constant([5.0])).numpy().tolist() == [6]
     assert counted.traces == 1
-    for args in ((tf.constant([[1.]]),), (tf.constant([1]),), (tf.constant([1.]), 3), ()):
+    for args in ((tf.constant([[1.0]]),), (tf.constant([1]),), (tf.constant([1.0]), 3), ()):
         with pytest.raises(TypeError, match="Binding inputs to tf.function failed due to"):
             g(*args)
-    assert f(tf.constant([1.])).numpy().tolist() == [2]  # what the signature lacks has defaults
+    assert f(tf.constant([1.0])).numpy().tolist() == [2]  # what the signature lacks has defaults
     with pytest.raises(TypeError):
-        f(tf.constant([1.]), 3)
+        f(tf.constant([1.0]), 3)
 
 
 def test_concrete_functions():
     f = counted()
     concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32))
-    assert concrete(tf.constant([1., 2.])).numpy().tolist() == [2, 4]
+    assert concrete(tf.constant([1.0, 2.0])).numpy().tolist() == [2, 4]
     assert [t.shape.as_list() for t in concrete.inputs] == [[2]]
     assert concrete.structured_input_signature == ((tf.TensorSpec([2], tf.float32), 2, True), {})
     assert f.python_function(3) == 6 and f.__name__ == "double"
 
 
 def test_captures():
-    v, c = tf.Variable(1.), tf.constant([10.])
+    v, c = tf.Variable(1.0), tf.constant([10.0])
 
     @tf.function
     def f(x):
         v.assign_add(x)
         return v * c
-    assert f(tf.constant(2.)).numpy().tolist() == [30] and float(v) == 3
-    v.assign(0.)
-    assert f(tf.constant(2.)).numpy().tolist() == [20]
-    assert f.get_concrete_function(tf.constant(2.)).variables == (v,)
+
+    assert f(tf.constant(2.0)).numpy().tolist() == [30] and float(v) == 3
+    v.assign(0.0)
+    assert f(tf.constant(2.0)).numpy().tolist() == [20]
+    assert f.get_concrete_function(tf.constant(2.0)).variables == (v,)
 
 
 class Layer:
@@ -103,7 +111,7 @@ class Layer:
     @tf.function
     def __call__(self, x):
         if self.weight is None:
-            self.weight = tf.Variable(2.)
+            self.weight = tf.Variable(2.0)
         return self.weight * x
 
     @tf.function
@@ -113,21 +121,21 @@ class Layer:
 
 def test_methods_and_variables_of_the_first_call():
     a, b = Layer(), Layer()
-    assert [float(a(tf.constant(x))) for x in (3., 4.)] == [6, 8]
-    a.weight.assign(5.)
-    assert float(b(tf.constant(1.))) == 2 and float(a(tf.constant(1.))) == 5
-    assert float(a.shifted(tf.constant(1.))) == 6 and float(b.shifted(tf.constant(1.))) == 3
+    assert [float(a(tf.constant(x))) for x in (3.0, 4.0)] == [6, 8]
+    a.weight.assign(5.0)
+    assert float(b(tf.constant(1.0))) == 2 and float(a(tf.constant(1.0))) == 5
+    assert float(a.shifted(tf.constant(1.0))) == 6 and float(b.shifted(tf.constant(1.0))) == 3
 
 
 def test_variables_of_every_call_are_refused():
     with pytest.raises(ValueError, match="only supports singleton tf.Variables created on the"):
-        tf.function(lambda x: tf.Variable(1.) * x)(tf.constant(1.))
+        tf.function(lambda x: tf.Variable(1.0) * x)(tf.constant(1.0))
 
 
 def test_functions_call_functions():
     inner = tf.function(lambda x: x * 2)
     outer = tf.function(lambda x: inner(x) + inner(x + 1))
-    assert float(outer(tf.constant(1.))) == 6
+    assert float(outer(tf.constant(1.0))) == 6
 
 
 def test_python_control_flow():
@@ -139,25 +147,27 @@ def test_python_control_flow():
 
     @tf.function
     def total(x):
-        result = 0.
+        result = 0.0
         for part in x:
             result = result + part
         return result
-    assert int(f(tf.constant(0))) == 3 and float(total(tf.constant([1., 2., 3.]))) == 6
+
+    assert int(f(tf.constant(0))) == 3 and float(total(tf.constant([1.0, 2.0, 3.0]))) == 6
 
 
 def test_a_tensor_is_no_condition():
     @tf.function(autograph=False)
     def f(x):
         return x if x > 0 else -x
+
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError) as caught:
-        f(tf.constant(-3.))
+        f(tf.constant(-3.0))
     first, *rest = str(caught.value).splitlines()
     assert first.startswith("Using a symbolic `tf.Tensor` as a Python `bool` is not allowed")
     assert "tf.cond, tf.while_loop or tf.where" in rest[-1] and isinstance(caught.value, TypeError)
     tf.config.run_functions_eagerly(True)
     try:
-        assert float(f(tf.constant(-3.))) == 3 and tf.config.functions_run_eagerly()
+        assert float(f(tf.constant(-3.0))) == 3 and tf.config.functions_run_eagerly()
     finally:
         tf.config.run_functions_eagerly(False)
 
@@ -166,11 +176,12 @@ def test_errors_while_running():
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])
     def square(x):
         return tf.matmul(x, x)
+
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
-        square([[1., 2.]])
+        square([[1.0, 2.0]])
     assert str(caught.value).startswith("Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2]")
     assert "[Op:__inference_square" in str(caught.value)
-    assert square([[2.]]).numpy().tolist() == [[4]]
+    assert square([[2.0]]).numpy().tolist() == [[4]]
 
 
 def test_nothing_and_python_values_are_returned():
@@ -182,13 +193,14 @@ def test_nothing_and_python_values_are_returned():
 
 def test_values_that_a_program_keeps_stay():
     """New values of variables are put in the memory of old ones, but not of those in use."""
-    v, optimizer = tf.Variable([1., 2.]), tf.keras.optimizers.SGD(1.0, momentum=0.5)
+    v, optimizer = tf.Variable([1.0, 2.0]), tf.keras.optimizers.SGD(1.0, momentum=0.5)
 
     @tf.function
     def step():
-        before = v + 0.
+        before = v + 0.0
         optimizer.apply_gradients([(tf.ones(2), v)])
         return before
+
     np.testing.assert_array_equal(step(), [1, 2])
     kept, same = v.value(), tf.identity(v)
     other, view = tf.Variable(v), np.asarray(v)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_function_calls.py: calls of tf.function: which trace runs, where results are."""
+
 import collections
 import gc
 import threading
@@ -17,6 +18,7 @@ def counted(body):
     def python(*args):
         tracings.append(args)
         return body(*args)
+
     return tf.function(python), tracings
 
 
@@ -80,6 +82,7 @@ def test_variables_are_read_and_written_in_each_call():
         before = v * 1.0
         v.assign_add(x)
         return before
+
     for k in range(4):
         assert float(step(tf.constant(2.0))) == 1.0 + 2.0 * k
         assert float(v) == 3.0 + 2.0 * k
@@ -109,6 +112,7 @@ def test_errors_name_the_function():
     @tf.function
     def wrong(x, i):
         return tf.gather(x, i)
+
     good, bad = tf.constant([0, 1]), tf.constant([0, 7])
     x = tf.constant([1.0, 2.0])
     assert wrong(x, good).numpy().tolist() == [1.0, 2.0]
@@ -134,6 +138,7 @@ def test_methods_have_traces_of_their_own():
         @tf.function
         def call(self, x):
             return x * self.by
+
     two, three = Scale(2.0), Scale(3.0)
     for _ in range(3):
         assert float(two.call(tf.constant(1.0))) == 2.0
@@ -147,6 +152,7 @@ def test_signature_fits_all_shapes():
     def total(x):
         tracings.append(1)
         return tf.reduce_sum(x)
+
     for n in (1, 2, 3, 2, 1, 2):
         assert float(total(tf.constant([1.0] * n))) == n
     assert float(total([1.0, 2.0])) == 3.0
@@ -162,6 +168,7 @@ def test_threads_may_call_one_function():
         for _ in range(300):
             if f(x).numpy().tolist() != [2.0 * k + 1.0] * 4:
                 wrong.append(k)
+
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:
         thread.start()
@@ -201,5 +208,8 @@ print(reshape(x1, tf.constant([4]) + tf.constant([0])).shape)
 def test_results_stay_on_the_gpu(python):
     result = python(GPU, gpus=1)
     assert result.out.splitlines() == [
-        "[[199.0, 290.0], [435.0, 634.0]]", "/job:localhost/replica:0/task:0/device:CPU:0",
-        "[[199.0, 290.0], [435.0, 634.0]]", "(4,)"], result.err
+        "[[199.0, 290.0], [435.0, 634.0]]",
+        "/job:localhost/replica:0/task:0/device:CPU:0",
+        "[[199.0, 290.0], [435.0, 634.0]]",
+        "(4,)",
+    ], result.err

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_function_tape.py: traced functions under tapes; what signatures of functions look like. The
 numbers and texts are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ def test_functions_are_traced_under_tapes():
     def cube(x):
         traced.append(1)
         return x * x * v
+
     x = tf.constant(2.0)
     for _ in range(2):
         with tf.GradientTape() as tape:
@@ -39,6 +41,7 @@ def test_structures_and_changes():
     def mixed(x, k):
         count.assign_add(1)
         return {"a": x @ v, "b": [tf.gather(rows, k), k, None], "c": x}
+
     x = tf.constant([[3.0]])
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -61,14 +64,16 @@ def test_variables_that_the_function_changes():
         v.assign(v * 2)
         y = tf.reduce_sum(x @ v)
         v.assign_add(v)
-        return y + tf.reduce_sum(v ** 2)
+        return y + tf.reduce_sum(v**2)
+
     x = tf.constant([[0.1, 0.2], [0.3, 0.4]])
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = change(x)
     close(y, 490.8)
-    for found, wanted in zip(tape.gradient(y, [x, v]), ([[6, 14], [6, 14]],
-                                                        [[8.4, 16.4], [24.6, 32.6]])):
+    for found, wanted in zip(
+        tape.gradient(y, [x, v]), ([[6, 14], [6, 14]], [[8.4, 16.4], [24.6, 32.6]])
+    ):
         close(found, wanted)
 
 
@@ -76,6 +81,7 @@ def test_derivatives_of_every_order():
     @tf.function
     def f(x):
         return tf.reduce_sum(tf.sin(x) ** 3 * tf.exp(x))
+
     x = tf.Variable([0.5, 1.0])
     with tf.GradientTape() as c:
         with tf.GradientTape() as b:
@@ -94,11 +100,12 @@ def test_loops_and_branches():
         total = tf.zeros([])
         for _ in tf.range(3):
             if x[0] > 0.7:
-                total += tf.reduce_sum(x ** 2)
+                total += tf.reduce_sum(x**2)
             else:
                 total += tf.reduce_sum(x) * total + 1.0
             x = x * 1.2
         return total
+
     x = tf.Variable([0.5, 1.0])
     with tf.GradientTape() as outer:
         with tf.GradientTape() as tape:
@@ -113,6 +120,7 @@ def test_random_numbers_are_drawn_once():
     @tf.function
     def drop(x):
         return tf.nn.dropout(x, 0.5) * x
+
     x = tf.Variable(tf.ones([40]))
     with tf.GradientTape() as outer:
         with tf.GradientTape() as tape:
@@ -126,13 +134,20 @@ def test_signatures():
     @tf.function
     def f(a, b=2, *, c=None):
         return {"x": a * b, "y": [a, c]}
+
     spec = "TensorSpec(shape=(None, 3), dtype=tf.float32, name=None)"
     made = f.get_concrete_function(tf.TensorSpec([None, 3]))
     gives = f"Dict[['x', {spec}], ['y', List[{spec}, Literal[None]]]]"
     assert str(made).split("\n") == [
-        "ConcreteFunction Input Parameters:", f"  a (POSITIONAL_OR_KEYWORD): {spec}",
-        "  b (POSITIONAL_OR_KEYWORD): Literal[2]", "  c (KEYWORD_ONLY): Literal[None]",
-        "Output Type:", f"  {gives}", "Captures:", "  None"]
+        "ConcreteFunction Input Parameters:",
+        f"  a (POSITIONAL_OR_KEYWORD): {spec}",
+        "  b (POSITIONAL_OR_KEYWORD): Literal[2]",
+        "  c (KEYWORD_ONLY): Literal[None]",
+        "Output Type:",
+        f"  {gives}",
+        "Captures:",
+        "  None",
+    ]
     assert str(made.function_type) == f"(a: {spec}, b: Literal[2], *, c: Literal[None]) -> {gives}"
     with pytest.raises(TypeError, match="Binding inputs to tf.function failed"):
         made(tf.zeros([1, 3]), 3)
@@ -145,6 +160,7 @@ def test_fewer_traces():
     def f(x, y):
         seen.append((x.shape.rank and x.shape.as_list(), y))
         return x
+
     for shape in ([1], [2], [3], [3, 2], [5, 2], [1, 2, 3]):
         f(tf.zeros(shape), 1)
     f(tf.zeros([4]), 2)
@@ -172,6 +188,7 @@ def test_objects_that_say_what_they_are_alike():
     def f(fruit):
         traced.append(1)
         return tf.constant(fruit.taste)
+
     assert [int(f(Fruit())) for _ in range(3)] == [3, 3, 3] and len(traced) == 1
 
 
@@ -182,6 +199,7 @@ def test_tensors_of_a_trace_mean_nothing_outside():
     def f(x):
         kept.append(x + 1)
         return x
+
     f(tf.constant(1))
     for use in (lambda: kept[0] + 1, lambda: tf.function(lambda b: b + kept[0])(tf.constant(1))):
         with pytest.raises(TypeError, match="is out of scope and cannot be used here"):
@@ -194,6 +212,7 @@ def test_optimizers_of_later_traces():
         with tf.GradientTape() as tape:
             loss = v * v
         optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+
     v = tf.Variable(1.0)
     step(v, tf.keras.optimizers.Adam())
     with pytest.raises(ValueError, match="singleton tf.Variables created on the first call"):
@@ -206,5 +225,7 @@ def test_specs():
     assert isinstance(spec, tf.TypeSpec) and spec == tf.TensorSpec([None, 2])
     assert tf.TensorSpec.from_tensor(tf.zeros([1])) == tf.type_spec_from_value(tf.ones([1]))
     assert spec.most_specific_compatible_type(tf.TensorSpec([3, 4])).shape.as_list() == [None, None]
-    assert str(tf.type_spec_from_value(tf.sparse.eye(2))) == \
-        "SparseTensorSpec(TensorShape([2, 2]), tf.float32)"
+    assert (
+        str(tf.type_spec_from_value(tf.sparse.eye(2)))
+        == "SparseTensorSpec(TensorShape([2, 2]), tf.float32)"
+    )

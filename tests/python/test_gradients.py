@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_gradients.py: tf.gradients, gradients that programs define; numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
+
 import situ.compat.v1 as tf1
 
 
@@ -62,7 +64,7 @@ def test_stop_gradients(graph):
 
 def test_second_derivatives_and_hessians(graph):
     x = tf1.constant([1.0, 2.0])
-    first = tf1.gradients(tf1.reduce_sum(x ** 3), x)[0]
+    first = tf1.gradients(tf1.reduce_sum(x**3), x)[0]
     second = tf1.gradients(first, x)[0]
     full = tf1.hessians(x[0] * x[1] + x[0] ** 2, x)[0]
     second, full = run(graph, [second, full])
@@ -101,6 +103,7 @@ def test_override_map(graph):
     @tf1.RegisterGradient("TestTimesTen")
     def times_ten(op, grad):
         return 10 * grad
+
     x = tf1.constant(1.0)
     with graph.gradient_override_map({"Identity": "TestTimesTen"}):
         y = tf1.identity(x)
@@ -111,6 +114,7 @@ def test_custom_gradient_in_a_graph(graph):
     @tf1.custom_gradient
     def clipped(x):
         return tf1.identity(x), lambda dy: tf1.clip_by_value(dy, -1.0, 1.0)
+
     x = tf1.constant([1.0, 2.0])
     dx = tf1.gradients(clipped(x) * [0.5, 3.0], x)[0]
     np.testing.assert_allclose(run(graph, dx), [0.5, 1.0])
@@ -126,8 +130,10 @@ def test_gates_hold_gradients_back(graph):
     rows = tf1.gradients(tf1.gather(w, [1]) * b, [w, b], gate_gradients=True)
     assert isinstance(rows[0], tf1.IndexedSlices)
     optimizer = tf1.train.GradientDescentOptimizer(1.0)
-    every = [optimizer.compute_gradients(tf1.reduce_sum(w * w), gate_gradients=gate)[0][0]
-             for gate in (optimizer.GATE_NONE, optimizer.GATE_OP, optimizer.GATE_GRAPH)]
+    every = [
+        optimizer.compute_gradients(tf1.reduce_sum(w * w), gate_gradients=gate)[0][0]
+        for gate in (optimizer.GATE_NONE, optimizer.GATE_OP, optimizer.GATE_GRAPH)
+    ]
     with pytest.raises(ValueError, match="gate_gradients must be one of"):
         optimizer.compute_gradients(tf1.reduce_sum(w), gate_gradients=3)
     found = run(graph, [grads, every])
@@ -143,12 +149,16 @@ def test_gradients_of_programs_have_the_right_shape(graph):
     @tf1.RegisterGradient("TestWrongShape")
     def wrong_too(op, grad):
         return tf1.constant([1.0, 2.0, 3.0])
+
     x = tf1.constant([1.0, 2.0])
     with graph.gradient_override_map({"Square": "TestWrongShape"}):
         square = tf1.square(x)
     for y in (wrong(x), square):
-        with pytest.raises(ValueError, match="Incompatible shapes between op input and calculated "
-                           r"input gradient.* Original input shape: \[2\]. .*shape: \[3\]"):
+        with pytest.raises(
+            ValueError,
+            match="Incompatible shapes between op input and calculated "
+            r"input gradient.* Original input shape: \[2\]. .*shape: \[3\]",
+        ):
             tf1.gradients(y, x)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_graph_files.py: graphs with constants for variables, written to files and read again."""
+
 import struct
 
 import numpy as np
@@ -27,7 +28,8 @@ def test_a_frozen_graph_is_written_and_read(tmp_path):
         sess.run(tf.global_variables_initializer())
         want = sess.run("y:0", {x: [[1, 2, 3]]})
         frozen = tf.graph_util.convert_variables_to_constants(
-            sess, graph.as_graph_def(), ["y", "texts"])
+            sess, graph.as_graph_def(), ["y", "texts"]
+        )
         assert "Assign" not in [n.op for n in frozen.node]
         with tf.gfile.GFile(str(tmp_path / "m.pb"), "wb") as file:
             file.write(frozen.SerializeToString())
@@ -38,7 +40,7 @@ def test_a_frozen_graph_is_written_and_read(tmp_path):
     for node in read.node:
         node.device = ""
     with tf.Graph().as_default() as graph, tf.Session() as sess:
-        y, = tf.import_graph_def(read, return_elements=["y:0"], name="")
+        (y,) = tf.import_graph_def(read, return_elements=["y:0"], name="")
         assert graph.get_operation_by_name("w").type == "Const"
         assert graph.get_operation_by_name("w").device == ""
         assert sess.run(y, {"x:0": [[1, 2, 3]]}).tolist() == want.tolist()
@@ -51,7 +53,8 @@ def test_only_some_variables():
         tf.add(a, b, name="sum")
         sess.run(tf.global_variables_initializer())
         made = tf.graph_util.convert_variables_to_constants(
-            sess, graph.as_graph_def(), ["sum"], variable_names_blacklist=["b"])
+            sess, graph.as_graph_def(), ["sum"], variable_names_blacklist=["b"]
+        )
         ops = {n.name: n.op for n in made.node}
         assert ops["a"] == "Const" and ops["b"].startswith("Var")
         with pytest.raises(AssertionError, match="nobody is not in graph"):
@@ -82,7 +85,7 @@ def test_damaged_bytes():
 
 
 def _varint(value):
-    value, made = value % 2 ** 64, b""
+    value, made = value % 2**64, b""
     while value > 127:
         value, made = value >> 7, made + bytes([value & 127 | 128])
     return made + bytes([value])
@@ -98,32 +101,43 @@ def _field(number, value):
 def _node(name, op, inputs=(), **attrs):
     made = _field(1, name.encode()) + _field(2, op.encode())
     made += b"".join(_field(3, i.encode()) for i in inputs)
-    return _field(1, made + b"".join(_field(5, _field(1, k.encode()) + _field(2, v))
-                                     for k, v in attrs.items()))
+    return _field(
+        1,
+        made + b"".join(_field(5, _field(1, k.encode()) + _field(2, v)) for k, v in attrs.items()),
+    )
 
 
 def _const(name, dtype, sizes, content):
     shape = b"".join(_field(2, _field(1, size)) for size in sizes)
-    return _node(name, "Const", dtype=_field(6, dtype), value=_field(
-        8, _field(1, dtype) + _field(2, shape) + _field(4, content)))
+    return _node(
+        name,
+        "Const",
+        dtype=_field(6, dtype),
+        value=_field(8, _field(1, dtype) + _field(2, shape) + _field(4, content)),
+    )
 
 
 FLOAT, INT32 = _field(6, 1), _field(6, 3)
 VALUES = _const("v", 1, [2], struct.pack("2f", 1, 2)) + _const("a", 3, [], struct.pack("i", 0))
-PACK = [_node("s", "Pack", ["v"], T=FLOAT, N=_field(3, n)) for n in (0, -1, 2, 2 ** 32 + 1)]
-JOIN = [_node("s", "ConcatV2", ["v", "v", "a"], T=FLOAT, Tidx=INT32, N=_field(3, n))
-        for n in (0, -1, 1, 3, 2 ** 32 + 2)]
+PACK = [_node("s", "Pack", ["v"], T=FLOAT, N=_field(3, n)) for n in (0, -1, 2, 2**32 + 1)]
+JOIN = [
+    _node("s", "ConcatV2", ["v", "v", "a"], T=FLOAT, Tidx=INT32, N=_field(3, n))
+    for n in (0, -1, 1, 3, 2**32 + 2)
+]
 
 
-@pytest.mark.parametrize("nodes, text", [
-    *[(node, "do not match . inputs specified for node 's'") for node in PACK + JOIN],
-    (_node("s", "Identity", ["v:7"], T=FLOAT), "Input 'v:7' of a node: 'v' has 1 outputs"),
-    (_node("s", "Identity", [f"v:{2 ** 32}"], T=FLOAT), "'v' has 1 outputs"),
-    (_node("s", "Identity", ["v:-1"], T=FLOAT), "'v' has 1 outputs"),
-    (_const("s", 1, [-1], b"1234"), "negative dimension"),
-    (_const("s", 1, [4000], b"1234"), "has 4 bytes of tensor_content"),
-    (_const("s", 1, [2 ** 62, 4], b"1234"), "has 4 bytes of tensor_content"),
-])
+@pytest.mark.parametrize(
+    "nodes, text",
+    [
+        *[(node, "do not match . inputs specified for node 's'") for node in PACK + JOIN],
+        (_node("s", "Identity", ["v:7"], T=FLOAT), "Input 'v:7' of a node: 'v' has 1 outputs"),
+        (_node("s", "Identity", [f"v:{2**32}"], T=FLOAT), "'v' has 1 outputs"),
+        (_node("s", "Identity", ["v:-1"], T=FLOAT), "'v' has 1 outputs"),
+        (_const("s", 1, [-1], b"1234"), "negative dimension"),
+        (_const("s", 1, [4000], b"1234"), "has 4 bytes of tensor_content"),
+        (_const("s", 1, [2**62, 4], b"1234"), "has 4 bytes of tensor_content"),
+    ],
+)
 def test_nodes_that_contradict_themselves(nodes, text):
     graph_def = tf.GraphDef()
     graph_def.ParseFromString(VALUES + nodes)
@@ -133,8 +147,9 @@ def test_nodes_that_contradict_themselves(nodes, text):
 
 def test_nodes_with_lists_of_inputs():
     graph_def = tf.GraphDef()
-    graph_def.ParseFromString(VALUES + _node("s", "ConcatV2", ["v", "v", "a"], T=FLOAT, Tidx=INT32,
-                                             N=_field(3, 2)))
+    graph_def.ParseFromString(
+        VALUES + _node("s", "ConcatV2", ["v", "v", "a"], T=FLOAT, Tidx=INT32, N=_field(3, 2))
+    )
     with tf.Graph().as_default(), tf.Session() as session:
         tf.import_graph_def(graph_def, name="")
         assert session.run("s:0").tolist() == [1, 2, 1, 2]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_image_boxes.py: boxes drawn into images; numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_image_generator.py: pictures of folders and arrays in batches, changed by chance; the
 numbers are TensorFlow's."""
+
 import os
 
 import numpy as np
@@ -17,26 +18,46 @@ def pictures(tmp_path):
     for name in ("cats", "dogs"):
         os.makedirs(tmp_path / name)
         for i in range(5):
-            image.save_img(tmp_path / name / f"{i}.png", np.full((8 + i, 6, 3), 50.0 * i),
-                           scale=False)
+            image.save_img(
+                tmp_path / name / f"{i}.png", np.full((8 + i, 6, 3), 50.0 * i), scale=False
+            )
     return tmp_path
 
 
-@pytest.mark.parametrize("mode, first", [
-    ("nearest", [2.11, 5.19, 10.22, 14.76, 18.66, 22.56]),
-    ("constant", [0, 5.19, 10.22, 0, 0, 0]),
-    ("wrap", [30.17, 5.19, 10.22, 10.25, 15.27, 20.3]),
-    ("reflect", [2.11, 5.19, 10.22, 14.76, 18.05, 20.82])])
+@pytest.mark.parametrize(
+    "mode, first",
+    [
+        ("nearest", [2.11, 5.19, 10.22, 14.76, 18.66, 22.56]),
+        ("constant", [0, 5.19, 10.22, 0, 0, 0]),
+        ("wrap", [30.17, 5.19, 10.22, 10.25, 15.27, 20.3]),
+        ("reflect", [2.11, 5.19, 10.22, 14.76, 18.05, 20.82]),
+    ],
+)
 def test_affine_map(mode, first):
     x = np.arange(36.0).reshape(6, 6, 1)
-    made = image.apply_affine_transform(x, theta=30, tx=1.5, ty=0.5, zx=1.3, zy=1.1, row_axis=0,
-                                        col_axis=1, channel_axis=2, fill_mode=mode)
+    made = image.apply_affine_transform(
+        x,
+        theta=30,
+        tx=1.5,
+        ty=0.5,
+        zx=1.3,
+        zy=1.1,
+        row_axis=0,
+        col_axis=1,
+        channel_axis=2,
+        fill_mode=mode,
+    )
     np.testing.assert_allclose(made[0, :, 0], first, atol=0.006)
 
 
 def test_flow_of_arrays_has_the_numbers_of_a_seed():
-    change = image.ImageDataGenerator(rotation_range=30, width_shift_range=2, shear_range=5,
-                                      zoom_range=[0.8, 1.2], fill_mode="reflect")
+    change = image.ImageDataGenerator(
+        rotation_range=30,
+        width_shift_range=2,
+        shear_range=5,
+        zoom_range=[0.8, 1.2],
+        fill_mode="reflect",
+    )
     x = np.arange(72.0).reshape(2, 6, 6, 1)
     made, y = change.flow(x, np.array([0, 1]), 2, shuffle=False, seed=5).next()
     np.testing.assert_allclose(made[0, 0, :, 0], [11.71, 9.97, 9.08, 8.19, 7.3, 6.4], atol=0.006)
@@ -54,8 +75,9 @@ def test_fit_and_standardize():
 
 def test_folder_of_classes(pictures, capsys):
     change = image.ImageDataGenerator(rescale=1 / 255, validation_split=0.2, horizontal_flip=True)
-    train = change.flow_from_directory(pictures, (8, 8), batch_size=3, class_mode="binary",
-                                       subset="training")
+    train = change.flow_from_directory(
+        pictures, (8, 8), batch_size=3, class_mode="binary", subset="training"
+    )
     held = change.flow_from_directory(pictures, (8, 8), subset="validation", shuffle=False)
     assert "Found 8 images belonging to 2 classes." in capsys.readouterr().out
     assert len(train) == 3 and train.class_indices == {"cats": 0, "dogs": 1}
@@ -70,10 +92,12 @@ def test_folder_of_classes(pictures, capsys):
 
 def test_table_of_files(pictures):
     pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"filename": ["cats/1.png", "dogs/2.png", "none.png"],
-                              "class": ["c", "d", "c"]})
-    found = image.ImageDataGenerator().flow_from_dataframe(table, pictures, target_size=(4, 4),
-                                                           shuffle=False)
+    table = pandas.DataFrame(
+        {"filename": ["cats/1.png", "dogs/2.png", "none.png"], "class": ["c", "d", "c"]}
+    )
+    found = image.ImageDataGenerator().flow_from_dataframe(
+        table, pictures, target_size=(4, 4), shuffle=False
+    )
     assert found.samples == 2 and found[0][1].tolist() == [[1, 0], [0, 1]]
 
 
@@ -86,16 +110,16 @@ def test_dataset_of_a_folder(pictures, capsys):
     x, y = next(iter(train))
     assert x.shape == (4, 4, 4, 3) and y.dtype == tf.int32
     with pytest.raises(ValueError, match="seed"):
-        tf.keras.utils.image_dataset_from_directory(pictures, validation_split=0.2,
-                                                    subset="training")
+        tf.keras.utils.image_dataset_from_directory(
+            pictures, validation_split=0.2, subset="training"
+        )
 
 
 def test_dataset_of_texts(tmp_path):
     for name in ("neg", "pos"):
         os.makedirs(tmp_path / name)
         (tmp_path / name / "a.txt").write_text(name + "!")
-    found = tf.keras.utils.text_dataset_from_directory(tmp_path, shuffle=False,
-                                                       label_mode="binary")
+    found = tf.keras.utils.text_dataset_from_directory(tmp_path, shuffle=False, label_mode="binary")
     x, y = next(iter(found))
     assert x.numpy().tolist() == [b"neg!", b"pos!"] and y.numpy().tolist() == [[0], [1]]
 

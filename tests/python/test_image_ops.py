@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_image_ops.py: sizes by filters, colours, edges, boxes by chance: TensorFlow's results."""
+
 import numpy as np
 import pytest
 
@@ -38,10 +39,12 @@ def test_cubic_filters_of_both_generations():
 def test_colours_there_and_back():
     for there, back in (("rgb_to_yuv", "yuv_to_rgb"), ("rgb_to_yiq", "yiq_to_rgb")):
         turned = getattr(tf.image, there)(IMAGE)
-        np.testing.assert_allclose(turned[..., 0].numpy(),
-                                   IMAGE.numpy() @ [0.299, 0.587, 0.114], rtol=1e-5)
-        np.testing.assert_allclose(getattr(tf.image, back)(turned).numpy(), IMAGE.numpy(),
-                                   atol=1e-4)
+        np.testing.assert_allclose(
+            turned[..., 0].numpy(), IMAGE.numpy() @ [0.299, 0.587, 0.114], rtol=1e-5
+        )
+        np.testing.assert_allclose(
+            getattr(tf.image, back)(turned).numpy(), IMAGE.numpy(), atol=1e-4
+        )
 
 
 def test_edges_and_noise():
@@ -50,8 +53,9 @@ def test_edges_and_noise():
     check(down, 9.0, [0.25, 0.25, 0.25])
     check(right, 2.25, [0.0625, 0.0625, 0.0625])
     noise = np.mean((0.1 * IMAGE.numpy()) ** 2)
-    np.testing.assert_allclose(tf.image.psnr(IMAGE, IMAGE * 0.9, 1.0).numpy(),
-                               -10 * np.log10(noise), rtol=1e-5)
+    np.testing.assert_allclose(
+        tf.image.psnr(IMAGE, IMAGE * 0.9, 1.0).numpy(), -10 * np.log10(noise), rtol=1e-5
+    )
 
 
 def test_margins_keep_the_ratio():
@@ -69,23 +73,31 @@ def test_what_seeds_decide_is_tensorflows():
     check(image.stateless_random_crop(IMAGE, [2, 2, 3], [1, 2]), 6.625, [0.375, 0.396, 0.417])
     check(image.stateless_random_hue(IMAGE, 0.2, [1, 2]), 23.384, [0.014, 0.0, 0.042])
     check(image.stateless_random_saturation(IMAGE, 0.2, 0.5, [1, 2]), 24.047, [0.023, 0.032, 0.042])
-    flips = {tuple(image.stateless_random_flip_left_right(IMAGE, [i, 0]).numpy()[0, 0])
-             for i in range(20)}
+    flips = {
+        tuple(image.stateless_random_flip_left_right(IMAGE, [i, 0]).numpy()[0, 0])
+        for i in range(20)
+    }
     assert flips == {tuple(IMAGE.numpy()[0, 0]), tuple(IMAGE.numpy()[0, 3])}
 
 
 def test_boxes_see_enough_of_an_object():
     for seed in range(1, 20):
         begin, size, box = tf.image.sample_distorted_bounding_box(
-            [40, 60, 3], [[[0.25, 0.25, 0.75, 0.75]]], seed=seed, min_object_covered=0.5,
-            area_range=[0.2, 0.9], aspect_ratio_range=[0.5, 2.0])
+            [40, 60, 3],
+            [[[0.25, 0.25, 0.75, 0.75]]],
+            seed=seed,
+            min_object_covered=0.5,
+            area_range=[0.2, 0.9],
+            aspect_ratio_range=[0.5, 2.0],
+        )
         top, left, bottom, right = box.numpy()[0, 0] * [40, 60, 40, 60]
         seen = max(0, min(bottom, 30) - max(top, 10)) * max(0, min(right, 45) - max(left, 15))
         assert seen >= 0.5 * 20 * 30 - 60  # whole pixels: a row and a column may be lost
         assert tf.slice(tf.zeros([40, 60, 3]), begin, size).shape[2] == 3
         assert 0 <= top < bottom <= 40 and 0 <= left < right <= 60
     _, size, box = tf.image.sample_distorted_bounding_box(
-        [40, 60, 3], [[[0.0, 0.0, 1.0, 1.0]]], min_object_covered=0.99, area_range=[0.1, 0.2])
+        [40, 60, 3], [[[0.0, 0.0, 1.0, 1.0]]], min_object_covered=0.99, area_range=[0.1, 0.2]
+    )
     assert size.numpy().tolist() == [40, 60, -1]  # no try is good enough: the whole image
 
 
@@ -115,7 +127,10 @@ def test_png_with_other_channels():
     assert tf.io.decode_png(file, channels=1).numpy().ravel().tolist() == [16, 96, 176]
     grey = tf.io.encode_png(image[:, :, :1])
     assert tf.io.decode_png(grey, channels=4).numpy()[0].tolist() == [
-        [0, 0, 0, 255], [80, 80, 80, 255], [160, 160, 160, 255]]
+        [0, 0, 0, 255],
+        [80, 80, 80, 255],
+        [160, 160, 160, 255],
+    ]
 
 
 def test_png_of_two_bytes():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_import.py: what `import situ` costs, and that names come when they are asked for."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,7 @@ def test_at_most_a_twentieth_of_a_second_and_20_mb(python, tmp_path, program):
         done = python(program, PYTHONPYCACHEPREFIX=str(tmp_path), PYTHONDONTWRITEBYTECODE="")
         assert done.code == 0, done.err
         return map(float, done.out.split())
+
     run()  # compiles
     times, peaks = [2], [99]
     while len(times) < 40 and (min(times) > 1 or min(peaks) > 20):  # a slow moment passes
@@ -39,12 +41,16 @@ def test_at_most_a_twentieth_of_a_second_and_20_mb(python, tmp_path, program):
     assert min(times) <= 1 and min(peaks) <= 20, (times, peaks)
 
 
-@pytest.mark.parametrize("program", [
-    "import situ",
-    "import situ as tf; tf.constant([1.0]) + 2.0",
-    "import situ as tf; tf.function(lambda x: x + 1.0)(tf.constant(1.0))",
-    "import situ.compat.v1 as tf; tf.add(tf.placeholder(tf.float32), 1.0)",
-    "import situ.compat.v1 as tf; tf.Session().run(tf.no_op())"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import situ",
+        "import situ as tf; tf.constant([1.0]) + 2.0",
+        "import situ as tf; tf.function(lambda x: x + 1.0)(tf.constant(1.0))",
+        "import situ.compat.v1 as tf; tf.add(tf.placeholder(tf.float32), 1.0)",
+        "import situ.compat.v1 as tf; tf.Session().run(tf.no_op())",
+    ],
+)
 def test_numpy_is_not_imported_before_it_is_needed(python, program):
     result = python(program + "\nimport sys\nassert 'numpy' not in sys.modules")
     assert result.code == 0, result.err
@@ -101,7 +107,9 @@ def test_a_name_imports_only_what_it_needs(python):
 
 
 def test_the_name_table_is_current():
-    done = subprocess.run([sys.executable, TOOL, "--check"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, TOOL, "--check"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -134,6 +142,7 @@ def test_each_module_exports_its_names_when_it_is_imported_alone(python):
 
 def test_old_modules_of_keras_have_the_names_of_today():
     import situ as tf
+
     assert tf.keras.layers.core.Dense is tf.keras.layers.Dense
     assert tf.keras.utils.np_utils.to_categorical is tf.keras.utils.to_categorical
     assert tf.keras.engine.topology.Container is tf.keras.Model

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_inferred_types.py: which element type nested values of Python and NumPy have as tensors,
 eagerly and in graphs: measured with TensorFlow."""
+
 import numpy as np
 import pytest
 
@@ -157,10 +158,10 @@ def test_values_of_a_given_type(text, dtype, expected):
 
 
 def test_values_are_kept():
-    made = tf.constant([np.array([1.5, 2.0]), np.array([3.0, 2.0 ** -40])])
-    assert made.numpy().tolist() == [[1.5, 2], [3, 2.0 ** -40]]
+    made = tf.constant([np.array([1.5, 2.0]), np.array([3.0, 2.0**-40])])
+    assert made.numpy().tolist() == [[1.5, 2], [3, 2.0**-40]]
     assert tf.constant([[1, 2], np.array([3.5, 4.0])]).numpy().tolist() == [[1, 2], [3.5, 4]]
-    assert tf.constant([np.array([1, 2 ** 40])]).numpy().tolist() == [[1, 2 ** 40]]
+    assert tf.constant([np.array([1, 2**40])]).numpy().tolist() == [[1, 2**40]]
     assert tf.constant([range(2), np.array([2, 3], np.int8)]).numpy().tolist() == [[0, 1], [2, 3]]
     assert tf.constant(np.array([1, 2], ">i4")).numpy().tolist() == [1, 2]
 
@@ -189,10 +190,18 @@ def test_lists_that_hold_tensors():
         tf.constant(tf.constant(3.5), tf.int32)
 
 
-@pytest.mark.parametrize("values,dtype", [
-    ([1, 1.5], "float32"), ([1, 2 ** 31], "int64"), ([np.int64(1), np.int64(2)], "int32"),
-    ([np.float64(1), 2], "float64"), ([np.bool_(True), np.float32(2)], "bool"),
-    ([np.array([1.0]), np.array([2.0])], "float64"), ([], "float32")])
+@pytest.mark.parametrize(
+    "values,dtype",
+    [
+        ([1, 1.5], "float32"),
+        ([1, 2**31], "int64"),
+        ([np.int64(1), np.int64(2)], "int32"),
+        ([np.float64(1), 2], "float64"),
+        ([np.bool_(True), np.float32(2)], "bool"),
+        ([np.array([1.0]), np.array([2.0])], "float64"),
+        ([], "float32"),
+    ],
+)
 def test_stack_infers_as_constants_do(values, dtype):
     assert tf.stack(values).dtype.name == dtype
 
@@ -211,7 +220,7 @@ def test_what_is_no_value():
     with pytest.raises(ValueError, match="mixed types to Tensor"):
         tf.constant([True, 1])
     with pytest.raises(ValueError, match="out-of-range integer to Tensor"):
-        tf.constant([2 ** 64])
+        tf.constant([2**64])
     with pytest.raises(ValueError, match="out of range for a double-precision float"):
         tf.constant(1e40)
     with pytest.raises(ValueError):

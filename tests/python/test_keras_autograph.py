@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_autograph.py: if, while and for over tensors in the parts of Keras that a program
 writes: call of layers and models, train_step, losses."""
+
 import numpy as np
 
 import situ as tf
@@ -30,7 +31,7 @@ def by_hand(x):
 
 def test_call_of_a_layer():
     model = tf.keras.Sequential([tf.keras.Input((2,)), Folded()])
-    for x in (np.array([[1., 2.]], "f"), np.array([[-1., -1.5]], "f")):
+    for x in (np.array([[1.0, 2.0]], "f"), np.array([[-1.0, -1.5]], "f")):
         np.testing.assert_allclose(model.predict(x, verbose=0), by_hand(x))
         np.testing.assert_allclose(model(x).numpy(), by_hand(x))
 
@@ -46,9 +47,10 @@ def test_call_of_a_model_trains():
             while tf.reduce_max(made) > 4.0:
                 made = made * 0.5
             return self.dense(made)
+
     model = Deciding()
     model.compile(tf.keras.optimizers.SGD(0.01), "mse")
-    x, y = np.array([[1., 2.], [0.5, 0.]], "f"), np.array([[1.], [2.]], "f")
+    x, y = np.array([[1.0, 2.0], [0.5, 0.0]], "f"), np.array([[1.0], [2.0]], "f")
     losses = model.fit(x, y, epochs=20, verbose=0).history["loss"]
     assert losses[-1] < losses[0] * 0.8
     eager = Deciding()
@@ -73,14 +75,16 @@ def test_own_step_and_loss():
                 scale = 0.0
             else:
                 scale = 1.0
-            self.optimizer.apply_gradients([(g * scale, v) for g, v in
-                                            zip(grads, self.trainable_variables)])
+            self.optimizer.apply_gradients(
+                [(g * scale, v) for g, v in zip(grads, self.trainable_variables)]
+            )
             return {"loss": value}
+
     loss_of = loss
     inputs = tf.keras.Input((1,))
     model = Deciding(inputs, tf.keras.layers.Dense(1, kernel_initializer="ones")(inputs))
     model.compile(tf.keras.optimizers.SGD(0.1))
-    x = np.array([[1.]], "f")
+    x = np.array([[1.0]], "f")
     found = model.fit(x, x * 3, epochs=3, verbose=0).history["loss"]
     assert found[0] == 4.0 and found[2] < found[1] < found[0]
     model.fit(x * 1e5, x, epochs=1, verbose=0)  # the loss is too large: nothing changes
@@ -104,6 +108,7 @@ def test_metrics_that_decide():
 
         def result(self):
             return self.total if self.total > 0.0 else -1.0
+
     model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
     model.compile("sgd", "mse", metrics=[Growing()])
     x = np.ones((8, 1), "f")

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_files.py: models and weights in HDF5 in the layout of Keras, and in folders."""
+
 import json
 import os
 
+import keras_cases
 import numpy as np
 import pytest
 
-import keras_cases
 import situ as tf
 
 keras = tf.keras
@@ -43,15 +44,23 @@ def test_layout_is_that_of_keras(tmp_path):
     with h5py.File(tmp_path / "m.h5") as file:
         config = json.loads(file.attrs["model_config"])
         assert config["class_name"] == "Functional"
-        assert [x["class_name"] for x in config["config"]["layers"]] == \
-            ["InputLayer", "Dense", "BatchNormalization", "Dense"]
+        assert [x["class_name"] for x in config["config"]["layers"]] == [
+            "InputLayer",
+            "Dense",
+            "BatchNormalization",
+            "Dense",
+        ]
         training = json.loads(file.attrs["training_config"])
         assert training["loss"] == "mse" and training["optimizer_config"]["class_name"] == "Adam"
         group = file["model_weights"]
         assert list(group.attrs["layer_names"]) == [b"in", b"first", b"norm", b"second"]
         assert list(group["first"].attrs["weight_names"]) == [b"first/kernel:0", b"first/bias:0"]
         assert list(group["norm"].attrs["weight_names"]) == [
-            b"norm/gamma:0", b"norm/beta:0", b"norm/moving_mean:0", b"norm/moving_variance:0"]
+            b"norm/gamma:0",
+            b"norm/beta:0",
+            b"norm/moving_mean:0",
+            b"norm/moving_variance:0",
+        ]
         np.testing.assert_array_equal(group["first/first/kernel:0"][()], model.get_weights()[0])
 
 
@@ -59,27 +68,58 @@ def written_by_keras(h5py, path, kernel, bias):
     """A file as Keras 2 writes it, made by hand."""
     policy = {"class_name": "Policy", "config": {"name": "float32"}}
     layers = [
-        {"class_name": "InputLayer", "config": {"batch_input_shape": [None, 3], "dtype": "float32",
-                                                "sparse": False, "ragged": False,
-                                                "name": "dense_input"}},
-        {"module": "keras.layers", "class_name": "Dense", "registered_name": None,
-         "build_config": {"input_shape": [None, 3]}, "config": {
-             "name": "dense", "trainable": True, "dtype": policy, "batch_input_shape": [None, 3],
-             "units": 2, "activation": "tanh", "use_bias": True,
-             "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": None}},
-             "bias_initializer": {"class_name": "Zeros", "config": {}}, "kernel_regularizer": None,
-             "bias_regularizer": None, "activity_regularizer": None, "kernel_constraint": None,
-             "bias_constraint": None}}]
-    metric = {"class_name": "MeanMetricWrapper",
-              "config": {"name": "mae", "dtype": "float32", "fn": "mean_absolute_error"}}
-    training = {"loss": "mse", "metrics": [[metric]], "weighted_metrics": None,
-                "loss_weights": None, "optimizer_config": {
-                    "class_name": "SGD", "config": {"name": "SGD", "learning_rate": 0.5,
-                                                    "momentum": 0.0, "nesterov": False}}}
+        {
+            "class_name": "InputLayer",
+            "config": {
+                "batch_input_shape": [None, 3],
+                "dtype": "float32",
+                "sparse": False,
+                "ragged": False,
+                "name": "dense_input",
+            },
+        },
+        {
+            "module": "keras.layers",
+            "class_name": "Dense",
+            "registered_name": None,
+            "build_config": {"input_shape": [None, 3]},
+            "config": {
+                "name": "dense",
+                "trainable": True,
+                "dtype": policy,
+                "batch_input_shape": [None, 3],
+                "units": 2,
+                "activation": "tanh",
+                "use_bias": True,
+                "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": None}},
+                "bias_initializer": {"class_name": "Zeros", "config": {}},
+                "kernel_regularizer": None,
+                "bias_regularizer": None,
+                "activity_regularizer": None,
+                "kernel_constraint": None,
+                "bias_constraint": None,
+            },
+        },
+    ]
+    metric = {
+        "class_name": "MeanMetricWrapper",
+        "config": {"name": "mae", "dtype": "float32", "fn": "mean_absolute_error"},
+    }
+    training = {
+        "loss": "mse",
+        "metrics": [[metric]],
+        "weighted_metrics": None,
+        "loss_weights": None,
+        "optimizer_config": {
+            "class_name": "SGD",
+            "config": {"name": "SGD", "learning_rate": 0.5, "momentum": 0.0, "nesterov": False},
+        },
+    }
     with h5py.File(path, "w") as file:
         file.attrs["keras_version"], file.attrs["backend"] = "2.15.0", "tensorflow"
-        file.attrs["model_config"] = json.dumps({"class_name": "Sequential", "config": {
-            "name": "sequential", "layers": layers}})
+        file.attrs["model_config"] = json.dumps(
+            {"class_name": "Sequential", "config": {"name": "sequential", "layers": layers}}
+        )
         file.attrs["training_config"] = json.dumps(training)
         group = file.create_group("model_weights")
         group.attrs["layer_names"] = np.array([b"dense"])
@@ -110,8 +150,13 @@ def test_weights_in_hdf5_by_order_and_by_name(tmp_path):
     other.load_weights(path)
     for a, b in zip(model.get_weights(), other.get_weights()):
         np.testing.assert_array_equal(a, b)
-    part = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, name="first"),
-                             keras.layers.Dense(7, name="second")])
+    part = keras.Sequential(
+        [
+            keras.Input((3,)),
+            keras.layers.Dense(4, name="first"),
+            keras.layers.Dense(7, name="second"),
+        ]
+    )
     with pytest.raises(ValueError, match="Layer count mismatch"):
         part.load_weights(path)
     with pytest.raises(ValueError, match="not compatible"):
@@ -122,6 +167,7 @@ def test_weights_in_hdf5_by_order_and_by_name(tmp_path):
 
 def test_without_h5py(tmp_path, monkeypatch, capfd):
     from situ._src.keras import hdf5
+
     monkeypatch.setattr(hdf5, "module", lambda: None)
     model, path = small(), tmp_path / "w.h5"
     model.save_weights(path)
@@ -151,10 +197,16 @@ def test_folders_and_newest_weights(tmp_path):
         keras.models.load_model(tmp_path / "three.keras")
 
 
-@pytest.mark.parametrize("code", [
-    ["4wEAAAAAAAAA", None, None],
-    {"class_name": "__lambda__", "config": {"code": "4wEAAAAAAAAA", "defaults": None,
-                                            "closure": None}}])
+@pytest.mark.parametrize(
+    "code",
+    [
+        ["4wEAAAAAAAAA", None, None],
+        {
+            "class_name": "__lambda__",
+            "config": {"code": "4wEAAAAAAAAA", "defaults": None, "closure": None},
+        },
+    ],
+)
 def test_code_of_a_lambda_layer_is_not_run(code):
     config = {"name": "f", "function": code, "function_type": "lambda", "arguments": {}}
     with pytest.raises(ValueError, match="Code of a file is not run"):

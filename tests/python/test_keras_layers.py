@@ -4,13 +4,14 @@
 The numbers in ../golden/keras.json are situ's, written down after they were compared with those of
 TensorFlow 2.21 (the variance of BatchNormalization of images is as in Keras 2).
 """
+
 import json
 import os
 
+import keras_cases
 import numpy as np
 import pytest
 
-import keras_cases
 import situ as tf
 
 with open(os.path.join(os.path.dirname(__file__), "../golden/keras.json")) as _file:
@@ -22,8 +23,10 @@ def test_losses(name):
     np.testing.assert_allclose(keras_cases.losses(tf, name), GOLDEN[name], rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", ["dense", "conv2d", "lstm", "bi", "merge", "two", "ops", "nest",
-                                  "bn", "maskseq", "td", "acts"])
+@pytest.mark.parametrize(
+    "name",
+    ["dense", "conv2d", "lstm", "bi", "merge", "two", "ops", "nest", "bn", "maskseq", "td", "acts"],
+)
 def test_saved_model_is_the_same(name, tmp_path):
     model, x, y, loss = keras_cases.cases(tf)[name]()
     model.compile(tf.keras.optimizers.Adam(0.01), loss)
@@ -68,6 +71,7 @@ def test_cell_of_a_program():
 
         def call(self, inputs, states):
             return inputs + states[0], [inputs + states[0]]
+
     made = tf.keras.layers.RNN(Plus(), return_sequences=True)(np.ones((1, 3, 3), "f"))
     np.testing.assert_array_equal(made.numpy()[0, :, 0], [1, 2, 3])
 

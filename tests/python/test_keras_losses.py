@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_losses.py: the shapes of labels, predictions and weights in losses of Keras; what
 does not fit is an error, in fit and evaluate, too. Expected values are TensorFlow's."""
+
 import numpy
 import pytest
 
@@ -9,13 +10,15 @@ import situ as tf
 L = tf.keras.losses
 SAME = "must have the same (shape|rank)"
 ONE_HOT = numpy.eye(3, dtype="float32")[[0, 2, 1, 1]]
-SCORES = numpy.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7], [0.3, 0.4, 0.3], [0.2, 0.5, 0.3]],
-                     "float32")
+SCORES = numpy.array(
+    [[0.7, 0.2, 0.1], [0.1, 0.2, 0.7], [0.3, 0.4, 0.3], [0.2, 0.5, 0.3]], "float32"
+)
 
 
 def classifier(loss, activation="softmax", units=10):
-    model = tf.keras.Sequential([tf.keras.layers.Dense(units, activation=activation,
-                                                       input_shape=(4,))])
+    model = tf.keras.Sequential(
+        [tf.keras.layers.Dense(units, activation=activation, input_shape=(4,))]
+    )
     model.compile("sgd", loss)
     return model
 
@@ -29,8 +32,9 @@ def test_class_ids_do_not_train_a_categorical_crossentropy(call):
     model.fit(x, numpy.eye(10)[y], verbose=0)
 
 
-@pytest.mark.parametrize("loss", ["categorical_crossentropy", "binary_crossentropy",
-                                  "binary_focal_crossentropy"])
+@pytest.mark.parametrize(
+    "loss", ["categorical_crossentropy", "binary_crossentropy", "binary_focal_crossentropy"]
+)
 def test_other_classes_than_the_model_has_are_refused(loss):
     x = numpy.zeros((10, 4), "float32")
     with pytest.raises(ValueError, match=SAME):
@@ -45,10 +49,19 @@ def test_one_hot_labels_do_not_train_a_sparse_crossentropy():
     classifier("sparse_categorical_crossentropy").fit(x, numpy.arange(10)[:, None], verbose=0)
 
 
-@pytest.mark.parametrize("make", [lambda name: getattr(L, name),
-                                  lambda name: getattr(L, {
-                                      "categorical_crossentropy": "CategoricalCrossentropy",
-                                      "binary_crossentropy": "BinaryCrossentropy"}[name])()])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda name: getattr(L, name),
+        lambda name: getattr(
+            L,
+            {
+                "categorical_crossentropy": "CategoricalCrossentropy",
+                "binary_crossentropy": "BinaryCrossentropy",
+            }[name],
+        )(),
+    ],
+)
 @pytest.mark.parametrize("name", ["categorical_crossentropy", "binary_crossentropy"])
 @pytest.mark.parametrize("labels", [(4,), (4, 1), (1, 3), (4, 2), (2, 4, 3)])
 def test_labels_of_crossentropies_have_the_shape_of_predictions(make, name, labels):
@@ -63,8 +76,18 @@ def test_class_ids_have_one_dimension_less_than_predictions(labels):
 
 
 @pytest.mark.parametrize("labels, predictions", [((4, 1), (4,)), ((4,), (4, 1)), ((4, 1), (4, 1))])
-@pytest.mark.parametrize("name", ["MeanSquaredError", "MeanAbsoluteError", "Huber", "LogCosh",
-                                  "Hinge", "Poisson", "BinaryCrossentropy"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MeanSquaredError",
+        "MeanAbsoluteError",
+        "Huber",
+        "LogCosh",
+        "Hinge",
+        "Poisson",
+        "BinaryCrossentropy",
+    ],
+)
 def test_a_vector_is_a_column(name, labels, predictions):
     y, p = numpy.array([1, 0, 1, 0], "float32"), numpy.array([0.9, 0.2, 0.4, 0.6], "float32")
     column = getattr(L, name)(reduction="none")(y[:, None], p[:, None]).numpy()
@@ -129,16 +152,33 @@ def test_focal_and_overlap_losses():
     assert found == pytest.approx(-0.25 * (1 - share) ** 2 * numpy.log(share), rel=1e-4)
     both = (ONE_HOT * SCORES).sum()
     assert L.Dice()(ONE_HOT, SCORES).numpy() == pytest.approx(
-        1 - 2 * both / (ONE_HOT.sum() + SCORES.sum()), rel=1e-5)
+        1 - 2 * both / (ONE_HOT.sum() + SCORES.sum()), rel=1e-5
+    )
     assert L.Tversky()(ONE_HOT, SCORES).numpy() == pytest.approx(
-        1 - both / (both + 0.5 * (ONE_HOT * (1 - SCORES)).sum() +
-                    0.5 * (SCORES * (1 - ONE_HOT)).sum()), rel=1e-5)
+        1
+        - both
+        / (both + 0.5 * (ONE_HOT * (1 - SCORES)).sum() + 0.5 * (SCORES * (1 - ONE_HOT)).sum()),
+        rel=1e-5,
+    )
 
 
-BROADCAST = ["mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error",
-             "mean_squared_logarithmic_error", "hinge", "squared_hinge", "categorical_hinge",
-             "huber", "log_cosh", "poisson", "kl_divergence", "cosine_similarity", "dice",
-             "tversky", "categorical_focal_crossentropy"]
+BROADCAST = [
+    "mean_squared_error",
+    "mean_absolute_error",
+    "mean_absolute_percentage_error",
+    "mean_squared_logarithmic_error",
+    "hinge",
+    "squared_hinge",
+    "categorical_hinge",
+    "huber",
+    "log_cosh",
+    "poisson",
+    "kl_divergence",
+    "cosine_similarity",
+    "dice",
+    "tversky",
+    "categorical_focal_crossentropy",
+]
 
 
 def same(**how):
@@ -151,19 +191,35 @@ def same(**how):
 @pytest.mark.parametrize("loss", BROADCAST)
 def test_a_vector_of_labels_is_not_broadcast_over_the_columns_of_predictions(loss):
     y, p = numpy.ones(8, "float32"), numpy.full((8, 4), 0.5, "float32")
-    for call in (lambda: getattr(L, loss)(y, p), lambda: L.get(loss)(y, p),
-                 lambda: same(loss=loss).evaluate(p, y, verbose=0),
-                 lambda: same(loss=getattr(L, loss)).test_on_batch(p, y)):
+    for call in (
+        lambda: getattr(L, loss)(y, p),
+        lambda: L.get(loss)(y, p),
+        lambda: same(loss=loss).evaluate(p, y, verbose=0),
+        lambda: same(loss=getattr(L, loss)).test_on_batch(p, y),
+    ):
         with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
             call()
 
 
-@pytest.mark.parametrize("metric", [
-    "mae", "binary_accuracy", "hinge", "poisson", "kl_divergence", "categorical_accuracy",
-    tf.keras.metrics.RootMeanSquaredError(), tf.keras.metrics.CosineSimilarity(),
-    tf.keras.metrics.Accuracy(), tf.keras.metrics.LogCoshError(), tf.keras.metrics.AUC(),
-    tf.keras.metrics.Precision(), lambda y, p: tf.reduce_mean(tf.abs(y - p))],
-    ids=lambda m: m if isinstance(m, str) else type(m).__name__)
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "mae",
+        "binary_accuracy",
+        "hinge",
+        "poisson",
+        "kl_divergence",
+        "categorical_accuracy",
+        tf.keras.metrics.RootMeanSquaredError(),
+        tf.keras.metrics.CosineSimilarity(),
+        tf.keras.metrics.Accuracy(),
+        tf.keras.metrics.LogCoshError(),
+        tf.keras.metrics.AUC(),
+        tf.keras.metrics.Precision(),
+        lambda y, p: tf.reduce_mean(tf.abs(y - p)),
+    ],
+    ids=lambda m: m if isinstance(m, str) else type(m).__name__,
+)
 def test_nor_by_a_metric(metric):
     y, p = numpy.ones(8, "float32"), numpy.full((8, 4), 0.5, "float32")
     if metric == "categorical_accuracy":  # the largest of each: 0 of the vector; see Keras 3
@@ -210,11 +266,14 @@ def test_keras_of_graph_style_expands_vectors_and_checks_targets(python):
         except ValueError as error:
             print(error)
         """)
-    assert result.out == """\
+    assert (
+        result.out
+        == """\
 1.0
 A target array with shape (8, 1) was passed for an output of shape (8, 4) while using as loss \
 `mean_squared_error`. This loss expects targets to have the same shape as the output.
-""", result.out + result.err
+"""
+    ), result.out + result.err
 
 
 def test_scores_take_labels_in_the_shape_of_predictions():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_metrics.py: metrics of Keras: shapes, weights, thresholds, the k best classes, one
 class, several labels. Expected values are TensorFlow's."""
+
 import numpy
 import pytest
 
@@ -17,15 +18,23 @@ def value(metric, *calls):
     return metric.result().numpy()
 
 
-@pytest.mark.parametrize("weights, expected", [([1.0, 0.0, 1.0, 0.0], 5 / 6),
-                                               ([[1.0], [0.0], [1.0], [0.0]], 5 / 6),
-                                               (2.0, 0.75), (numpy.ones((4, 3)), 0.75)])
+@pytest.mark.parametrize(
+    "weights, expected",
+    [
+        ([1.0, 0.0, 1.0, 0.0], 5 / 6),
+        ([[1.0], [0.0], [1.0], [0.0]], 5 / 6),
+        (2.0, 0.75),
+        (numpy.ones((4, 3)), 0.75),
+    ],
+)
 def test_weights_of_accuracies(weights, expected):
     assert value(M.BinaryAccuracy(), (Y, P, weights)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["BinaryAccuracy", "CategoricalAccuracy", "Precision", "AUC",
-                                  "MeanSquaredError", "Mean"])
+@pytest.mark.parametrize(
+    "name",
+    ["BinaryAccuracy", "CategoricalAccuracy", "Precision", "AUC", "MeanSquaredError", "Mean"],
+)
 @pytest.mark.parametrize("shape", [(2,), (3, 1), (4, 3, 2), (4, 3, 1, 1)])
 def test_weights_that_do_not_fit_are_refused(name, shape):
     metric = getattr(M, name)()
@@ -34,8 +43,17 @@ def test_weights_that_do_not_fit_are_refused(name, shape):
         metric.update_state(*data, sample_weight=numpy.ones(shape, "float32"))
 
 
-@pytest.mark.parametrize("name", ["Precision", "Recall", "AUC", "TruePositives",
-                                  "CategoricalCrossentropy", "BinaryCrossentropy"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Precision",
+        "Recall",
+        "AUC",
+        "TruePositives",
+        "CategoricalCrossentropy",
+        "BinaryCrossentropy",
+    ],
+)
 def test_labels_have_the_shape_of_predictions(name):
     with pytest.raises(ValueError):
         getattr(M, name)().update_state(Y[:, :2], P)
@@ -52,7 +70,8 @@ def test_the_k_best_classes_and_one_class():
 
 def test_thresholds():
     assert value(M.Precision(thresholds=[0.2, 0.65]), (Y, P)).tolist() == pytest.approx(
-        [5 / 9, 2 / 3])
+        [5 / 9, 2 / 3]
+    )
     assert value(M.TrueNegatives(thresholds=[0.2, 0.65]), (Y, P)).tolist() == [2.0, 5.0]
     with pytest.raises(ValueError, match=r"Threshold values must be in \[0, 1\]"):
         M.Precision(thresholds=1.5)
@@ -69,8 +88,12 @@ def test_auc():
     assert by_label == pytest.approx(numpy.mean(each))
     weighted = value(M.AUC(multi_label=True, label_weights=[1.0, 0.0, 3.0]), (Y, P))
     assert weighted == pytest.approx((each[0] + 3 * each[2]) / 4)
-    for wrong in ({"curve": "X"}, {"summation_method": "X"}, {"num_labels": 2},
-                  {"num_thresholds": 1}):
+    for wrong in (
+        {"curve": "X"},
+        {"summation_method": "X"},
+        {"num_labels": 2},
+        {"num_thresholds": 1},
+    ):
         with pytest.raises(ValueError):
             M.AUC(**wrong)
 
@@ -101,11 +124,13 @@ def test_overlaps():
 def test_scores():
     weights = [1.0, 0.0, 2.0, 1.0]
     assert value(M.F1Score(threshold=0.5), (Y, P, weights)).tolist() == pytest.approx(
-        [0.5, 0.8, 1.0])
+        [0.5, 0.8, 1.0]
+    )
     plain = value(M.R2Score(), (Y, P))
     count = Y.size
     assert value(M.R2Score(num_regressors=2), (Y, P)) == pytest.approx(
-        1 - (1 - plain) * (count - 1) / (count - 3))
+        1 - (1 - plain) * (count - 1) / (count - 3)
+    )
     with pytest.raises(ValueError, match="expects 2D inputs"):
         M.F1Score().update_state(Y[:, 0], P[:, 0])
 

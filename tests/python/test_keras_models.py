@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_models.py: summaries, configurations, files, callbacks, what is printed."""
+
 import json
 import os
 import re
@@ -23,7 +24,9 @@ def small():
 def test_summary_of_a_chain(capsys):
     keras.backend.clear_session()
     small().summary()
-    assert capsys.readouterr().out == '''\
+    assert (
+        capsys.readouterr().out
+        == """\
 Model: "sequential"
 _________________________________________________________________
  Layer (type)                Output Shape              Param #   
@@ -37,7 +40,8 @@ Total params: 7 (28.00 Byte)
 Trainable params: 7 (28.00 Byte)
 Non-trainable params: 0 (0.00 Byte)
 _________________________________________________________________
-'''
+"""
+    )
 
 
 def test_summary_of_a_graph():
@@ -53,11 +57,15 @@ def test_summary_of_a_graph():
 def test_progress(capsys):
     small().fit(X, Y, batch_size=4, epochs=2, verbose=1)
     out = capsys.readouterr().out
-    assert re.search(r"Epoch 1/2\n1/2 \[=+>\.+\] - ETA: 0s - loss: [\d.e+-]+\n2/2 \[={30}\] - 0s "
-                     r"\d+[mu]s/step - loss: [\d.]+\nEpoch 2/2\n", out), out
+    assert re.search(
+        r"Epoch 1/2\n1/2 \[=+>\.+\] - ETA: 0s - loss: [\d.e+-]+\n2/2 \[={30}\] - 0s "
+        r"\d+[mu]s/step - loss: [\d.]+\nEpoch 2/2\n",
+        out,
+    ), out
     small().fit(X, Y, batch_size=4, epochs=1, verbose=2)
-    assert re.fullmatch(r"2/2 - 0s - loss: [\d.]+ - \d+[mu]s/epoch - \d+[mu]s/step\n",
-                        capsys.readouterr().out)
+    assert re.fullmatch(
+        r"2/2 - 0s - loss: [\d.]+ - \d+[mu]s/epoch - \d+[mu]s/step\n", capsys.readouterr().out
+    )
     small().fit(X, Y, verbose=0)
     assert capsys.readouterr().out == ""
 
@@ -98,6 +106,7 @@ def test_custom_objects(tmp_path):
     class Half(keras.layers.Layer):
         def call(self, x):
             return x / 2
+
     model = keras.Sequential([keras.Input((1,)), Half()])
     model.save(tmp_path / "m.keras")
     with pytest.raises(ValueError, match="Unknown layer: 'Half'"):
@@ -117,16 +126,22 @@ def test_checkpoint_of_a_model(tmp_path):
 
 def test_early_stopping():
     model = small()
-    stop = keras.callbacks.EarlyStopping("loss", min_delta=100.0, patience=2,
-                                         restore_best_weights=True)
+    stop = keras.callbacks.EarlyStopping(
+        "loss", min_delta=100.0, patience=2, restore_best_weights=True
+    )
     assert len(model.fit(X, Y, epochs=50, verbose=0, callbacks=[stop]).epoch) == 3
     assert stop.stopped_epoch == 2
 
 
 def test_rates():
     model = small()
-    history = model.fit(X, Y, epochs=3, verbose=0, callbacks=[
-        keras.callbacks.LearningRateScheduler(lambda epoch, rate: 0.1 / (epoch + 1))])
+    history = model.fit(
+        X,
+        Y,
+        epochs=3,
+        verbose=0,
+        callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch, rate: 0.1 / (epoch + 1))],
+    )
     np.testing.assert_allclose(history.history["lr"], [0.1, 0.05, 0.1 / 3], rtol=1e-6)
     plateau = keras.callbacks.ReduceLROnPlateau("loss", 0.5, patience=1, min_delta=1e9)
     model.fit(X, Y, epochs=4, verbose=0, callbacks=[plateau])
@@ -135,10 +150,18 @@ def test_rates():
 
 def test_files_of_callbacks(tmp_path):
     model = small()
-    model.fit(X, Y, epochs=2, verbose=0, validation_data=(X, Y), callbacks=[
-        keras.callbacks.CSVLogger(tmp_path / "log.csv"),
-        keras.callbacks.ModelCheckpoint(str(tmp_path / "m.{epoch:02d}"), save_best_only=True),
-        keras.callbacks.TensorBoard(str(tmp_path / "board"))])
+    model.fit(
+        X,
+        Y,
+        epochs=2,
+        verbose=0,
+        validation_data=(X, Y),
+        callbacks=[
+            keras.callbacks.CSVLogger(tmp_path / "log.csv"),
+            keras.callbacks.ModelCheckpoint(str(tmp_path / "m.{epoch:02d}"), save_best_only=True),
+            keras.callbacks.TensorBoard(str(tmp_path / "board")),
+        ],
+    )
     lines = (tmp_path / "log.csv").read_text().splitlines()
     assert lines[0] == "epoch,loss,val_loss" and len(lines) == 3
     again = keras.models.load_model(tmp_path / "m.02")
@@ -159,11 +182,29 @@ def test_order_of_callbacks():
         def on_epoch_end(self, epoch, logs=None):
             seen.append(epoch)
             self.model.stop_training = epoch == 1
+
     model = small()
-    model.fit(X, Y, batch_size=4, epochs=9, verbose=0, callbacks=[
-        Tell(), keras.callbacks.LambdaCallback(on_train_end=lambda logs: seen.append("end"))])
-    assert [s if not isinstance(s, tuple) else s[0] for s in seen] == \
-        ["begin", 0, 1, 0, 0, 1, 1, "end"]
+    model.fit(
+        X,
+        Y,
+        batch_size=4,
+        epochs=9,
+        verbose=0,
+        callbacks=[
+            Tell(),
+            keras.callbacks.LambdaCallback(on_train_end=lambda logs: seen.append("end")),
+        ],
+    )
+    assert [s if not isinstance(s, tuple) else s[0] for s in seen] == [
+        "begin",
+        0,
+        1,
+        0,
+        0,
+        1,
+        1,
+        "end",
+    ]
     assert all(isinstance(s[1], float) for s in seen if isinstance(s, tuple))
 
 
@@ -182,7 +223,11 @@ def test_backend():
 
 
 def test_graph_style(situ):
-    result = situ("run", "a.py", files={"a.py": """
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """
         import numpy as np
         import tensorflow as tf
         x = tf.placeholder(tf.float32, [None, 2])
@@ -195,7 +240,9 @@ def test_graph_style(situ):
         x = np.ones((8, 1), "f")
         loss = model.fit(x, x, epochs=9, verbose=0).history["loss"]
         print(loss[-1] < loss[0] or loss[0] == 0, tf.executing_eagerly())
-        """})
+        """
+        },
+    )
     assert result.out == "[[3.]]\nTrue False\n", result.err
 
 
@@ -221,19 +268,28 @@ def test_first_argument_by_its_name():
     class Scaled(keras.layers.Layer):
         def call(self, logits, factor=1.0):
             return logits * factor
+
     assert Scaled()(logits=tf.constant([2.0]), factor=3.0).numpy().tolist() == [6.0]
     symbol = keras.Input((1,))
     model = keras.Model(symbol, Scaled()(logits=symbol, factor=3.0))
     assert model.predict(np.ones((1, 1)), verbose=0).tolist() == [[3.0]]
 
 
-@pytest.mark.parametrize("shape,text", [
-    ((3,), "expected min_ndim=2, found ndim=1. Full shape received: \\(3,\\)"),
-    ((2, 4), "expected axis -1 of input shape to have value 3, but received input with shape "
-             "\\(2, 4\\)")])
+@pytest.mark.parametrize(
+    "shape,text",
+    [
+        ((3,), "expected min_ndim=2, found ndim=1. Full shape received: \\(3,\\)"),
+        (
+            (2, 4),
+            "expected axis -1 of input shape to have value 3, but received input with shape "
+            "\\(2, 4\\)",
+        ),
+    ],
+)
 def test_inputs_that_a_layer_does_not_take(shape, text):
     layer = tf.keras.layers.Dense(2, name="narrow")
     layer(np.ones((2, 3), "f"))
-    with pytest.raises(ValueError, match='Input 0 of layer "narrow" is incompatible with the '
-                                         'layer: ' + text):
+    with pytest.raises(
+        ValueError, match='Input 0 of layer "narrow" is incompatible with the layer: ' + text
+    ):
         layer(np.ones(shape, "f"))

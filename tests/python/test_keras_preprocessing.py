@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_preprocessing.py: layers that prepare images, numbers and texts; attention with heads;
 pictures; modules of older releases of Keras."""
+
 import importlib
 
 import numpy as np
@@ -21,30 +22,38 @@ def test_rescaling_resizing_and_crops():
     assert any_size.shape.as_list() == [None, 4, 4, 3]
     cut = L.RandomCrop(6, 8)
     np.testing.assert_array_equal(cut(IMAGES, training=True).numpy(), IMAGES)
-    np.testing.assert_array_equal(L.RandomCrop(4, 4)(IMAGES, training=False).numpy(),
-                                  IMAGES[:, 1:5, 2:6])
+    np.testing.assert_array_equal(
+        L.RandomCrop(4, 4)(IMAGES, training=False).numpy(), IMAGES[:, 1:5, 2:6]
+    )
 
 
-@pytest.mark.parametrize("mode, wanted", [
-    ("constant", [-1, -1, 0, 1]), ("reflect", [1, 0, 0, 1]), ("wrap", [2, 3, 0, 1]),
-    ("nearest", [0, 0, 0, 1])])
+@pytest.mark.parametrize(
+    "mode, wanted",
+    [
+        ("constant", [-1, -1, 0, 1]),
+        ("reflect", [1, 0, 0, 1]),
+        ("wrap", [2, 3, 0, 1]),
+        ("nearest", [0, 0, 0, 1]),
+    ],
+)
 def test_what_is_seen_outside(mode, wanted):
     row = tf.constant(np.arange(4, dtype="f").reshape(1, 1, 4, 1))
-    made = warp(row, tf.constant([[1., 0, -2, 0, 1, 0]]), mode, -1.0)
+    made = warp(row, tf.constant([[1.0, 0, -2, 0, 1, 0]]), mode, -1.0)
     assert made.numpy().reshape(-1).tolist() == wanted
 
 
 def test_between_pixels():
     row = tf.constant(np.arange(4, dtype="f").reshape(1, 1, 4, 1))
-    made = warp(row, tf.constant([[1., 0, 0.25, 0, 1, 0]]), "nearest")
+    made = warp(row, tf.constant([[1.0, 0, 0.25, 0, 1, 0]]), "nearest")
     np.testing.assert_allclose(made.numpy().reshape(-1), [0.25, 1.25, 2.25, 3.0])
 
 
 def test_quarter_turn():
     square = np.arange(9, dtype="f").reshape(1, 3, 3, 1)
     layer = L.RandomRotation((0.25, 0.25), fill_mode="constant")
-    np.testing.assert_allclose(layer(square, training=True).numpy()[0, :, :, 0],
-                               np.rot90(square[0, :, :, 0]), atol=1e-4)
+    np.testing.assert_allclose(
+        layer(square, training=True).numpy()[0, :, :, 0], np.rot90(square[0, :, :, 0]), atol=1e-4
+    )
     np.testing.assert_array_equal(layer(square, training=False).numpy(), square)
 
 
@@ -56,14 +65,23 @@ def test_flip_zoom_and_move():
     same = L.RandomZoom((0.0, 0.0))(IMAGES, training=True).numpy()
     np.testing.assert_allclose(same, IMAGES, atol=1e-3)
     moved = L.RandomTranslation((0.5, 0.5), (0.0, 0.0), fill_mode="constant")
-    np.testing.assert_allclose(moved(IMAGES, training=True).numpy()[:, 3:], IMAGES[:, :3],
-                               atol=1e-3)
+    np.testing.assert_allclose(
+        moved(IMAGES, training=True).numpy()[:, 3:], IMAGES[:, :3], atol=1e-3
+    )
 
 
 def test_changes_by_chance_in_a_model():
-    model = tf.keras.Sequential([tf.keras.Input((6, 8, 3)), L.RandomFlip(), L.RandomRotation(0.1),
-                                 L.RandomContrast(0.1), L.RandomBrightness(0.1), L.Flatten(),
-                                 L.Dense(1)])
+    model = tf.keras.Sequential(
+        [
+            tf.keras.Input((6, 8, 3)),
+            L.RandomFlip(),
+            L.RandomRotation(0.1),
+            L.RandomContrast(0.1),
+            L.RandomBrightness(0.1),
+            L.Flatten(),
+            L.Dense(1),
+        ]
+    )
     model.compile("sgd", "mse")
     model.fit(IMAGES / 500, np.zeros((2, 1)), verbose=0)
     one, other = (model.predict(IMAGES, verbose=0) for _ in range(2))
@@ -144,8 +162,9 @@ def test_attention_with_heads(causal):
     wanted = softmax(logits)
     np.testing.assert_allclose(scores.numpy(), wanted, rtol=1e-4, atol=1e-6)
     inner = np.einsum("ants,asnh->atnh", wanted, v)
-    np.testing.assert_allclose(made.numpy(), np.einsum("atnh,nho->ato", inner, wo) + bo,
-                               rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        made.numpy(), np.einsum("atnh,nho->ato", inner, wo) + bo, rtol=1e-4, atol=1e-5
+    )
     again = L.MultiHeadAttention.from_config(layer.get_config())
     assert again(x, z).shape.as_list() == [2, 4, 6]
 
@@ -165,6 +184,7 @@ def test_shape_that_a_program_tells_is_known_behind():
         made.set_shape([None, 3])
         f.shape = tf.reshape(made, [-1, 1, 3]).shape.as_list(), (made * 2).shape.as_list()
         return made
+
     assert f(tf.zeros([2, 3])).numpy().tolist() == [[1, 1, 1], [1, 1, 1]]
     assert f.shape == ([None, 1, 3], [None, 3])
     with tf.Graph().as_default():
@@ -178,21 +198,27 @@ def test_pictures(tmp_path):
     tf.keras.utils.save_img(tmp_path / "a.png", array, scale=False)
     image = tf.keras.utils.load_img(tmp_path / "a.png")
     np.testing.assert_array_equal(tf.keras.utils.img_to_array(image), array)
-    small = tf.keras.preprocessing.image.load_img(tmp_path / "a.png", target_size=(2, 3),
-                                                  color_mode="grayscale")
+    small = tf.keras.preprocessing.image.load_img(
+        tmp_path / "a.png", target_size=(2, 3), color_mode="grayscale"
+    )
     assert tf.keras.utils.img_to_array(small).shape == (2, 3, 1)
 
 
 def test_modules_of_old():
-    for name, word in (("layers.convolutional", "Conv2D"), ("layers.advanced_activations",
-                       "LeakyReLU"), ("layers.merge", "concatenate"), ("engine.topology", "Layer"),
-                       ("utils.np_utils", "to_categorical")):
+    for name, word in (
+        ("layers.convolutional", "Conv2D"),
+        ("layers.advanced_activations", "LeakyReLU"),
+        ("layers.merge", "concatenate"),
+        ("engine.topology", "Layer"),
+        ("utils.np_utils", "to_categorical"),
+    ):
         assert hasattr(importlib.import_module("situ.keras." + name), word)
 
 
 def test_layers_and_decisions_in_a_pipeline():
-    change = tf.keras.Sequential([L.Rescaling(1 / 255.0), L.Resizing(12, 12), L.RandomCrop(8, 8),
-                                  L.RandomFlip("horizontal")])
+    change = tf.keras.Sequential(
+        [L.Rescaling(1 / 255.0), L.Resizing(12, 12), L.RandomCrop(8, 8), L.RandomFlip("horizontal")]
+    )
     pictures = tf.data.Dataset.from_tensor_slices(np.zeros((4, 6, 6, 3), "uint8"))
     assert next(iter(pictures.map(lambda x: change(x)))).shape.as_list() == [8, 8, 3]
     batched = pictures.batch(2).map(lambda x: change(x))
@@ -202,6 +228,7 @@ def test_layers_and_decisions_in_a_pipeline():
         if x > 2.0:
             x = x / 2.0
         return x
+
     numbers = tf.data.Dataset.from_tensor_slices(np.array([1, 2, 6], "f")).map(halved)
     assert [float(x) for x in numbers] == [1, 2, 3]
 
@@ -212,6 +239,7 @@ def test_shape_that_a_program_tells_wrongly():
         made = x[:k]
         made.set_shape([3, 4])
         return made * 2.0
+
     assert cut(np.ones((5, 4), "f"), tf.constant(2)).shape.as_list() == [2, 4]
 
     @tf.function
@@ -219,5 +247,6 @@ def test_shape_that_a_program_tells_wrongly():
         made = tf.numpy_function(lambda a: a[:2], [x], tf.float32)
         made.set_shape([3, 4])
         return made * 2.0
+
     with pytest.raises(tf.errors.InvalidArgumentError, match="the graph says"):
         called(np.ones((5, 4), "f"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_rnn.py: recurrent layers over long sequences are loops that give what steps one by one
 give, in graphs that do not grow with the sequences."""
+
 import numpy as np
 import pytest
 
@@ -76,6 +77,7 @@ def test_own_cell_in_a_loop():
         def call(self, inputs, states):
             made = states[0] * 0.5 + tf.matmul(inputs, self.kernel)
             return made, [made]
+
     x = np.random.RandomState(0).randn(2, 50, 3).astype("f")
     layer = L.RNN(Cell(), return_sequences=True)
     with tf.GradientTape() as tape:
@@ -87,6 +89,7 @@ def test_own_cell_in_a_loop():
         with tf.GradientTape() as tape:
             found = tf.reduce_sum(layer(x) ** 2)
         return found, tape.gradient(found, layer.trainable_variables)[0]
+
     found, again = looped()
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5)
     np.testing.assert_allclose(again.numpy(), slope, rtol=1e-4)
@@ -95,10 +98,12 @@ def test_own_cell_in_a_loop():
 @pytest.mark.parametrize("old, words", [("LSTM", {}), ("GRU", {"reset_after": True})])
 def test_layers_of_old_for_gpus(old, words):
     from situ.compat import v1
+
     made = getattr(v1.keras.layers, "CuDNN" + old)(4, return_sequences=True)
     plain = getattr(L, old)(4, return_sequences=True, recurrent_activation="sigmoid", **words)
     with tf.Graph().as_default():
         again = tf.keras.Sequential.from_config(
-            tf.keras.Sequential([tf.keras.Input((5, 3)), made]).get_config())
+            tf.keras.Sequential([tf.keras.Input((5, 3)), made]).get_config()
+        )
     assert type(again.layers[0]) is type(made)
     assert {**made.get_config(), "name": ""} == {**plain.get_config(), "name": ""}

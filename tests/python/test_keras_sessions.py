@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_sessions.py: Keras models in graphs of a program's own: a session trains them, and fit
 does, too."""
+
 import numpy as np
 import pytest
 
@@ -12,8 +13,9 @@ Y = np.ones((4, 1), "f")
 
 
 def _model():
-    return tf.keras.Sequential([L.Dense(3, "tanh", input_shape=(4,)), L.BatchNormalization(),
-                                L.Dense(1)])
+    return tf.keras.Sequential(
+        [L.Dense(3, "tanh", input_shape=(4,)), L.BatchNormalization(), L.Dense(1)]
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +34,13 @@ def test_a_session_trains_a_model_that_was_built():
     loss = tf.reduce_mean((out - y) ** 2)
     step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
     assert [v.name for v in tf.trainable_variables()] == [
-        "dense/kernel:0", "dense/bias:0", "batch_normalization/gamma:0",
-        "batch_normalization/beta:0", "dense_1/kernel:0", "dense_1/bias:0"]
+        "dense/kernel:0",
+        "dense/bias:0",
+        "batch_normalization/gamma:0",
+        "batch_normalization/beta:0",
+        "dense_1/kernel:0",
+        "dense_1/bias:0",
+    ]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for old, new in zip(first, model.get_weights()):
@@ -60,6 +67,7 @@ def test_fit_after_a_call_that_builds():
 
         def call(self, inputs):
             return self.dense(inputs)
+
     model = Model()
     model(tf.zeros([1, 4]))
     model.compile("sgd", "mse")
@@ -91,8 +99,13 @@ def test_data_sets_of_tensors_of_the_graph():
 def test_tensors_of_the_graph_are_batches():
     model = tf.keras.Sequential([L.Dense(1, use_bias=False, input_shape=(4,))])
     model.compile(tf.keras.optimizers.SGD(0.01), "mse")
-    x, y = tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(2).make_one_shot_iterator() \
+    x, y = (
+        tf.data.Dataset.from_tensor_slices((X, Y))
+        .repeat()
+        .batch(2)
+        .make_one_shot_iterator()
         .get_next()
+    )
     before = model.evaluate(X, Y, verbose=0)
     model.fit(x, y, steps_per_epoch=10, epochs=2, verbose=0)
     assert model.evaluate(X, Y, verbose=0) < before
@@ -101,5 +114,6 @@ def test_tensors_of_the_graph_are_batches():
 
 def test_the_version_is_that_of_the_style():
     import situ
-    assert tf.version.VERSION == tf.__version__ and tf.version.VERSION[0] == "1"
-    assert situ.version.VERSION == situ.__version__ and situ.version.VERSION[0] == "2"
+
+    assert tf.__version__ == tf.version.VERSION and tf.version.VERSION[0] == "1"
+    assert situ.__version__ == situ.version.VERSION and situ.version.VERSION[0] == "2"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_training.py: compile, fit, evaluate, predict; kinds of input, weights, metrics."""
+
 import numpy as np
 import pytest
 
@@ -11,9 +12,16 @@ Y = 3 * X + 1
 
 
 def line(**words):
-    model = keras.Sequential([keras.layers.Dense(
-        1, kernel_initializer=keras.initializers.Constant(0.5),
-        bias_initializer=keras.initializers.Constant(0.1), input_shape=(1,))])
+    model = keras.Sequential(
+        [
+            keras.layers.Dense(
+                1,
+                kernel_initializer=keras.initializers.Constant(0.5),
+                bias_initializer=keras.initializers.Constant(0.1),
+                input_shape=(1,),
+            )
+        ]
+    )
     model.compile(keras.optimizers.SGD(0.02), "mse", **words)
     return model
 
@@ -21,10 +29,12 @@ def line(**words):
 def test_losses_are_tensorflows():
     model = line()
     history = model.fit(X, Y, batch_size=4, epochs=4, verbose=0, shuffle=False)
-    np.testing.assert_allclose(history.history["loss"], [11.05425, 8.03776, 5.85625, 4.27836],
-                               rtol=1e-5)
-    np.testing.assert_allclose([w.ravel()[0] for w in model.get_weights()], [1.38392, 0.86390],
-                               rtol=1e-5)
+    np.testing.assert_allclose(
+        history.history["loss"], [11.05425, 8.03776, 5.85625, 4.27836], rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        [w.ravel()[0] for w in model.get_weights()], [1.38392, 0.86390], rtol=1e-5
+    )
     assert history.epoch == [0, 1, 2, 3] and model.history is history
 
 
@@ -42,19 +52,24 @@ def test_kinds_of_input():
 
     def batches():
         for i in (0, 4):
-            yield X[i:i + 4], Y[i:i + 4]
+            yield X[i : i + 4], Y[i : i + 4]
 
     class Halves(keras.utils.Sequence):
         def __len__(self):
             return 2
 
         def __getitem__(self, i):
-            return X[4 * i:4 * i + 4], Y[4 * i:4 * i + 4]
+            return X[4 * i : 4 * i + 4], Y[4 * i : 4 * i + 4]
+
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
-    for words in ({"x": batches()}, {"x": Halves()}, {"x": data},
-                  {"x": data.repeat(), "steps_per_epoch": 2},
-                  {"x": tf.constant(X), "y": tf.constant(Y), "batch_size": 4},
-                  {"x": X.tolist(), "y": Y.tolist(), "batch_size": 4}):
+    for words in (
+        {"x": batches()},
+        {"x": Halves()},
+        {"x": data},
+        {"x": data.repeat(), "steps_per_epoch": 2},
+        {"x": tf.constant(X), "y": tf.constant(Y), "batch_size": 4},
+        {"x": X.tolist(), "y": Y.tolist(), "batch_size": 4},
+    ):
         found = line().fit(**words, verbose=0, shuffle=False).history["loss"]
         np.testing.assert_allclose(found, want, rtol=1e-6)
 
@@ -67,8 +82,9 @@ def test_dataset_for_validation_and_prediction():
 
 
 def test_images_of_bytes():
-    model = keras.Sequential([keras.layers.Flatten(input_shape=(2, 2)), keras.layers.Dense(
-        1, kernel_initializer="ones")])
+    model = keras.Sequential(
+        [keras.layers.Flatten(input_shape=(2, 2)), keras.layers.Dense(1, kernel_initializer="ones")]
+    )
     assert model.predict(np.full((1, 2, 2), 200, "uint8")) == 800
     assert keras.layers.Dense(1, kernel_initializer="ones")(np.array([[250, 5]], "uint8")) == 255
 
@@ -78,8 +94,9 @@ def test_weights_of_examples_and_classes():
     weights = np.array([1, 1, 0, 0, 0, 0, 0, 0], "f")
     loss = model.fit(X, Y, sample_weight=weights, verbose=0).history["loss"][0]
     np.testing.assert_allclose(loss, ((0.5 * X + 0.1 - Y) ** 2)[:2].sum() / 8, rtol=1e-5)
-    model = keras.Sequential([keras.layers.Dense(2, activation="softmax", input_shape=(1,),
-                                                 kernel_initializer="zeros")])
+    model = keras.Sequential(
+        [keras.layers.Dense(2, activation="softmax", input_shape=(1,), kernel_initializer="zeros")]
+    )
     model.compile("sgd", "sparse_categorical_crossentropy")
     labels = np.array([0, 1] * 4)
     loss = model.fit(X, labels, class_weight={0: 3.0, 1: 0.0}, verbose=0).history["loss"][0]
@@ -88,15 +105,27 @@ def test_weights_of_examples_and_classes():
 
 def test_metrics():
     x, y = np.eye(3, dtype="f"), np.array([0, 1, 1])
-    model = keras.Sequential([keras.layers.Dense(3, activation="softmax", input_shape=(3,),
-                                                 kernel_initializer="identity")])
+    model = keras.Sequential(
+        [
+            keras.layers.Dense(
+                3, activation="softmax", input_shape=(3,), kernel_initializer="identity"
+            )
+        ]
+    )
     model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
     found = model.evaluate(x, y, verbose=0, return_dict=True)
     assert list(found) == ["loss", "accuracy"] and found["accuracy"] == pytest.approx(2 / 3)
     assert model.metrics_names == ["loss", "accuracy"]
-    model.compile("adam", "categorical_crossentropy",
-                  metrics=["acc", "mse", keras.metrics.CategoricalAccuracy("third"),
-                           keras.metrics.AUC(name="area")])
+    model.compile(
+        "adam",
+        "categorical_crossentropy",
+        metrics=[
+            "acc",
+            "mse",
+            keras.metrics.CategoricalAccuracy("third"),
+            keras.metrics.AUC(name="area"),
+        ],
+    )
     found = model.fit(x, np.eye(3)[y], verbose=0).history
     assert sorted(found) == ["acc", "area", "loss", "mse", "third"]
 
@@ -109,10 +138,14 @@ def test_metrics_by_themselves():
     mean.reset_states()
     assert mean.result().numpy() == 0
     labels, scores = [0, 1, 1, 0], [0.1, 0.8, 0.3, 0.6]
-    for metric, want in ((keras.metrics.Precision(), 0.5), (keras.metrics.Recall(), 0.5),
-                         (keras.metrics.AUC(), 0.75), (keras.metrics.TruePositives(), 1.0),
-                         (keras.metrics.BinaryAccuracy(), 0.5),
-                         (keras.metrics.MeanAbsoluteError(), 0.4)):
+    for metric, want in (
+        (keras.metrics.Precision(), 0.5),
+        (keras.metrics.Recall(), 0.5),
+        (keras.metrics.AUC(), 0.75),
+        (keras.metrics.TruePositives(), 1.0),
+        (keras.metrics.BinaryAccuracy(), 0.5),
+        (keras.metrics.MeanAbsoluteError(), 0.4),
+    ):
         assert float(metric(labels, scores)) == pytest.approx(want, abs=2e-3)
     table = keras.metrics.MeanIoU(2)
     assert float(table([0, 1, 1, 0], [0, 1, 0, 0])) == pytest.approx((2 / 3 + 0.5) / 2)
@@ -123,8 +156,9 @@ def test_validation():
     history = model.fit(X, Y, batch_size=2, epochs=2, validation_split=0.25, verbose=0)
     assert set(history.history) == {"loss", "mae", "val_loss", "val_mae"}
     found = model.evaluate(X[6:], Y[6:], verbose=0)
-    np.testing.assert_allclose([history.history[k][-1] for k in ("val_loss", "val_mae")], found,
-                               rtol=1e-6)
+    np.testing.assert_allclose(
+        [history.history[k][-1] for k in ("val_loss", "val_mae")], found, rtol=1e-6
+    )
     model.fit(X, Y, validation_data=(X, Y), validation_freq=2, epochs=3, verbose=0)
     assert len(model.history.history["val_loss"]) == 1
 
@@ -133,16 +167,19 @@ def test_several_inputs_and_outputs():
     a, b = keras.Input((2,), name="a"), keras.Input((2,), name="b")
     shared = keras.layers.Dense(2, name="shared")
     x, y = shared(a), shared(b)
-    model = keras.Model([a, b], [keras.layers.Dense(1, name="p")(x),
-                                 keras.layers.Dense(2, name="q")(y)])
+    model = keras.Model(
+        [a, b], [keras.layers.Dense(1, name="p")(x), keras.layers.Dense(2, name="q")(y)]
+    )
     assert len(shared.weights) == 2 and len(model.weights) == 6
-    model.compile("sgd", {"p": "mse", "q": "mae"}, loss_weights={"p": 2.0, "q": 0.5},
-                  metrics={"p": "mae"})
+    model.compile(
+        "sgd", {"p": "mse", "q": "mae"}, loss_weights={"p": 2.0, "q": 0.5}, metrics={"p": "mae"}
+    )
     one = np.ones((4, 2), "f")
     found = model.fit({"a": one, "b": one}, {"p": one[:, :1], "q": one}, verbose=0).history
     assert list(found) == ["loss", "p_loss", "q_loss", "p_mae"]
-    np.testing.assert_allclose(found["loss"][0], 2 * found["p_loss"][0] + 0.5 * found["q_loss"][0],
-                               rtol=1e-5)
+    np.testing.assert_allclose(
+        found["loss"][0], 2 * found["p_loss"][0] + 0.5 * found["q_loss"][0], rtol=1e-5
+    )
     p, q = model.predict([one, one])
     assert p.shape == (4, 1) and q.shape == (4, 2)
 
@@ -166,6 +203,7 @@ def test_sub_classes():
         def call(self, x, training=None):
             x = self.parts[0](x)
             return self.parts[1](self.drop(x, training=training))
+
     net = Net()
     assert not net.built
     net.compile(keras.optimizers.SGD(0.001), "mse")
@@ -187,6 +225,7 @@ def test_own_step_of_training():
             grads = tape.gradient(loss, self.trainable_variables)
             self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
             return {"mine": loss}
+
     a = keras.Input((1,))
     net = Net(a, keras.layers.Dense(1)(a))
     net.compile(keras.optimizers.SGD(0.1))
@@ -199,6 +238,7 @@ def test_losses_of_layers():
         def call(self, x):
             self.add_loss(0.1 * tf.reduce_sum(tf.abs(x)))
             return x
+
     model = keras.Sequential([keras.Input((1,)), Sparse()])
     model.compile("sgd", "mse")
     loss = model.evaluate(X, X, verbose=0)
@@ -206,8 +246,13 @@ def test_losses_of_layers():
 
 
 def test_optimizers_of_both_generations():
-    for optimizer in (tf.train.GradientDescentOptimizer(0.02), keras.optimizers.Adam(0.05),
-                      tf.train.MomentumOptimizer(0.02, 0.5), "rmsprop", keras.optimizers.Nadam()):
+    for optimizer in (
+        tf.train.GradientDescentOptimizer(0.02),
+        keras.optimizers.Adam(0.05),
+        tf.train.MomentumOptimizer(0.02, 0.5),
+        "rmsprop",
+        keras.optimizers.Nadam(),
+    ):
         model = line()
         model.compile(optimizer, "mse")
         loss = model.fit(X, Y, epochs=5, verbose=0).history["loss"]
@@ -233,8 +278,13 @@ def test_frozen_layers():
 
 
 def test_constraint():
-    model = keras.Sequential([keras.layers.Dense(1, input_shape=(1,), kernel_constraint="non_neg",
-                                                 kernel_initializer="ones")])
+    model = keras.Sequential(
+        [
+            keras.layers.Dense(
+                1, input_shape=(1,), kernel_constraint="non_neg", kernel_initializer="ones"
+            )
+        ]
+    )
     model.compile(keras.optimizers.SGD(1.0), "mse")
     model.fit(X, -Y, verbose=0)
     assert model.get_weights()[0] == 0
@@ -261,6 +311,7 @@ def test_errors():
 
 def test_arrays_are_only_lent():
     """A step reads arrays where they are; what it keeps of them is a copy."""
+
     class Keeps(keras.Model):
         def __init__(self):
             super().__init__()
@@ -270,6 +321,7 @@ def test_arrays_are_only_lent():
             x, _ = data
             self.last.assign(x)
             return {"loss": tf.reduce_sum(x), "x": x}
+
     model, x = Keeps(), np.ones((4, 1), "f")
     model.compile()
     logs = model.make_train_function()(iter([(x, x, None)]))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keras_values.py: layers and functions of Keras that programs use now and then; the numbers
 are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -19,23 +20,42 @@ def with_weights(layer, x):
 
 
 def test_lstm_of_images():
-    made = with_weights(layers.ConvLSTM2D(3, 2, return_state=True, go_backwards=True,
-                                          recurrent_activation="sigmoid"), IMAGES)
-    np.testing.assert_allclose([m.numpy().sum() for m in made], [13.5973, 13.5973, 29.557],
-                               rtol=1e-4)
-    model = tf.keras.Sequential([tf.keras.Input((3, 4, 4, 2)),
-                                 layers.ConvLSTM2D(2, 3, padding="same", return_sequences=True)])
+    made = with_weights(
+        layers.ConvLSTM2D(
+            3, 2, return_state=True, go_backwards=True, recurrent_activation="sigmoid"
+        ),
+        IMAGES,
+    )
+    np.testing.assert_allclose(
+        [m.numpy().sum() for m in made], [13.5973, 13.5973, 29.557], rtol=1e-4
+    )
+    model = tf.keras.Sequential(
+        [
+            tf.keras.Input((3, 4, 4, 2)),
+            layers.ConvLSTM2D(2, 3, padding="same", return_sequences=True),
+        ]
+    )
     model.compile("adam", "mse")
     model.fit(IMAGES, tf.zeros([2, 3, 4, 4, 2]), verbose=0)
 
 
-@pytest.mark.parametrize("layer, sums", [
-    (lambda: layers.SeparableConv1D(3, 3, padding="same"),
-     [[0.4285, -2.5544, -0.5181], [-1.1709, -5.151, 0.773]]),
-    (lambda: layers.SeparableConv1D(3, 3, padding="causal", dilation_rate=2),
-     [[0.3353, -2.0503, -1.5326], [-1.6379, -3.8897, -2.5578]]),
-    (lambda: layers.DepthwiseConv1D(3, strides=2),
-     [[0.8415, -1.8513, 2.7652, -3.4671], [4.8862, -6.4055, 6.6226, -9.0749]])])
+@pytest.mark.parametrize(
+    "layer, sums",
+    [
+        (
+            lambda: layers.SeparableConv1D(3, 3, padding="same"),
+            [[0.4285, -2.5544, -0.5181], [-1.1709, -5.151, 0.773]],
+        ),
+        (
+            lambda: layers.SeparableConv1D(3, 3, padding="causal", dilation_rate=2),
+            [[0.3353, -2.0503, -1.5326], [-1.6379, -3.8897, -2.5578]],
+        ),
+        (
+            lambda: layers.DepthwiseConv1D(3, strides=2),
+            [[0.8415, -1.8513, 2.7652, -3.4671], [4.8862, -6.4055, 6.6226, -9.0749]],
+        ),
+    ],
+)
 def test_rows(layer, sums):
     made = with_weights(layer(), ROWS)
     np.testing.assert_allclose(made.numpy().sum(1), sums, atol=2e-4)
@@ -51,9 +71,12 @@ def test_groups_of_channels():
 def test_columns_of_features():
     column = tf.feature_column
     words = column.categorical_column_with_vocabulary_list("t", ["a", "b"])
-    columns = [column.numeric_column("age"), column.indicator_column(words),
-               column.bucketized_column(column.numeric_column("age"), [20, 40]),
-               column.embedding_column(words, 2)]
+    columns = [
+        column.numeric_column("age"),
+        column.indicator_column(words),
+        column.bucketized_column(column.numeric_column("age"), [20, 40]),
+        column.embedding_column(words, 2),
+    ]
     features = {"age": np.array([10.0, 30.0]), "t": np.array(["a", "z"])}
     plain = layers.DenseFeatures(columns[:3])(features)
     assert plain.numpy().tolist() == [[10, 1, 0, 0, 1, 0], [30, 0, 1, 0, 0, 0]]
@@ -81,8 +104,9 @@ def test_windows_and_pairs():
     assert len(made) == 4 and x.tolist() == [[0, 1, 2], [1, 2, 3]] and y.tolist() == [3, 4]
     pairs, labels = sequence.skipgrams([1, 2, 3], 5, 1, 0, shuffle=False)
     assert pairs == [[1, 2], [2, 1], [2, 3], [3, 2]] and labels == [1] * 4
-    np.testing.assert_allclose(sequence.make_sampling_table(3),
-                               [0.003153, 0.003153, 0.005479], atol=1e-4)
+    np.testing.assert_allclose(
+        sequence.make_sampling_table(3), [0.003153, 0.003153, 0.005479], atol=1e-4
+    )
 
 
 def test_hashes_are_those_of_tensorflow():
@@ -121,13 +145,16 @@ def test_metrics_of_overlap_and_f1():
     def value(metric, y_true, y_pred):
         metric.update_state(y_true, y_pred)
         return metric.result().numpy()
+
     assert value(metrics.IoU(2, [0]), [0, 0, 1, 1], [0, 1, 0, 1]) == pytest.approx(1 / 3)
-    assert value(metrics.BinaryIoU([0, 1], 0.3), [0, 1, 0, 1],
-                 [0.1, 0.2, 0.4, 0.7]) == pytest.approx(1 / 3)
+    assert value(
+        metrics.BinaryIoU([0, 1], 0.3), [0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7]
+    ) == pytest.approx(1 / 3)
     labels = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0]], "f")
     found = np.array([[0.2, 0.6, 0.7], [0.2, 0.6, 0.6], [0.6, 0.8, 0.0]], "f")
-    np.testing.assert_allclose(value(metrics.F1Score(threshold=0.5), labels, found),
-                               [0.5, 0.8, 0.6666667], rtol=1e-5)
+    np.testing.assert_allclose(
+        value(metrics.F1Score(threshold=0.5), labels, found), [0.5, 0.8, 0.6666667], rtol=1e-5
+    )
     explained = value(metrics.R2Score(), [[1.0], [4], [3]], [[2.0], [4], [4]])
     assert explained == pytest.approx(0.5714286)
 
@@ -156,5 +183,6 @@ def test_layer_that_needs_values_in_a_sequence():
     class Rows(layers.Layer):
         def call(self, x):
             return tf.reshape(x, [int(tf.shape(x)[0]), -1])
+
     model = tf.keras.Sequential([layers.Dense(2), Rows()])
     assert model(tf.ones([3, 4])).shape == (3, 2)

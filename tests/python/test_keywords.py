@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_keywords.py: a keyword argument that a function does not have is an error, with the name
 that was probably meant; no argument of TensorFlow is accepted and ignored."""
+
 import importlib.util
 import os
 import sys
 
 import numpy
 import pytest
+from conftest import ROOT
 
 import situ as tf
-from conftest import ROOT
 
 X, Y = numpy.zeros((4, 3), "float32"), numpy.zeros((4, 1), "float32")
 layers, keras = tf.keras.layers, tf.keras
@@ -21,78 +22,115 @@ def model():
     return made
 
 
-@pytest.mark.parametrize("call, text", [
-    (lambda: model().fit(X, Y, epoch=5), r"fit\(\) got an unexpected keyword argument 'epoch'\. "
-                                         r"Did you mean 'epochs'\?"),
-    (lambda: model().fit(X, Y, valdation_data=(X, Y)), "Did you mean 'validation_data'"),
-    (lambda: model().evaluate(X, Y, batchsize=2), r"evaluate\(\) got .* 'batchsize'\. Did you "
-                                                  "mean 'batch_size'"),
-    (lambda: model().predict(X, batchsize=2), r"predict\(\) got .* 'batchsize'"),
-    (lambda: model().compile("sgd", losses="mse"), r"compile\(\) got .* 'losses'\. Did you mean "
-                                                   "'loss'"),
-    (lambda: model().fit_generator([(X, Y)], epoch=2), "'epoch'"),
-    (lambda: model().save("never", overwrit=True), r"save\(\) got .* 'overwrit'"),
-    (lambda: model().add_loss(lambda: 0.0, input=1), "'input'"),
-    (lambda: layers.Dense(1, activaton="relu"), "Keyword argument not understood: activaton. Did "
-                                                "you mean 'activation'"),
-    (lambda: layers.Conv2D(1, 3, stride=2), "Did you mean 'strides'"),
-    (lambda: layers.LSTM(2, return_sequence=True), "Did you mean 'return_sequences'"),
-    (lambda: layers.BatchNormalization(momentun=0.9), "momentun"),
-    (lambda: layers.Layer().add_weight("w", [1], initialiser="zeros"), "initialiser"),
-    (lambda: keras.callbacks.ModelCheckpoint("f", save_best=True), "Did you mean "
-                                                                   "'save_best_only'"),
-    (lambda: keras.callbacks.EarlyStopping(patiance=2), "patiance"),
-    (lambda: keras.callbacks.ReduceLROnPlateau(patiance=2), "Did you mean 'patience'"),
-    (lambda: keras.callbacks.TensorBoard(logdir="x"), "Did you mean 'log_dir'"),
-    (lambda: keras.losses.CategoricalCrossentropy(from_logit=True), "Did you mean 'from_logits'"),
-    (lambda: keras.losses.MeanSquaredError("none", "n", None, 1), "takes at most 3"),
-    (lambda: keras.metrics.BinaryAccuracy(treshold=0.5), "Did you mean 'threshold'"),
-    (lambda: keras.metrics.Mean(nane="x"), "nane"),
-    (lambda: keras.metrics.IoU(2, [0], ignore=1), "ignore"),
-    (lambda: keras.optimizers.Adam(learning_rat=0.1), "learning_rat"),
-    (lambda: keras.optimizers.get("adam", lr=1), "lr"),
-    (lambda: keras.optimizers.SGD(0.1).apply_gradients([], global_step=1), "global_step"),
-    (lambda: keras.utils.get_file("f", "http://h/f", md5="x"), "md5"),
-    (lambda: keras.preprocessing.text.Tokenizer(num_word=5), "num_word"),
-    (lambda: keras.applications.MobileNet(weight=None), "weight"),
-    (lambda: keras.initializers.Zeros()([2], dtyp="float32"), "dtyp"),
-    (lambda: tf.einsum("i->i", [1.0], optimise=True), "optimise"),
-    (lambda: tf.saved_model.SaveOptions(namespace=1), "namespace"),
-    (lambda: tf.data.Dataset.range(3).snapshot("p", shard=1), "shard"),
-    (lambda: tf.distribute.NcclAllReduce(packs=2), "packs"),
-    (lambda: tf.sparse.reduce_sum(tf.sparse.from_dense([[1.0]]), axes=0), "axes"),
-    (lambda: tf.sets.difference([[1]], [[1]], minus=True), "minus"),
-    (lambda: tf.io.decode_and_crop_jpeg(b"", [0, 0, 1, 1], channel=3), "channel"),
-    (lambda: tf.compat.v1.metrics.mean_squared_error([1.0], [1.0], weight=1.0), "weight"),
-    (lambda: tf.compat.v1.losses.mean_squared_error([1.0], [1.0], weight=1.0), "weight")])
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (
+            lambda: model().fit(X, Y, epoch=5),
+            r"fit\(\) got an unexpected keyword argument 'epoch'\. "
+            r"Did you mean 'epochs'\?",
+        ),
+        (lambda: model().fit(X, Y, valdation_data=(X, Y)), "Did you mean 'validation_data'"),
+        (
+            lambda: model().evaluate(X, Y, batchsize=2),
+            r"evaluate\(\) got .* 'batchsize'\. Did you "
+            "mean 'batch_size'",
+        ),
+        (lambda: model().predict(X, batchsize=2), r"predict\(\) got .* 'batchsize'"),
+        (
+            lambda: model().compile("sgd", losses="mse"),
+            r"compile\(\) got .* 'losses'\. Did you mean "
+            "'loss'",
+        ),
+        (lambda: model().fit_generator([(X, Y)], epoch=2), "'epoch'"),
+        (lambda: model().save("never", overwrit=True), r"save\(\) got .* 'overwrit'"),
+        (lambda: model().add_loss(lambda: 0.0, input=1), "'input'"),
+        (
+            lambda: layers.Dense(1, activaton="relu"),
+            "Keyword argument not understood: activaton. Did you mean 'activation'",
+        ),
+        (lambda: layers.Conv2D(1, 3, stride=2), "Did you mean 'strides'"),
+        (lambda: layers.LSTM(2, return_sequence=True), "Did you mean 'return_sequences'"),
+        (lambda: layers.BatchNormalization(momentun=0.9), "momentun"),
+        (lambda: layers.Layer().add_weight("w", [1], initialiser="zeros"), "initialiser"),
+        (
+            lambda: keras.callbacks.ModelCheckpoint("f", save_best=True),
+            "Did you mean 'save_best_only'",
+        ),
+        (lambda: keras.callbacks.EarlyStopping(patiance=2), "patiance"),
+        (lambda: keras.callbacks.ReduceLROnPlateau(patiance=2), "Did you mean 'patience'"),
+        (lambda: keras.callbacks.TensorBoard(logdir="x"), "Did you mean 'log_dir'"),
+        (
+            lambda: keras.losses.CategoricalCrossentropy(from_logit=True),
+            "Did you mean 'from_logits'",
+        ),
+        (lambda: keras.losses.MeanSquaredError("none", "n", None, 1), "takes at most 3"),
+        (lambda: keras.metrics.BinaryAccuracy(treshold=0.5), "Did you mean 'threshold'"),
+        (lambda: keras.metrics.Mean(nane="x"), "nane"),
+        (lambda: keras.metrics.IoU(2, [0], ignore=1), "ignore"),
+        (lambda: keras.optimizers.Adam(learning_rat=0.1), "learning_rat"),
+        (lambda: keras.optimizers.get("adam", lr=1), "lr"),
+        (lambda: keras.optimizers.SGD(0.1).apply_gradients([], global_step=1), "global_step"),
+        (lambda: keras.utils.get_file("f", "http://h/f", md5="x"), "md5"),
+        (lambda: keras.preprocessing.text.Tokenizer(num_word=5), "num_word"),
+        (lambda: keras.applications.MobileNet(weight=None), "weight"),
+        (lambda: keras.initializers.Zeros()([2], dtyp="float32"), "dtyp"),
+        (lambda: tf.einsum("i->i", [1.0], optimise=True), "optimise"),
+        (lambda: tf.saved_model.SaveOptions(namespace=1), "namespace"),
+        (lambda: tf.data.Dataset.range(3).snapshot("p", shard=1), "shard"),
+        (lambda: tf.distribute.NcclAllReduce(packs=2), "packs"),
+        (lambda: tf.sparse.reduce_sum(tf.sparse.from_dense([[1.0]]), axes=0), "axes"),
+        (lambda: tf.sets.difference([[1]], [[1]], minus=True), "minus"),
+        (lambda: tf.io.decode_and_crop_jpeg(b"", [0, 0, 1, 1], channel=3), "channel"),
+        (lambda: tf.compat.v1.metrics.mean_squared_error([1.0], [1.0], weight=1.0), "weight"),
+        (lambda: tf.compat.v1.losses.mean_squared_error([1.0], [1.0], weight=1.0), "weight"),
+    ],
+)
 def test_unknown_keywords_are_errors(call, text):
     with pytest.raises(TypeError, match=text):
         call()
 
 
-@pytest.mark.parametrize("call", [
-    lambda: keras.Input((2,), bogus=1), lambda: tf.nest.map_structure(abs, 1, check_type=True),
-    lambda: keras.backend.function([], [], bogus=1)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: keras.Input((2,), bogus=1),
+        lambda: tf.nest.map_structure(abs, 1, check_type=True),
+        lambda: keras.backend.function([], [], bogus=1),
+    ],
+)
 def test_functions_whose_error_is_a_value_error(call):
     with pytest.raises(ValueError, match="check_type|bogus"):
         call()
 
 
 def test_arguments_of_every_layer():
-    made = layers.Dense(2, input_shape=(3,), batch_size=4, dtype="float32", name="d",
-                        trainable=False, autocast=True, dynamic=False,
-                        weights=[numpy.ones((3, 2)), numpy.zeros(2)])
+    made = layers.Dense(
+        2,
+        input_shape=(3,),
+        batch_size=4,
+        dtype="float32",
+        name="d",
+        trainable=False,
+        autocast=True,
+        dynamic=False,
+        weights=[numpy.ones((3, 2)), numpy.zeros(2)],
+    )
     assert keras.Sequential([made]).predict(X + 1).tolist() == [[3.0, 3.0]] * 4
     assert layers.Dense(2, input_dim=3)._batch_input_shape == (None, 3)
     assert layers.Dense(2, batch_input_shape=(5, 3))._batch_input_shape == (5, 3)
 
 
-@pytest.mark.parametrize("call", [
-    lambda: model().export("never", format="onnx"),
-    lambda: keras.callbacks.BackupAndRestore("never", save_freq=3),
-    lambda: keras.callbacks.TensorBoard("never", embeddings_freq=1),
-    lambda: tf.data.Dataset.range(3).snapshot("never", reader_func=lambda d: d),
-    lambda: tf.saved_model.LoadOptions(experimental_load_function_aliases=True)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: model().export("never", format="onnx"),
+        lambda: keras.callbacks.BackupAndRestore("never", save_freq=3),
+        lambda: keras.callbacks.TensorBoard("never", embeddings_freq=1),
+        lambda: tf.data.Dataset.range(3).snapshot("never", reader_func=lambda d: d),
+        lambda: tf.saved_model.LoadOptions(experimental_load_function_aliases=True),
+    ],
+)
 def test_arguments_that_are_not_supported_say_so(call):
     with pytest.raises((NotImplementedError, ValueError)):
         call()
@@ -101,8 +139,12 @@ def test_arguments_that_are_not_supported_say_so(call):
 def test_arguments_that_were_ignored_take_effect():
     first = tf.sets.difference([[1, 2]], [[2, 3]], aminusb=False)
     assert first.values.numpy().tolist() == [3]
-    assert keras.applications.MobileNet(weights=None, input_shape=(32, 32, 3), classes=2,
-                                        name="mine").name == "mine"
+    assert (
+        keras.applications.MobileNet(
+            weights=None, input_shape=(32, 32, 3), classes=2, name="mine"
+        ).name
+        == "mine"
+    )
     tokens = keras.preprocessing.text.Tokenizer(analyzer=lambda text: text.split("-"))
     tokens.fit_on_texts(["a-b", "a-c"])
     assert tokens.word_index["a"] == 1 and set(tokens.word_index) == {"a", "b", "c"}
@@ -110,13 +152,16 @@ def test_arguments_that_were_ignored_take_effect():
 
 def test_get_file_checks_and_unpacks(tmp_path):
     import shutil
+
     (tmp_path / "datasets" / "things").mkdir(parents=True)
     (tmp_path / "datasets" / "things" / "a.txt").write_text("a")
-    shutil.make_archive(str(tmp_path / "datasets" / "things"), "gztar", tmp_path / "datasets",
-                        "things")
+    shutil.make_archive(
+        str(tmp_path / "datasets" / "things"), "gztar", tmp_path / "datasets", "things"
+    )
     shutil.rmtree(tmp_path / "datasets" / "things")
-    found = keras.utils.get_file("things", "http://h/things.tar.gz", untar=True,
-                                 cache_dir=str(tmp_path))
+    found = keras.utils.get_file(
+        "things", "http://h/things.tar.gz", untar=True, cache_dir=str(tmp_path)
+    )
     assert os.path.isfile(os.path.join(found, "a.txt"))
     with pytest.raises(ValueError, match="hash does not match"):
         keras.utils.get_file("things.tar.gz", "", file_hash="0" * 64, cache_dir=str(tmp_path))
@@ -132,16 +177,20 @@ def checker():
     return module
 
 
-@pytest.mark.parametrize("source, wrong", [
-    ("def f(**kwargs):\n    return 1", True),
-    ("def f(**kwargs):\n    return kwargs.get('a')", True),
-    ("def f(**kwargs):\n    kwargs.pop('a')\n    return 'b' in kwargs", True),
-    ("g = lambda **k: 1", True),
-    ("def f(*args):\n    return 1", True),
-    ("def f(*_args):\n    return 1", False),
-    ("def f(**kwargs):\n    return g(**kwargs)", False),
-    ("def f(**kwargs):\n    kwargs.pop('a')\n    if kwargs:\n        raise TypeError()", False),
-    ("def f(**kwargs):\n    raise ValueError('no')", False)])
+@pytest.mark.parametrize(
+    "source, wrong",
+    [
+        ("def f(**kwargs):\n    return 1", True),
+        ("def f(**kwargs):\n    return kwargs.get('a')", True),
+        ("def f(**kwargs):\n    kwargs.pop('a')\n    return 'b' in kwargs", True),
+        ("g = lambda **k: 1", True),
+        ("def f(*args):\n    return 1", True),
+        ("def f(*_args):\n    return 1", False),
+        ("def f(**kwargs):\n    return g(**kwargs)", False),
+        ("def f(**kwargs):\n    kwargs.pop('a')\n    if kwargs:\n        raise TypeError()", False),
+        ("def f(**kwargs):\n    raise ValueError('no')", False),
+    ],
+)
 def test_the_checker_finds_ignored_keywords(source, wrong):
     assert bool(list(checker().problems_of("x.py", source))) == wrong
 
@@ -157,15 +206,20 @@ def test_no_function_of_the_package_ignores_keywords():
     assert found == []
 
 
-@pytest.mark.parametrize("call", [
-    lambda: tf.keras.layers.BatchNormalization(renorm=True),
-    lambda: tf.keras.layers.TextVectorization(sparse=True, output_mode="multi_hot"),
-    lambda: tf.keras.layers.CategoryEncoding(3, sparse=True),
-    lambda: tf.linspace(tf.zeros([2]), tf.ones([2]), 3, axis=1),
-    lambda: tf.strings.unicode_decode(["a"], "UTF-8", replace_control_characters=True),
-    lambda: tf.feature_column.crossed_column(["a", "b"], 4, hash_key=5),
-    lambda: tf.nn.conv3d_transpose(tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 1, 1]),
-                                   [1, 4, 4, 4, 1], 1, dilations=2)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.keras.layers.BatchNormalization(renorm=True),
+        lambda: tf.keras.layers.TextVectorization(sparse=True, output_mode="multi_hot"),
+        lambda: tf.keras.layers.CategoryEncoding(3, sparse=True),
+        lambda: tf.linspace(tf.zeros([2]), tf.ones([2]), 3, axis=1),
+        lambda: tf.strings.unicode_decode(["a"], "UTF-8", replace_control_characters=True),
+        lambda: tf.feature_column.crossed_column(["a", "b"], 4, hash_key=5),
+        lambda: tf.nn.conv3d_transpose(
+            tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 1, 1]), [1, 4, 4, 4, 1], 1, dilations=2
+        ),
+    ],
+)
 def test_arguments_with_another_result_are_not_ignored(call):
     with pytest.raises(NotImplementedError, match="is not supported yet"):
         call()
@@ -185,8 +239,9 @@ def test_a_threshold_of_sparse_sums():
 
 def test_a_clone_of_other_layers():
     first = keras.Sequential([layers.Dense(2, input_shape=(3,)), layers.Dense(1)])
-    made = keras.models.clone_model(first, clone_function=lambda layer: layers.Dense(
-        layer.units + 1))
+    made = keras.models.clone_model(
+        first, clone_function=lambda layer: layers.Dense(layer.units + 1)
+    )
     assert [layer.units for layer in made.layers] == [3, 2] and made.built
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_kmeans.py: tf.contrib.factorization.KMeans and its estimator, against NumPy."""
+
 import numpy as np
 import pytest
 
@@ -46,7 +47,8 @@ def _run(points, steps=1, starts=1, **words):
 @pytest.mark.parametrize("metric", ["squared_euclidean", "cosine"])
 def test_whole_steps(metric):
     every, index, scores, initialized, centers = _run(
-        POINTS, 1, initial_clusters=tf.constant(START), distance_metric=metric)
+        POINTS, 1, initial_clusters=tf.constant(START), distance_metric=metric
+    )
     points = _unit(POINTS) if metric == "cosine" else POINTS
     first = _distances(POINTS, START, metric).argmin(1)
     wanted = np.stack([points[first == i].mean(0) for i in range(3)])
@@ -72,11 +74,11 @@ def test_small_steps_move_centers_less_and_less():
 
 
 def test_centers_change_every_so_many_small_steps():
-    words = {"initial_clusters": START, "use_mini_batch": True,
-             "mini_batch_steps_per_iteration": 2}
+    words = {"initial_clusters": START, "use_mini_batch": True, "mini_batch_steps_per_iteration": 2}
     np.testing.assert_array_equal(_run(POINTS, 2, **words)[4], START)
-    middle = np.stack([POINTS[_distances(POINTS, START, "").argmin(1) == i].mean(0)
-                       for i in range(3)])
+    middle = np.stack(
+        [POINTS[_distances(POINTS, START, "").argmin(1) == i].mean(0) for i in range(3)]
+    )
     np.testing.assert_allclose(_run(POINTS, 3, **words)[4], middle, rtol=1e-5)
 
 
@@ -152,8 +154,8 @@ def test_the_estimator(tmp_path):
 
 
 def test_the_estimator_stops_when_nothing_changes(tmp_path):
-    model = KMeansClustering(3, str(tmp_path), START, use_mini_batch=False,
-                             relative_tolerance=1e-3)
-    model.train(lambda: {"a": tf.constant(POINTS[:, :1]), "b": tf.constant(POINTS[:, 1:])},
-                steps=100)
+    model = KMeansClustering(3, str(tmp_path), START, use_mini_batch=False, relative_tolerance=1e-3)
+    model.train(
+        lambda: {"a": tf.constant(POINTS[:, :1]), "b": tf.constant(POINTS[:, 1:])}, steps=100
+    )
     assert 2 <= model.evaluate(lambda: tf.constant(POINTS), steps=1)["global_step"] < 20

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_layers_3d.py: tf.layers of rows and volumes, transposes of convolutions, where the largest
 elements are."""
+
 import numpy as np
 import pytest
+
 import situ.compat.v1 as tf
 
 RNG = np.random.RandomState(0)
@@ -21,9 +23,15 @@ def run(*fetches):
         return sess.run(fetches if len(fetches) > 1 else fetches[0])
 
 
-@pytest.mark.parametrize("taps, strides, padding", [
-    ((3, 3, 3), (2, 2, 2), "SAME"), ((4, 2, 3), (2, 1, 2), "SAME"),
-    ((3, 2, 4), (1, 2, 3), "VALID"), ((2, 2, 2), (3, 1, 1), "VALID")])
+@pytest.mark.parametrize(
+    "taps, strides, padding",
+    [
+        ((3, 3, 3), (2, 2, 2), "SAME"),
+        ((4, 2, 3), (2, 1, 2), "SAME"),
+        ((3, 2, 4), (1, 2, 3), "VALID"),
+        ((2, 2, 2), (3, 1, 1), "VALID"),
+    ],
+)
 def test_transpose_of_a_convolution_of_volumes_is_its_gradient(taps, strides, padding):
     made = tf.layers.conv3d_transpose(VOLUME, 4, taps, strides, padding.lower(), use_bias=False)
     kernel = tf.trainable_variables()[0]
@@ -51,8 +59,17 @@ def test_layers_of_rows_and_volumes():
     assert tf.layers.average_pooling3d(VOLUME, 2, 2, "same").shape.as_list() == [2, 2, 3, 3, 3]
     made = tf.layers.conv3d(VOLUME, 4, 3, 2, "same", activation=tf.nn.relu)
     assert made.shape.as_list() == [2, 2, 3, 3, 4] and made.op.name == "conv3d/Relu"
-    planes = tf.layers.conv3d(VOLUME.transpose(0, 4, 1, 2, 3), 4, 3, 2, "same", "channels_first",
-                              activation=tf.nn.relu, name="conv3d", reuse=True)
+    planes = tf.layers.conv3d(
+        VOLUME.transpose(0, 4, 1, 2, 3),
+        4,
+        3,
+        2,
+        "same",
+        "channels_first",
+        activation=tf.nn.relu,
+        name="conv3d",
+        reuse=True,
+    )
     got, want = run(planes, made)
     np.testing.assert_allclose(got.transpose(0, 2, 3, 4, 1), want, atol=1e-5)
 
@@ -62,8 +79,10 @@ def test_convolutions_channel_by_channel():
     made = tf.layers.separable_conv2d(x, 5, 3, padding="same", depth_multiplier=2)
     deep, flat, _ = tf.trainable_variables()
     assert [v.op.name for v in tf.trainable_variables()] == [
-        "separable_conv2d/depthwise_kernel", "separable_conv2d/pointwise_kernel",
-        "separable_conv2d/bias"]
+        "separable_conv2d/depthwise_kernel",
+        "separable_conv2d/pointwise_kernel",
+        "separable_conv2d/bias",
+    ]
     got, want = run(made, tf.nn.separable_conv2d(x, deep, flat, [1, 1, 1, 1], "SAME"))
     np.testing.assert_allclose(got, want, atol=1e-5)
     rows = tf.layers.separable_conv1d(x[:, 0], 4, 3, strides=2)
@@ -75,8 +94,9 @@ def test_convolutions_channel_by_channel():
 def test_where_the_largest_elements_are(padding):
     x = RNG.randn(2, 5, 6, 3).astype("f")
     made, places = tf.nn.max_pool_with_argmax(x, [1, 2, 3, 1], [1, 2, 2, 1], padding)
-    _, whole = tf.nn.max_pool_with_argmax(x, [1, 2, 3, 1], [1, 2, 2, 1], padding,
-                                          include_batch_in_index=True)
+    _, whole = tf.nn.max_pool_with_argmax(
+        x, [1, 2, 3, 1], [1, 2, 2, 1], padding, include_batch_in_index=True
+    )
     made, places, whole = run(made, places, whole)
     assert places.dtype == "int64"
     assert (x.reshape(-1)[whole] == made).all()
@@ -85,8 +105,10 @@ def test_where_the_largest_elements_are(padding):
 
 def test_pooling_by_the_number_of_sides():
     x = RNG.randn(2, 8, 8, 3).astype("f")
-    got, want = run(tf.nn.pool(x, [2, 2], "MAX", "SAME", strides=[2, 2]),
-                    tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"))
+    got, want = run(
+        tf.nn.pool(x, [2, 2], "MAX", "SAME", strides=[2, 2]),
+        tf.nn.max_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
+    )
     assert (got == want).all()
     assert tf.nn.pool(x[0], [3], "AVG", "VALID", strides=[2]).shape.as_list() == [8, 3, 3]
     assert tf.nn.pool(VOLUME, [2, 2, 2], "AVG", "VALID").shape.as_list() == [2, 3, 4, 5, 3]

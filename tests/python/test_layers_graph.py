@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_layers_graph.py: names, seeds and branches of layers and losses in graph style; the numbers
 are TensorFlow's for the same seeds."""
+
 import numpy as np
 import pytest
+
 import situ.compat.v1 as tf
 
 
@@ -24,9 +26,13 @@ def test_dropped_elements_are_no_negative_zeros():
     assert set(got) == {-2.0, 0.0} and not np.signbit(got[got == 0]).any()
 
 
-@pytest.mark.parametrize("function", [
-    lambda x, t: tf.layers.dropout(x, 0.5, training=t),
-    lambda x, t: tf.contrib.layers.dropout(x, 0.5, is_training=t)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, t: tf.layers.dropout(x, 0.5, training=t),
+        lambda x, t: tf.contrib.layers.dropout(x, 0.5, is_training=t),
+    ],
+)
 def test_dropout_draws_numbers_only_while_training(function):
     tf.set_random_seed(4)
     training = tf.placeholder(tf.bool, [])
@@ -56,11 +62,17 @@ def test_layers_have_tensorflows_names():
     y = tf.layers.batch_normalization(x, training=True)
     tf.layers.dense(tf.layers.flatten(y), 2, kernel_regularizer=tf.nn.l2_loss)
     assert [v.op.name for v in tf.global_variables()][:3] == [
-        "conv2d_transpose/kernel", "conv2d_transpose/bias", "batch_normalization/gamma"]
+        "conv2d_transpose/kernel",
+        "conv2d_transpose/bias",
+        "batch_normalization/gamma",
+    ]
     assert [o.name for o in tf.get_collection(tf.GraphKeys.UPDATE_OPS)] == [
-        "batch_normalization/AssignMovingAvg", "batch_normalization/AssignMovingAvg_1"]
+        "batch_normalization/AssignMovingAvg",
+        "batch_normalization/AssignMovingAvg_1",
+    ]
     assert [o.op.name for o in tf.losses.get_regularization_losses()] == [
-        "dense/kernel/Regularizer/L2Loss"]
+        "dense/kernel/Regularizer/L2Loss"
+    ]
 
 
 def test_averages_are_the_same_whether_training_is_known_or_fed():
@@ -75,8 +87,9 @@ def test_averages_are_the_same_whether_training_is_known_or_fed():
         sess.run(tf.global_variables_initializer())
         a, b, _ = sess.run([one, other, updates], {fed: True})
         np.testing.assert_allclose(a, b, rtol=1e-5)
-        a, b = (sess.run(f"{name}/batch_normalization/moving_variance:0")
-                for name in ("known", "fed"))
+        a, b = (
+            sess.run(f"{name}/batch_normalization/moving_variance:0") for name in ("known", "fed")
+        )
         np.testing.assert_allclose(a, b, rtol=1e-6)
         assert not np.allclose(a, 1)
         before = sess.run("fed/batch_normalization/moving_mean:0")
@@ -86,12 +99,18 @@ def test_averages_are_the_same_whether_training_is_known_or_fed():
 
 def test_losses_are_called_value():
     a, b = tf.constant([[1.0, 3.0, 2.0], [0.0, 1.0, 5.0]]), tf.zeros([2, 3])
-    made = [tf.losses.mean_squared_error(b, a), tf.losses.softmax_cross_entropy(b, a),
-            tf.losses.sparse_softmax_cross_entropy([0, 1], a),
-            tf.losses.huber_loss(b, a, 1.0, 0.5, "mine")]
+    made = [
+        tf.losses.mean_squared_error(b, a),
+        tf.losses.softmax_cross_entropy(b, a),
+        tf.losses.sparse_softmax_cross_entropy([0, 1], a),
+        tf.losses.huber_loss(b, a, 1.0, 0.5, "mine"),
+    ]
     assert [t.op.name for t in made] == [
-        "mean_squared_error/value", "softmax_cross_entropy_loss/value",
-        "sparse_softmax_cross_entropy_loss/value", "mine/value"]
+        "mean_squared_error/value",
+        "softmax_cross_entropy_loss/value",
+        "sparse_softmax_cross_entropy_loss/value",
+        "mine/value",
+    ]
     with tf.Session() as sess:
         np.testing.assert_allclose(sess.run(made[0]), 40 / 6, rtol=1e-6)
         np.testing.assert_allclose(sess.run(made[3]), (0.5 * 12 - 5 * 0.125) / 6, rtol=1e-6)
@@ -102,6 +121,10 @@ def test_mean_pairwise_squared_error():
     a, b = rng.rand(4, 3).astype("f"), rng.rand(4, 3).astype("f")
     weights = np.array([[1.0], [0.0], [2.0], [0.5]], "f")
     with tf.Session() as sess:
-        got = sess.run([tf.losses.mean_pairwise_squared_error(a, b),
-                        tf.losses.mean_pairwise_squared_error(a, b, weights)])
+        got = sess.run(
+            [
+                tf.losses.mean_pairwise_squared_error(a, b),
+                tf.losses.mean_pairwise_squared_error(a, b, weights),
+            ]
+        )
     np.testing.assert_allclose(got, [0.93936217, 0.60972095], rtol=1e-5)

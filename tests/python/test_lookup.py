@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_lookup.py: vocabularies, tables of files, tables that change."""
+
 import numpy as np
 import pytest
 
@@ -24,22 +25,29 @@ def test_files(tmp_path):
     index = lookup.TextFileIndex
     numbers = lookup.TextFileInitializer(str(path), tf.string, 0, tf.int64, 1)
     assert lookup.StaticHashTable(numbers, -1).lookup(
-        tf.constant(["bar", "x"])).numpy().tolist() == [9, -1]
-    lines = lookup.TextFileInitializer(str(path), tf.int64, index.LINE_NUMBER, tf.string,
-                                       index.WHOLE_LINE)
+        tf.constant(["bar", "x"])
+    ).numpy().tolist() == [9, -1]
+    lines = lookup.TextFileInitializer(
+        str(path), tf.int64, index.LINE_NUMBER, tf.string, index.WHOLE_LINE
+    )
     assert lookup.StaticHashTable(lines, "?").lookup(
-        tf.constant([1, 5], tf.int64)).numpy().tolist() == [b"bar\t9", b"?"]
+        tf.constant([1, 5], tf.int64)
+    ).numpy().tolist() == [b"bar\t9", b"?"]
 
 
 @pytest.mark.parametrize("kind", ["mutable", "dense"])
 def test_tables_that_change(kind):
-    table = lookup.experimental.MutableHashTable(tf.string, tf.int64, -1) if kind == "mutable" \
+    table = (
+        lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+        if kind == "mutable"
         else lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "", "-")
+    )
     table.insert(tf.constant(["x", "y"]), tf.constant([5, 6], tf.int64))
 
     @tf.function
     def find(keys):
         return table.lookup(keys)
+
     assert find(tf.constant([["x"], ["z"]])).numpy().tolist() == [[5], [-1]]
     table.insert(tf.constant(["x"]), tf.constant([8], tf.int64))
     assert find(tf.constant([["x"], ["z"]])).numpy().tolist() == [[8], [-1]]
@@ -68,6 +76,7 @@ def test_numbers_without_a_type_are_what_they_are_as_tensors():
     def found(values, default, **words):
         keys = lookup.KeyValueTensorInitializer(["a"], values, **words)
         return lookup.StaticHashTable(keys, default).lookup(tf.constant(["a", "b"]))
+
     assert found([1], -1).dtype == tf.int32 and found([1], -1).numpy().tolist() == [1, -1]
     assert found([0.5], 0.0).dtype == tf.float32
     assert found(np.array([1]), -1).dtype == found([1], -1, value_dtype="int64").dtype == tf.int64

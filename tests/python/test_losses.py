@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_losses.py: tf.losses and tf.metrics of graph style, regularizers, collections."""
+
 import numpy as np
 import pytest
 
@@ -24,12 +25,23 @@ def _entropies():
     return -np.log(np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True))[[0, 1], [0, 1]]
 
 
-@pytest.mark.parametrize("name,want", [
-    ("mean_squared_error", np.mean((LABELS - LOGITS) ** 2)),
-    ("absolute_difference", np.mean(np.abs(LABELS - LOGITS))),
-    ("huber_loss", np.mean(np.where(np.abs(LABELS - LOGITS) < 1, (LABELS - LOGITS) ** 2 / 2,
-                                    np.abs(LABELS - LOGITS) - 0.5))),
-])
+@pytest.mark.parametrize(
+    "name,want",
+    [
+        ("mean_squared_error", np.mean((LABELS - LOGITS) ** 2)),
+        ("absolute_difference", np.mean(np.abs(LABELS - LOGITS))),
+        (
+            "huber_loss",
+            np.mean(
+                np.where(
+                    np.abs(LABELS - LOGITS) < 1,
+                    (LABELS - LOGITS) ** 2 / 2,
+                    np.abs(LABELS - LOGITS) - 0.5,
+                )
+            ),
+        ),
+    ],
+)
 def test_losses_of_pairs(name, want):
     loss = getattr(tf.losses, name)(LABELS, LOGITS)
     assert tf.losses.get_losses() == [loss]
@@ -51,9 +63,16 @@ def test_cross_entropies():
 def test_weights_and_reductions():
     losses = tf.constant([1.0, 2.0, 3.0])
     kinds = tf.losses.Reduction
-    made = [tf.losses.compute_weighted_loss(losses, [0.0, 2.0, 1.0], reduction=k)
-            for k in (kinds.NONE, kinds.SUM, kinds.MEAN, kinds.SUM_OVER_BATCH_SIZE,
-                      kinds.SUM_BY_NONZERO_WEIGHTS)]
+    made = [
+        tf.losses.compute_weighted_loss(losses, [0.0, 2.0, 1.0], reduction=k)
+        for k in (
+            kinds.NONE,
+            kinds.SUM,
+            kinds.MEAN,
+            kinds.SUM_OVER_BATCH_SIZE,
+            kinds.SUM_BY_NONZERO_WEIGHTS,
+        )
+    ]
     each, *rest = _run(made)
     assert each.tolist() == [0, 4, 3]
     np.testing.assert_allclose(rest, [7, 7 / 3, 7 / 3, 3.5], rtol=1e-6)
@@ -86,8 +105,7 @@ def test_metrics():
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
         for have, want in (([1, 1, 0], [1, 0, 0]), ([1], [1])):
-            sess.run([update, mean_update, precision_update],
-                     {labels: want, predictions: have})
+            sess.run([update, mean_update, precision_update], {labels: want, predictions: have})
         assert sess.run(value) == pytest.approx(0.75)
         assert sess.run(mean) == pytest.approx(0.5)
         assert sess.run(precision) == pytest.approx(2 / 3)
@@ -110,8 +128,9 @@ def test_use_before_initialization():
     v = tf.Variable([1.0], name="v")
     w = tf.Variable(v.initialized_value() * 2.0, name="w")
     with tf.Session() as sess:
-        with pytest.raises(tf.errors.FailedPreconditionError,
-                           match="Attempting to use uninitialized value v"):
+        with pytest.raises(
+            tf.errors.FailedPreconditionError, match="Attempting to use uninitialized value v"
+        ):
             sess.run(v + 1.0)
         sess.run(tf.global_variables_initializer())
         assert sess.run(w) == 2

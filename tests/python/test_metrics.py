@@ -2,6 +2,7 @@
 """test_metrics.py: tf.metrics and tf.losses of graph style: shapes of labels, predictions and
 weights, classes without examples, thresholds, the k best classes. Expected values are
 TensorFlow's."""
+
 import numpy
 import pytest
 
@@ -37,18 +38,27 @@ def unknown(array):
 @pytest.mark.parametrize("predictions", [(6,), (6, 1)])
 @pytest.mark.parametrize("weights", [(6,), (6, 1)])
 def test_a_last_dimension_of_1_makes_no_difference(make, labels, predictions, weights):
-    found = value_of(tf.metrics.accuracy(
-        make(LABELS.reshape(labels)), make(PREDICTIONS.reshape(predictions)),
-        make(WEIGHTS.reshape(weights))))
+    found = value_of(
+        tf.metrics.accuracy(
+            make(LABELS.reshape(labels)),
+            make(PREDICTIONS.reshape(predictions)),
+            make(WEIGHTS.reshape(weights)),
+        )
+    )
     assert found == pytest.approx(0.9)
-    found = value_of(tf.metrics.mean_absolute_error(
-        make(LABELS.reshape(labels)), make(PREDICTIONS.reshape(predictions)),
-        make(WEIGHTS.reshape(weights))))
+    found = value_of(
+        tf.metrics.mean_absolute_error(
+            make(LABELS.reshape(labels)),
+            make(PREDICTIONS.reshape(predictions)),
+            make(WEIGHTS.reshape(weights)),
+        )
+    )
     assert found == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("weights, expected", [(2.0, 0.5), ([[1.0], [0.0]], 1.0 / 3),
-                                               ([[1.0, 0.0, 1.0]], 0.5)])
+@pytest.mark.parametrize(
+    "weights, expected", [(2.0, 0.5), ([[1.0], [0.0]], 1.0 / 3), ([[1.0, 0.0, 1.0]], 0.5)]
+)
 def test_weights_are_broadcast_to_the_values(weights, expected):
     values = tf.constant([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     assert value_of(tf.metrics.mean(values, tf.constant(weights))) == pytest.approx(expected)
@@ -62,8 +72,9 @@ def test_weights_that_do_not_fit_are_refused(shape):
 
 
 def test_weights_of_unknown_shape_are_checked_in_the_run():
-    mean = tf.metrics.mean(unknown(numpy.zeros([2, 3], "float32")),
-                           unknown(numpy.ones([1, 1, 1, 1], "float32")))
+    mean = tf.metrics.mean(
+        unknown(numpy.zeros([2, 3], "float32")), unknown(numpy.ones([1, 1, 1, 1], "float32"))
+    )
     with pytest.raises(tf.errors.InvalidArgumentError):
         value_of(mean)
 
@@ -72,8 +83,9 @@ def test_counts_need_weights_of_their_rank():
     with pytest.raises(ValueError, match="must have rank in"):
         tf.metrics.true_positives(LABELS, PREDICTIONS, tf.ones([1, 1, 6]))
     assert value_of(tf.metrics.true_positives(LABELS, PREDICTIONS, WEIGHTS)) == 8.0
-    assert value_of(tf.metrics.recall(LABELS, PREDICTIONS, WEIGHTS[:, None])) == \
-        pytest.approx(8 / 8.5)
+    assert value_of(tf.metrics.recall(LABELS, PREDICTIONS, WEIGHTS[:, None])) == pytest.approx(
+        8 / 8.5
+    )
 
 
 def test_labels_and_predictions_must_have_one_shape():
@@ -101,8 +113,14 @@ def test_classes_without_examples_count_in_the_mean_per_class_accuracy():
 
 
 def test_classes_without_examples_do_not_count_in_the_mean_iou():
-    last, value = updated(tf.metrics.mean_iou(tf.constant([0, 0, 1, 1]), tf.constant([0, 1, 1, 1]),
-                                              4, tf.constant([1.0, 0.0, 2.0, 1.0])))
+    last, value = updated(
+        tf.metrics.mean_iou(
+            tf.constant([0, 0, 1, 1]),
+            tf.constant([0, 1, 1, 1]),
+            4,
+            tf.constant([1.0, 0.0, 2.0, 1.0]),
+        )
+    )
     assert value == pytest.approx(1.0) and last.dtype == "float64"
     with pytest.raises(ValueError, match="incompatible"):
         tf.metrics.mean_iou(tf.constant([0, 1]), tf.constant([0, 1]), 2, tf.constant(1.0))
@@ -112,9 +130,13 @@ def test_classes_without_examples_do_not_count_in_the_mean_iou():
 
 def test_metrics_of_nothing_are_0():
     none = tf.zeros([0], tf.int64)
-    for metric in (tf.metrics.mean(tf.zeros([0])), tf.metrics.accuracy(none, none),
-                   tf.metrics.mean_iou(none, none, 3), tf.metrics.precision(none, none),
-                   tf.metrics.mean_per_class_accuracy(none, none, 3)):
+    for metric in (
+        tf.metrics.mean(tf.zeros([0])),
+        tf.metrics.accuracy(none, none),
+        tf.metrics.mean_iou(none, none, 3),
+        tf.metrics.precision(none, none),
+        tf.metrics.mean_per_class_accuracy(none, none, 3),
+    ):
         assert value_of(metric) == 0.0
 
 
@@ -150,8 +172,9 @@ def test_the_best_classes_are_sets():
     assert value_of(weighted) == 1.0
     with pytest.raises(ValueError, match="weights can not be broadcast to values"):
         tf.metrics.recall_at_k(labels, scores, 2, weights=tf.ones([2, 1]))
-    assert value_of(tf.metrics.average_precision_at_k(labels[:, :1], scores, 2)) == \
-        pytest.approx(0.75)
+    assert value_of(tf.metrics.average_precision_at_k(labels[:, :1], scores, 2)) == pytest.approx(
+        0.75
+    )
 
 
 def test_labels_of_the_best_classes_may_be_sparse():
@@ -163,14 +186,18 @@ def test_labels_of_the_best_classes_may_be_sparse():
 
 def test_collections_get_the_value_and_the_update():
     value, update = tf.metrics.mean_cosine_distance(
-        [[1.0]], [[1.0]], 1, metrics_collections=["m"], updates_collections=["u"])
+        [[1.0]], [[1.0]], 1, metrics_collections=["m"], updates_collections=["u"]
+    )
     assert tf.get_collection("m") == [value] and tf.get_collection("u") == [update]
 
 
 def test_confusion_matrix():
     with tf.Session() as session:
-        found = session.run(tf.confusion_matrix([0, 1, 1], [0, 1, 0], 3, tf.float32, None,
-                                                tf.constant([1.0, 2.0, 0.5])))
+        found = session.run(
+            tf.confusion_matrix(
+                [0, 1, 1], [0, 1, 0], 3, tf.float32, None, tf.constant([1.0, 2.0, 0.5])
+            )
+        )
         assert found.tolist() == [[1, 0, 0], [0.5, 2, 0], [0, 0, 0]]
         with pytest.raises(ValueError, match="incompatible"):
             tf.confusion_matrix([0, 1, 1], [0, 1, 0], weights=tf.ones([2]))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_mirrored.py: tf.distribute: replicas on simulated GPUs give what one device gives."""
+
 import os
 
 os.environ.setdefault("SITU_SIM_GPUS", "4")
 
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+import numpy as np
+import pytest
 
-import situ as tf  # noqa: E402
+import situ as tf
 
 X = np.arange(1, 8, dtype="f").reshape(7, 1)
 
@@ -18,8 +19,9 @@ def strategy(count):
 
 def train(count, epochs=1, batch=7, optimizer=None, **words):
     with strategy(count).scope():
-        model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones",
-                                                           input_shape=(1,), **words)])
+        model = tf.keras.Sequential(
+            [tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(1,), **words)]
+        )
         model.compile(optimizer or tf.keras.optimizers.SGD(0.01), "mse", metrics=["mae"])
     history = model.fit(X, 0 * X, batch_size=batch, epochs=epochs, verbose=0, shuffle=False)
     return model, history.history
@@ -42,9 +44,14 @@ def test_uneven_shares_weigh_the_same(count):
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
-@pytest.mark.parametrize("make", [lambda: tf.keras.optimizers.Adam(0.1),
-                                  lambda: tf.keras.optimizers.SGD(0.01, 0.9, clipnorm=1.0),
-                                  lambda: tf.train.MomentumOptimizer(0.01, 0.9)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.keras.optimizers.Adam(0.1),
+        lambda: tf.keras.optimizers.SGD(0.01, 0.9, clipnorm=1.0),
+        lambda: tf.train.MomentumOptimizer(0.01, 0.9),
+    ],
+)
 def test_as_on_one_device(count, make):
     words = {"kernel_regularizer": tf.keras.regularizers.L2(0.1)}
     one, many = train(1, 3, 3, make(), **words), train(count, 3, 3, make(), **words)
@@ -59,8 +66,10 @@ def test_copies_are_the_same_and_on_their_devices():
         assert [v.device[-5:] for v in weight.values] == ["GPU:0", "GPU:1", "GPU:2", "GPU:3"]
         for copy in weight.values[1:]:
             np.testing.assert_array_equal(copy.numpy(), weight.values[0].numpy())
-    assert [v.name for v in model.weights[0].values][:2] == \
-        [model.weights[0].name, model.weights[0].name[:-2] + "/replica_1:0"]
+    assert [v.name for v in model.weights[0].values][:2] == [
+        model.weights[0].name,
+        model.weights[0].name[:-2] + "/replica_1:0",
+    ]
 
 
 def test_results_do_not_depend_on_timing():
@@ -72,13 +81,15 @@ def test_predict_and_evaluate():
     model, _ = train(3)
     np.testing.assert_allclose(model.predict(X, batch_size=5), 0.6 * X - 0.08, rtol=1e-4)
     assert model.evaluate(X, 0 * X, batch_size=4, verbose=0)[0] == pytest.approx(
-        ((0.6 * X - 0.08) ** 2).mean(), rel=1e-4)
+        ((0.6 * X - 0.08) ** 2).mean(), rel=1e-4
+    )
 
 
 def test_averages_of_batch_normalization():
     with strategy(2).scope():
-        model = tf.keras.Sequential([tf.keras.layers.BatchNormalization(momentum=0.0,
-                                                                        input_shape=(1,))])
+        model = tf.keras.Sequential(
+            [tf.keras.layers.BatchNormalization(momentum=0.0, input_shape=(1,))]
+        )
         model.compile("sgd", "mse")
     model.fit(X[:6], X[:6], batch_size=6, verbose=0, shuffle=False)
     assert model.layers[0].moving_mean.numpy()[0] == pytest.approx(3.5)
@@ -88,8 +99,10 @@ def test_run_and_reduce():
     made = strategy(2)
 
     def replica():
-        return tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group,
-                       tf.float32) + 1.0
+        return (
+            tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.float32) + 1.0
+        )
+
     for run in (made.run, made.experimental_run_v2, tf.function(lambda f: made.run(f))):
         values = run(replica)
         assert [float(v) for v in made.experimental_local_results(values)] == [1, 2]
@@ -102,8 +115,9 @@ def test_loop_of_a_program():
     made = strategy(2)
     batches = [(X[:4], 0 * X[:4]), (X[4:], 0 * X[4:])]
     with made.scope():
-        model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones",
-                                                           input_shape=(1,))])
+        model = tf.keras.Sequential(
+            [tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(1,))]
+        )
         optimizer = tf.keras.optimizers.SGD(0.01)
         loss = tf.keras.losses.MeanSquaredError(reduction=tf.keras.losses.Reduction.NONE)
         seen = tf.keras.metrics.Mean()
@@ -121,6 +135,7 @@ def test_loop_of_a_program():
     @tf.function
     def whole(inputs):
         return made.reduce(tf.distribute.ReduceOp.SUM, made.run(step, args=(inputs,)), axis=None)
+
     found = [float(whole(b)) for b in made.experimental_distribute_dataset(batches)]
     assert found[0] == pytest.approx((X[:4] ** 2).mean())
     assert int(optimizer.iterations.numpy()) == 2
@@ -139,14 +154,18 @@ def test_variables_of_a_scope():
     with made.scope():
         plain = tf.Variable(1.0)
         total = tf.Variable(0.0, aggregation=tf.VariableAggregation.SUM)
-        own = tf.Variable(0.0, synchronization=tf.VariableSynchronization.ON_READ,
-                          aggregation=tf.VariableAggregation.SUM)
+        own = tf.Variable(
+            0.0,
+            synchronization=tf.VariableSynchronization.ON_READ,
+            aggregation=tf.VariableAggregation.SUM,
+        )
     plain.assign(3.0)
     assert [float(v) for v in plain.values] == [3, 3]
 
     def replica():
         total.assign_add(2.0)
         own.assign_add(1.0)
+
     made.run(replica)
     assert float(total.numpy()) == 4 and float(own.numpy()) == 2
     with pytest.raises(ValueError, match="You must specify an aggregation method"):
@@ -175,6 +194,7 @@ def test_replicas_meet(compiled):
             total, (mean,) = context.all_reduce("SUM", mine), context.all_reduce("MEAN", [mine])
         seen = context.merge_call(lambda strategy, value: len(value), args=(mine,))
         return mine / total + mean + float(seen)
+
     found = tf.function(lambda: made.run(replica))() if compiled else made.run(replica)
     np.testing.assert_allclose([float(v) for v in found], [5 + 1 / 6, 5 + 2 / 6, 5.5])
 
@@ -186,6 +206,7 @@ def test_replicas_that_do_not_meet():
         context = tf.distribute.get_replica_context()
         if context.replica_id_in_sync_group == 0:
             context.all_reduce("SUM", tf.constant(1.0))
+
     with pytest.raises(RuntimeError, match="different number of replica_context"):
         made.run(uneven)
 
@@ -195,16 +216,23 @@ def test_replicas_that_do_not_meet():
         if context.replica_id_in_sync_group == 1:
             raise KeyError("mine")
         context.all_reduce("SUM", tf.constant(1.0))
+
     with pytest.raises(KeyError, match="mine"):
         tf.function(lambda: made.run(wrong))()
     assert float(made.reduce("SUM", made.run(lambda: tf.constant(2.0)), axis=None)) == 4
 
 
-@pytest.mark.parametrize("how", [tf.distribute.ReductionToOneDevice(),
-                                 tf.distribute.HierarchicalCopyAllReduce(),
-                                 tf.distribute.NcclAllReduce()])
+@pytest.mark.parametrize(
+    "how",
+    [
+        tf.distribute.ReductionToOneDevice(),
+        tf.distribute.HierarchicalCopyAllReduce(),
+        tf.distribute.NcclAllReduce(),
+    ],
+)
 def test_reductions(how):
     from situ._src.distribute.reduction import all_reduce
+
     devices = strategy(3).devices
     values = [np.random.RandomState(i).rand(300, 101).astype("f") for i in range(3)]
     found = all_reduce(values, devices, how)
@@ -213,11 +241,14 @@ def test_reductions(how):
 
 
 def test_one_device_and_central_storage():
-    for made in (tf.distribute.OneDeviceStrategy("/gpu:1"),
-                 tf.distribute.experimental.CentralStorageStrategy(["/gpu:0", "/gpu:1"])):
+    for made in (
+        tf.distribute.OneDeviceStrategy("/gpu:1"),
+        tf.distribute.experimental.CentralStorageStrategy(["/gpu:0", "/gpu:1"]),
+    ):
         with made.scope():
-            model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones",
-                                                               input_shape=(1,))])
+            model = tf.keras.Sequential(
+                [tf.keras.layers.Dense(1, kernel_initializer="ones", input_shape=(1,))]
+            )
             model.compile(tf.keras.optimizers.SGD(0.01), "mse")
         model.fit(X, 0 * X, batch_size=7, verbose=0)
         np.testing.assert_allclose(model.get_weights()[0][0, 0], 0.6, rtol=1e-5)
@@ -225,7 +256,13 @@ def test_one_device_and_central_storage():
 
 
 def test_graph_style_of_contrib(situ):
-    result = situ("run", "--gpus", "2", "a.py", files={"a.py": """
+    result = situ(
+        "run",
+        "--gpus",
+        "2",
+        "a.py",
+        files={
+            "a.py": """
         import numpy as np
         import tensorflow as tf
         strategy = tf.contrib.distribute.MirroredStrategy(num_gpus=2)
@@ -236,7 +273,9 @@ def test_graph_style_of_contrib(situ):
         x = np.arange(1, 8, dtype="f").reshape(7, 1)
         model.fit(x, 0 * x, batch_size=7, verbose=0)
         print("%.4f" % model.get_weights()[0][0, 0], len(model.weights[0].values))
-        """})
+        """
+        },
+    )
     assert result.out == "0.6000 2\n", result.err
 
 
@@ -260,6 +299,7 @@ def test_batches_of_replicas_in_a_function():
         for _ in tf.range(2):
             found += total(next(iterator))
         return found
+
     assert all_of(batches).numpy() == 21
     iterator = iter(batches)
     assert steps(iterator).numpy() == 21

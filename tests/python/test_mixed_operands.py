@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_mixed_operands.py: tensors and variables beside numbers, lists and arrays of NumPy in
 expressions: those take the tensor's type. Numbers are TensorFlow's."""
+
 import operator
 
 import numpy as np
 import pytest
+
 import situ as tf
 
 tf1 = tf.compat.v1
 
 
 OPERANDS = [np.sqrt(4.0), np.int64(2), np.array([2.0, 2.0]), np.float32(2), 2, 2.0, [2.0, 2.0]]
-OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "le", "gt", "ge", "eq",
-             "ne"]
+OPERATORS = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+]
 
 
 @pytest.mark.parametrize("name", OPERATORS)

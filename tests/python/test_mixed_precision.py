@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_mixed_precision.py: tf.keras.mixed_precision: layers compute in float16 for real, weights
 and losses are float32, and losses are scaled."""
+
 import numpy as np
 import pytest
+
 import situ as tf
 
 keras, layers = tf.keras, tf.keras.layers
@@ -58,7 +60,10 @@ def test_layers_compute_in_float16(name):
             loss = tf.reduce_sum(tf.cast(y, tf.float32))
     assert y.dtype == tf.float16 and np.isfinite(y.numpy()).all()
     assert (layer.compute_dtype, layer.variable_dtype, layer.dtype) == (
-        "float16", "float32", "float32")
+        "float16",
+        "float32",
+        "float32",
+    )
     assert layer.dtype_policy.name == "mixed_float16"
     assert {v.dtype for v in layer.weights} <= {tf.float32}
     for gradient in tape.gradient(loss, layer.trainable_variables):
@@ -66,10 +71,14 @@ def test_layers_compute_in_float16(name):
 
 
 def test_results_are_rounded_as_float16_rounds():
-    layer = layers.Dense(1, use_bias=False, kernel_initializer=lambda *a, **k: tf.constant([[1.]]))
+    layer = layers.Dense(1, use_bias=False, kernel_initializer=lambda *a, **k: tf.constant([[1.0]]))
     assert layer(tf.constant([[2049.0]])).numpy() == 2048  # float16 has 11 bits
-    assert layers.Dense(1, use_bias=False, dtype="float32", kernel_initializer="ones")(
-        tf.constant([[2049.0]])).numpy() == 2049
+    assert (
+        layers.Dense(1, use_bias=False, dtype="float32", kernel_initializer="ones")(
+            tf.constant([[2049.0]])
+        ).numpy()
+        == 2049
+    )
     assert np.isinf(layers.Activation("linear")(tf.constant([[1e6]])).numpy()).all()
 
 
@@ -86,16 +95,20 @@ def test_layers_of_the_program():
     class Own(layers.Layer):
         def build(self, shape):
             self.w = self.add_weight(name="w", shape=(shape[-1], 2))
-            self.plain = self.add_weight(name="plain", shape=(), initializer="ones",
-                                         autocast=False)
-            self.count = self.add_weight(name="count", shape=(), initializer="zeros",
-                                         trainable=False)
+            self.plain = self.add_weight(name="plain", shape=(), initializer="ones", autocast=False)
+            self.count = self.add_weight(
+                name="count", shape=(), initializer="zeros", trainable=False
+            )
 
         def call(self, x):
             self.count.assign_add(1.0)
-            self.seen = (x.dtype, tf.convert_to_tensor(self.w).dtype,
-                         tf.convert_to_tensor(self.plain).dtype)
+            self.seen = (
+                x.dtype,
+                tf.convert_to_tensor(self.w).dtype,
+                tf.convert_to_tensor(self.plain).dtype,
+            )
             return tf.matmul(x, self.w)
+
     layer = Own()
     assert layer(tf.ones([2, 3])).dtype == tf.float16
     assert layer.seen == (tf.float16, tf.float16, tf.float32)
@@ -107,8 +120,11 @@ def test_what_a_layer_is_given():
     assert layers.Dense(2, dtype="float32").compute_dtype == "float32"
     mixed.set_global_policy("float32")
     policy = mixed.Policy("mixed_float16")
-    for dtype in (policy, "mixed_float16", {"class_name": "Policy", "config": {
-            "name": "mixed_float16"}}):
+    for dtype in (
+        policy,
+        "mixed_float16",
+        {"class_name": "Policy", "config": {"name": "mixed_float16"}},
+    ):
         assert layers.Dense(2, dtype=dtype)(tf.ones([1, 2])).dtype == tf.float16
     assert layers.LSTM(2, dtype=policy)(tf.ones([1, 2, 3])).dtype == tf.float16
     assert layers.Dense(2)(tf.ones([1, 2])).dtype == tf.float32
@@ -160,20 +176,21 @@ def test_predictions_in_float16_and_their_losses():
     x = np.full((2, 1), 300.0, "float32")
     assert model.evaluate(x, np.zeros((2, 1)), verbose=0) == 90000.0  # more than float16 holds
     assert model.predict(x, verbose=0).dtype == np.float16
-    loss = keras.losses.MeanSquaredError()(tf.zeros([1], tf.float16),
-                                           tf.constant([300.0], tf.float16))
+    loss = keras.losses.MeanSquaredError()(
+        tf.zeros([1], tf.float16), tf.constant([300.0], tf.float16)
+    )
     assert loss.dtype == tf.float32 and float(loss) == 90000.0
 
 
 def test_steps_that_overflow_are_left_out():
     model = keras.Sequential([keras.Input((2,)), layers.Dense(1, kernel_initializer="ones")])
-    optimizer = mixed.LossScaleOptimizer(keras.optimizers.Adam(0.1), initial_scale=2.0 ** 40)
+    optimizer = mixed.LossScaleOptimizer(keras.optimizers.Adam(0.1), initial_scale=2.0**40)
     model.compile(optimizer, "mse")
     x, y = np.full((4, 2), 10.0, "float32"), np.zeros((4, 1), "float32")
     before = model.get_weights()[0].copy()
     model.fit(x, y, epochs=1, verbose=0)
     assert (model.get_weights()[0] == before).all() and int(optimizer.iterations) == 0
-    assert float(optimizer.dynamic_scale) == 2.0 ** 39
+    assert float(optimizer.dynamic_scale) == 2.0**39
     model.fit(x, y, epochs=60, verbose=0)
     assert (model.get_weights()[0] != before).all() and int(optimizer.iterations) > 0
     assert np.isfinite(model.get_weights()[0]).all()
@@ -181,8 +198,9 @@ def test_steps_that_overflow_are_left_out():
 
 def test_the_scale():
     variable = tf.Variable(1.0)
-    optimizer = mixed.LossScaleOptimizer(keras.optimizers.SGD(0.5), initial_scale=4.0,
-                                         dynamic_growth_steps=2)
+    optimizer = mixed.LossScaleOptimizer(
+        keras.optimizers.SGD(0.5), initial_scale=4.0, dynamic_growth_steps=2
+    )
     scales = []
     for gradient in (4.0, 4.0, float("inf"), float("nan"), 0.0, 0.0):
         optimizer.apply_gradients([(tf.constant(gradient), variable)])
@@ -210,6 +228,7 @@ def test_loops_of_the_program_in_both_styles():
         with tf.GradientTape() as tape:
             scaled = optimizer.scale_loss(tf.reduce_sum(variable * variable))
         optimizer.apply_gradients([(tape.gradient(scaled, variable), variable)])
+
     step()
     assert variable.numpy().tolist() == [0.0, 0.0]
     variable.assign([1.0, 2.0])
@@ -243,7 +262,8 @@ def test_saved_models_keep_their_policy(tmp_path):
 
 
 def test_replicas(python):
-    result = python("""
+    result = python(
+        """
         import numpy as np
         import situ as tf
         tf.keras.utils.set_random_seed(1)
@@ -257,7 +277,9 @@ def test_replicas(python):
         losses = model.fit(x, x.sum(1, keepdims=True), epochs=20, batch_size=8,
                            verbose=0).history["loss"]
         print(losses[-1] < losses[0], int(model.optimizer.iterations) > 20)
-        """, gpus=2)
+        """,
+        gpus=2,
+    )
     assert result.out == "True True\n", result.err
 
 

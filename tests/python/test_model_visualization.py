@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_model_visualization.py: tf.keras.utils.plot_model: an image where Graphviz is installed,
 Keras' error where it is not, and its language in any case."""
+
 import os
 import stat
 
 import pytest
+
 import situ as tf
 
 layers = tf.keras.layers
@@ -28,8 +30,9 @@ def graphviz(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
-@pytest.mark.parametrize("name, option", [("m.png", "-Tpng"), ("m.svg", "-Tsvg"),
-                                          ("m.PDF", "-Tpdf"), ("m", "-Tpng")])
+@pytest.mark.parametrize(
+    "name, option", [("m.png", "-Tpng"), ("m.svg", "-Tsvg"), ("m.PDF", "-Tpdf"), ("m", "-Tpng")]
+)
 def test_images(tmp_path, graphviz, name, option):
     tf.keras.utils.plot_model(model(), str(tmp_path / name))
     path = tmp_path / (name if "." in name else name + ".png")
@@ -57,11 +60,28 @@ def test_what_is_drawn():
     made = model()
     text = str(tf.keras.utils.model_to_dot(made))
     assert text.count("->") == 4 and "<b>left</b> (Dense)" in text and "rankdir=TB" in text
-    text = str(tf.keras.utils.model_to_dot(
-        made, show_shapes=True, show_dtype=True, show_layer_names=False, rankdir="LR",
-        show_layer_activations=True, show_trainable=True, dpi=96))
-    for part in ("(None, 4)", "(None, 3)", "float32", "Activation: relu", "Trainable", "dpi=96",
-                 "rankdir=LR", "<b>Dense</b>"):
+    text = str(
+        tf.keras.utils.model_to_dot(
+            made,
+            show_shapes=True,
+            show_dtype=True,
+            show_layer_names=False,
+            rankdir="LR",
+            show_layer_activations=True,
+            show_trainable=True,
+            dpi=96,
+        )
+    )
+    for part in (
+        "(None, 4)",
+        "(None, 3)",
+        "float32",
+        "Activation: relu",
+        "Trainable",
+        "dpi=96",
+        "rankdir=LR",
+        "<b>Dense</b>",
+    ):
         assert part in text, part
     assert "left" not in text
 
@@ -91,6 +111,7 @@ def test_a_model_of_its_own_class_is_one_node():
 
         def call(self, x):
             return self.dense(x)
+
     own = Own()
     own(tf.ones([1, 3]))
     assert "Own" in str(tf.keras.utils.model_to_dot(own))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_module.py: tf.Module and tf.nest."""
+
 import collections
 
 import pytest
@@ -42,6 +43,7 @@ def test_names_of_scopes():
         @tf.Module.with_name_scope
         def __call__(self):
             return tf.Variable(1.0, name="z"), Dense(1)
+
     with tf.name_scope("a") as full:
         v = tf.Variable(1.0, name="v")
         with tf.name_scope("b"):
@@ -64,8 +66,10 @@ def test_nest():
     pair = collections.namedtuple("pair", "x y")
     tree = {"b": [1, (2, 3)], "a": pair(4, None)}
     assert tf.nest.flatten(tree) == [4, None, 1, 2, 3]
-    assert tf.nest.map_structure(lambda v: v and v * 2, tree) == {"b": [2, (4, 6)],
-                                                                  "a": pair(8, None)}
+    assert tf.nest.map_structure(lambda v: v and v * 2, tree) == {
+        "b": [2, (4, 6)],
+        "a": pair(8, None),
+    }
     assert tf.nest.map_structure(lambda a, b: a + b, [1, 2], [3, 4]) == [4, 6]
     assert tf.nest.pack_sequence_as([0, [0]], "xy") == ["x", ["y"]]
     with pytest.raises(ValueError, match="same nested structure"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_monitored.py: monitored sessions and their hooks; Supervisor; Coordinator."""
+
 import glob
 import json
 import os
@@ -56,7 +57,8 @@ def test_hooks_are_asked(tmp_path):
     step, _, loss, train = _model()
     seen = Seen({"loss": loss})
     with tf.train.MonitoredTrainingSession(
-            hooks=[seen, tf.train.StopAtStepHook(last_step=3)]) as sess:
+        hooks=[seen, tf.train.StopAtStepHook(last_step=3)]
+    ) as sess:
         assert sess.graph is tf.get_default_graph() and sess.graph.finalized
         while not sess.should_stop():
             assert sess.run([train, step])[0] is None
@@ -70,16 +72,17 @@ def test_goes_on_from_the_last_checkpoint(tmp_path):
         with tf.Graph().as_default():
             step, w, _, train = _model()
             with tf.train.MonitoredTrainingSession(
-                    checkpoint_dir=str(tmp_path), save_checkpoint_steps=2, save_summaries_steps=1,
-                    hooks=[tf.train.StopAtStepHook(last_step=last)]) as sess:
+                checkpoint_dir=str(tmp_path),
+                save_checkpoint_steps=2,
+                save_summaries_steps=1,
+                hooks=[tf.train.StopAtStepHook(last_step=last)],
+            ) as sess:
                 while not sess.should_stop():
                     _, value, at = sess.run([train, w, step])
     assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-5")
-    np.testing.assert_allclose(tf.train.load_variable(str(tmp_path), "w"), [0.8 ** 5] * 2,
-                               rtol=1e-6)
+    np.testing.assert_allclose(tf.train.load_variable(str(tmp_path), "w"), [0.8**5] * 2, rtol=1e-6)
     FileWriterCache.clear()
-    events = [e for f in glob.glob(str(tmp_path / "events*"))
-              for e in tf.train.summary_iterator(f)]
+    events = [e for f in glob.glob(str(tmp_path / "events*")) for e in tf.train.summary_iterator(f)]
     assert {e.step for e in events for v in e.summary.value if v.tag == "loss_1"} >= {1, 2, 4}
 
 
@@ -87,8 +90,9 @@ def test_goes_on_from_the_last_checkpoint(tmp_path):
 def test_writes_its_graph_beside_the_checkpoints(tmp_path, wanted):
     with tf.Graph().as_default():
         _, w, _, train = _model()
-        with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path / "new"),
-                                               save_graph_def=wanted) as sess:
+        with tf.train.MonitoredTrainingSession(
+            checkpoint_dir=str(tmp_path / "new"), save_graph_def=wanted
+        ) as sess:
             sess.run(train)
     path = tmp_path / "new" / "graph.pbtxt"
     assert path.exists() == wanted
@@ -136,6 +140,7 @@ def test_a_lost_session_is_made_again(tmp_path):
         def after_run(self, run_context, run_values):
             if failures:
                 raise failures.pop()
+
     creator = tf.train.ChiefSessionCreator(checkpoint_dir=str(tmp_path))
     with tf.train.MonitoredSession(creator, hooks=[Breaks()]) as sess:
         sess.run(train)
@@ -144,8 +149,7 @@ def test_a_lost_session_is_made_again(tmp_path):
 
 def test_scaffold_runs_init_fn():
     w = tf.get_variable("w", [2], initializer=tf.zeros_initializer())
-    scaffold = tf.train.Scaffold(
-        init_fn=lambda s, sess: w.load(np.array([3.0, 4.0], "f"), sess))
+    scaffold = tf.train.Scaffold(init_fn=lambda s, sess: w.load(np.array([3.0, 4.0], "f"), sess))
     with tf.train.SingularMonitoredSession(scaffold=scaffold) as sess:
         assert sess.run(w).tolist() == [3, 4]
     assert scaffold.summary_op is None and scaffold.saver is not None
@@ -154,8 +158,9 @@ def test_scaffold_runs_init_fn():
 def test_model_that_is_not_ready():
     tf.get_variable("w", [2])
     with pytest.raises(RuntimeError, match="Variables not initialized: w"):
-        tf.train.MonitoredSession(tf.train.ChiefSessionCreator(
-            tf.train.Scaffold(init_op=tf.no_op())))
+        tf.train.MonitoredSession(
+            tf.train.ChiefSessionCreator(tf.train.Scaffold(init_op=tf.no_op()))
+        )
 
 
 def test_final_ops_and_feed_hook():
@@ -173,7 +178,8 @@ def test_logging_hook(capsys):
     _, _, loss, train = _model()
     tf.logging.set_verbosity(tf.logging.INFO)
     with tf.train.MonitoredSession(
-            hooks=[tf.train.LoggingTensorHook({"loss": loss}, every_n_iter=2)]) as sess:
+        hooks=[tf.train.LoggingTensorHook({"loss": loss}, every_n_iter=2)]
+    ) as sess:
         for _ in range(3):
             sess.run(train)
     tf.logging.set_verbosity(tf.logging.WARN)
@@ -211,6 +217,7 @@ def test_coordinator_hands_on_an_error():
 
     def wait():
         coord.wait_for_stop()
+
     threads = [threading.Thread(target=t) for t in (work, wait)]
     for thread in threads:
         thread.start()
@@ -244,12 +251,21 @@ def test_a_run_takes_options_and_tells_of_itself():
             return tf.train.SessionRunArgs(loss, options=tf.RunOptions(timeout_in_ms=60000))
 
         def after_run(self, run_context, run_values):
-            seen.append((run_values.options.trace_level, run_values.options.timeout_in_ms,
-                         len(run_values.run_metadata.step_stats.dev_stats)))
+            seen.append(
+                (
+                    run_values.options.trace_level,
+                    run_values.options.timeout_in_ms,
+                    len(run_values.run_metadata.step_stats.dev_stats),
+                )
+            )
+
     with tf.train.MonitoredTrainingSession(hooks=[Timed()]) as session:
         session.run(train)
-        session.run(train, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
-                    run_metadata=metadata)
+        session.run(
+            train,
+            options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+            run_metadata=metadata,
+        )
     assert seen == [(0, 60000, 0), (3, 60000, 1)]
     assert len(metadata.step_stats.dev_stats) == 1
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_multi_gpu_model.py: Keras models on several GPUs that a program chooses: multi_gpu_model,
 and layers that are called under devices in graph style."""
+
 import pytest
 
 PROGRAM = """
@@ -38,6 +39,7 @@ PROGRAM = """
 def _devices(path, name):
     """The ends of the names of the devices that run an op."""
     import json
+
     events = json.loads(path.read_text())["traceEvents"]
     names = {e["pid"]: e["args"].get("name") for e in events if e.get("name") == "process_name"}
     return sorted({str(names.get(e["pid"]))[-5:] for e in events if e.get("name") == name})
@@ -45,8 +47,15 @@ def _devices(path, name):
 
 @pytest.mark.parametrize("style", ["tf.Session", ""])
 def test_as_one_model(situ, tmp_path, style):
-    done = situ("run", "--gpus", "2", "--trace", "trace.json", "a.py",
-                files={"a.py": PROGRAM.format(style=style)})
+    done = situ(
+        "run",
+        "--gpus",
+        "2",
+        "--trace",
+        "trace.json",
+        "a.py",
+        files={"a.py": PROGRAM.format(style=style)},
+    )
     assert not done.code, done.err
     assert done.out.splitlines() == [
         "['dense', 'lambda', 'lambda', 'sequential', 'out']",
@@ -54,12 +63,21 @@ def test_as_one_model(situ, tmp_path, style):
         "`gpus=1`",
         "To call `multi_gpu_model` with `gpus=3`, we expect the following devices to be available: "
         "['/cpu:0', '/gpu:0', '/gpu:1', '/gpu:2']. However this machine only has: ['/cpu:0', "
-        "'/gpu:0', '/gpu:1']. Try reducing `gpus`."]
+        "'/gpu:0', '/gpu:1']. Try reducing `gpus`.",
+    ]
     assert _devices(tmp_path / "trace.json", "Slice") == ["GPU:0", "GPU:1"]
 
 
 def test_layers_keep_their_devices_in_graph_style(situ, tmp_path):
-    done = situ("run", "--gpus", "2", "--trace", "trace.json", "a.py", files={"a.py": """
+    done = situ(
+        "run",
+        "--gpus",
+        "2",
+        "--trace",
+        "trace.json",
+        "a.py",
+        files={
+            "a.py": """
         import numpy as np
         import tensorflow as tf
         layers = tf.keras.layers
@@ -71,7 +89,9 @@ def test_layers_keep_their_devices_in_graph_style(situ, tmp_path):
         model = tf.keras.Model(x, out)
         model.compile(tf.train.AdamOptimizer(), "mse")
         model.fit(np.ones((4, 4)), np.ones((4, 1)), verbose=0)
-        """})
+        """
+        },
+    )
     assert not done.code, done.err
     assert _devices(tmp_path / "trace.json", "Tanh") == ["GPU:0"]
     assert _devices(tmp_path / "trace.json", "Softplus") == ["GPU:1"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_mutation.py: arguments whose conversion runs code that changes the container they are in."""
+
 import numpy as np
 import pytest
 
@@ -49,7 +50,8 @@ def test_a_feed_adds_feeds():
     feeds = {}
 
     def grow():
-        feeds.update({place: 1.0 for place in places[2:]})
+        feeds.update(dict.fromkeys(places[2:], 1.0))
+
     feeds[places[0]] = Array(2.0, grow)
     feeds[places[1]] = 3.0
     with tf.Session() as session:
@@ -83,6 +85,7 @@ def test_a_key_that_is_looked_at_changes_the_feeds():
         def __getattr__(self, name):
             feeds.clear()
             raise AttributeError(name)
+
     feeds[Key()] = 1.0
     feeds[place] = 2.0
     with tf.Session() as session, pytest.raises((TypeError, ValueError)):
@@ -121,16 +124,21 @@ def test_a_fetch_that_is_read_drops_the_others():
 
         def _situ_value_(self, values, session):
             return values
+
     fetches[:] = [Fetch()] + [tf.constant(float(i)) for i in range(100)]
     with tf.Session() as session:
         assert session.run(fetches) == [[1.0]]
 
 
 CHANGES = [
-    lambda rows: rows[1].clear(), lambda rows: rows[1].extend([7] * 1000),
-    lambda rows: rows.clear(), lambda rows: rows[0].clear(),
-    lambda rows: rows.__setitem__(1, 5), lambda rows: rows.__setitem__(1, [[1], [2]]),
-    lambda rows: rows.__setitem__(1, ["a", "b"])]
+    lambda rows: rows[1].clear(),
+    lambda rows: rows[1].extend([7] * 1000),
+    lambda rows: rows.clear(),
+    lambda rows: rows[0].clear(),
+    lambda rows: rows.__setitem__(1, 5),
+    lambda rows: rows.__setitem__(1, [[1], [2]]),
+    lambda rows: rows.__setitem__(1, ["a", "b"]),
+]
 
 
 def convert(make, change):
@@ -170,6 +178,7 @@ def test_a_list_of_inputs_changes_while_it_is_read():
         def _situ_tensor_(self):
             del inputs[1:]
             return tf.constant(1.0)
+
     inputs[:] = [Tensor()] + [tf.constant(float(i)) for i in range(100)]
     with tf.Session() as session:
         assert session.run(tf.add_n(inputs)) == 1.0 + sum(range(100))
@@ -189,6 +198,7 @@ def test_results_of_a_python_function_change_while_they_are_read():
 
     def function():
         return results
+
     a, b = tf.py_func(function, [], [tf.float32, tf.float32])
     with tf.Session() as session:
         try:
@@ -205,7 +215,9 @@ def test_eager_sources_of_a_gradient_change_while_it_is_computed():
         def backward(dy):
             del sources[1:]
             return dy * 2.0
+
         return x * 2.0, backward
+
     with situ.GradientTape() as tape:
         tape.watch(sources)
         y = double(sources[0]) + situ.add_n(sources[1:])

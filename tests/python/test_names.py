@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_names.py: nodes that functions of several ops make are called as TensorFlow calls them."""
+
 import pytest
 
 import situ.compat.v1 as tf
@@ -17,31 +18,55 @@ def made(graph, function):
     """The nodes that a call adds: name, op and inputs."""
     before = len(graph.get_operations())
     function()
-    return [(o.name, o.type, [i.op.name for i in o.inputs])
-            for o in graph.get_operations()[before:]]
+    return [
+        (o.name, o.type, [i.op.name for i in o.inputs]) for o in graph.get_operations()[before:]
+    ]
 
 
 def rows():
     return tf.placeholder(tf.float32, [None, 2], name="p"), tf.placeholder(tf.int32, [], name="n")
 
 
-@pytest.mark.parametrize("call, expected", [
-    (lambda p, n: tf.reshape(p, [n, 4]),
-     [("Reshape/shape/1", "Const", []), ("Reshape/shape", "Pack", ["n", "Reshape/shape/1"]),
-      ("Reshape", "Reshape", ["p", "Reshape/shape"])]),
-    (lambda p, n: tf.convert_to_tensor([n, 3], name="sizes"),
-     [("sizes/1", "Const", []), ("sizes", "Pack", ["n", "sizes/1"])]),
-    (lambda p, n: tf.zeros([n, 2]),
-     [("zeros/packed/1", "Const", []), ("zeros/packed", "Pack", ["n", "zeros/packed/1"]),
-      ("zeros/Const", "Const", []), ("zeros", "Fill", ["zeros/packed", "zeros/Const"])]),
-    (lambda p, n: tf.ones([300, 20]),
-     [("ones/shape_as_tensor", "Const", []), ("ones/Const", "Const", []),
-      ("ones", "Fill", ["ones/shape_as_tensor", "ones/Const"])]),
-    (lambda p, n: tf.zeros_like([1, 2]),
-     [("zeros_like/tensor", "Const", []), ("zeros_like", "Const", [])]),
-    (lambda p, n: tf.zeros_like(p), [("zeros_like", "ZerosLike", ["p"])]),
-    (lambda p, n: tf.div(p, 2.), [("div/y", "Const", []), ("div", "RealDiv", ["p", "div/y"])]),
-])
+@pytest.mark.parametrize(
+    "call, expected",
+    [
+        (
+            lambda p, n: tf.reshape(p, [n, 4]),
+            [
+                ("Reshape/shape/1", "Const", []),
+                ("Reshape/shape", "Pack", ["n", "Reshape/shape/1"]),
+                ("Reshape", "Reshape", ["p", "Reshape/shape"]),
+            ],
+        ),
+        (
+            lambda p, n: tf.convert_to_tensor([n, 3], name="sizes"),
+            [("sizes/1", "Const", []), ("sizes", "Pack", ["n", "sizes/1"])],
+        ),
+        (
+            lambda p, n: tf.zeros([n, 2]),
+            [
+                ("zeros/packed/1", "Const", []),
+                ("zeros/packed", "Pack", ["n", "zeros/packed/1"]),
+                ("zeros/Const", "Const", []),
+                ("zeros", "Fill", ["zeros/packed", "zeros/Const"]),
+            ],
+        ),
+        (
+            lambda p, n: tf.ones([300, 20]),
+            [
+                ("ones/shape_as_tensor", "Const", []),
+                ("ones/Const", "Const", []),
+                ("ones", "Fill", ["ones/shape_as_tensor", "ones/Const"]),
+            ],
+        ),
+        (
+            lambda p, n: tf.zeros_like([1, 2]),
+            [("zeros_like/tensor", "Const", []), ("zeros_like", "Const", [])],
+        ),
+        (lambda p, n: tf.zeros_like(p), [("zeros_like", "ZerosLike", ["p"])]),
+        (lambda p, n: tf.div(p, 2.0), [("div/y", "Const", []), ("div", "RealDiv", ["p", "div/y"])]),
+    ],
+)
 def test_nodes_of_a_call(graph, call, expected):
     p, n = rows()
     assert made(graph, lambda: call(p, n)) == expected
@@ -73,5 +98,5 @@ def test_products_of_unknown_sizes():
     summed = tf.einsum("nij,nkj->nik", p, p)
     with tf.Session() as session:
         one, two = session.run([product, summed], {p: [[[1, 2, 3], [4, 5, 6]]] * 2})
-    assert one.tolist() == [[[6.] * 4, [15.] * 4]] * 2
-    assert two[1].tolist() == [[14., 32.], [32., 77.]]
+    assert one.tolist() == [[[6.0] * 4, [15.0] * 4]] * 2
+    assert two[1].tolist() == [[14.0, 32.0], [32.0, 77.0]]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_nn.py: tf.nn, tf.layers and tf.contrib.layers against NumPy, in both styles."""
+
 import numpy as np
 import pytest
 
@@ -35,7 +36,7 @@ def convolved(x, taps, stride=1):
     y = np.zeros((n, rows, cols, out))
     for i in range(rows):
         for j in range(cols):
-            part = wide[:, i * stride:i * stride + kh, j * stride:j * stride + kw]
+            part = wide[:, i * stride : i * stride + kh, j * stride : j * stride + kw]
             y[:, i, j] = np.tensordot(part, taps, 3)
     return y
 
@@ -48,8 +49,9 @@ def close(got, want, most=1e-4):
 def test_conv2d_and_its_forms(stride):
     want = convolved(IMAGES, FILTER, stride)
     close(run(tf.nn.conv2d(IMAGES, FILTER, [1, stride, stride, 1], "SAME")), want)
-    planes = tf.nn.conv2d(IMAGES.transpose(0, 3, 1, 2), FILTER, [1, 1, stride, stride], "SAME",
-                          data_format="NCHW")
+    planes = tf.nn.conv2d(
+        IMAGES.transpose(0, 3, 1, 2), FILTER, [1, 1, stride, stride], "SAME", data_format="NCHW"
+    )
     close(run(planes).transpose(0, 2, 3, 1), want)
     valid = tf.nn.conv2d(IMAGES, filters=FILTER, strides=stride, padding="VALID")
     assert valid.shape.as_list() == [2, -(-4 // stride), -(-3 // stride), 4]
@@ -72,8 +74,9 @@ def test_transposed_convolution_is_the_gradient():
 
 def test_depthwise_and_separable():
     taps = RNG.rand(3, 3, 3, 2).astype("f")
-    want = np.concatenate([convolved(IMAGES[..., c:c + 1], taps[:, :, c:c + 1]) for c in range(3)],
-                          -1)
+    want = np.concatenate(
+        [convolved(IMAGES[..., c : c + 1], taps[:, :, c : c + 1]) for c in range(3)], -1
+    )
     close(run(tf.nn.depthwise_conv2d(IMAGES, taps, [1, 1, 1, 1], "SAME")), want)
     point = RNG.rand(1, 1, 6, 5).astype("f")
     made = tf.nn.separable_conv2d(IMAGES, taps, point, [1, 1, 1, 1], "SAME")
@@ -81,8 +84,10 @@ def test_depthwise_and_separable():
 
 
 def test_pooling():
-    largest, mean = run(tf.nn.max_pool(IMAGES, [1, 2, 2, 1], [1, 2, 2, 1], "VALID"),
-                        tf.nn.avg_pool(IMAGES, [1, 2, 2, 1], [1, 2, 2, 1], "VALID"))
+    largest, mean = run(
+        tf.nn.max_pool(IMAGES, [1, 2, 2, 1], [1, 2, 2, 1], "VALID"),
+        tf.nn.avg_pool(IMAGES, [1, 2, 2, 1], [1, 2, 2, 1], "VALID"),
+    )
     parts = IMAGES[:, :6, :4].reshape(2, 3, 2, 2, 2, 3)
     close(largest, parts.max((2, 4)))
     close(mean, parts.mean((2, 4)))
@@ -93,8 +98,12 @@ def given_back(x, dy, size, stride, pads):
     dx = np.zeros_like(x)
     for n, i, j, c in np.ndindex(dy.shape):
         top, left = i * stride[0] - pads[0], j * stride[1] - pads[1]
-        places = [(r, k) for r in range(top, top + size[0]) for k in range(left, left + size[1])
-                  if 0 <= r < x.shape[1] and 0 <= k < x.shape[2]]
+        places = [
+            (r, k)
+            for r in range(top, top + size[0])
+            for k in range(left, left + size[1])
+            if 0 <= r < x.shape[1] and 0 <= k < x.shape[2]
+        ]
         largest = max(x[n, r, k, c] for r, k in places)
         r, k = next(at for at in places if x[n, at[0], at[1], c] == largest)
         dx[n, r, k, c] += dy[n, i, j, c]
@@ -102,16 +111,27 @@ def given_back(x, dy, size, stride, pads):
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("size, stride", [((3, 3), (2, 2)), ((2, 2), (2, 2)), ((2, 3), (1, 2)),
-                                          ((5, 4), (2, 1)), ((1, 1), (3, 2)), ((3, 7), (4, 3))])
+@pytest.mark.parametrize(
+    "size, stride",
+    [
+        ((3, 3), (2, 2)),
+        ((2, 2), (2, 2)),
+        ((2, 3), (1, 2)),
+        ((5, 4), (2, 1)),
+        ((1, 1), (3, 2)),
+        ((3, 7), (4, 3)),
+    ],
+)
 def test_gradient_of_max_pooling(size, stride, kind):
     for channels in (3, 16, 37):
         x = RNG.randint(0, 4, [2, 9, 8, channels]).astype(kind)  # with many that are equal
         image = tf.constant(x)
         y = tf.nn.max_pool(image, [1, *size, 1], [1, *stride, 1], "SAME")
         dy = RNG.randint(-8, 8, y.shape.as_list()).astype(kind)
-        pads = [max(0, (out - 1) * by + k - full) // 2
-                for out, by, k, full in zip(dy.shape[1:3], stride, size, x.shape[1:3])]
+        pads = [
+            max(0, (out - 1) * by + k - full) // 2
+            for out, by, k, full in zip(dy.shape[1:3], stride, size, x.shape[1:3])
+        ]
         got = run(tf.gradients(y, image, tf.constant(dy))[0])
         np.testing.assert_array_equal(got, given_back(x, dy, size, stride, pads))
 
@@ -138,8 +158,11 @@ def test_what_is_not_a_number_wins_where_it_is_first():
     y = tf.nn.max_pool(image, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     largest, got = run(y, tf.gradients(y, image)[0])
     assert np.isnan(largest[0, 0, 0, 5]) and largest[0, 1, 1, 6] == 1
-    np.testing.assert_array_equal(got, np.where(np.indices(x.shape)[1:3].sum(0) % 2, 0, 1) *
-                                  np.where(np.indices(x.shape)[1] % 2, 0, 1))
+    np.testing.assert_array_equal(
+        got,
+        np.where(np.indices(x.shape)[1:3].sum(0) % 2, 0, 1)
+        * np.where(np.indices(x.shape)[1] % 2, 0, 1),
+    )
 
 
 @pytest.mark.parametrize("planes", [False, True])
@@ -148,8 +171,8 @@ def test_second_derivative_of_max_pooling(planes):
     image = tf.constant(x)
     size = [1, 1, 3, 2] if planes else [1, 3, 2, 1]
     y = tf.nn.max_pool(image, size, size, "VALID", data_format="NCHW" if planes else "NHWC")
-    first = tf.gradients(tf.reduce_sum(y ** 3), image)[0]  # 3 y^2 at the winners
-    second = tf.gradients(first, image)[0]                 # 6 y there
+    first = tf.gradients(tf.reduce_sum(y**3), image)[0]  # 3 y^2 at the winners
+    second = tf.gradients(first, image)[0]  # 6 y there
     made, got = run(y, second)
     weights = tf.constant(RNG.randn(*made.shape).astype("f"))
     given = run(tf.gradients(tf.gradients(y * weights, image)[0] * image, weights)[0])
@@ -160,7 +183,7 @@ def test_second_derivative_of_max_pooling(planes):
 def near(x, radius):
     """Sums of the channels up to radius before and behind."""
     last = x.shape[-1]
-    parts = [x[..., max(0, c - radius):c + radius + 1].sum(-1) for c in range(last)]
+    parts = [x[..., max(0, c - radius) : c + radius + 1].sum(-1) for c in range(last)]
     return np.stack(parts, -1)
 
 
@@ -199,18 +222,23 @@ def test_cross_entropies():
     log = logits - np.log(np.exp(logits).sum(1, keepdims=True))
     want = -log[range(4), labels]
     dense = np.eye(5, dtype="f")[labels]
-    for made in (tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits),
-                 tf.nn.softmax_cross_entropy_with_logits(labels=dense, logits=logits),
-                 tf.nn.softmax_cross_entropy_with_logits_v2(labels=dense, logits=logits)):
+    for made in (
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits(labels=dense, logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits_v2(labels=dense, logits=logits),
+    ):
         close(run(made), want)
-    deep = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels.reshape(2, 2),
-                                                          logits=logits.reshape(2, 2, 5))
+    deep = tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=labels.reshape(2, 2), logits=logits.reshape(2, 2, 5)
+    )
     close(run(deep), want.reshape(2, 2))
     sig = tf.nn.sigmoid_cross_entropy_with_logits(labels=dense, logits=logits)
     p = 1 / (1 + np.exp(-logits))
     close(run(sig), -dense * np.log(p) - (1 - dense) * np.log(1 - p))
-    close(run(tf.nn.weighted_cross_entropy_with_logits(dense, logits, 3.0)),
-          -3 * dense * np.log(p) - (1 - dense) * np.log(1 - p))
+    close(
+        run(tf.nn.weighted_cross_entropy_with_logits(dense, logits, 3.0)),
+        -3 * dense * np.log(p) - (1 - dense) * np.log(1 - p),
+    )
     with pytest.raises(ValueError, match="named arguments"):
         tf.nn.softmax_cross_entropy_with_logits(dense, logits)
     with pytest.raises(tf.errors.InvalidArgumentError, match="label value of 7"):
@@ -234,8 +262,9 @@ def test_top_k():
 
 def test_moments_and_normalisation():
     mean, variance = tf.nn.moments(tf.constant(IMAGES), [0, 1, 2])
-    y = tf.nn.batch_normalization(tf.constant(IMAGES), mean, variance, [1.0, 2, 3], [4.0, 5, 6],
-                                  1e-3)
+    y = tf.nn.batch_normalization(
+        tf.constant(IMAGES), mean, variance, [1.0, 2, 3], [4.0, 5, 6], 1e-3
+    )
     a, b = IMAGES.mean((0, 1, 2)), IMAGES.var((0, 1, 2))
     close(run(y), (IMAGES - a) / np.sqrt(b + 1e-3) * [4, 5, 6] + [1, 2, 3])
     made, m, v = tf.nn.fused_batch_norm(IMAGES, [4.0, 5, 6], [1.0, 2, 3])
@@ -248,8 +277,11 @@ def test_moments_and_normalisation():
 
 def test_dropout_keeps_the_mean():
     x = tf.ones([100, 100])
-    for made in (tf.nn.dropout(x, 0.25, seed=1), tf.nn.dropout(x, rate=0.75, seed=1),
-                 tf.nn.dropout(x, tf.constant(0.25), seed=1)):
+    for made in (
+        tf.nn.dropout(x, 0.25, seed=1),
+        tf.nn.dropout(x, rate=0.75, seed=1),
+        tf.nn.dropout(x, tf.constant(0.25), seed=1),
+    ):
         got = run(made)
         assert set(np.unique(got)) == {0.0, 4.0}
         assert abs(got.mean() - 1) < 0.1
@@ -267,9 +299,16 @@ def test_layers_make_variables():
     y = tf.layers.dense(y, 10, name="last")
     y = tf.layers.dropout(y, 0.5, training=False)
     names = [v.name for v in tf.global_variables()]
-    assert names == ["conv2d/kernel:0", "conv2d/bias:0", "batch_normalization/gamma:0",
-                     "batch_normalization/beta:0", "batch_normalization/moving_mean:0",
-                     "batch_normalization/moving_variance:0", "last/kernel:0", "last/bias:0"]
+    assert names == [
+        "conv2d/kernel:0",
+        "conv2d/bias:0",
+        "batch_normalization/gamma:0",
+        "batch_normalization/beta:0",
+        "batch_normalization/moving_mean:0",
+        "batch_normalization/moving_variance:0",
+        "last/kernel:0",
+        "last/bias:0",
+    ]
     assert len(tf.trainable_variables()) == 6
     assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
     assert run(y, feeds={x: IMAGES}).shape == (2, 10)
@@ -306,7 +345,11 @@ def test_contrib_layers():
     y = tf.contrib.layers.max_pool2d(y, 2)
     y = tf.contrib.layers.fully_connected(tf.contrib.layers.flatten(y), 7)
     assert [v.name for v in tf.global_variables()] == [
-        "Conv/weights:0", "Conv/biases:0", "fully_connected/weights:0", "fully_connected/biases:0"]
+        "Conv/weights:0",
+        "Conv/biases:0",
+        "fully_connected/weights:0",
+        "fully_connected/biases:0",
+    ]
     assert run(y).shape == (2, 7) and run(y).min() >= 0
     assert len(tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)) == 1
 
@@ -375,10 +418,16 @@ def test_labels_of_another_rank_than_logits():
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
-@pytest.mark.parametrize("call", [
-    lambda y, x, axis: situ.nn.softmax_cross_entropy_with_logits(labels=y, logits=x, axis=axis),
-    lambda y, x, axis: tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=x, dim=axis),
-    lambda y, x, axis: tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=x, axis=axis)])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda y, x, axis: situ.nn.softmax_cross_entropy_with_logits(labels=y, logits=x, axis=axis),
+        lambda y, x, axis: tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=x, dim=axis),
+        lambda y, x, axis: tf.nn.softmax_cross_entropy_with_logits_v2(
+            labels=y, logits=x, axis=axis
+        ),
+    ],
+)
 def test_cross_entropy_along_an_axis(call, axis):
     x, y = RNG.randn(2, 3, 4).astype("f"), RNG.rand(2, 3, 4).astype("f")
     expected = -(y * (x - np.log(np.exp(x).sum(axis, keepdims=True)))).sum(axis)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_nodes.py: tensors and operations of a graph: one object each, when they are asked for."""
+
 import gc
 import weakref
 
 import pytest
+
 import situ.compat.v1 as tf
 
 
@@ -78,6 +80,7 @@ def test_device_functions_see_the_node_to_come():
     def choose(op):
         seen.append((op.type, op.name, [i.name for i in op.inputs]))
         return "/cpu:0"
+
     with tf.device(choose):
         a = tf.constant(1.0, name="a")
         tf.add(a, a, name="sum")

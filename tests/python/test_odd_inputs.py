@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_odd_inputs.py: empty tensors, sizes that overflow, numbers that name nothing, ranks that are
 not known while a graph is built: right results, or an error; numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
+
 import situ as tf
 
 
@@ -12,22 +14,36 @@ def gradients(function, *arrays):
         for x in xs:
             tape.watch(x)
         y = function(*xs)
-    return [None if g is None else np.asarray(tf.convert_to_tensor(g))
-            for g in tape.gradient(y, xs)]
+    return [
+        None if g is None else np.asarray(tf.convert_to_tensor(g)) for g in tape.gradient(y, xs)
+    ]
 
 
 def test_integers_of_numpy_in_lists_are_plain_ones():
-    types = [tf.constant(v).dtype.name for v in (
-        [np.int64(1), np.int64(2)], (np.int64(1), 2), [[np.int64(1)], [np.int64(2)]],
-        [np.array([1, 2])], [np.int64(1 << 40)], np.int64(1), np.array([1]),
-        [tf.constant(1, tf.int64)])]
+    types = [
+        tf.constant(v).dtype.name
+        for v in (
+            [np.int64(1), np.int64(2)],
+            (np.int64(1), 2),
+            [[np.int64(1)], [np.int64(2)]],
+            [np.array([1, 2])],
+            [np.int64(1 << 40)],
+            np.int64(1),
+            np.array([1]),
+            [tf.constant(1, tf.int64)],
+        )
+    ]
     assert types == ["int32"] * 4 + ["int64"] * 4
 
 
 def test_every_part_of_a_concatenation_has_its_gradient():
     weights = np.arange(1, 8, dtype="f")
-    found = gradients(lambda x, y, z: tf.reduce_sum(tf.concat([x, y, z], 0) * weights),
-                      np.ones(2, "f"), np.ones(3, "f"), np.ones(2, "f"))
+    found = gradients(
+        lambda x, y, z: tf.reduce_sum(tf.concat([x, y, z], 0) * weights),
+        np.ones(2, "f"),
+        np.ones(3, "f"),
+        np.ones(2, "f"),
+    )
     assert [g.tolist() for g in found] == [[1, 2], [3, 4, 5], [6, 7]]
     found = gradients(lambda x, y: tf.concat([x, y], 1), np.ones((2, 1), "f"), np.ones((2, 0), "f"))
     assert [g.shape for g in found] == [(2, 1), (2, 0)]
@@ -35,43 +51,48 @@ def test_every_part_of_a_concatenation_has_its_gradient():
 
 def test_gradients_of_products_of_segments():
     data, ids = np.array([2, 3, 0, 5, 0, 0, 7], "f"), np.array([0, 0, 1, 1, 2, 2, -1])
-    found, = gradients(lambda x: tf.math.unsorted_segment_prod(x, ids, 4), data)
+    (found,) = gradients(lambda x: tf.math.unsorted_segment_prod(x, ids, 4), data)
     np.testing.assert_allclose(found, [3, 2, 5, 0, 0, 0, 0])
 
 
 def test_rows_of_negative_numbers_get_no_gradient_of_an_extreme():
-    found, = gradients(lambda x: tf.math.unsorted_segment_max(x, [-1, 0, 1], 2),
-                       np.array([3, 3, 4], "f"))
+    (found,) = gradients(
+        lambda x: tf.math.unsorted_segment_max(x, [-1, 0, 1], 2), np.array([3, 3, 4], "f")
+    )
     np.testing.assert_allclose(found, [0, 1, 1])
 
 
 def test_gradient_of_cholesky():
     x = np.array([[4, 2], [2, 3]], "float64")
-    found, = gradients(tf.linalg.cholesky, x)
+    (found,) = gradients(tf.linalg.cholesky, x)
     step, by_steps = 1e-6, np.zeros((2, 2))
     for i in range(2):
         for j in range(2):
             d = np.zeros((2, 2))
             d[i, j] += step / 2
             d[j, i] += step / 2
-            by_steps[i, j] = (np.linalg.cholesky(x + d).sum() -
-                              np.linalg.cholesky(x - d).sum()) / (2 * step)
+            by_steps[i, j] = (np.linalg.cholesky(x + d).sum() - np.linalg.cholesky(x - d).sum()) / (
+                2 * step
+            )
     np.testing.assert_allclose(found, by_steps, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name, own, given", [("max", [0, .5, 1], [1, .5]),
-                                              ("min", [1, .5, 1], [0, .5])])
+@pytest.mark.parametrize(
+    "name, own, given", [("max", [0, 0.5, 1], [1, 0.5]), ("min", [1, 0.5, 1], [0, 0.5])]
+)
 def test_gradients_of_scattered_extremes(name, own, given):
     function = getattr(tf, "tensor_scatter_nd_" + name)
-    found = gradients(lambda x, u: function(x, [[0], [1]], u), np.array([1, 2, 3], "f"),
-                      np.array([5, 2], "f"))
+    found = gradients(
+        lambda x, u: function(x, [[0], [1]], u), np.array([1, 2, 3], "f"), np.array([5, 2], "f")
+    )
     np.testing.assert_allclose(found[0], own)
     np.testing.assert_allclose(found[1], given)
 
 
 def test_gradient_of_a_mask_along_a_later_axis():
-    found, = gradients(lambda x: tf.boolean_mask(x, [[True], [False]], axis=1),
-                       np.ones((3, 2, 1), "f"))
+    (found,) = gradients(
+        lambda x: tf.boolean_mask(x, [[True], [False]], axis=1), np.ones((3, 2, 1), "f")
+    )
     assert found.ravel().tolist() == [1, 0] * 3
 
 
@@ -85,36 +106,45 @@ def test_gradient_of_a_mask_of_rows_is_dense():
 
 
 def test_gradient_of_gather_where_nothing_is_known():
-    @tf.function(input_signature=[tf.TensorSpec(None, "float32"), tf.TensorSpec(None, "int32"),
-                                  tf.TensorSpec([], "int32")])
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec(None, "float32"),
+            tf.TensorSpec(None, "int32"),
+            tf.TensorSpec([], "int32"),
+        ]
+    )
     def slope(x, picks, axis):
         with tf.GradientTape() as tape:
             tape.watch(x)
             y = tf.gather(x, picks, axis=axis)
         return tape.gradient(y, x)
+
     x, picks = np.zeros((2, 3, 2), "f"), [[2, 0], [2, 2]]
     assert slope(x, picks, -2).numpy()[0].tolist() == [[1, 1], [0, 0], [3, 3]]
     assert slope(x, [1], 0).numpy()[:, 0, 0].tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda: tf.argmin(tf.zeros([0], "int16"), 0), "empty in shape"),
-    (lambda: tf.argmax(tf.zeros([0])), "empty in shape"),
-    (lambda: tf.math.invert_permutation([0, 0, 1]), "0 is duplicated"),
-    (lambda: tf.tile(tf.zeros([4]), tf.constant([2**62], "int64")), "too many to repeat"),
-    (lambda: tf.pad([1.0], tf.constant([[2**62, 2**62]], "int64")), "too large"),
-    (lambda: tf.math.bincount([1, -1]), r"is not in \[0"),
-    (lambda: tf.math.segment_sum([1.0, 2.0], [1, 0]), r"is not in \[0"),
-    (lambda: tf.math.segment_max([1.0, 2.0], [-1, 0]), r"is not in \[0"),
-    (lambda: tf.gather(tf.zeros([2, 3]), [[0], [3]], batch_dims=1), r"is not in \[0"),
-    (lambda: tf.gather(tf.zeros([2, 3]), [[0], [-1]], batch_dims=1), r"is not in \[0"),
-    (lambda: tf.sort([1.0, 2.0], axis=1), "out of range for rank 1"),
-    (lambda: tf.sort(1.0), "scalar"),
-    (lambda: tf.pad([1, 2], [[2, 0]], "REFLECT"), "must be less than the dimension size: 2, 0"),
-    (lambda: tf.pad([1, 2], [[3, 0]], "SYMMETRIC"), "must be no greater than"),
-    (lambda: tf.pad([1, 2], [[-1, 0]], "SYMMETRIC"), "non-negative"),
-    (lambda: tf.random.normal(tf.constant([2**40, 2**40], "int64")), "2^63"),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: tf.argmin(tf.zeros([0], "int16"), 0), "empty in shape"),
+        (lambda: tf.argmax(tf.zeros([0])), "empty in shape"),
+        (lambda: tf.math.invert_permutation([0, 0, 1]), "0 is duplicated"),
+        (lambda: tf.tile(tf.zeros([4]), tf.constant([2**62], "int64")), "too many to repeat"),
+        (lambda: tf.pad([1.0], tf.constant([[2**62, 2**62]], "int64")), "too large"),
+        (lambda: tf.math.bincount([1, -1]), r"is not in \[0"),
+        (lambda: tf.math.segment_sum([1.0, 2.0], [1, 0]), r"is not in \[0"),
+        (lambda: tf.math.segment_max([1.0, 2.0], [-1, 0]), r"is not in \[0"),
+        (lambda: tf.gather(tf.zeros([2, 3]), [[0], [3]], batch_dims=1), r"is not in \[0"),
+        (lambda: tf.gather(tf.zeros([2, 3]), [[0], [-1]], batch_dims=1), r"is not in \[0"),
+        (lambda: tf.sort([1.0, 2.0], axis=1), "out of range for rank 1"),
+        (lambda: tf.sort(1.0), "scalar"),
+        (lambda: tf.pad([1, 2], [[2, 0]], "REFLECT"), "must be less than the dimension size: 2, 0"),
+        (lambda: tf.pad([1, 2], [[3, 0]], "SYMMETRIC"), "must be no greater than"),
+        (lambda: tf.pad([1, 2], [[-1, 0]], "SYMMETRIC"), "non-negative"),
+        (lambda: tf.random.normal(tf.constant([2**40, 2**40], "int64")), "2^63"),
+    ],
+)
 def test_what_makes_no_sense_is_refused(call, words):
     with pytest.raises(tf.errors.InvalidArgumentError, match=words.replace("^", r"\^")):
         call()
@@ -137,8 +167,9 @@ def test_empty_tensors():
 def test_segments_without_rows_are_zero():
     assert tf.math.segment_max([-1.0, -2.0], [1, 3]).numpy().tolist() == [0, -1, 0, -2]
     assert tf.math.segment_min([1.0, 2.0], [1, 1]).numpy().tolist() == [0, 1]
-    np.testing.assert_allclose(tf.math.unsorted_segment_sqrt_n([1.0, 3.0], [1, 1], 3),
-                               [0, 4 / 2 ** .5, 0])
+    np.testing.assert_allclose(
+        tf.math.unsorted_segment_sqrt_n([1.0, 3.0], [1, 1], 3), [0, 4 / 2**0.5, 0]
+    )
 
 
 def test_shapes_of_random_numbers_may_be_long_integers():
@@ -152,11 +183,18 @@ def test_masks_as_indices():
     assert x[np.array([[True, False], [True, True]])].numpy().tolist() == [1, 3, 4]
 
 
-@pytest.mark.parametrize("equation, forms", [
-    ("ii->i", [(3, 3)]), ("ii", [(3, 3)]), ("iij->ji", [(2, 2, 3)]), ("...ij,jk->...ik",
-                                                                     [(4, 2, 3), (3, 2)]),
-    ("...ij,...jk", [(2, 1, 2, 3), (4, 3, 2)]),
-    ("...,...->...", [(1, 3), (2, 1)]), ("i...->...", [(3, 2)])])
+@pytest.mark.parametrize(
+    "equation, forms",
+    [
+        ("ii->i", [(3, 3)]),
+        ("ii", [(3, 3)]),
+        ("iij->ji", [(2, 2, 3)]),
+        ("...ij,jk->...ik", [(4, 2, 3), (3, 2)]),
+        ("...ij,...jk", [(2, 1, 2, 3), (4, 3, 2)]),
+        ("...,...->...", [(1, 3), (2, 1)]),
+        ("i...->...", [(3, 2)]),
+    ],
+)
 def test_letters_twice_and_dots(equation, forms):
     arrays = [np.random.RandomState(i).rand(*f) for i, f in enumerate(forms)]
     np.testing.assert_allclose(tf.einsum(equation, *arrays), np.einsum(equation, *arrays))
@@ -202,8 +240,9 @@ SIZES = [
 @pytest.mark.parametrize("function, form", SIZES)
 def test_sizes_that_only_a_run_knows(function, form):
     x = np.random.RandomState(1).rand(*form).astype("f")
-    late = tf.function(function, input_signature=[tf.TensorSpec([None] * 4, "float32")],
-                       autograph=False)
+    late = tf.function(
+        function, input_signature=[tf.TensorSpec([None] * 4, "float32")], autograph=False
+    )
     np.testing.assert_allclose(late(x), function(tf.constant(x)), rtol=1e-6)
 
 
@@ -211,8 +250,11 @@ def test_mirrored_margins():
     x, margins = np.arange(12).reshape(3, 4), [[2, 1], [1, 3]]
     for mode in ("reflect", "symmetric"):
         np.testing.assert_array_equal(tf.pad(x, margins, mode), np.pad(x, margins, mode))
-    late = tf.function(lambda x, m: tf.pad(x, m, "REFLECT"), autograph=False, input_signature=[
-        tf.TensorSpec([None, None], "int64"), tf.TensorSpec([2, 2], "int32")])
+    late = tf.function(
+        lambda x, m: tf.pad(x, m, "REFLECT"),
+        autograph=False,
+        input_signature=[tf.TensorSpec([None, None], "int64"), tf.TensorSpec([2, 2], "int32")],
+    )
     np.testing.assert_array_equal(late(x, margins), np.pad(x, margins, "reflect"))
     with pytest.raises(tf.errors.InvalidArgumentError):
         late(x, [[3, 0], [0, 0]])
@@ -228,6 +270,7 @@ def test_functions_that_call_themselves_are_traced():
     @tf.function
     def total(x):
         return tf.add_n(_nested([x, [x + 1, (x + 2,)]]))
+
     assert float(total(tf.constant(1.0))) == 6
 
 
@@ -248,28 +291,31 @@ def test_conditions_of_graphs_are_one_truth():
 
 
 def test_gradient_of_running_products_with_zeros():
-    found, = gradients(lambda x: tf.math.cumprod(x, exclusive=True), np.array([2, 0, 3], "f"))
+    (found,) = gradients(lambda x: tf.math.cumprod(x, exclusive=True), np.array([2, 0, 3], "f"))
     np.testing.assert_allclose(found, [1, 0, 0])
 
 
 def test_seldom_mathematics():
     x = np.array([-100, 0, 2], "f")
-    np.testing.assert_allclose(tf.math.log_sigmoid(x), [-100, np.log(.5), -np.log1p(np.exp(-2))],
-                               rtol=1e-6)
-    np.testing.assert_allclose(tf.math.reciprocal_no_nan(x), [-.01, 0, .5])
-    np.testing.assert_allclose(tf.math.multiply_no_nan([np.nan, 2.0, np.inf], [0.0, 3.0, 0.0]),
-                               [0, 6, 0])
+    np.testing.assert_allclose(
+        tf.math.log_sigmoid(x), [-100, np.log(0.5), -np.log1p(np.exp(-2))], rtol=1e-6
+    )
+    np.testing.assert_allclose(tf.math.reciprocal_no_nan(x), [-0.01, 0, 0.5])
+    np.testing.assert_allclose(
+        tf.math.multiply_no_nan([np.nan, 2.0, np.inf], [0.0, 3.0, 0.0]), [0, 6, 0]
+    )
     np.testing.assert_allclose(tf.math.polyval([1.0, 2.0, 3.0], x), x * x + 2 * x + 3)
     np.testing.assert_allclose(tf.linalg.cross([1.0, 2, 3], [4.0, 5, 6]), [-3, 6, -3])
     sign, log = tf.linalg.slogdet([[0.0, 2.0], [1.0, 0.0]])
     assert float(sign) == -1 and float(log) == pytest.approx(np.log(2))
     y = np.array([[1, 2], [3, 1000]], "f")
-    np.testing.assert_allclose(tf.math.cumulative_logsumexp(y, axis=1)[:, 1],
-                               np.logaddexp(y[:, 0], y[:, 1]))
+    np.testing.assert_allclose(
+        tf.math.cumulative_logsumexp(y, axis=1)[:, 1], np.logaddexp(y[:, 0], y[:, 1])
+    )
     with pytest.raises(TypeError, match="integer type"):
         tf.math.reduce_std([1, 2])
     assert tf.math.segment_sum(tf.zeros([0, 2]), tf.zeros([0], "int32")).shape == [0, 2]
-    found, = gradients(tf.grad_pass_through(tf.floor), np.array([1.5], "f"))
+    (found,) = gradients(tf.grad_pass_through(tf.floor), np.array([1.5], "f"))
     assert found.tolist() == [1]
 
 
@@ -286,8 +332,9 @@ IMAGES = [
 @pytest.mark.parametrize("function", IMAGES)
 def test_images_whose_size_only_a_run_knows(function):
     x = np.random.RandomState(1).rand(7, 6, 3).astype("f")
-    late = tf.function(function, autograph=False,
-                       input_signature=[tf.TensorSpec([None, None, 3], "float32")])
+    late = tf.function(
+        function, autograph=False, input_signature=[tf.TensorSpec([None, None, 3], "float32")]
+    )
     np.testing.assert_allclose(late(x), function(tf.constant(x)), rtol=1e-6)
 
 
@@ -326,8 +373,8 @@ def test_rows_of_variables():
     v.scatter_div(tf.IndexedSlices(2.0, [0]))
     v.scatter_max(tf.IndexedSlices([50.0], [1]))
     v.scatter_nd_update([[2]], [4.0])
-    assert v.numpy().tolist() == [-.5, 50, 4]
-    assert v.sparse_read([2, 0]).numpy().tolist() == [4, -.5]
+    assert v.numpy().tolist() == [-0.5, 50, 4]
+    assert v.sparse_read([2, 0]).numpy().tolist() == [4, -0.5]
     assert v.gather_nd([[1]]).numpy().tolist() == [50]
     assert bool(v.is_initialized()) and {v.ref(): 1}[v.ref()] == 1
     with pytest.raises(tf.errors.InvalidArgumentError):
@@ -341,9 +388,11 @@ def test_gradients_through_python():
     x = tf.constant([3.0, 4.0])
 
     def call(x):
-        a, b = tf.py_function(lambda v, w: (v * v * w, tf.reduce_sum(v)), [x, 2.0],
-                              [tf.float32, tf.float32])
+        a, b = tf.py_function(
+            lambda v, w: (v * v * w, tf.reduce_sum(v)), [x, 2.0], [tf.float32, tf.float32]
+        )
         return tf.reduce_sum(a) * b
+
     for function in (call, tf.function(call)):
         with tf.GradientTape() as tape:
             tape.watch(x)
@@ -370,7 +419,7 @@ def test_one_element_repeated():
 
 
 def test_roots_of_zero_that_do_not_count():
-    found, = gradients(lambda x: tf.sqrt(x) * 0.0 + tf.math.rsqrt(x) * 0.0, np.zeros(1, "f"))
+    (found,) = gradients(lambda x: tf.sqrt(x) * 0.0 + tf.math.rsqrt(x) * 0.0, np.zeros(1, "f"))
     assert found.tolist() == [0]
 
 
@@ -389,7 +438,8 @@ def test_half_precision_has_infinities():
 def test_a_stitch_beyond_the_memory_is_an_error():
     """The output has as many rows as the greatest index says; no memory is touched for it."""
     import os
+
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    width = pages // 4 // 2 ** 31 + 1
+    width = pages // 4 // 2**31 + 1
     with pytest.raises(tf.errors.ResourceExhaustedError, match=r"OOM when allocating tensor"):
-        tf.dynamic_stitch([[2 ** 31 - 1]], [tf.ones([1, width])])
+        tf.dynamic_stitch([[2**31 - 1]], [tf.ones([1, width])])

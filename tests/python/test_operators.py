@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_operators.py: operators, conversions and protocols of eager tensors, and their errors."""
+
 import copy
 import operator
 import pickle
@@ -9,20 +10,33 @@ import pytest
 
 import situ as tf
 
-REAL, WHOLE, FLAGS = tf.constant([1., 2.]), tf.constant([1, 2]), tf.constant([True, False])
+REAL, WHOLE, FLAGS = tf.constant([1.0, 2.0]), tf.constant([1, 2]), tf.constant([True, False])
 
 
-@pytest.mark.parametrize("call, want", [
-    (lambda: REAL + 1, [2, 3]), (lambda: 1 - REAL, [0, -1]), (lambda: REAL * [3., 4.], [3, 8]),
-    (lambda: WHOLE / 2, [0.5, 1]), (lambda: WHOLE // 2, [0, 1]), (lambda: WHOLE % 2, [1, 0]),
-    (lambda: 2 ** REAL, [2, 4]), (lambda: REAL ** 2, [1, 4]), (lambda: -WHOLE, [-1, -2]),
-    (lambda: abs(-REAL), [1, 2]), (lambda: REAL < 2, [True, False]),
-    (lambda: ~FLAGS, [False, True]),
-    (lambda: FLAGS & [True, True], [True, False]), (lambda: FLAGS | [True, True], [True, True]),
-    (lambda: FLAGS ^ [True, True], [False, True]), (lambda: REAL == 1, [True, False]),
-    (lambda: REAL != [1., 3.], [False, True]), (lambda: REAL + np.array([1., 2.]), [2, 4]),
-    (lambda: np.array([1., 2.]) + REAL, [2, 4]),
-])
+@pytest.mark.parametrize(
+    "call, want",
+    [
+        (lambda: REAL + 1, [2, 3]),
+        (lambda: 1 - REAL, [0, -1]),
+        (lambda: REAL * [3.0, 4.0], [3, 8]),
+        (lambda: WHOLE / 2, [0.5, 1]),
+        (lambda: WHOLE // 2, [0, 1]),
+        (lambda: WHOLE % 2, [1, 0]),
+        (lambda: 2**REAL, [2, 4]),
+        (lambda: REAL**2, [1, 4]),
+        (lambda: -WHOLE, [-1, -2]),
+        (lambda: abs(-REAL), [1, 2]),
+        (lambda: REAL < 2, [True, False]),
+        (lambda: ~FLAGS, [False, True]),
+        (lambda: FLAGS & [True, True], [True, False]),
+        (lambda: FLAGS | [True, True], [True, True]),
+        (lambda: FLAGS ^ [True, True], [False, True]),
+        (lambda: REAL == 1, [True, False]),
+        (lambda: REAL != [1.0, 3.0], [False, True]),
+        (lambda: REAL + np.array([1.0, 2.0]), [2, 4]),
+        (lambda: np.array([1.0, 2.0]) + REAL, [2, 4]),
+    ],
+)
 def test_operators(call, want):
     result = call()
     assert isinstance(result, tf.Tensor) and result.numpy().tolist() == want
@@ -32,35 +46,67 @@ def test_division_of_integers_is_real():
     assert (WHOLE / 2).dtype == tf.float64 and (REAL / 2).dtype == tf.float32
 
 
-@pytest.mark.parametrize("call, error, text", [
-    (lambda: REAL + WHOLE, tf.errors.InvalidArgumentError,
-     "was expected to be a float tensor but is a int32 tensor"),
-    (lambda: REAL == WHOLE, tf.errors.InvalidArgumentError, "cannot compute Equal"),
-    (lambda: WHOLE + 1.5, TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"),
-    (lambda: REAL == "x", TypeError, "Cannot convert 'x' to EagerTensor of dtype float"),
-    (lambda: REAL + None, ValueError, "Attempt to convert a value (None) with an unsupported type"),
-    (lambda: bool(REAL), ValueError, "The truth value of an array with more than one element"),
-    (lambda: hash(REAL), TypeError, "Tensor is unhashable. Instead, use tensor.ref() as the key."),
-    (lambda: len(REAL[0]), TypeError, "Scalar tensor has no `len()`"),
-    (lambda: list(REAL[0]), TypeError, "Cannot iterate over a scalar tensor."),
-    (lambda: REAL["x"], TypeError, "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis"),
-    (lambda: REAL[0.5], TypeError, "are valid indices, got 0.5"),
-    (lambda: REAL[5], tf.errors.InvalidArgumentError, "slice index 5 of dimension 0 out of bounds"),
-    (lambda: REAL.graph, AttributeError, "Tensor.graph is undefined when eager"),
-    (lambda: REAL.eval(), NotImplementedError, "is .numpy() what you're looking for?"),
-    (lambda: tf.matmul([[1., 2.]], [[1., 2.]]), tf.errors.InvalidArgumentError,
-     "Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2] [Op:MatMul] name: MatMul/"),
-    (lambda: tf.add([1., 2.], [1., 2., 3.]), tf.errors.InvalidArgumentError,
-     "Incompatible shapes: [2] vs. [3] [Op:"),
-    (lambda: tf.constant([1.5], tf.int32), TypeError, "Cannot convert [1.5] to EagerTensor"),
-    (lambda: tf.constant([[1], [1, 2]]), ValueError, "Can't convert non-rectangular Python"),
-    (lambda: tf.constant([1, "a"]), ValueError, "Python sequence with mixed types to Tensor"),
-    (lambda: tf.constant(2 ** 70), ValueError, "out-of-range integer to Tensor"),
-    (lambda: tf.constant(1, tf.bool), TypeError, "Cannot convert 1 to EagerTensor of dtype bool"),
-    (lambda: tf.constant(object()), ValueError, "with an unsupported type (<class 'object'>)"),
-    (lambda: tf.matmul([[1.]], [[1.]], foo=1), TypeError, "unexpected keyword argument 'foo'"),
-    (lambda: tf.raw_ops.Tanh(), TypeError, "missing required argument 'x'"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (
+            lambda: REAL + WHOLE,
+            tf.errors.InvalidArgumentError,
+            "was expected to be a float tensor but is a int32 tensor",
+        ),
+        (lambda: REAL == WHOLE, tf.errors.InvalidArgumentError, "cannot compute Equal"),
+        (lambda: WHOLE + 1.5, TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"),
+        (lambda: REAL == "x", TypeError, "Cannot convert 'x' to EagerTensor of dtype float"),
+        (
+            lambda: REAL + None,
+            ValueError,
+            "Attempt to convert a value (None) with an unsupported type",
+        ),
+        (lambda: bool(REAL), ValueError, "The truth value of an array with more than one element"),
+        (
+            lambda: hash(REAL),
+            TypeError,
+            "Tensor is unhashable. Instead, use tensor.ref() as the key.",
+        ),
+        (lambda: len(REAL[0]), TypeError, "Scalar tensor has no `len()`"),
+        (lambda: list(REAL[0]), TypeError, "Cannot iterate over a scalar tensor."),
+        (lambda: REAL["x"], TypeError, "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis"),
+        (lambda: REAL[0.5], TypeError, "are valid indices, got 0.5"),
+        (
+            lambda: REAL[5],
+            tf.errors.InvalidArgumentError,
+            "slice index 5 of dimension 0 out of bounds",
+        ),
+        (lambda: REAL.graph, AttributeError, "Tensor.graph is undefined when eager"),
+        (lambda: REAL.eval(), NotImplementedError, "is .numpy() what you're looking for?"),
+        (
+            lambda: tf.matmul([[1.0, 2.0]], [[1.0, 2.0]]),
+            tf.errors.InvalidArgumentError,
+            "Matrix size-incompatible: In[0]: [1,2], In[1]: [1,2] [Op:MatMul] name: MatMul/",
+        ),
+        (
+            lambda: tf.add([1.0, 2.0], [1.0, 2.0, 3.0]),
+            tf.errors.InvalidArgumentError,
+            "Incompatible shapes: [2] vs. [3] [Op:",
+        ),
+        (lambda: tf.constant([1.5], tf.int32), TypeError, "Cannot convert [1.5] to EagerTensor"),
+        (lambda: tf.constant([[1], [1, 2]]), ValueError, "Can't convert non-rectangular Python"),
+        (lambda: tf.constant([1, "a"]), ValueError, "Python sequence with mixed types to Tensor"),
+        (lambda: tf.constant(2**70), ValueError, "out-of-range integer to Tensor"),
+        (
+            lambda: tf.constant(1, tf.bool),
+            TypeError,
+            "Cannot convert 1 to EagerTensor of dtype bool",
+        ),
+        (lambda: tf.constant(object()), ValueError, "with an unsupported type (<class 'object'>)"),
+        (
+            lambda: tf.matmul([[1.0]], [[1.0]], foo=1),
+            TypeError,
+            "unexpected keyword argument 'foo'",
+        ),
+        (lambda: tf.raw_ops.Tanh(), TypeError, "missing required argument 'x'"),
+    ],
+)
 def test_errors(call, error, text):
     with pytest.raises(error) as caught:
         call()
@@ -68,22 +114,22 @@ def test_errors(call, error, text):
 
 
 def test_equality_of_what_differs_in_shape():
-    assert not (REAL == tf.constant([1., 2., 3.])) and REAL != tf.constant([1., 2., 3.])
+    assert not (tf.constant([1.0, 2.0, 3.0]) == REAL) and tf.constant([1.0, 2.0, 3.0]) != REAL
     assert (REAL == None) is False and (REAL != None) is True  # noqa: E711
-    assert 1. in REAL
+    assert 1.0 in REAL
 
 
 def test_as_python_values():
-    assert bool(REAL[0]) and int(WHOLE[1]) == 2 and float(REAL[1]) == 2.
+    assert bool(REAL[0]) and int(WHOLE[1]) == 2 and float(REAL[1]) == 2.0
     assert [5, 6, 7][WHOLE[0]] == 6
-    assert f"{REAL[0]:.2f}" == "1.00" and len(REAL) == 2 and [float(x) for x in REAL] == [1., 2.]
+    assert f"{REAL[0]:.2f}" == "1.00" and len(REAL) == 2 and [float(x) for x in REAL] == [1.0, 2.0]
     assert list(range(tf.constant(3))) == [0, 1, 2]
 
 
 def test_references_are_keys():
     first, second = REAL.ref(), REAL.ref()
     assert first == second and len({first, second}) == 1 and first.deref() is REAL
-    assert first != tf.constant([1., 2.]).ref()
+    assert first != tf.constant([1.0, 2.0]).ref()
 
 
 def test_copies_and_pickles():
@@ -100,10 +146,22 @@ def test_numpy_functions_take_tensors():
 def test_indexing_like_numpy():
     array = np.arange(24).reshape(2, 3, 4)
     tensor = tf.constant(array)
-    for key in (0, -1, (1, 2), (slice(None), 1), (Ellipsis, 0), slice(None, None, -1), None,
-                (0, slice(1, None), slice(None, None, 2)), (tf.constant(1), Ellipsis)):
-        plain = tuple(int(k) if isinstance(k, tf.Tensor) else k for k in key) \
-            if isinstance(key, tuple) else key
+    for key in (
+        0,
+        -1,
+        (1, 2),
+        (slice(None), 1),
+        (Ellipsis, 0),
+        slice(None, None, -1),
+        None,
+        (0, slice(1, None), slice(None, None, 2)),
+        (tf.constant(1), Ellipsis),
+    ):
+        plain = (
+            tuple(int(k) if isinstance(k, tf.Tensor) else k for k in key)
+            if isinstance(key, tuple)
+            else key
+        )
         assert tensor[key].numpy().tolist() == array[plain].tolist()
 
 
@@ -124,20 +182,21 @@ def test_one_size_is_a_shape():
 
 
 def test_parts_of_variables_are_assigned():
-    v = tf.Variable([[1., 2.], [3., 4.]])
-    v[0].assign([9., 8.])
-    v[:, 1].assign_add([1., 1.])
-    v[1, 0].assign(7.)
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    v[0].assign([9.0, 8.0])
+    v[:, 1].assign_add([1.0, 1.0])
+    v[1, 0].assign(7.0)
     assert v.numpy().tolist() == [[9, 9], [7, 5]]
 
     @tf.function
     def f(i):
         for k in tf.range(2):
-            v[k, 0].assign_sub(1.)
-        v[i].assign(0.)
+            v[k, 0].assign_sub(1.0)
+        v[i].assign(0.0)
         return v.read_value()
+
     assert f(tf.constant(1)).numpy().tolist() == v.numpy().tolist() == [[8, 9], [0, 0]]
-    assert not hasattr(tf.constant(1.), "assign")
+    assert not hasattr(tf.constant(1.0), "assign")
 
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "int64")
@@ -159,8 +218,7 @@ def test_bits_of_integers(dtype, sign, how):
     for other in (made(y, dtype, how), y, y.tolist()):
         for found in (call(made(x, dtype, how), other), call(other, made(x, dtype, how))):
             assert found.dtype.name == dtype and found.numpy().tolist() == expected.tolist()
-    assert call(made(x, dtype, how), y[0].item()).numpy().tolist() == \
-        BITS[sign](x, y[0]).tolist()
+    assert call(made(x, dtype, how), y[0].item()).numpy().tolist() == BITS[sign](x, y[0]).tolist()
     assert (~made(x, dtype, how)).numpy().tolist() == (~x).tolist()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_optimizers.py: the optimizers of graph style against TensorFlow's figures; slots, global
 step, schedules, moving averages."""
+
 import json
 import os
 
@@ -9,8 +10,9 @@ import pytest
 
 import situ.compat.v1 as tf
 
-with open(os.path.join(os.path.dirname(__file__), "..", "golden", "optimizers.json"),
-          encoding="utf-8") as _file:
+with open(
+    os.path.join(os.path.dirname(__file__), "..", "golden", "optimizers.json"), encoding="utf-8"
+) as _file:
     GOLDEN = json.load(_file)
 
 
@@ -21,8 +23,9 @@ def graph():
 
 
 def _of(part, key):
-    return pytest.mark.parametrize("case", GOLDEN[part],
-                                   ids=[f"{c[key]}{i}" for i, c in enumerate(GOLDEN[part])])
+    return pytest.mark.parametrize(
+        "case", GOLDEN[part], ids=[f"{c[key]}{i}" for i, c in enumerate(GOLDEN[part])]
+    )
 
 
 @_of("graph", "class")
@@ -80,9 +83,17 @@ def test_names_of_an_update():
     assert tf.train.get_or_create_global_step() is step
     tf.train.MomentumOptimizer(0.1, 0.9).apply_gradients([(tf.constant([1.0]), w)], step)
     names = {o.name for o in tf.get_default_graph().get_operations()}
-    assert {"Momentum", "Momentum/update", "Momentum/learning_rate", "Momentum/momentum",
-            "Momentum/update_w/ApplyMomentum", "w/Momentum", "w/Momentum/Assign",
-            "w/Momentum/read", "w/Momentum/Initializer/zeros"} <= names
+    assert {
+        "Momentum",
+        "Momentum/update",
+        "Momentum/learning_rate",
+        "Momentum/momentum",
+        "Momentum/update_w/ApplyMomentum",
+        "w/Momentum",
+        "w/Momentum/Assign",
+        "w/Momentum/read",
+        "w/Momentum/Initializer/zeros",
+    } <= names
 
 
 def test_global_step_counts_and_is_found():
@@ -119,8 +130,10 @@ def test_slot_before_initialization():
     train = tf.train.MomentumOptimizer(0.1, 0.9).apply_gradients([(tf.constant([1.0]), w)])
     with tf.Session() as sess:
         sess.run(w.initializer)
-        with pytest.raises(tf.errors.FailedPreconditionError,
-                           match="Attempting to use uninitialized value w/Momentum"):
+        with pytest.raises(
+            tf.errors.FailedPreconditionError,
+            match="Attempting to use uninitialized value w/Momentum",
+        ):
             sess.run(train)
 
 

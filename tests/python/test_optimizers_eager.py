@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_optimizers_eager.py: the optimizers of Keras against TensorFlow's figures, at once and in
 functions; schedules, clipping, configuration."""
+
 import json
 import os
 
@@ -9,11 +10,13 @@ import pytest
 
 import situ as tf
 
-with open(os.path.join(os.path.dirname(__file__), "..", "golden", "optimizers.json"),
-          encoding="utf-8") as _file:
+with open(
+    os.path.join(os.path.dirname(__file__), "..", "golden", "optimizers.json"), encoding="utf-8"
+) as _file:
     GOLDEN = json.load(_file)
-CASES = pytest.mark.parametrize("case", GOLDEN["eager"], ids=[
-    f"{c['class']}{i}" for i, c in enumerate(GOLDEN["eager"])])
+CASES = pytest.mark.parametrize(
+    "case", GOLDEN["eager"], ids=[f"{c['class']}{i}" for i, c in enumerate(GOLDEN["eager"])]
+)
 
 
 @CASES
@@ -24,6 +27,7 @@ def test_updates_are_tensorflows(case, traced):
 
     def step(grad):
         optimizer.apply_gradients([(grad, w)])
+
     step = tf.function(step) if traced else step
     for g, want in zip(GOLDEN["gradients"], case["values"]):
         step(tf.constant(g))
@@ -31,8 +35,7 @@ def test_updates_are_tensorflows(case, traced):
     assert optimizer.iterations.numpy() == len(GOLDEN["gradients"])
 
 
-@pytest.mark.parametrize("name", ["GradientDescentOptimizer", "MomentumOptimizer",
-                                  "AdamOptimizer"])
+@pytest.mark.parametrize("name", ["GradientDescentOptimizer", "MomentumOptimizer", "AdamOptimizer"])
 def test_optimizers_of_graphs(name):
     case = next(c for c in GOLDEN["graph"] if c["class"] == name)
     w = tf.Variable(np.array(GOLDEN["begin"], "f"), name="w")
@@ -49,6 +52,7 @@ def test_learning_rate_may_change():
     @tf.function
     def step():
         optimizer.apply_gradients([(tf.constant([1.0]), w)])
+
     step()
     assert w.numpy() == 0.5
     optimizer.learning_rate = 0.25
@@ -73,9 +77,15 @@ def test_schedule():
     assert float(optimizer.learning_rate) == 0.25
 
 
-@pytest.mark.parametrize("words,want", [
-    ({"clipvalue": 1.0}, [-1, -1]), ({"clipnorm": 1.0}, [-0.6, -0.8]),
-    ({"global_clipnorm": 1.0}, [-0.6, -0.8]), ({"weight_decay": 0.5}, [-3, -4])])
+@pytest.mark.parametrize(
+    "words,want",
+    [
+        ({"clipvalue": 1.0}, [-1, -1]),
+        ({"clipnorm": 1.0}, [-0.6, -0.8]),
+        ({"global_clipnorm": 1.0}, [-0.6, -0.8]),
+        ({"weight_decay": 0.5}, [-3, -4]),
+    ],
+)
 def test_clipping(words, want):
     w = tf.Variable([0.0, 0.0])
     tf.keras.optimizers.SGD(1.0, **words).apply_gradients([(tf.constant([3.0, 4.0]), w)])
@@ -86,9 +96,11 @@ def test_variables_and_slots():
     w = tf.Variable([1.0], name="w")
     optimizer = tf.keras.optimizers.Adam()
     optimizer.build([w])
-    assert [v.name for v in optimizer.variables] == \
-        [v.name for v in optimizer.variables()] == ["iterations:0", "learning_rate:0", "w/m:0",
-                                                    "w/v:0"]
+    assert (
+        [v.name for v in optimizer.variables]
+        == [v.name for v in optimizer.variables()]
+        == ["iterations:0", "learning_rate:0", "w/m:0", "w/v:0"]
+    )
     assert optimizer.get_slot(w, "m").shape == [1] and optimizer.get_slot(w, "x") is None
 
 
@@ -99,8 +111,9 @@ def test_no_gradients():
 
 
 def test_configuration():
-    optimizer = tf.keras.optimizers.Adam(tf.keras.optimizers.schedules.CosineDecay(0.1, 5),
-                                         beta_1=0.8)
+    optimizer = tf.keras.optimizers.Adam(
+        tf.keras.optimizers.schedules.CosineDecay(0.1, 5), beta_1=0.8
+    )
     again = tf.keras.optimizers.deserialize(tf.keras.optimizers.serialize(optimizer))
     assert again.beta_1 == 0.8 and float(again.learning_rate) == pytest.approx(0.1)
     assert isinstance(tf.keras.optimizers.get("sgd"), tf.optimizers.SGD)
@@ -111,8 +124,11 @@ def test_configuration():
 
 
 def test_nadam_and_amsgrad_go_down():
-    for kind in (tf.keras.optimizers.Nadam(0.1), tf.keras.optimizers.Adam(0.1, amsgrad=True),
-                 tf.keras.optimizers.AdamW(0.1)):
+    for kind in (
+        tf.keras.optimizers.Nadam(0.1),
+        tf.keras.optimizers.Adam(0.1, amsgrad=True),
+        tf.keras.optimizers.AdamW(0.1),
+    ):
         w = tf.Variable([4.0])
         for _ in range(20):
             kind.apply_gradients([(2.0 * w, w)])
@@ -120,16 +136,22 @@ def test_nadam_and_amsgrad_go_down():
 
 
 @pytest.mark.parametrize("traced", [False, True])
-@pytest.mark.parametrize("frequency,want,last", [
-    (None, [0.5, 0.25, 0.125, 0.0625, 0.03125], 0.2216796875),
-    (2, [0.5, 0.4375, 0.21875, 0.314453125, 0.1572265625], 0.275146484375)])
+@pytest.mark.parametrize(
+    "frequency,want,last",
+    [
+        (None, [0.5, 0.25, 0.125, 0.0625, 0.03125], 0.2216796875),
+        (2, [0.5, 0.4375, 0.21875, 0.314453125, 0.1572265625], 0.275146484375),
+    ],
+)
 def test_averages_of_what_is_trained(traced, frequency, want, last):
     w = tf.Variable([1.0, -2.0])
-    optimizer = tf.keras.optimizers.SGD(0.5, use_ema=True, ema_momentum=0.75,
-                                        ema_overwrite_frequency=frequency)
+    optimizer = tf.keras.optimizers.SGD(
+        0.5, use_ema=True, ema_momentum=0.75, ema_overwrite_frequency=frequency
+    )
 
     def step():
         optimizer.apply_gradients([(w * 1.0, w)])
+
     step = tf.function(step) if traced else step
     for value in want:
         step()
@@ -147,11 +169,15 @@ def test_averages_of_a_model_are_its_weights_after_training():
     np.testing.assert_allclose(bias, [-0.6008], rtol=1e-5)
 
 
-@pytest.mark.parametrize("words,match", [
-    ({"clipnorm": 1.0, "clipvalue": 1.0}, "Only one of `clipnorm`, `clipvalue`"),
-    ({"clipnorm": 1.0, "global_clipnorm": 1.0}, "Only one of `clipnorm`, `clipvalue`"),
-    ({"use_ema": True, "ema_momentum": 2}, "`ema_momentum` must be in the range"),
-    ({"use_ema": True, "ema_overwrite_frequency": -1}, "must be an integer >= 1 or None")])
+@pytest.mark.parametrize(
+    "words,match",
+    [
+        ({"clipnorm": 1.0, "clipvalue": 1.0}, "Only one of `clipnorm`, `clipvalue`"),
+        ({"clipnorm": 1.0, "global_clipnorm": 1.0}, "Only one of `clipnorm`, `clipvalue`"),
+        ({"use_ema": True, "ema_momentum": 2}, "`ema_momentum` must be in the range"),
+        ({"use_ema": True, "ema_overwrite_frequency": -1}, "must be an integer >= 1 or None"),
+    ],
+)
 def test_words_that_do_not_fit(words, match):
     with pytest.raises(ValueError, match=match):
         tf.keras.optimizers.SGD(**words)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_optional_feeds.py: tf.placeholder_with_default, and values that come with a run: what a
 graph was built with is not taken for what a run is given, and each run is checked."""
+
 import numpy as np
 import pytest
-
-import situ.compat.v1 as tf
 from conftest import run_once as _run
 
+import situ.compat.v1 as tf
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -43,10 +43,16 @@ def test_gradient_and_choice():
 
 
 BAD = {
-    "slice": (lambda p: tf.slice(tf.ones([2, 2]), p, [2, 2]), [0, 1],
-              r"Expected size\[1\] in \[0, 1\], but got 2"),
-    "random": (lambda p: tf.random_uniform([2], p[0], 2, dtype=tf.int32), [5, 0],
-               "Need minval < maxval, got 5 >= 2"),
+    "slice": (
+        lambda p: tf.slice(tf.ones([2, 2]), p, [2, 2]),
+        [0, 1],
+        r"Expected size\[1\] in \[0, 1\], but got 2",
+    ),
+    "random": (
+        lambda p: tf.random_uniform([2], p[0], 2, dtype=tf.int32),
+        [5, 0],
+        "Need minval < maxval, got 5 >= 2",
+    ),
     "transpose": (lambda p: tf.transpose(tf.ones([2, 2]), p), [0, 0], "is missing from"),
     "reverse": (lambda p: tf.reverse(tf.ones([2, 2]), p), [1, 1], "specified more than once"),
     "part": (lambda p: tf.ones([2, 2])[p[0]], [7, 0], "slice index 7 of dimension 0 out of bounds"),
@@ -66,7 +72,7 @@ def test_values_of_a_run_are_checked(name, default):
 
 def test_values_of_a_run_are_checked_each_time():
     begin = tf.placeholder(tf.int32, [1])
-    part = tf.slice(tf.constant([1., 2., 3.]), begin, [2])
+    part = tf.slice(tf.constant([1.0, 2.0, 3.0]), begin, [2])
     with tf.Session() as session:
         assert session.run(part, {begin: [1]}).tolist() == [2, 3]
         for bad in 2, -1, 100:
@@ -79,11 +85,13 @@ def test_ensure_shape():
     x = tf.placeholder(tf.float32)
     sure = tf.ensure_shape(x, [None, 2])
     assert sure.shape.as_list() == [None, 2]
-    assert _run([sure, tf.gradients(sure, x)[0]], {x: [[1., 2.]]})[0].tolist() == [[1, 2]]
-    with pytest.raises(tf.errors.InvalidArgumentError,
-                       match=r"Shape of tensor \[1,3\] is not compatible with expected shape "
-                             r"\[\?,2\]"):
-        _run(sure, {x: [[1., 2., 3.]]})
+    assert _run([sure, tf.gradients(sure, x)[0]], {x: [[1.0, 2.0]]})[0].tolist() == [[1, 2]]
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"Shape of tensor \[1,3\] is not compatible with expected shape "
+        r"\[\?,2\]",
+    ):
+        _run(sure, {x: [[1.0, 2.0, 3.0]]})
     with pytest.raises(ValueError, match="not compatible with expected shape"):
         tf.ensure_shape(tf.ones([3]), [2])
     late = tf.ensure_shape(tf.py_func(lambda: np.ones(3, "f"), [], tf.float32), [2])
@@ -105,14 +113,20 @@ def test_mirrored_margins_have_dense_gradients():
     free = tf.placeholder(tf.float32)
     mirrored = tf.pad(free, [[1, 1]], "SYMMETRIC")
     assert mirrored.shape.as_list() == [None]
-    assert _run(mirrored, {free: [1., 2.]}).tolist() == [1, 1, 2, 2]
+    assert _run(mirrored, {free: [1.0, 2.0]}).tolist() == [1, 1, 2, 2]
     with pytest.raises(tf.errors.InvalidArgumentError, match="paddings must be"):
         _run(made, {x: value[:2]})
 
 
 def test_saturating_casts_of_large_numbers():
     value = tf.constant([1.7, -1.7, 1e10, -1e10, np.inf, -np.inf])
-    assert _run(tf.saturate_cast(value, tf.int32)).tolist() == \
-        [1, -1, 2147483520, -2147483648, 2147483520, -2147483648]
+    assert _run(tf.saturate_cast(value, tf.int32)).tolist() == [
+        1,
+        -1,
+        2147483520,
+        -2147483648,
+        2147483520,
+        -2147483648,
+    ]
     assert _run(tf.saturate_cast(value, tf.uint8)).tolist() == [1, 0, 255, 0, 255, 0]
     assert _run(tf.saturate_cast(tf.constant([300, -300]), tf.int8)).tolist() == [127, -128]

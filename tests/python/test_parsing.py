@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_parsing.py: tf.Example records, pictures, IndexedSlices."""
+
 import struct
 import zlib
 
@@ -10,8 +11,11 @@ import situ as tf
 
 
 def _example(**features):
-    lists = {bytes: ("bytes_list", tf.train.BytesList), float: ("float_list", tf.train.FloatList),
-             int: ("int64_list", tf.train.Int64List)}
+    lists = {
+        bytes: ("bytes_list", tf.train.BytesList),
+        float: ("float_list", tf.train.FloatList),
+        int: ("int64_list", tf.train.Int64List),
+    }
     made = {}
     for name, values in features.items():
         field, kind = lists[type(values[0])]
@@ -19,25 +23,49 @@ def _example(**features):
     return tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString()
 
 
-EXAMPLES = [_example(i=[1, -2, 3], f=[1.5, 2.5], s=[b"a", b"bc"], v=[7]),
-            _example(i=[4, 5, 6], f=[0.5, 2.0], s=[b"z", b"y"], v=[8, 9])]
+EXAMPLES = [
+    _example(i=[1, -2, 3], f=[1.5, 2.5], s=[b"a", b"bc"], v=[7]),
+    _example(i=[4, 5, 6], f=[0.5, 2.0], s=[b"z", b"y"], v=[8, 9]),
+]
 
 
-@pytest.mark.parametrize("feature, error, text", [
-    (tf.io.FixedLenFeature([3], tf.float32, [3., 4.]), tf.errors.InvalidArgumentError,
-     "tensor with 2 values, but the requested shape has 3"),
-    (tf.io.FixedLenFeature([2], tf.string, ["a"]), tf.errors.InvalidArgumentError,
-     "tensor with 1 values, but the requested shape has 2"),
-    (tf.io.FixedLenFeature([], tf.int32, [7]), tf.errors.InvalidArgumentError,
-     "attr 'Tdense' of int32 is not in the list of allowed values"),
-    (tf.io.VarLenFeature(tf.int32), tf.errors.InvalidArgumentError,
-     "attr 'sparse_types' of int32 is not in the list of allowed values"),
-    (tf.io.FixedLenFeature([0], tf.float32, []), tf.errors.InvalidArgumentError,
-     "is required but could not be found"),
-    (tf.io.FixedLenFeature([None], tf.float32), ValueError, "First dimension of shape for feature"),
-    (tf.io.FixedLenFeature([2, None], tf.float32), ValueError, "need to be known"),
-    (tf.io.FixedLenSequenceFeature([], tf.float32), ValueError, "requires allow_missing"),
-])
+@pytest.mark.parametrize(
+    "feature, error, text",
+    [
+        (
+            tf.io.FixedLenFeature([3], tf.float32, [3.0, 4.0]),
+            tf.errors.InvalidArgumentError,
+            "tensor with 2 values, but the requested shape has 3",
+        ),
+        (
+            tf.io.FixedLenFeature([2], tf.string, ["a"]),
+            tf.errors.InvalidArgumentError,
+            "tensor with 1 values, but the requested shape has 2",
+        ),
+        (
+            tf.io.FixedLenFeature([], tf.int32, [7]),
+            tf.errors.InvalidArgumentError,
+            "attr 'Tdense' of int32 is not in the list of allowed values",
+        ),
+        (
+            tf.io.VarLenFeature(tf.int32),
+            tf.errors.InvalidArgumentError,
+            "attr 'sparse_types' of int32 is not in the list of allowed values",
+        ),
+        (
+            tf.io.FixedLenFeature([0], tf.float32, []),
+            tf.errors.InvalidArgumentError,
+            "is required but could not be found",
+        ),
+        (
+            tf.io.FixedLenFeature([None], tf.float32),
+            ValueError,
+            "First dimension of shape for feature",
+        ),
+        (tf.io.FixedLenFeature([2, None], tf.float32), ValueError, "need to be known"),
+        (tf.io.FixedLenSequenceFeature([], tf.float32), ValueError, "requires allow_missing"),
+    ],
+)
 @pytest.mark.parametrize("serialized", [EXAMPLES[0], EXAMPLES])
 def test_features_that_cannot_be_filled(serialized, feature, error, text):
     parse = tf.io.parse_example if isinstance(serialized, list) else tf.io.parse_single_example
@@ -45,20 +73,35 @@ def test_features_that_cannot_be_filled(serialized, feature, error, text):
         parse(serialized, {"absent": feature})
 
 
-@pytest.mark.parametrize("feature, error, text", [
-    (tf.io.FixedLenFeature([3], tf.float32, [3., 4.]), tf.errors.InvalidArgumentError,
-     r"Feature: absent \(data type: float\) .* with 2 values, but the requested shape has 3"),
-    (tf.io.FixedLenFeature([], tf.int64, [3, 4]), tf.errors.InvalidArgumentError,
-     r"Feature: absent \(data type: int64\) .* tensor with 2 values"),
-    (tf.io.FixedLenFeature([2], tf.float32, ["a", "b"]), TypeError,
-     r"Feature: absent \(data type: float\) "),
-    (tf.io.FixedLenSequenceFeature([2], tf.float32, True, [3., 4.]),
-     tf.errors.InvalidArgumentError, r"Feature: absent \(data type: float\) "),
-    (tf.io.FixedLenFeature(None, tf.float32), ValueError, "Missing shape for feature absent"),
-    (tf.io.FixedLenFeature([], None), ValueError, "Missing type for feature absent"),
-    (tf.io.VarLenFeature(None), ValueError, "Missing type for feature absent"),
-    (3, ValueError, "Unsupported int 3 for key 'absent'"),
-])
+@pytest.mark.parametrize(
+    "feature, error, text",
+    [
+        (
+            tf.io.FixedLenFeature([3], tf.float32, [3.0, 4.0]),
+            tf.errors.InvalidArgumentError,
+            r"Feature: absent \(data type: float\) .* with 2 values, but the requested shape has 3",
+        ),
+        (
+            tf.io.FixedLenFeature([], tf.int64, [3, 4]),
+            tf.errors.InvalidArgumentError,
+            r"Feature: absent \(data type: int64\) .* tensor with 2 values",
+        ),
+        (
+            tf.io.FixedLenFeature([2], tf.float32, ["a", "b"]),
+            TypeError,
+            r"Feature: absent \(data type: float\) ",
+        ),
+        (
+            tf.io.FixedLenSequenceFeature([2], tf.float32, True, [3.0, 4.0]),
+            tf.errors.InvalidArgumentError,
+            r"Feature: absent \(data type: float\) ",
+        ),
+        (tf.io.FixedLenFeature(None, tf.float32), ValueError, "Missing shape for feature absent"),
+        (tf.io.FixedLenFeature([], None), ValueError, "Missing type for feature absent"),
+        (tf.io.VarLenFeature(None), ValueError, "Missing type for feature absent"),
+        (3, ValueError, "Unsupported int 3 for key 'absent'"),
+    ],
+)
 def test_errors_of_features_name_them(feature, error, text):
     with pytest.raises(error, match=text):
         tf.io.parse_example(EXAMPLES, {"absent": feature})
@@ -89,54 +132,78 @@ def test_errors_of_examples_are_tensorflows():
     wrong = {"i": tf.io.FixedLenFeature([4], tf.int64)}
     assert raised(many, EXAMPLES, wrong).startswith(
         "Name: <unknown>, Key: i, Index: 0.  Number of int64 values != expected.  Values size: 3 "
-        "but output shape: [4]")
+        "but output shape: [4]"
+    )
     assert raised(many, [b"abc"], wrong).startswith("Could not parse example input, value: 'abc'")
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match="Expected len.names."):
         many(EXAMPLES, absent, example_names=["a"])
 
 
-@pytest.mark.parametrize("feature", [tf.io.VarLenFeature(tf.int64),
-                                     tf.io.FixedLenSequenceFeature([], tf.int64)])
+@pytest.mark.parametrize(
+    "feature", [tf.io.VarLenFeature(tf.int64), tf.io.FixedLenSequenceFeature([], tf.int64)]
+)
 def test_feature_list_of_another_type(feature):
     steps = [tf.train.Feature(float_list=tf.train.FloatList(value=[1.0]))]
-    record = tf.train.SequenceExample(feature_lists=tf.train.FeatureLists(
-        feature_list={"l": tf.train.FeatureList(feature=steps)})).SerializeToString()
-    with pytest.raises(tf.errors.InvalidArgumentError,
-                       match="Feature list: l, Index: 0.  Data types don't match. Expected type: "
-                             "int64"):
+    record = tf.train.SequenceExample(
+        feature_lists=tf.train.FeatureLists(feature_list={"l": tf.train.FeatureList(feature=steps)})
+    ).SerializeToString()
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match="Feature list: l, Index: 0.  Data types don't match. Expected type: int64",
+    ):
         tf.io.parse_single_sequence_example(record, sequence_features={"l": feature})
 
 
 def test_default_has_the_shape_of_the_feature():
-    parsed = tf.io.parse_example(EXAMPLES, {
-        "absent": tf.io.FixedLenFeature([2, 2], tf.float32, [3., 4., 5., 6.]),
-        "scalar": tf.io.FixedLenFeature([], tf.int64, [7])})
+    parsed = tf.io.parse_example(
+        EXAMPLES,
+        {
+            "absent": tf.io.FixedLenFeature([2, 2], tf.float32, [3.0, 4.0, 5.0, 6.0]),
+            "scalar": tf.io.FixedLenFeature([], tf.int64, [7]),
+        },
+    )
     assert parsed["absent"].numpy().tolist() == [[[3, 4], [5, 6]]] * 2
     assert parsed["scalar"].numpy().tolist() == [7, 7]
 
 
-@pytest.mark.parametrize("changes, text", [
-    ({"num_sparse": 1}, "num_sparse is 1, but there are 0 sparse_types"),
-    ({"dense_shapes": [[2], [2]]}, "Tdense has 1 types, but there are 2 dense_shapes"),
-    ({"dense_keys": ["a", "b"]}, "Expected dense_keys to be a vector of 1 elements"),
-    ({"dense_defaults": [[1., 2., 3.]]}, "is not compatible with dense_shapes"),
-    ({"serialized": [[b""]]}, "Expected serialized to be a scalar or vector, got rank 2"),
-])
+@pytest.mark.parametrize(
+    "changes, text",
+    [
+        ({"num_sparse": 1}, "num_sparse is 1, but there are 0 sparse_types"),
+        ({"dense_shapes": [[2], [2]]}, "Tdense has 1 types, but there are 2 dense_shapes"),
+        ({"dense_keys": ["a", "b"]}, "Expected dense_keys to be a vector of 1 elements"),
+        ({"dense_defaults": [[1.0, 2.0, 3.0]]}, "is not compatible with dense_shapes"),
+        ({"serialized": [[b""]]}, "Expected serialized to be a scalar or vector, got rank 2"),
+    ],
+)
 def test_arguments_of_the_op_must_agree(changes, text):
-    arguments = {"serialized": [b""], "names": tf.constant([], tf.string),
-                 "sparse_keys": tf.constant([], tf.string), "dense_keys": ["a"],
-                 "ragged_keys": tf.constant([], tf.string), "dense_defaults": [[1., 2.]],
-                 "Tdense": [tf.float32], "num_sparse": 0, "sparse_types": [],
-                 "dense_shapes": [[2]], **changes}
+    arguments = {
+        "serialized": [b""],
+        "names": tf.constant([], tf.string),
+        "sparse_keys": tf.constant([], tf.string),
+        "dense_keys": ["a"],
+        "ragged_keys": tf.constant([], tf.string),
+        "dense_defaults": [[1.0, 2.0]],
+        "Tdense": [tf.float32],
+        "num_sparse": 0,
+        "sparse_types": [],
+        "dense_shapes": [[2]],
+        **changes,
+    }
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=text):
         tf.raw_ops.ParseExampleV2(**arguments)
 
 
 def test_one_example():
-    parsed = tf.io.parse_single_example(EXAMPLES[0], {
-        "i": tf.io.FixedLenFeature([3], tf.int64), "s": tf.io.FixedLenFeature([2], tf.string),
-        "d": tf.io.FixedLenFeature([], tf.float32, default_value=5.),
-        "v": tf.io.VarLenFeature(tf.int64)})
+    parsed = tf.io.parse_single_example(
+        EXAMPLES[0],
+        {
+            "i": tf.io.FixedLenFeature([3], tf.int64),
+            "s": tf.io.FixedLenFeature([2], tf.string),
+            "d": tf.io.FixedLenFeature([], tf.float32, default_value=5.0),
+            "v": tf.io.VarLenFeature(tf.int64),
+        },
+    )
     assert parsed["i"].numpy().tolist() == [1, -2, 3]
     assert parsed["s"].numpy().tolist() == [b"a", b"bc"]
     assert parsed["d"].numpy() == 5 and parsed["d"].shape == ()
@@ -144,27 +211,40 @@ def test_one_example():
 
 
 def test_many_examples():
-    parsed = tf.io.parse_example(EXAMPLES, {
-        "f": tf.io.FixedLenFeature([2], tf.float32), "v": tf.io.VarLenFeature(tf.int64)})
+    parsed = tf.io.parse_example(
+        EXAMPLES, {"f": tf.io.FixedLenFeature([2], tf.float32), "v": tf.io.VarLenFeature(tf.int64)}
+    )
     assert parsed["f"].numpy().tolist() == [[1.5, 2.5], [0.5, 2]]
     assert tf.sparse.to_dense(parsed["v"]).numpy().tolist() == [[7, 0], [8, 9]]
-    parsed = tf.io.parse_example(EXAMPLES, {
-        "v": tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True)})
+    parsed = tf.io.parse_example(
+        EXAMPLES, {"v": tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True)}
+    )
     assert parsed["v"].numpy().tolist() == [[7, 0], [8, 9]]
 
 
 def test_in_a_pipeline():
-    data = tf.data.Dataset.from_tensor_slices(EXAMPLES).map(
-        lambda e: tf.io.parse_single_example(e, {"i": tf.io.FixedLenFeature([3], tf.int64)})["i"],
-        num_parallel_calls=2).batch(2)
+    data = (
+        tf.data.Dataset.from_tensor_slices(EXAMPLES)
+        .map(
+            lambda e: tf.io.parse_single_example(e, {"i": tf.io.FixedLenFeature([3], tf.int64)})[
+                "i"
+            ],
+            num_parallel_calls=2,
+        )
+        .batch(2)
+    )
     assert data.element_spec.shape.as_list() == [None, 3]
     assert next(iter(data)).numpy().tolist() == [[1, -2, 3], [4, 5, 6]]
 
 
-@pytest.mark.parametrize("feature, text", [
-    ({"x": tf.io.FixedLenFeature([], tf.int64)}, "Feature: x .* is required but could not be"),
-    ({"f": tf.io.FixedLenFeature([2], tf.int64)}, "Data types don't match. Data type: float"),
-    ({"i": tf.io.FixedLenFeature([2], tf.int64)}, "Number of int64 values != expected")])
+@pytest.mark.parametrize(
+    "feature, text",
+    [
+        ({"x": tf.io.FixedLenFeature([], tf.int64)}, "Feature: x .* is required but could not be"),
+        ({"f": tf.io.FixedLenFeature([2], tf.int64)}, "Data types don't match. Data type: float"),
+        ({"i": tf.io.FixedLenFeature([2], tf.int64)}, "Number of int64 values != expected"),
+    ],
+)
 def test_wrong_examples(feature, text):
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         tf.io.parse_single_example(EXAMPLES[0], feature)
@@ -176,12 +256,17 @@ def _png(pixels):
     height, width, _ = pixels.shape
 
     def chunk(name, data):
-        return struct.pack(">I", len(data)) + name + data + \
-            struct.pack(">I", zlib.crc32(name + data))
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
+
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0,
-                                                             0)) + \
-        chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
 
 
 def test_png_and_bmp():
@@ -191,15 +276,19 @@ def test_png_and_bmp():
     fractions = tf.io.decode_image(_png(pixels), dtype=tf.float32)
     np.testing.assert_allclose(fractions.numpy(), pixels / np.float32(255), rtol=1e-6)
     lines = b"".join(row[:, ::-1].tobytes() + b"\0" * 3 for row in pixels[::-1])
-    bmp = b"BM" + struct.pack("<IHHIIiiHHI", 54 + len(lines), 0, 0, 54, 40, 3, 5, 1, 24, 0) + \
-        b"\0" * 20 + lines
+    bmp = (
+        b"BM"
+        + struct.pack("<IHHIIiiHHI", 54 + len(lines), 0, 0, 54, 40, 3, 5, 1, 24, 0)
+        + b"\0" * 20
+        + lines
+    )
     assert np.array_equal(tf.image.decode_bmp(bmp).numpy(), pixels)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Unknown image file format"):
         tf.image.decode_image(b"no picture at all")
 
 
 def test_indexed_slices():
-    rows = tf.IndexedSlices([[1., 2.], [3., 4.], [5., 6.]], [0, 2, 0], [3, 2])
+    rows = tf.IndexedSlices([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [0, 2, 0], [3, 2])
     assert tf.convert_to_tensor(rows).numpy().tolist() == [[6, 8], [0, 0], [3, 4]]
 
 
@@ -208,29 +297,43 @@ def test_records_of_sequences():
 
     def numbers(*values):
         return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
     record = tf.train.SequenceExample(
         context=tf.train.Features(feature={"n": numbers(3)}),
-        feature_lists=tf.train.FeatureLists(feature_list={
-            "t": tf.train.FeatureList(feature=[numbers(1), numbers(2)]),
-            "v": tf.train.FeatureList(feature=[numbers(1, 2), numbers(), numbers(3)])}))
+        feature_lists=tf.train.FeatureLists(
+            feature_list={
+                "t": tf.train.FeatureList(feature=[numbers(1), numbers(2)]),
+                "v": tf.train.FeatureList(feature=[numbers(1, 2), numbers(), numbers(3)]),
+            }
+        ),
+    )
     text = record.SerializeToString()
     with tf.Graph().as_default(), tf.Session() as session:
         context, lists = tf.parse_single_sequence_example(
-            text, {"n": tf.FixedLenFeature([], tf.int64)},
-            {"t": tf.FixedLenSequenceFeature([], tf.int64), "v": tf.VarLenFeature(tf.int64),
-             "m": tf.FixedLenSequenceFeature([2], tf.float32, allow_missing=True)})
+            text,
+            {"n": tf.FixedLenFeature([], tf.int64)},
+            {
+                "t": tf.FixedLenSequenceFeature([], tf.int64),
+                "v": tf.VarLenFeature(tf.int64),
+                "m": tf.FixedLenSequenceFeature([2], tf.float32, allow_missing=True),
+            },
+        )
         assert lists["t"].shape.as_list() == [None] and lists["m"].shape.as_list() == [None, 2]
         context, lists = session.run([context, lists])
         assert context["n"] == 3 and lists["t"].tolist() == [1, 2] and lists["m"].shape == (0, 2)
         assert lists["v"].indices.tolist() == [[0, 0], [0, 1], [2, 0]]
         assert lists["v"].dense_shape.tolist() == [3, 2]
         with pytest.raises(tf.errors.InvalidArgumentError, match="is required but could not"):
-            session.run(tf.parse_single_sequence_example(
-                text, None, {"q": tf.FixedLenSequenceFeature([], tf.int64)}))
+            session.run(
+                tf.parse_single_sequence_example(
+                    text, None, {"q": tf.FixedLenSequenceFeature([], tf.int64)}
+                )
+            )
 
 
 def test_pairs_of_words():
     import situ.compat.v1 as tf
+
     sequence = tf.keras.preprocessing.sequence
     pairs, labels = sequence.skipgrams([1, 2, 3], 10, 1, negative_samples=0.5, seed=1)
     assert sorted(p for p, y in zip(pairs, labels) if y) == [[1, 2], [2, 1], [2, 3], [3, 2]]

@@ -4,7 +4,8 @@
 
 def test_what_an_earlier_part_of_a_step_has_done_is_not_waited_for(python):
     """Memory that is not set is no number that happens to be negative here."""
-    done = python("""
+    done = python(
+        """
         import situ.compat.v1 as tf
         with tf.device("/gpu:0"):
             v, w = tf.Variable(0.0), tf.Variable(0.0)
@@ -20,5 +21,8 @@ def test_what_an_earlier_part_of_a_step_has_done_is_not_waited_for(python):
             for _ in range(3):
                 session.run(done)
             print(session.run(v), session.run(w))
-        """, gpus=2, MALLOC_PERTURB_="165")
+        """,
+        gpus=2,
+        MALLOC_PERTURB_="165",
+    )
     assert done.out == "3.0 6.0\n", (done.code, done.err)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_placement_log.py: log_device_placement of TF2 programs: functions, fit, data sets, control
 flow, gradients and strategies print each node once, when the first program that runs it is made."""
+
 import re
 
 import pytest
@@ -38,8 +39,12 @@ print("== retraced"); f(x, tf.ones([2, 3]))
 def test_a_function_is_logged_when_it_is_first_compiled(situ):
     logged = run(situ, FUNCTION)
     assert logged["first"] == [
-        ("a", "_Arg", "GPU:0"), ("b", "_Arg", "GPU:0"), ("MatMul", "MatMul", "GPU:0"),
-        ("add", "Add", "GPU:0"), ("add/y", "Const", "GPU:0")]  # generators last
+        ("a", "_Arg", "GPU:0"),
+        ("b", "_Arg", "GPU:0"),
+        ("MatMul", "MatMul", "GPU:0"),
+        ("add", "Add", "GPU:0"),
+        ("add/y", "Const", "GPU:0"),
+    ]  # generators last
     assert logged["again"] == []
     assert ("MatMul", "MatMul", "GPU:0") in logged["retraced"]
 
@@ -50,7 +55,9 @@ def test_nothing_is_logged_when_it_is_off(situ):
 
 
 def test_devices_that_a_function_asks_for(situ):
-    logged = run(situ, """
+    logged = run(
+        situ,
+        """
         import tensorflow as tf
         @tf.function
         def f(a):
@@ -59,13 +66,18 @@ def test_devices_that_a_function_asks_for(situ):
             with tf.device("/gpu:1"):
                 return tf.sin(b)
         print("== call"); f(tf.ones([2]))
-        """, "--log-placement", gpus="2")
+        """,
+        "--log-placement",
+        gpus="2",
+    )
     assert ("mul", "Mul", "CPU:0") in logged["call"]
     assert ("Sin", "Sin", "GPU:1") in logged["call"]
 
 
 def test_fit_evaluate_and_predict(situ):
-    logged = run(situ, """
+    logged = run(
+        situ,
+        """
         import numpy as np
         import tensorflow as tf
         m = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(3,), name="hidden")])
@@ -78,7 +90,9 @@ def test_fit_evaluate_and_predict(situ):
         m.fit(x, y, epochs=1, batch_size=4, verbose=0)
         m.evaluate(x, y, batch_size=4, verbose=0)
         m.predict(x, batch_size=4, verbose=0)
-        """, "--log-placement")
+        """,
+        "--log-placement",
+    )
     for part in ("fit", "evaluate", "predict"):
         products = [n for n in logged[part] if n[1] == "MatMul" and "grad" not in n[0]]
         assert len(products) == 1 and products[0][2] == "GPU:0", part
@@ -88,7 +102,9 @@ def test_fit_evaluate_and_predict(situ):
 
 
 def test_control_flow_and_its_gradients(situ):
-    logged = run(situ, """
+    logged = run(
+        situ,
+        """
         import tensorflow as tf
         @tf.function
         def f(x, n):
@@ -104,14 +120,18 @@ def test_control_flow_and_its_gradients(situ):
             with tf.GradientTape() as tape:
                 y = f(v, tf.constant(2))
             tape.gradient(y, v)
-        """, "--log-placement")
+        """,
+        "--log-placement",
+    )
     for op in ("Sin", "Tanh"):
         assert [n[2] for n in logged["call"] if n[1] == op] == ["GPU:0"]
     assert [n[1] for n in logged["tape"]].count("TanhGrad") == 1
 
 
 def test_functions_of_data_sets(situ):
-    logged = run(situ, """
+    logged = run(
+        situ,
+        """
         import tensorflow as tf
         data = tf.data.Dataset.range(6).map(lambda v: v * 3, num_parallel_calls=2).filter(
             lambda v: v > 3).prefetch(1)
@@ -122,7 +142,9 @@ def test_functions_of_data_sets(situ):
         list(noise); list(noise)
         print("== reduce")
         data.reduce(tf.constant(0, tf.int64), lambda a, b: a - b)
-        """, "--log-placement")
+        """,
+        "--log-placement",
+    )
     assert [n[2] for n in logged["first"] if n[1] == "Mul"] == ["CPU:0"]
     assert [n[1] for n in logged["first"]].count("Greater") == 1
     assert logged["again"] == []
@@ -131,7 +153,9 @@ def test_functions_of_data_sets(situ):
 
 
 def test_replicas_of_a_strategy(situ):
-    logged = run(situ, """
+    logged = run(
+        situ,
+        """
         import tensorflow as tf
         strategy = tf.distribute.MirroredStrategy()
         @tf.function
@@ -139,13 +163,23 @@ def test_replicas_of_a_strategy(situ):
             return strategy.run(lambda: tf.exp(tf.ones([2])))
         print("== first"); step()
         print("== again"); step()
-        """, "--log-placement", gpus="2")
+        """,
+        "--log-placement",
+        gpus="2",
+    )
     assert sorted(n[2] for n in logged["first"] if n[1] == "Exp") == ["GPU:0", "GPU:1"]
     assert logged["again"] == []
 
 
 def test_eager_gradients_are_eager_calls(situ):
-    result = situ("run", "--gpus", "1", "--log-placement", "a.py", files={"a.py": """
+    result = situ(
+        "run",
+        "--gpus",
+        "1",
+        "--log-placement",
+        "a.py",
+        files={
+            "a.py": """
         import tensorflow as tf
         x = tf.constant([1.0, 2.0])
         for _ in range(2):
@@ -153,7 +187,9 @@ def test_eager_gradients_are_eager_calls(situ):
                 tape.watch(x)
                 y = tf.tanh(x)
             tape.gradient(y, x)
-        """})
+        """
+        },
+    )
     assert result.out.count(f"Executing op Tanh in device {PREFIX}GPU:0\n") == 1
     assert result.out.count(f"Executing op TanhGrad in device {PREFIX}GPU:0\n") == 1
 
@@ -170,12 +206,18 @@ with tf.Graph().as_default():
 """
 
 
-@pytest.mark.parametrize("config, words", [
-    ("config=tf1.ConfigProto(log_device_placement=True)", ()), ("", ("--log-placement",)),
-    ("config=tf1.ConfigProto()", ("--log-placement",))])
+@pytest.mark.parametrize(
+    "config, words",
+    [
+        ("config=tf1.ConfigProto(log_device_placement=True)", ()),
+        ("", ("--log-placement",)),
+        ("config=tf1.ConfigProto()", ("--log-placement",)),
+    ],
+)
 def test_sessions_of_eager_programs(situ, config, words):
-    result = situ("run", "--gpus", "1", *words, "a.py",
-                  files={"a.py": SESSION.replace("CONFIG", config)})
+    result = situ(
+        "run", "--gpus", "1", *words, "a.py", files={"a.py": SESSION.replace("CONFIG", config)}
+    )
     assert result.code == 0, result.err
     assert result.out.count("Device mapping:\n") == 1
     assert result.out.count(f"\ny: {PREFIX}GPU:0\n") == 1
@@ -184,7 +226,8 @@ def test_sessions_of_eager_programs(situ, config, words):
 
 def test_a_session_without_config_follows_the_setting(situ):
     program = SESSION.replace("CONFIG", "").replace(
-        "tf1 =", "tf.debugging.set_log_device_placement(True)\ntf1 =")
+        "tf1 =", "tf.debugging.set_log_device_placement(True)\ntf1 ="
+    )
     result = situ("run", "--gpus", "1", "a.py", files={"a.py": program})
     assert f"\ny: {PREFIX}GPU:0\n" in result.out
 
@@ -200,11 +243,17 @@ def test_enable_eager_execution_with_a_config(situ):
     result = situ("run", "--gpus", "1", "a.py", files={"a.py": program})
     assert f"Executing op Sin in device {PREFIX}GPU:0\n" in result.out
     assert ("Cos", "Cos", "GPU:0") in sections(result.out)["call"]
-    result = situ("run", "a.py", files={"a.py": """
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """
         import tensorflow.compat.v1 as tf
         try:
             tf.enable_eager_execution(config={"log_device_placement": True})
         except TypeError as error:
             print(error)
-        """})
+        """
+        },
+    )
     assert "config must be a tf.ConfigProto" in result.out

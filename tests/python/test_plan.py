@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_plan.py: `situ plan` predicts what a session takes of each device: it runs with a limit of
 the predicted peak, and not with less."""
+
 import json
 
 import pytest
@@ -108,11 +109,18 @@ w = tf.Variable(tf.truncated_normal([64, 64], stddev=0.1))
 fetch = tf.reduce_sum(tf.nn.dropout(tf.matmul(w, tf.random_uniform([64, 500])), 0.5), name="step")
 """
 
-PROGRAMS = {"Adam": (ADAM, "step", 1), "resource": (RESOURCE, "step", 1),
-            "convolution": (CONVOLUTION, "step", 1), "big": (BIG_VARIABLE, "step", 1),
-            "unused": (NOT_IN_THE_STEP, "step", 1), "step": (LARGE_STEP, "step", 1),
-            "constants": (CONSTANTS, "step", 1), "two": (TWO_GPUS, "step", 2),
-            "soft": (SOFT, "all", 1), "random": (RANDOM, "step", 1)}
+PROGRAMS = {
+    "Adam": (ADAM, "step", 1),
+    "resource": (RESOURCE, "step", 1),
+    "convolution": (CONVOLUTION, "step", 1),
+    "big": (BIG_VARIABLE, "step", 1),
+    "unused": (NOT_IN_THE_STEP, "step", 1),
+    "step": (LARGE_STEP, "step", 1),
+    "constants": (CONSTANTS, "step", 1),
+    "two": (TWO_GPUS, "step", 2),
+    "soft": (SOFT, "all", 1),
+    "random": (RANDOM, "step", 1),
+}
 FEEDS = {ADAM: ("--feed", "x=33x200", "--feed", "y=33"), RESOURCE: ("--feed", "x=50x200")}
 
 
@@ -167,8 +175,9 @@ def test_the_same_where_memory_grows(situ, name):
 def test_without_fetches_the_initializers_are_no_part_of_the_step(situ, name):
     body, fetch, gpus = PROGRAMS[name]
     words = save(situ, body)
-    found, ends = (plan(situ, gpus, *words, *more)["devices"][-1]
-                   for more in (("--fetch", fetch), ()))
+    found, ends = (
+        plan(situ, gpus, *words, *more)["devices"][-1] for more in (("--fetch", fetch), ())
+    )
     assert found["device"] == ends["device"] and "GPU" in found["device"]
     assert found["variable_bytes"] == ends["variable_bytes"]
     assert found["initializer_bytes"] == ends["initializer_bytes"]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_pooling.py: pooling of every kind: with the places of the winners, over what is apart, and
 what paddings may be; second derivatives that are 0; transposed convolutions of rows."""
+
 import numpy as np
 import pytest
-
-import situ.compat.v1 as tf
 from conftest import run_once as _run
 
-IMAGE = np.array([[3., 1., 3.], [0., 9., 2.], [9., 4., 9.]], "f")[None, :, :, None]
+import situ.compat.v1 as tf
+
+IMAGE = np.array([[3.0, 1.0, 3.0], [0.0, 9.0, 2.0], [9.0, 4.0, 9.0]], "f")[None, :, :, None]
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -18,8 +19,9 @@ def test_places_of_winners():
     assert places.dtype == tf.int64
     assert _run(y)[:, :, :, 0].tolist() == [[[9, 9], [9, 9]], [[0, -1], [0, -2]]]
     assert _run(places)[:, :, :, 0].tolist() == [[[4, 4], [4, 4]], [[3, 1], [3, 5]]]
-    small = tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", output_dtype=tf.int32,
-                                       include_batch_in_index=True)[1]
+    small = tf.nn.max_pool_with_argmax(
+        x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", output_dtype=tf.int32, include_batch_in_index=True
+    )[1]
     assert small.dtype == tf.int32
     assert _run(small)[:, :, :, 0].tolist() == [[[4, 2], [6, 8]], [[12, 14], [16, 17]]]
     grad = tf.gradients(y, x)[0]
@@ -29,13 +31,16 @@ def test_places_of_winners():
 
 
 def test_places_of_winners_on_a_gpu(python):
-    done = python("""
+    done = python(
+        """
         import situ as tf
         with tf.device("/gpu:0"):
             y, places = tf.nn.max_pool_with_argmax(tf.reshape(tf.range(16.), [1, 4, 4, 1]), 3, 2,
                                                    "SAME")
             print(places.numpy().ravel().tolist(), "GPU" in places.device)
-    """, gpus=1)
+    """,
+        gpus=1,
+    )
     assert done.out == "[10, 11, 14, 15] True\n", done.err
 
 
@@ -44,13 +49,19 @@ def test_windows_of_what_is_apart(known):
     value = np.random.rand(1, 7, 6, 2).astype("f")
     x = tf.constant(value) if known else tf.placeholder(tf.float32, [None, None, None, 2])
     feeds = {} if known else {x: value}
-    made = _run([tf.nn.pool(x, [2, 3], kind, "VALID", dilation_rate=[3, 2]) for kind in
-                 ("MAX", "AVG")], feeds)
+    made = _run(
+        [tf.nn.pool(x, [2, 3], kind, "VALID", dilation_rate=[3, 2]) for kind in ("MAX", "AVG")],
+        feeds,
+    )
     for result, function in zip(made, (np.max, np.mean)):
-        want = function([value[:, r:r + 4, c:c + 2] for r in (0, 3) for c in (0, 2, 4)], 0)
+        want = function([value[:, r : r + 4, c : c + 2] for r in (0, 3) for c in (0, 2, 4)], 0)
         np.testing.assert_allclose(result, want, rtol=1e-6)
-    planes = _run(tf.nn.pool(tf.transpose(x, [0, 3, 1, 2]), [2, 2], "MAX", "SAME", strides=[2, 2],
-                             data_format="NCHW"), feeds)
+    planes = _run(
+        tf.nn.pool(
+            tf.transpose(x, [0, 3, 1, 2]), [2, 2], "MAX", "SAME", strides=[2, 2], data_format="NCHW"
+        ),
+        feeds,
+    )
     plain = _run(tf.nn.max_pool(x, 2, 2, "SAME"), feeds)
     assert planes.tolist() == plain.transpose([0, 3, 1, 2]).tolist()
     with pytest.raises(ValueError, match="'SAME' padding is not implemented"):
@@ -59,24 +70,34 @@ def test_windows_of_what_is_apart(known):
 
 def test_rows_and_volumes():
     row = np.arange(10, dtype="f").reshape(1, 5, 2)
-    assert _run(tf.nn.pool(row, [2], "MAX", "VALID", dilation_rate=[3])).tolist() == \
-        [[[6, 7], [8, 9]]]
+    assert _run(tf.nn.pool(row, [2], "MAX", "VALID", dilation_rate=[3])).tolist() == [
+        [[6, 7], [8, 9]]
+    ]
     box = np.arange(8, dtype="f").reshape(1, 2, 2, 2, 1)
     assert _run(tf.nn.pool(box, [2, 2, 2], "AVG", "VALID")).ravel().tolist() == [3.5]
 
 
 def test_windows_do_not_lie_in_padding():
-    for pads, side in ([2, 0, 0, 0], "Top"), ([0, 2, 0, 0], "Bottom"), ([0, 0, 2, 0], "Left"), \
-            ([0, 0, 0, 2], "Right"):
-        with pytest.raises(ValueError, match=side + " padding 2 needs to be smaller than the "
-                                                    "window size 2"):
+    for pads, side in (
+        ([2, 0, 0, 0], "Top"),
+        ([0, 2, 0, 0], "Bottom"),
+        ([0, 0, 2, 0], "Left"),
+        ([0, 0, 0, 2], "Right"),
+    ):
+        with pytest.raises(
+            ValueError, match=side + " padding 2 needs to be smaller than the window size 2"
+        ):
             tf.nn.max_pool(IMAGE, 2, 1, [[0, 0], pads[:2], pads[2:], [0, 0]])
 
 
 def _zero(name):
-    return {"relu": tf.nn.relu, "relu6": tf.nn.relu6, "crelu": tf.nn.crelu,
-            "leaky_relu": tf.nn.leaky_relu,
-            "max_pool": lambda x: tf.nn.max_pool(x, 2, 2, "SAME")}[name]
+    return {
+        "relu": tf.nn.relu,
+        "relu6": tf.nn.relu6,
+        "crelu": tf.nn.crelu,
+        "leaky_relu": tf.nn.leaky_relu,
+        "max_pool": lambda x: tf.nn.max_pool(x, 2, 2, "SAME"),
+    }[name]
 
 
 NAMES = ["relu", "relu6", "crelu", "leaky_relu", "max_pool"]
@@ -111,10 +132,12 @@ def test_transposed_convolution_of_rows():
     for padding, width in ("SAME", 10), ("VALID", 11):
         made = tf.nn.conv1d_transpose(x, taps, [2, width, 4], 2, padding)
         size = tf.stack([2, width, 4])
-        planes = tf.nn.conv1d_transpose(x.transpose([0, 2, 1]), taps, tf.gather(size, [0, 2, 1]), 2,
-                                        padding, "NCW")
-        want = tf.nn.conv2d_transpose(x[:, None], taps[None], [2, 1, width, 4], [1, 1, 2, 1],
-                                      padding)
+        planes = tf.nn.conv1d_transpose(
+            x.transpose([0, 2, 1]), taps, tf.gather(size, [0, 2, 1]), 2, padding, "NCW"
+        )
+        want = tf.nn.conv2d_transpose(
+            x[:, None], taps[None], [2, 1, width, 4], [1, 1, 2, 1], padding
+        )
         found = _run([made, planes, want])
         assert made.shape.as_list() == [2, width, 4]
         np.testing.assert_allclose(found[0], found[2][:, 0], rtol=1e-6)

@@ -10,8 +10,7 @@ LONG = """
 
 def test_eager(python):
     done = python(LONG)
-    assert done.err == ("x|[0 1 2 ... 7 8 9]|[[1.5 2]\n [0.333333343 4]]|3\n"
-                        "\"text\" [1, [\"a\"]]\n")
+    assert done.err == ('x|[0 1 2 ... 7 8 9]|[[1.5 2]\n [0.333333343 4]]|3\n"text" [1, ["a"]]\n')
 
 
 def test_forms(python):
@@ -30,10 +29,13 @@ def test_forms(python):
         say(tf.constant([1, 2, 3]))
     """)
     assert done.err.split("\n") == [
-        "it's \"x\"", "a \"it\\'s \\\"x\\\"\" b'bytes' None 1e-08 [1, 'b']",
+        'it\'s "x"',
+        "a \"it\\'s \\\"x\\\"\" b'bytes' None 1e-08 [1, 'b']",
         "array([1., 2.]) [array([1]), 2] {'k': \"v\"}",
         "[['a'], ['b', 'c']] 'SparseTensor(indices=[[0 1]], values=[1], shape=[1 2])'",
-        "[[1], [2, 3]] [1 2 3]", ""]
+        "[[1], [2, 3]] [1 2 3]",
+        "",
+    ]
 
 
 def test_graph(python):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_profile.py: tf.profiler: parameters, float operations and times of graphs; the numbers are
 TensorFlow's."""
+
 import json
 
 import numpy as np
 import pytest
+
 import situ.compat.v1 as tf
 
 Builder = tf.profiler.ProfileOptionBuilder
@@ -50,8 +52,12 @@ def traced(model):
     meta = tf.RunMetadata()
     with tf.Session(graph=graph) as sess:
         sess.run(tf.global_variables_initializer())
-        sess.run(loss, {x: np.zeros([8, 24, 24, 3])}, run_metadata=meta,
-                 options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE))
+        sess.run(
+            loss,
+            {x: np.zeros([8, 24, 24, 3])},
+            run_metadata=meta,
+            options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+        )
     return meta
 
 
@@ -68,17 +74,22 @@ _TFProfRoot (--/97.03k params)
 
 def test_parameters_as_the_resnet_programs_print_them(model, capsys):
     stats = ANALYZER.print_model_analysis(
-        tf.get_default_graph(), tfprof_options=ANALYZER.TRAINABLE_VARS_PARAMS_STAT_OPTIONS)
+        tf.get_default_graph(), tfprof_options=ANALYZER.TRAINABLE_VARS_PARAMS_STAT_OPTIONS
+    )
     out = capsys.readouterr().out
     assert stats.total_parameters == 97034 and stats.name == "_TFProfRoot"
     assert [(c.name, c.total_parameters) for c in stats.children] == [
-        ("conv1", 4864), ("local", 92170)]
+        ("conv1", 4864),
+        ("local", 92170),
+    ]
     assert stats.children[0].children[1].parameters == 4800
     assert report(out) == PARAMETERS
-    assert out.startswith("\n=========================Options====") and \
-        "-account_type_regexes       _trainable_variables\n" in out and \
-        "-account_displayed_op_only  true\n-select                     params\n" in out and \
-        out.endswith("\n======================End of Report==========================\n")
+    assert (
+        out.startswith("\n=========================Options====")
+        and "-account_type_regexes       _trainable_variables\n" in out
+        and "-account_displayed_op_only  true\n-select                     params\n" in out
+        and out.endswith("\n======================End of Report==========================\n")
+    )
 
 
 def test_without_options_the_parameters_are_told(model, capsys):
@@ -95,7 +106,9 @@ def test_float_operations_by_scope_and_by_op(model, capsys):
     graph = model[0]
     hide = Builder(Builder.float_operation()).with_node_names(hide_name_regexes=[".*Initializer.*"])
     found = tf.profiler.profile(graph, options=hide.build())
-    assert report(capsys.readouterr().out) == """\
+    assert (
+        report(capsys.readouterr().out)
+        == """\
 node name | # float_ops
 _TFProfRoot (--/46.67m flops)
   conv1/Conv2D (44.24m/44.24m flops)
@@ -104,27 +117,65 @@ _TFProfRoot (--/46.67m flops)
   conv1/BiasAdd (294.91k/294.91k flops)
   L2Loss (239/239 flops)
   local/local (80/80 flops)""".splitlines()
+    )
     assert found.total_float_ops == 44236800 + 1474560 + 663552 + 294912 + 239 + 80
     found = tf.profiler.profile(graph, cmd="op", options=ANALYZER.FLOAT_OPS_OPTIONS)
-    assert report(capsys.readouterr().out)[:4] == """\
+    assert (
+        report(capsys.readouterr().out)[:4]
+        == """\
 node name | # float_ops
 Conv2D                   44.24m float_ops (100.00%, 94.39%)
 MatMul                   1.47m float_ops (5.61%, 3.15%)
 MaxPool                  663.55k float_ops (2.46%, 1.42%)""".splitlines()
+    )
     first = found.children[0]
     assert (first.name, first.float_ops, first.total_float_ops) == (
-        "Conv2D", 44236800, found.total_float_ops)
+        "Conv2D",
+        44236800,
+        found.total_float_ops,
+    )
     assert first.children[0].name == "MatMul" and len(first.graph_nodes) == 1
 
 
 COUNTS = {  # what TensorFlow counts for the graph of the next test
-    "AddN": 56, "ArgMax": 105, "ArgMin": 105, "AssignAdd": 28, "AssignSub": 28, "AvgPool": 90,
-    "AvgPoolGrad": 180, "BatchMatMulV2": 1120, "BiasAdd": 120, "BiasAddGrad": 115, "Conv2D": 6480,
-    "Conv2DBackpropFilter": 6480, "Conv2DBackpropInput": 6480, "DepthwiseConv2dNative": 5184,
-    "Equal": 28, "Greater": 28, "GreaterEqual": 28, "L2Loss": 83, "Less": 28, "LessEqual": 28,
-    "Log": 28, "MatMul": 392, "MaxPool": 160, "MaxPoolGrad": 200, "Maximum": 28, "Mean": 140,
-    "Minimum": 28, "Neg": 28, "NotEqual": 28, "Pow": 28, "RealDiv": 28, "Reciprocal": 28,
-    "Rsqrt": 56, "Softmax": 140, "Square": 28, "SquaredDifference": 56, "Sum": 105}
+    "AddN": 56,
+    "ArgMax": 105,
+    "ArgMin": 105,
+    "AssignAdd": 28,
+    "AssignSub": 28,
+    "AvgPool": 90,
+    "AvgPoolGrad": 180,
+    "BatchMatMulV2": 1120,
+    "BiasAdd": 120,
+    "BiasAddGrad": 115,
+    "Conv2D": 6480,
+    "Conv2DBackpropFilter": 6480,
+    "Conv2DBackpropInput": 6480,
+    "DepthwiseConv2dNative": 5184,
+    "Equal": 28,
+    "Greater": 28,
+    "GreaterEqual": 28,
+    "L2Loss": 83,
+    "Less": 28,
+    "LessEqual": 28,
+    "Log": 28,
+    "MatMul": 392,
+    "MaxPool": 160,
+    "MaxPoolGrad": 200,
+    "Maximum": 28,
+    "Mean": 140,
+    "Minimum": 28,
+    "Neg": 28,
+    "NotEqual": 28,
+    "Pow": 28,
+    "RealDiv": 28,
+    "Reciprocal": 28,
+    "Rsqrt": 56,
+    "Softmax": 140,
+    "Square": 28,
+    "SquaredDifference": 56,
+    "Sum": 105,
+}
 
 
 def test_each_op_counts_as_in_tensorflow(graph):
@@ -144,8 +195,19 @@ def test_each_op_counts_as_in_tensorflow(graph):
     tf.nn.softmax(m)
     for name in ("reciprocal", "square", "rsqrt", "log", "negative"):
         getattr(tf.math, name)(m)
-    for name in ("maximum", "minimum", "pow", "greater_equal", "greater", "less_equal", "less",
-                 "squared_difference", "divide", "equal", "not_equal"):
+    for name in (
+        "maximum",
+        "minimum",
+        "pow",
+        "greater_equal",
+        "greater",
+        "less_equal",
+        "less",
+        "squared_difference",
+        "divide",
+        "equal",
+        "not_equal",
+    ):
         getattr(tf.math, name)(m, tf.ones([7]))
     for name in ("reduce_mean", "reduce_sum", "argmax", "argmin", "reduce_max"):
         getattr(tf.math, name)(b, 1)
@@ -179,11 +241,14 @@ def test_many_float_operations_are_counted(graph):
 def test_the_view_of_the_graph_and_a_deep_one(graph, capsys):
     x = tf.placeholder(tf.float32, [4], name="x")
     with tf.control_dependencies([tf.negative(x, name="first")]):
-        tf.add(tf.square(x, name="square"), 1., name="sum")
+        tf.add(tf.square(x, name="square"), 1.0, name="sum")
     tf.profiler.profile(graph, cmd="graph", options=Builder.float_operation())
     assert report(capsys.readouterr().out)[1:] == [
-        "_TFProfRoot (--/12 flops)", "  sum (4/12 flops)", "    square (4/8 flops)",
-        "      first (4/4 flops)"]
+        "_TFProfRoot (--/12 flops)",
+        "  sum (4/12 flops)",
+        "    square (4/8 flops)",
+        "      first (4/4 flops)",
+    ]
     for _ in range(2000):
         x = tf.square(x)
     found = tf.profiler.profile(graph, cmd="graph", options=quiet(Builder.float_operation()))
@@ -192,17 +257,23 @@ def test_the_view_of_the_graph_and_a_deep_one(graph, capsys):
 
 def test_times_of_a_run(model, capsys):
     meta = traced(model)
-    found = tf.profiler.profile(model[0], run_meta=meta, cmd="op",
-                                options=Builder.time_and_memory())
+    found = tf.profiler.profile(
+        model[0], run_meta=meta, cmd="op", options=Builder.time_and_memory()
+    )
     lines = report(capsys.readouterr().out)
-    assert lines[0] == ("node name | requested bytes | total execution time | accelerator "
-                        "execution time | cpu execution time")
+    assert lines[0] == (
+        "node name | requested bytes | total execution time | accelerator "
+        "execution time | cpu execution time"
+    )
     assert any(line.startswith("Conv2D  ") and "1.18MB (" in line for line in lines)
     assert found.total_exec_micros == found.total_cpu_exec_micros > 0
-    found = ANALYZER.print_model_analysis(model[0], meta, tfprof_cmd="scope",
-                                          tfprof_options=ANALYZER.PRINT_ALL_TIMING_MEMORY)
-    assert any(line.startswith("    conv1/Conv2D (1.18MB/1.18MB, ")
-               for line in report(capsys.readouterr().out))
+    found = ANALYZER.print_model_analysis(
+        model[0], meta, tfprof_cmd="scope", tfprof_options=ANALYZER.PRINT_ALL_TIMING_MEMORY
+    )
+    assert any(
+        line.startswith("    conv1/Conv2D (1.18MB/1.18MB, ")
+        for line in report(capsys.readouterr().out)
+    )
     conv = [c for c in found.children if c.name == "conv1"][0]
     assert conv.children[0].devices == ["/job:localhost/replica:0/task:0/device:cpu:0"]
     only = Builder(Builder.time_and_memory()).with_accounted_types([".*gpu:0.*"])
@@ -214,12 +285,18 @@ def test_a_profiler_of_several_steps(model, tmp_path, capsys):
     metas = [traced(model), traced(model)]
     for step, meta in enumerate(metas):
         profiler.add_step(step, meta)
-    one = [profiler.profile_operations(quiet(Builder(Builder.time_and_memory()).with_step(i)
-                                             .build())).total_exec_micros for i in (0, 1, 7)]
+    one = [
+        profiler.profile_operations(
+            quiet(Builder(Builder.time_and_memory()).with_step(i).build())
+        ).total_exec_micros
+        for i in (0, 1, 7)
+    ]
     every = profiler.profile_operations(quiet(Builder.time_and_memory())).total_exec_micros
     assert min(one[:2]) - 20 <= every <= max(one[:2]) + 20 and one[2] == 0
-    assert profiler.profile_name_scope(
-        Builder.trainable_variables_parameter()).total_parameters == 97034
+    assert (
+        profiler.profile_name_scope(Builder.trainable_variables_parameter()).total_parameters
+        == 97034
+    )
     path = tmp_path / "timeline"
     options = Builder(Builder.time_and_memory()).with_step(1).with_timeline_output(path).build()
     profiler.profile_graph(options)
@@ -227,8 +304,10 @@ def test_a_profiler_of_several_steps(model, tmp_path, capsys):
     assert any(e["name"] == "Conv2D" for e in events)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"no step 7: choose one of \[0, 1\]"):
         profiler.profile_graph({**options, "step": 7})
-    assert tf.profiler.profile(model[0], metas[0], options={
-        **options, "step": -1}) and (tmp_path / "timeline_0").exists()
+    assert (
+        tf.profiler.profile(model[0], metas[0], options={**options, "step": -1})
+        and (tmp_path / "timeline_0").exists()
+    )
 
 
 def test_output_goes_where_it_is_sent(model, tmp_path, capsys):
@@ -242,19 +321,31 @@ def test_output_goes_where_it_is_sent(model, tmp_path, capsys):
 
 
 def test_options_choose_what_is_shown(model, capsys):
-    options = (Builder().with_max_depth(2).select(["params", "occurrence"]).order_by("params")
-               .with_min_parameters(0).with_node_names(hide_name_regexes=["x", "L2Loss"]))
+    options = (
+        Builder()
+        .with_max_depth(2)
+        .select(["params", "occurrence"])
+        .order_by("params")
+        .with_min_parameters(0)
+        .with_node_names(hide_name_regexes=["x", "L2Loss"])
+    )
     found = tf.profiler.profile(options=options.build())
     lines = report(capsys.readouterr().out)
     assert lines[0] == "node name | # parameters | op count (run|defined)"
     assert [line.partition(" (")[0].strip() for line in lines[2:5]] == [
-        "local", "conv1", "global_step"]
+        "local",
+        "conv1",
+        "global_step",
+    ]
     assert found.total_parameters == 97034 + 1 + 8 * 24 * 24 * 3  # what is hidden counts here
     start = Builder(Builder.trainable_variables_parameter()).with_node_names(
-        start_name_regexes=["conv1"], trim_name_regexes=["conv1"])
+        start_name_regexes=["conv1"], trim_name_regexes=["conv1"]
+    )
     tf.profiler.profile(options=start.build())
     assert report(capsys.readouterr().out)[1:] == [
-        "_TFProfRoot (--/0 params)", "  conv1 (--/0 params)"]
+        "_TFProfRoot (--/0 params)",
+        "  conv1 (--/0 params)",
+    ]
 
 
 def test_types_that_a_program_gives(graph):
@@ -265,13 +356,20 @@ def test_types_that_a_program_gives(graph):
     assert tf.profiler.profile(graph, op_log=log, options=options).total_float_ops == 30
 
 
-@pytest.mark.parametrize("words, error, match", [
-    ({"cmd": "code"}, tf.errors.UnimplementedError, "cmd='scope' shows them by name"),
-    ({"cmd": "tree"}, tf.errors.InvalidArgumentError, "unknown cmd: tree.*scope, graph, op"),
-    ({"options": Builder().with_pprof_output("p").build()}, tf.errors.InvalidArgumentError,
-     "pprof.*file:outfile"),
-    ({"options": Builder().select(["colour"]).build()}, ValueError, "'colour'.*params"),
-    ({"options": Builder().order_by("colour").build()}, ValueError, "by name, bytes")])
+@pytest.mark.parametrize(
+    "words, error, match",
+    [
+        ({"cmd": "code"}, tf.errors.UnimplementedError, "cmd='scope' shows them by name"),
+        ({"cmd": "tree"}, tf.errors.InvalidArgumentError, "unknown cmd: tree.*scope, graph, op"),
+        (
+            {"options": Builder().with_pprof_output("p").build()},
+            tf.errors.InvalidArgumentError,
+            "pprof.*file:outfile",
+        ),
+        ({"options": Builder().select(["colour"]).build()}, ValueError, "'colour'.*params"),
+        ({"options": Builder().order_by("colour").build()}, ValueError, "by name, bytes"),
+    ],
+)
 def test_errors_say_what_there_is(graph, words, error, match):
     with pytest.raises(error, match=match):
         tf.profiler.profile(graph, **words)

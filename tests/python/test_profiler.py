@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_profiler.py: tf.profiler, tf.summary.trace_on, profiles of Keras' TensorBoard, and
 `situ run --trace`: each writes what it says, or says why not."""
+
 import glob
 import gzip
 import json
@@ -9,6 +10,7 @@ import struct
 
 import numpy as np
 import pytest
+
 import situ as tf
 from situ._src.profiler import trace_recorder
 from situ._src.profiler.run_metadata import WireMetadata
@@ -30,8 +32,8 @@ def events(folder):
             data = file.read()
         while data:
             (length,) = struct.unpack("<Q", data[:8])
-            found.append(Event.FromString(data[12:12 + length]))
-            data = data[12 + length + 4:]
+            found.append(Event.FromString(data[12 : 12 + length]))
+            data = data[12 + length + 4 :]
     return found
 
 
@@ -98,6 +100,7 @@ def test_trace_export_writes_the_graph_of_a_function(tmp_path):
     @tf.function
     def my_func(x, y):
         return tf.nn.relu(tf.matmul(x, y, name="my_product"))
+
     tf.summary.trace_on(graph=True)
     my_func(tf.ones([2, 2]), tf.ones([2, 2]))
     with writer.as_default():
@@ -158,16 +161,20 @@ def fitted(tmp_path, **options):
     model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,), name="dense")])
     model.compile("sgd", "mse")
     board = tf.keras.callbacks.TensorBoard(str(tmp_path), **options)
-    model.fit(np.ones((8, 3)), np.ones((8, 2)), batch_size=2, epochs=2, verbose=0,
-              callbacks=[board])
+    model.fit(
+        np.ones((8, 3)), np.ones((8, 2)), batch_size=2, epochs=2, verbose=0, callbacks=[board]
+    )
     return events(tmp_path)
 
 
 @pytest.mark.parametrize("batches, steps", [(2, 1), ((2, 4), 3), ("3,5", 3), ("1", 1), (8, 1)])
 def test_profiles_of_tensorboard(tmp_path, batches, steps):
     fitted(tmp_path, profile_batch=batches)
-    found = [e for e in traced(tmp_path / "train") if e.get("name") == "MatMul"
-             and "grad" not in e["args"]["name"]]
+    found = [
+        e
+        for e in traced(tmp_path / "train")
+        if e.get("name") == "MatMul" and "grad" not in e["args"]["name"]
+    ]
     assert len(found) == steps
 
 
@@ -185,8 +192,10 @@ def test_tensorboard_writes_graphs_images_and_speed(tmp_path):
     tags = {v.tag for e in found for v in e.summary.value}
     assert {"keras", "epoch_steps_per_second", "batch_steps_per_second"} <= tags
     assert any(t.startswith("dense/kernel") and t.endswith("image") for t in tags)
-    assert not any(b"dense/MatMul" in bytes(e.graph_def)
-                   for e in fitted(tmp_path / "without", write_graph=False))
+    assert not any(
+        b"dense/MatMul" in bytes(e.graph_def)
+        for e in fitted(tmp_path / "without", write_graph=False)
+    )
 
 
 def test_run_metadata_is_written(tmp_path):
@@ -194,8 +203,11 @@ def test_run_metadata_is_written(tmp_path):
     with tf.Graph().as_default(), v1.Session() as session:
         options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
         metadata = v1.RunMetadata()
-        session.run(v1.placeholder_with_default([1.0, 2.0], [2]) * 2.0, options=options,
-                    run_metadata=metadata)
+        session.run(
+            v1.placeholder_with_default([1.0, 2.0], [2]) * 2.0,
+            options=options,
+            run_metadata=metadata,
+        )
         writer = v1.summary.FileWriter(str(tmp_path))
         writer.add_run_metadata(metadata, "step 1", 1)
         writer.add_meta_graph(b"meta")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_programs.py: calls as programs of TensorFlow 1 write them, that no other test has."""
+
 import pytest
 
 import situ.compat.v1 as tf
@@ -27,11 +28,12 @@ def test_strided_slice_steps_by_one_unless_told():
 @pytest.mark.parametrize("dtype", ["int16", "uint16"])
 def test_short_integers(dtype):
     import numpy
+
     a, b = tf.placeholder(dtype), tf.placeholder(dtype)
     feed = {a: numpy.array([300, 7], dtype), b: [100, 3]}
     total, product, quotient, sum_, high, real = run(
-        [a + b, a * b, a // b, tf.reduce_sum(a), tf.maximum(a, b), tf.cast(a, tf.float32) / 2],
-        feed)
+        [a + b, a * b, a // b, tf.reduce_sum(a), tf.maximum(a, b), tf.cast(a, tf.float32) / 2], feed
+    )
     assert total.dtype == dtype and total.tolist() == [400, 10]
     assert product.tolist() == [30000, 21] and quotient.tolist() == [3, 2]
     assert sum_ == 307 and high.tolist() == [300, 7] and real.tolist() == [150, 3.5]
@@ -53,7 +55,8 @@ def test_short_integers(dtype):
 def test_variables_of_a_dict_are_trained():
     weights = {"a": tf.Variable(2.0), "b": tf.Variable(3.0)}
     step = tf.train.GradientDescentOptimizer(0.5).minimize(
-        weights["a"] * weights["b"], var_list=weights.values())
+        weights["a"] * weights["b"], var_list=weights.values()
+    )
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         session.run(step)
@@ -66,8 +69,9 @@ def test_hooks_have_their_names_among_estimators():
 
 def test_layers_keep_their_shape_whatever_the_truth_value_is():
     x, training = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.bool, None)
-    made = tf.layers.dropout(tf.layers.batch_normalization(x, training=training), 0.5,
-                             training=training)
+    made = tf.layers.dropout(
+        tf.layers.batch_normalization(x, training=training), 0.5, training=training
+    )
     assert made.shape.as_list() == [None, 3]
     assert tf.layers.dense(made, 2).shape.as_list() == [None, 2]
     assert run(made, {x: [[1, 2, 3]], training: False}).shape == (1, 3)
@@ -75,6 +79,7 @@ def test_layers_keep_their_shape_whatever_the_truth_value_is():
 
 def test_one_size_is_a_shape():
     import numpy
+
     for size in (3, numpy.int64(3), tf.constant(3)):
         assert run(tf.zeros(size)).tolist() == [0, 0, 0]
         assert run(tf.ones(size, tf.int32)).tolist() == [1, 1, 1]
@@ -83,20 +88,26 @@ def test_one_size_is_a_shape():
 def test_sparse_to_dense_takes_one_value_for_all_places():
     places = tf.stack([tf.range(3), tf.constant([2, 0, 1])], 1)
     assert run(tf.sparse_to_dense(places, [3, 3], 1.0, 0.0)).tolist() == [
-        [0, 0, 1], [1, 0, 0], [0, 1, 0]]
+        [0, 0, 1],
+        [1, 0, 0],
+        [0, 1, 0],
+    ]
     assert run(tf.sparse_to_dense([1, 3], [4], 5)).tolist() == [0, 5, 0, 5]
 
 
 def test_labels_may_be_whole_numbers():
     logits = tf.constant([[1.0, 3.0]])
-    whole, real = [tf.nn.softmax_cross_entropy_with_logits(
-        logits=logits, labels=tf.constant([[0, 1]], kind)) for kind in ("int32", "float32")]
+    whole, real = [
+        tf.nn.softmax_cross_entropy_with_logits(logits=logits, labels=tf.constant([[0, 1]], kind))
+        for kind in ("int32", "float32")
+    ]
     a, b = run([whole, real])
     assert a == b
 
 
 def test_the_graph_of_a_pipeline_is_written_for_tensorboard(tmp_path):
     import numpy
+
     data = tf.data.Dataset.from_tensor_slices(numpy.arange(4.0)).shuffle(10).batch(2)
     for iterator in (data.make_initializable_iterator(), data.make_one_shot_iterator()):
         iterator.get_next()
@@ -117,9 +128,11 @@ def test_moving_averages_inside_of_a_branch():
     def update():
         with tf.control_dependencies([ema.apply([mean])]):
             return tf.identity(mean)
+
     used = tf.cond(train, update, lambda: ema.average(mean))
-    assert [v.op.name for v in tf.global_variables()][0] == \
-        "moments/Squeeze/ExponentialMovingAverage"
+    assert [v.op.name for v in tf.global_variables()][
+        0
+    ] == "moments/Squeeze/ExponentialMovingAverage"
     data = [[0, 1], [2, 3], [4, 5], [6, 7]]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())

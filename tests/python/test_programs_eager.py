@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_programs_eager.py: what programs of TensorFlow 2 do that once failed."""
+
 import numpy
 import pytest
 
@@ -33,6 +34,7 @@ def test_mirrored_margins_of_unknown_sizes(mode):
     @tf.function(input_signature=[tf.TensorSpec([None, None, 4])])
     def padded(x):
         return tf.pad(x, pads, mode)
+
     assert (padded(x).numpy() == numpy.pad(x.numpy(), pads, mode.lower())).all()
 
 
@@ -43,6 +45,7 @@ def test_blocks_of_unknown_sizes():
     def both(x):
         made = tf.nn.depth_to_space(x, 2)
         return made, tf.nn.space_to_depth(made, 2)
+
     made, back = both(x)
     assert made.shape == (2, 8, 12, 2) and (back.numpy() == x.numpy()).all()
     assert (made.numpy() == tf.nn.depth_to_space(x, 2).numpy()).all()
@@ -60,7 +63,8 @@ def test_signature_names_arguments(tmp_path):
     class Power(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec(None), tf.TensorSpec(None)])
         def pow(self, x, y):
-            return {"power": x ** y}
+            return {"power": x**y}
+
     concrete = Power().pow.get_concrete_function()
     assert [s.name for s in concrete.structured_input_signature[0]] == ["x", "y"]
     assert concrete(y=tf.constant(3.0), x=tf.constant(2.0))["power"].numpy() == 8
@@ -73,7 +77,11 @@ def test_signature_names_arguments(tmp_path):
 
 
 def test_modules_of_the_sources_of_keras(situ):
-    done = situ("run", "a.py", files={"a.py": """
+    done = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """
         from tensorflow.python import keras
         from tensorflow.python.keras import layers, datasets
         from tensorflow.python.keras.optimizer_v2.adam import Adam
@@ -81,16 +89,24 @@ def test_modules_of_the_sources_of_keras(situ):
         import tensorflow as tf
         assert keras.layers.Dense is tf.keras.layers.Dense and layers.Layer is Layer
         datasets.mnist.load_data, Adam(0.1)
-        """})
+        """
+        },
+    )
     assert done.code == 0, done.err
 
 
 def test_old_names_of_numpy(situ):
-    done = situ("run", "a.py", files={"a.py": """
+    done = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """
         import numpy as np
         import tensorflow as tf
         print(tf.constant(np.arange(2).astype(np.float)).dtype)
-        """})
+        """
+        },
+    )
     assert done.out == "<dtype: 'float64'>\n", done.err
 
 
@@ -101,6 +117,7 @@ def test_texts_are_added():
     @tf.function
     def double(a):
         return a + a
+
     assert double(tf.constant("a")).numpy() == b"aa"
 
 
@@ -120,6 +137,7 @@ def test_labels_as_losses_and_metrics_see_them(units, shape):
     def metric(y, p):
         seen["metric"] = (y.shape.as_list()[1:], y.dtype.name)
         return tf.reduce_mean(p)
+
     model = tf.keras.Sequential([tf.keras.layers.Dense(units)])
     model.compile("sgd", loss, metrics=[metric])
     model.fit(numpy.zeros((8, 4)), numpy.zeros(8, "int64"), verbose=0)
@@ -131,6 +149,7 @@ def test_metric_with_the_old_name_of_reset():
         def reset_states(self):
             super().reset_states()
             self.was_reset = True
+
     metric = Old()
     metric.update_state(3.0)
     metric.reset_state()
@@ -138,7 +157,8 @@ def test_metric_with_the_old_name_of_reset():
 
 
 def test_list_of_scalars_on_a_gpu_is_an_array(python):
-    done = python("""
+    done = python(
+        """
         import numpy
         import situ as tf
         scalars = [tf.reduce_mean(tf.constant([1.0, 2.0]) * i) for i in range(100)]
@@ -146,7 +166,9 @@ def test_list_of_scalars_on_a_gpu_is_an_array(python):
         for _ in range(20):
             made = numpy.asanyarray(scalars)
         print(made.shape, made[2])
-        """, gpus=1)
+        """,
+        gpus=1,
+    )
     assert (done.code, done.out) == (0, "(100,) 3.0\n"), done.err
 
 
@@ -156,8 +178,11 @@ def test_loaded_model_has_its_losses_and_metrics(tmp_path, name):
         pytest.importorskip("h5py")
     x, y = numpy.random.rand(8, 4), numpy.zeros(8, "int64")
     model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(3)])
-    model.compile("adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-                  metrics=[tf.keras.metrics.SparseCategoricalAccuracy()])
+    model.compile(
+        "adam",
+        tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=[tf.keras.metrics.SparseCategoricalAccuracy()],
+    )
     model.fit(x, y, verbose=0)
     model.save(tmp_path / name)
     again = tf.keras.models.load_model(tmp_path / name)
@@ -187,8 +212,9 @@ def test_sub_class_is_saved_and_exported(tmp_path):
 def test_model_of_texts_takes_a_list():
     words = tf.keras.layers.TextVectorization(output_sequence_length=4)
     words.adapt(["a b c", "d e"])
-    model = tf.keras.Sequential([words, tf.keras.layers.Embedding(10, 3),
-                                 tf.keras.layers.GlobalAveragePooling1D()])
+    model = tf.keras.Sequential(
+        [words, tf.keras.layers.Embedding(10, 3), tf.keras.layers.GlobalAveragePooling1D()]
+    )
     assert model.predict(["a b", "c"], verbose=0).shape == (2, 3)
 
 
@@ -226,6 +252,7 @@ def test_layers_compute_in_the_type_of_the_backend():
         def call(self, inputs):
             seen.append(inputs.dtype.name)
             return inputs
+
     Plain()(x)
     assert seen == ["float32"]
     model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
@@ -271,8 +298,9 @@ def test_optimizers_of_ones_own(kind):
     x = numpy.arange(8.0).reshape(4, 2) / 8
     found = []
     for optimizer in (kind(), tf.keras.optimizers.SGD(0.1, 0.9)):
-        model = tf.keras.Sequential([tf.keras.Input((2,)),
-                                     tf.keras.layers.Dense(1, kernel_initializer="ones")])
+        model = tf.keras.Sequential(
+            [tf.keras.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")]
+        )
         model.compile(optimizer, "mse")
         model.fit(x, x.sum(1), epochs=3, batch_size=2, shuffle=False, verbose=0)
         found.append(model.get_weights()[0])
@@ -284,8 +312,10 @@ def test_layer_that_stands_twice(tmp_path):
     model = tf.keras.Sequential([tf.keras.Input((3,)), shared, shared])
     model.save(tmp_path / "some.model")
     again = tf.keras.models.load_model(tmp_path / "some.model")
-    assert len(again.weights) == 2 and (again(tf.ones([1, 3])).numpy() ==
-                                        model(tf.ones([1, 3])).numpy()).all()
+    assert (
+        len(again.weights) == 2
+        and (again(tf.ones([1, 3])).numpy() == model(tf.ones([1, 3])).numpy()).all()
+    )
 
 
 def test_device_of_the_list_of_devices():

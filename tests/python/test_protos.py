@@ -1,17 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_protos.py: ConfigProto, GPUOptions and their kin."""
+
 import pytest
 
 import situ.compat.v1 as tf
 
-FIELDS = {"device_count": {"CPU": 2}, "intra_op_parallelism_threads": 2,
-          "inter_op_parallelism_threads": 3, "use_per_session_threads": True,
-          "device_filters": ["/job:ps"], "allow_soft_placement": True, "log_device_placement": True,
-          "operation_timeout_in_ms": 1000, "isolate_session_state": True}
-GPU_FIELDS = {"per_process_gpu_memory_fraction": 0.5, "allow_growth": True, "allocator_type": "BFC",
-              "deferred_deletion_bytes": 4, "visible_device_list": "0,1",
-              "polling_active_delay_usecs": 3, "polling_inactive_delay_msecs": 4,
-              "force_gpu_compatible": True}
+FIELDS = {
+    "device_count": {"CPU": 2},
+    "intra_op_parallelism_threads": 2,
+    "inter_op_parallelism_threads": 3,
+    "use_per_session_threads": True,
+    "device_filters": ["/job:ps"],
+    "allow_soft_placement": True,
+    "log_device_placement": True,
+    "operation_timeout_in_ms": 1000,
+    "isolate_session_state": True,
+}
+GPU_FIELDS = {
+    "per_process_gpu_memory_fraction": 0.5,
+    "allow_growth": True,
+    "allocator_type": "BFC",
+    "deferred_deletion_bytes": 4,
+    "visible_device_list": "0,1",
+    "polling_active_delay_usecs": 3,
+    "polling_inactive_delay_msecs": 4,
+    "force_gpu_compatible": True,
+}
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -35,8 +49,10 @@ def test_fields_of_gpu_options(name):
     assert getattr(options, name) == GPU_FIELDS[name]
     config = tf.ConfigProto(gpu_options=options)
     config.gpu_options.allow_growth = True
-    assert getattr(tf.ConfigProto(gpu_options={name: GPU_FIELDS[name]}).gpu_options, name) == \
-        GPU_FIELDS[name]
+    assert (
+        getattr(tf.ConfigProto(gpu_options={name: GPU_FIELDS[name]}).gpu_options, name)
+        == GPU_FIELDS[name]
+    )
 
 
 def test_parts():
@@ -45,7 +61,9 @@ def test_parts():
     config.graph_options.optimizer_options.global_jit_level = tf.OptimizerOptions.ON_1
     config.graph_options.rewrite_options.constant_folding = tf.RewriterConfig.OFF
     config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[100, 200])
-    assert str(config) == """gpu_options {
+    assert (
+        str(config)
+        == """gpu_options {
   experimental {
     virtual_devices {
       memory_limit_mb: 100
@@ -63,6 +81,7 @@ graph_options {
   }
 }
 """
+    )
     copy = tf.ConfigProto()
     copy.CopyFrom(config)
     assert copy == config
@@ -70,24 +89,38 @@ graph_options {
     assert str(config) == "" and copy != config
 
 
-@pytest.mark.parametrize("call, error, text", [
-    (lambda: tf.ConfigProto(foo=1), ValueError, 'Protocol message ConfigProto has no "foo" field.'),
-    (lambda: tf.GPUOptions(alow_growth=True), ValueError, 'has no "alow_growth" field'),
-    (lambda: setattr(tf.ConfigProto(), "foo", 1), AttributeError, 'no field "foo"'),
-    (lambda: setattr(tf.ConfigProto().gpu_options, "foo", 1), AttributeError, 'no field "foo"'),
-    (lambda: tf.ConfigProto().foo, AttributeError, "foo"),
-    (lambda: tf.ConfigProto(allow_soft_placement="yes"), TypeError, "'yes'"),
-    (lambda: tf.GPUOptions(per_process_gpu_memory_fraction="a"), TypeError, "'a'"),
-    (lambda: tf.ConfigProto(intra_op_parallelism_threads=1.5), TypeError, "1.5"),
-    (lambda: tf.ConfigProto(intra_op_parallelism_threads=2 ** 40), ValueError, "out of range"),
-    (lambda: tf.ConfigProto(device_count={"GPU": "x"}), TypeError, "'x'"),
-    (lambda: setattr(tf.ConfigProto(), "gpu_options", tf.GPUOptions()), AttributeError,
-     "Assignment not allowed to"),
-    (lambda: tf.ConfigProto().HasField("foo"), ValueError, "foo"),
-    (lambda: tf.ConfigProto(3), TypeError, "No positional arguments allowed"),
-    (lambda: tf.Session(config={}), TypeError, "config must be a tf.ConfigProto, but got <class"),
-    (lambda: tf.RunOptions(foo=1), ValueError, 'RunOptions has no "foo" field'),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (
+            lambda: tf.ConfigProto(foo=1),
+            ValueError,
+            'Protocol message ConfigProto has no "foo" field.',
+        ),
+        (lambda: tf.GPUOptions(alow_growth=True), ValueError, 'has no "alow_growth" field'),
+        (lambda: setattr(tf.ConfigProto(), "foo", 1), AttributeError, 'no field "foo"'),
+        (lambda: setattr(tf.ConfigProto().gpu_options, "foo", 1), AttributeError, 'no field "foo"'),
+        (lambda: tf.ConfigProto().foo, AttributeError, "foo"),
+        (lambda: tf.ConfigProto(allow_soft_placement="yes"), TypeError, "'yes'"),
+        (lambda: tf.GPUOptions(per_process_gpu_memory_fraction="a"), TypeError, "'a'"),
+        (lambda: tf.ConfigProto(intra_op_parallelism_threads=1.5), TypeError, "1.5"),
+        (lambda: tf.ConfigProto(intra_op_parallelism_threads=2**40), ValueError, "out of range"),
+        (lambda: tf.ConfigProto(device_count={"GPU": "x"}), TypeError, "'x'"),
+        (
+            lambda: setattr(tf.ConfigProto(), "gpu_options", tf.GPUOptions()),
+            AttributeError,
+            "Assignment not allowed to",
+        ),
+        (lambda: tf.ConfigProto().HasField("foo"), ValueError, "foo"),
+        (lambda: tf.ConfigProto(3), TypeError, "No positional arguments allowed"),
+        (
+            lambda: tf.Session(config={}),
+            TypeError,
+            "config must be a tf.ConfigProto, but got <class",
+        ),
+        (lambda: tf.RunOptions(foo=1), ValueError, 'RunOptions has no "foo" field'),
+    ],
+)
 def test_errors(call, error, text):
     with pytest.raises(error) as caught:
         call()

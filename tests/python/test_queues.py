@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_queues.py: queues, readers, queue runners and functions of Python in graphs."""
+
 import gzip
 import threading
 import zlib
@@ -28,8 +29,9 @@ def test_files_become_batches(tmp_path):
     queue = tf.train.string_input_producer(_files(tmp_path), num_epochs=2, seed=1)
     key, value = tf.FixedLengthRecordReader(5).read(queue)
     x = tf.reshape(tf.decode_raw(value, tf.uint8), [5])
-    batch, keys = tf.train.batch([tf.cast(x, tf.float32) * 2., key], 4, num_threads=2,
-                                 allow_smaller_final_batch=True)
+    batch, keys = tf.train.batch(
+        [tf.cast(x, tf.float32) * 2.0, key], 4, num_threads=2, allow_smaller_final_batch=True
+    )
     assert batch.shape.as_list() == [None, 5]
     total = tf.reduce_sum(batch)
     seen = []
@@ -44,7 +46,7 @@ def test_files_become_batches(tmp_path):
                 seen += list(rows[:, 0])
         coord.request_stop()
         coord.join(threads)
-    assert sorted(seen) == sorted(2 * [0., 2., 4., 20., 22., 24.])
+    assert sorted(seen) == sorted(2 * [0.0, 2.0, 4.0, 20.0, 22.0, 24.0])
 
 
 def test_epochs_need_their_variable(tmp_path):
@@ -116,6 +118,7 @@ def test_a_waiting_thread_ends_with_its_session():
             sess.run(take)
         except tf.errors.CancelledError as error:
             caught.append(str(error))
+
     thread = threading.Thread(target=work)
     thread.start()
     assert begun.wait(300)
@@ -135,33 +138,38 @@ def test_padding_fills_up():
 
 
 def test_functions_of_python():
-    double = tf.py_func(lambda a: (a * 2).astype(np.float32), [tf.constant([1., 2.])], tf.float32)
-    after = double + 1.
+    double = tf.py_func(lambda a: (a * 2).astype(np.float32), [tf.constant([1.0, 2.0])], tf.float32)
+    after = double + 1.0
     wrong = tf.py_func(lambda: 1 / 0, [], tf.float32)
     with tf.Session() as sess:
-        assert sess.run(after).tolist() == [3., 5.]
+        assert sess.run(after).tolist() == [3.0, 5.0]
         with pytest.raises(tf.errors.UnknownError, match="division by zero"):
             sess.run(wrong)
 
 
 def test_a_list_of_one_tensor_comes_back_as_a_tensor():
     with tf.Graph().as_default():
-        one = tf.train.shuffle_batch([tf.constant([1., 2.])], 3, 10, 2)
+        one = tf.train.shuffle_batch([tf.constant([1.0, 2.0])], 3, 10, 2)
         assert one.shape.as_list() == [3, 2]
         assert tf.train.batch([tf.constant(1)], 4).shape.as_list() == [4]
         assert tf.train.batch_join([[tf.constant(1)], [tf.constant(2)]], 4).shape.as_list() == [4]
         assert isinstance(tf.train.batch([tf.constant(1), tf.constant(2)], 4), list)
         assert list(tf.train.batch({"a": tf.constant(1)}, 4)) == ["a"]
         assert [r.name for r in tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)][:2] == [
-            "shuffle_batch/random_shuffle_queue", "batch/fifo_queue"]
-        assert tf.get_collection(tf.GraphKeys.SUMMARIES)[0].name == \
-            "shuffle_batch/fraction_over_2_of_8_full:0"
+            "shuffle_batch/random_shuffle_queue",
+            "batch/fifo_queue",
+        ]
+        assert (
+            tf.get_collection(tf.GraphKeys.SUMMARIES)[0].name
+            == "shuffle_batch/fraction_over_2_of_8_full:0"
+        )
 
 
 def test_no_files_are_an_error_and_not_an_endless_loop(tmp_path):
     with tf.Graph().as_default(), tf.Session() as sess:
         queue = tf.train.string_input_producer(
-            tf.train.match_filenames_once(str(tmp_path / "none-*")))
+            tf.train.match_filenames_once(str(tmp_path / "none-*"))
+        )
         sess.run(tf.local_variables_initializer())
         coordinator = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(sess, coordinator)
@@ -180,8 +188,9 @@ def _padded(dtypes, shapes, elements):
     with tf.Session() as sess:
         for element in elements:
             sess.run(put, dict(zip(inputs, element)))
-        return [part.tolist() for part in (sess.run(batch) if len(dtypes) > 1 else
-                                           [sess.run(batch)])]
+        return [
+            part.tolist() for part in (sess.run(batch) if len(dtypes) > 1 else [sess.run(batch)])
+        ]
 
 
 def _strings(*values):
@@ -189,28 +198,42 @@ def _strings(*values):
 
 
 def test_strings_are_padded_where_they_are():
-    found, = _padded([tf.string], [[None]], [[_strings("a", "b")], [_strings("c")],
-                                             [_strings("d", "e", "f")], [_strings()]])
+    (found,) = _padded(
+        [tf.string],
+        [[None]],
+        [[_strings("a", "b")], [_strings("c")], [_strings("d", "e", "f")], [_strings()]],
+    )
     assert found == [[b"a", b"b", b""], [b"c", b"", b""], [b"d", b"e", b"f"], [b""] * 3]
 
 
 def test_strings_are_padded_in_every_dimension():
-    names, numbers = _padded([tf.string, tf.int32], [[None, None], [None]], [
-        [_strings(["a", "b"], ["c", "d"]), [1]], [_strings(["e", "f", "g"]), [2, 3]],
-        [np.zeros((0, 2), object), []]])
-    assert names == [[[b"a", b"b", b""], [b"c", b"d", b""]], [[b"e", b"f", b"g"], [b""] * 3],
-                     [[b""] * 3] * 2]
+    names, numbers = _padded(
+        [tf.string, tf.int32],
+        [[None, None], [None]],
+        [
+            [_strings(["a", "b"], ["c", "d"]), [1]],
+            [_strings(["e", "f", "g"]), [2, 3]],
+            [np.zeros((0, 2), object), []],
+        ],
+    )
+    assert names == [
+        [[b"a", b"b", b""], [b"c", b"d", b""]],
+        [[b"e", b"f", b"g"], [b""] * 3],
+        [[b""] * 3] * 2,
+    ]
     assert numbers == [[1, 0], [2, 3], [0, 0]]
-    known, = _padded([tf.string], [[2, None]], [[_strings(["a"], ["b"])],
-                                                [_strings(["c", "d"], ["e", "f"])]])
+    (known,) = _padded(
+        [tf.string], [[2, None]], [[_strings(["a"], ["b"])], [_strings(["c", "d"], ["e", "f"])]]
+    )
     assert known == [[[b"a", b""], [b"b", b""]], [[b"c", b"d"], [b"e", b"f"]]]
     assert _padded([tf.string], [[]], [["a"], ["b"]]) == [[b"a", b"b"]]
 
 
 def test_batches_of_strings_of_any_length():
     number = tf.train.slice_input_producer([tf.constant([0, 1, 2, 3])], 1, shuffle=False)[0]
-    words, numbers = tf.train.batch([tf.strings.as_string(tf.range(number)), number], 4,
-                                    dynamic_pad=True)
+    words, numbers = tf.train.batch(
+        [tf.strings.as_string(tf.range(number)), number], 4, dynamic_pad=True
+    )
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
         coord = tf.train.Coordinator()
@@ -288,6 +311,7 @@ def test_data_sets_of_compressed_records_of_a_fixed_length(tmp_path, kind):
                     found.append(sess.run(value))
             except tf.errors.OpError as error:
                 return found, type(error)
+
     whole = [BODY[:10], BODY[10:20], BODY[20:]]
     assert read(10, 2, 1) == (whole, tf.errors.OutOfRangeError)
     late = (whole, tf.errors.DataLossError) if kind else ([], tf.errors.InvalidArgumentError)

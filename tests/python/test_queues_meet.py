@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_queues_meet.py: steps whose ops wait for each other through a queue; queues in order of
 priority."""
+
 import os
 import signal
 import threading
@@ -66,7 +67,8 @@ def test_shapes_that_are_told_late():
 
 
 def test_steps_on_a_gpu_meet(python):
-    done = python("""
+    done = python(
+        """
         import situ.compat.v1 as tf
         queue = tf.FIFOQueue(2, tf.float32, shapes=[[2, 2]])
         with tf.device("/gpu:0"):
@@ -76,7 +78,9 @@ def test_steps_on_a_gpu_meet(python):
         with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as sess:
             for _ in range(3):
                 print(sess.run([y, put])[0].sum())
-        """, gpus=2)
+        """,
+        gpus=2,
+    )
     assert done.out.split() == ["24.0"] * 3, done.err
 
 
@@ -138,8 +142,9 @@ def test_closed_sessions_let_go():
 def test_smallest_first():
     queue = tf.PriorityQueue(10, [tf.string, tf.float32], shapes=[[], [1]])
     assert [t.name for t in queue.dtypes] == ["int64", "string", "float32"]
-    put = queue.enqueue_many([np.array([5, -1, 3, 3], "q"), ["e", "a", "c", "d"],
-                              np.arange(4, dtype="f").reshape(4, 1)])
+    put = queue.enqueue_many(
+        [np.array([5, -1, 3, 3], "q"), ["e", "a", "c", "d"], np.arange(4, dtype="f").reshape(4, 1)]
+    )
     with tf.Session() as sess:
         sess.run(put)
         number, text, more = sess.run(queue.dequeue())

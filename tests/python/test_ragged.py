@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_ragged.py: rows of different lengths, texts that are split into such, numbers of repeats."""
+
 import numpy as np
 import pytest
 
@@ -41,8 +42,10 @@ def test_sums_and_functions():
     assert (r + 1).to_list() == [[2, 3], [], [4, 5, 6]]
     assert (r * r).to_list() == [[1, 4], [], [9, 16, 25]]
     assert tf.ragged.map_flat_values(tf.square, r).to_list() == [[1, 4], [], [9, 16, 25]]
-    assert tf.ragged.boolean_mask([[1, 2], [3, 4]], [[True, False], [True, True]]).to_list() == \
-        [[1], [3, 4]]
+    assert tf.ragged.boolean_mask([[1, 2], [3, 4]], [[True, False], [True, True]]).to_list() == [
+        [1],
+        [3, 4],
+    ]
 
 
 def test_split():
@@ -58,6 +61,7 @@ def test_split():
     @tf.function
     def table(texts):
         return split(texts).to_tensor()
+
     assert table(tf.constant(["p q", "r"])).numpy().tolist() == [[b"p", b"q"], [b"r", b""]]
 
 
@@ -131,17 +135,20 @@ def test_functions_of_ragged_rows():
     @tf.function
     def palindrome(x, axis):
         return tf.concat([x, tf.reverse(x, [axis])], axis)
+
     assert palindrome(tf.ragged.constant([[1, 2], [3]]), 1).to_list() == [[1, 2, 2, 1], [3, 3]]
 
     @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
     def most(rt):
         return tf.reduce_max(rt, 1)
+
     assert most(tf.ragged.constant([[1, 2, 3], [4]])).numpy().tolist() == [3, 4]
 
     class Grown(tf.Module):
         @tf.function
         def grow(self, x):
             return x * 2.0
+
     concrete = Grown().grow.get_concrete_function(tf.RaggedTensorSpec([None, None], tf.float32))
     assert concrete(tf.ragged.constant([[1.0], [2.0, 3.0]])).to_list() == [[2], [4, 6]]
     assert tf.fill([2, 1], "#").numpy().tolist() == [[b"#"], [b"#"]]
@@ -149,6 +156,7 @@ def test_functions_of_ragged_rows():
     @tf.function
     def same(sparse):
         return sparse
+
     made = same(tf.sparse.from_dense([[0, 1], [2, 0]]))
     assert tf.sparse.to_dense(made).numpy().tolist() == [[0, 1], [2, 0]]
 
@@ -157,6 +165,7 @@ def test_slices_by_tensors_of_both_types():
     @tf.function
     def part(x, first, last):
         return x[first:last], x[first], x[1:last]
+
     found = part(tf.range(6), tf.constant(2, tf.int64), tf.constant(4, tf.int64))
     assert [f.numpy().tolist() for f in found] == [[2, 3], 2, [1, 2, 3]]
 
@@ -166,21 +175,33 @@ def rows_of(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-@pytest.mark.parametrize("make", [
-    lambda c: tf.RaggedTensor.from_row_splits([1, 2, 3, 4], c([0, 1, 4])),
-    lambda c: tf.RaggedTensor.from_row_lengths([1, 2, 3, 4], c([1, 3])),
-    lambda c: tf.RaggedTensor.from_row_starts([1, 2, 3, 4], c([0, 1])),
-    lambda c: tf.RaggedTensor.from_row_limits([1, 2, 3, 4], c([1, 4])),
-    lambda c: tf.RaggedTensor.from_value_rowids([1, 2, 3, 4], c([0, 1, 1, 1])),
-    lambda c: tf.RaggedTensor.from_nested_row_splits([1, 2, 3, 4], [c([0, 1, 4])]),
-    lambda c: tf.ragged.constant([[1], [2, 3, 4]], row_splits_dtype=c([0]).dtype),
-    lambda c: tf.RaggedTensor.from_tensor([[1, 0, 0], [2, 3, 4]], padding=0,
-                                          row_splits_dtype=c([0]).dtype)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda c: tf.RaggedTensor.from_row_splits([1, 2, 3, 4], c([0, 1, 4])),
+        lambda c: tf.RaggedTensor.from_row_lengths([1, 2, 3, 4], c([1, 3])),
+        lambda c: tf.RaggedTensor.from_row_starts([1, 2, 3, 4], c([0, 1])),
+        lambda c: tf.RaggedTensor.from_row_limits([1, 2, 3, 4], c([1, 4])),
+        lambda c: tf.RaggedTensor.from_value_rowids([1, 2, 3, 4], c([0, 1, 1, 1])),
+        lambda c: tf.RaggedTensor.from_nested_row_splits([1, 2, 3, 4], [c([0, 1, 4])]),
+        lambda c: tf.ragged.constant([[1], [2, 3, 4]], row_splits_dtype=c([0]).dtype),
+        lambda c: tf.RaggedTensor.from_tensor(
+            [[1, 0, 0], [2, 3, 4]], padding=0, row_splits_dtype=c([0]).dtype
+        ),
+    ],
+)
 def test_row_splits_keep_their_dtype(make, dtype):
     made = make(lambda values: tf.constant(values, dtype))
     assert made.row_splits.dtype.name == dtype and made.to_list() == [[1], [2, 3, 4]]
-    for sizes in (made.row_starts(), made.row_limits(), made.row_lengths(), made.value_rowids(),
-                  made.nrows(), made.bounding_shape(), made.nested_row_lengths()[0]):
+    for sizes in (
+        made.row_starts(),
+        made.row_limits(),
+        made.row_lengths(),
+        made.value_rowids(),
+        made.nrows(),
+        made.bounding_shape(),
+        made.nested_row_lengths()[0],
+    ):
         assert sizes.dtype.name == dtype
     assert made.nrows(out_type=tf.int64).dtype.name == "int64"
     assert made.to_sparse().indices.dtype.name == "int64"
@@ -189,17 +210,23 @@ def test_row_splits_keep_their_dtype(make, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-@pytest.mark.parametrize("call,expected", [
-    (lambda r: r[1:], [[2, 3, 4]]), (lambda r: r[:, :1], [[1], [2]]),
-    (lambda r: r + r, [[2], [4, 6, 8]]), (lambda r: tf.sqrt(r * r), [[1], [2, 3, 4]]),
-    (lambda r: tf.concat([r, r], 1), [[1, 1], [2, 3, 4, 2, 3, 4]]),
-    (lambda r: tf.concat([r, r], 0), [[1], [2, 3, 4], [1], [2, 3, 4]]),
-    (lambda r: tf.stack([r]), [[[1], [2, 3, 4]]]), (lambda r: tf.gather(r, [1, 0]),
-                                                    [[2, 3, 4], [1]]),
-    (lambda r: tf.expand_dims(r, 0), [[[1], [2, 3, 4]]]),
-    (lambda r: tf.tile(r, [1, 2]), [[1, 1], [2, 3, 4, 2, 3, 4]]),
-    (lambda r: r.with_values(r.values), [[1], [2, 3, 4]]),
-    (tf.function(lambda r: r * 1.0), [[1], [2, 3, 4]])])
+@pytest.mark.parametrize(
+    "call,expected",
+    [
+        (lambda r: r[1:], [[2, 3, 4]]),
+        (lambda r: r[:, :1], [[1], [2]]),
+        (lambda r: r + r, [[2], [4, 6, 8]]),
+        (lambda r: tf.sqrt(r * r), [[1], [2, 3, 4]]),
+        (lambda r: tf.concat([r, r], 1), [[1, 1], [2, 3, 4, 2, 3, 4]]),
+        (lambda r: tf.concat([r, r], 0), [[1], [2, 3, 4], [1], [2, 3, 4]]),
+        (lambda r: tf.stack([r]), [[[1], [2, 3, 4]]]),
+        (lambda r: tf.gather(r, [1, 0]), [[2, 3, 4], [1]]),
+        (lambda r: tf.expand_dims(r, 0), [[[1], [2, 3, 4]]]),
+        (lambda r: tf.tile(r, [1, 2]), [[1, 1], [2, 3, 4, 2, 3, 4]]),
+        (lambda r: r.with_values(r.values), [[1], [2, 3, 4]]),
+        (tf.function(lambda r: r * 1.0), [[1], [2, 3, 4]]),
+    ],
+)
 def test_operations_keep_the_dtype_of_row_splits(call, expected, dtype):
     made = call(rows_of(dtype))
     assert made.row_splits.dtype.name == dtype and made.to_list() == expected
@@ -207,15 +234,22 @@ def test_operations_keep_the_dtype_of_row_splits(call, expected, dtype):
 
 def test_row_splits_of_lists_and_of_two_dtypes():
     assert tf.RaggedTensor.from_row_splits([1], [0, 1]).row_splits.dtype.name == "int64"
-    assert tf.RaggedTensor.from_row_splits([1], np.array([0, 1], np.int32)).row_splits.dtype == \
-        tf.int32
+    assert (
+        tf.RaggedTensor.from_row_splits([1], np.array([0, 1], np.int32)).row_splits.dtype
+        == tf.int32
+    )
     with pytest.raises(ValueError, match="row_splits must have dtype int32 or int64"):
         tf.RaggedTensor.from_row_splits([1.0], [0.0, 1.0])
-    for call in (lambda a, b: a + b, lambda a, b: tf.concat([a, b], 0),
-                 lambda a, b: tf.stack([a, b])):
+    for call in (
+        lambda a, b: a + b,
+        lambda a, b: tf.concat([a, b], 0),
+        lambda a, b: tf.stack([a, b]),
+    ):
         with pytest.raises(ValueError, match="mismatched row_splits dtypes"):
             call(rows_of("int32"), rows_of("int64"))
     with pytest.raises(ValueError, match="same dtype"):
         tf.RaggedTensor.from_row_splits(rows_of("int64"), tf.constant([0, 2], tf.int32))
-    assert (rows_of("int32") + rows_of("int64").with_row_splits_dtype("int32")).to_list() == \
-        [[2], [4, 6, 8]]
+    assert (rows_of("int32") + rows_of("int64").with_row_splits_dtype("int32")).to_list() == [
+        [2],
+        [4, 6, 8],
+    ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_random_generator.py: tf.random.Generator gives TensorFlow's numbers for the same seeds."""
+
 import numpy as np
 import pytest
 
@@ -18,8 +19,10 @@ def test_numbers_are_tensorflows():
     one.reset_from_seed(1)
     near(one.truncated_normal([2]), [0.43842274, -0.53439844])
     assert one.uniform_full_int([1], tf.int32).numpy().tolist() == [161602923]
-    near(tf.random.Generator.from_seed(1234, alg="philox").normal([2, 2]),
-         [[0.9356609, 1.0854305], [-0.93788373, -0.5061547]])
+    near(
+        tf.random.Generator.from_seed(1234, alg="philox").normal([2, 2]),
+        [[0.9356609, 1.0854305], [-0.93788373, -0.5061547]],
+    )
 
 
 def test_states():
@@ -51,6 +54,7 @@ def test_in_a_function_it_goes_on():
     @tf.function
     def draw():
         return one.normal([2])
+
     near(draw(), two.normal([2]).numpy())
     near(draw(), two.normal([2]).numpy())
 

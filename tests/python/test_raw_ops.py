@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_raw_ops.py: tf.raw_ops takes TensorFlow's names of arguments, for every op of the catalogue
 (tests/golden/raw_ops.txt)."""
+
 import pathlib
 
 import numpy
@@ -11,21 +12,37 @@ import situ as tf
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "raw_ops.txt"
 EXPECTED = {line.split()[0]: line.split()[1:] for line in GOLDEN.read_text().splitlines()}
 MISSING = {  # arguments of TensorFlow that situ does not have: a TypeError names them
-    "AnonymousIterator": ["output_types", "output_shapes"], "BatchMatMul": ["grad_x", "grad_y"],
-    "BatchMatMulV2": ["grad_x", "grad_y"], "DatasetToSingleElement": ["metadata"], "DecodeCSV":
-    ["na_value", "select_cols"], "Equal": ["incompatible_shape_error"], "GatherNd":
-    ["bad_indices_policy"], "GatherV2": ["batch_dims"], "MatMul": ["grad_a", "grad_b"],
-    "NotEqual": ["incompatible_shape_error"], "OneShotIterator": ["dataset_factory"],
-    "ParseExampleV2": ["ragged_value_types", "ragged_split_types"], "ResourceScatterNdAdd":
-    ["bad_indices_policy"], "ResourceScatterNdSub": ["bad_indices_policy"],
-    "ResourceScatterNdUpdate": ["bad_indices_policy"], "ScatterNd": ["bad_indices_policy"],
-    "ScatterNdAdd": ["bad_indices_policy"], "ScatterNdSub": ["bad_indices_policy"],
-    "ScatterNdUpdate": ["bad_indices_policy"], "StringFormat": ["inputs", "template",
-    "placeholder"], "StringLength": ["unit"], "StringLower": ["encoding"], "StringUpper":
-    ["encoding"], "TensorScatterAdd": ["bad_indices_policy"], "TensorScatterMax":
-    ["bad_indices_policy"], "TensorScatterMin": ["bad_indices_policy"], "TensorScatterSub":
-    ["bad_indices_policy"], "TensorScatterUpdate": ["bad_indices_policy"], "TileGrad":
-    ["multiples"], "TopKV2": ["index_type"], "VarHandleOp": ["debug_name", "allowed_devices"],
+    "AnonymousIterator": ["output_types", "output_shapes"],
+    "BatchMatMul": ["grad_x", "grad_y"],
+    "BatchMatMulV2": ["grad_x", "grad_y"],
+    "DatasetToSingleElement": ["metadata"],
+    "DecodeCSV": ["na_value", "select_cols"],
+    "Equal": ["incompatible_shape_error"],
+    "GatherNd": ["bad_indices_policy"],
+    "GatherV2": ["batch_dims"],
+    "MatMul": ["grad_a", "grad_b"],
+    "NotEqual": ["incompatible_shape_error"],
+    "OneShotIterator": ["dataset_factory"],
+    "ParseExampleV2": ["ragged_value_types", "ragged_split_types"],
+    "ResourceScatterNdAdd": ["bad_indices_policy"],
+    "ResourceScatterNdSub": ["bad_indices_policy"],
+    "ResourceScatterNdUpdate": ["bad_indices_policy"],
+    "ScatterNd": ["bad_indices_policy"],
+    "ScatterNdAdd": ["bad_indices_policy"],
+    "ScatterNdSub": ["bad_indices_policy"],
+    "ScatterNdUpdate": ["bad_indices_policy"],
+    "StringFormat": ["inputs", "template", "placeholder"],
+    "StringLength": ["unit"],
+    "StringLower": ["encoding"],
+    "StringUpper": ["encoding"],
+    "TensorScatterAdd": ["bad_indices_policy"],
+    "TensorScatterMax": ["bad_indices_policy"],
+    "TensorScatterMin": ["bad_indices_policy"],
+    "TensorScatterSub": ["bad_indices_policy"],
+    "TensorScatterUpdate": ["bad_indices_policy"],
+    "TileGrad": ["multiples"],
+    "TopKV2": ["index_type"],
+    "VarHandleOp": ["debug_name", "allowed_devices"],
 }
 
 
@@ -66,7 +83,7 @@ def test_inputs_of_atan2_and_polygamma():
     for atan2 in (tf.raw_ops.Atan2, tf.math.atan2):
         assert atan2(y=1.0, x=2.0).numpy() == pytest.approx(numpy.arctan2(1.0, 2.0))
     for polygamma in (tf.raw_ops.Polygamma, tf.math.polygamma):
-        assert polygamma(a=1.0, x=2.0).numpy() == pytest.approx(numpy.pi ** 2 / 6 - 1, rel=1e-5)
+        assert polygamma(a=1.0, x=2.0).numpy() == pytest.approx(numpy.pi**2 / 6 - 1, rel=1e-5)
     with tf.GradientTape(persistent=True) as tape:
         y, x = tf.constant(1.0), tf.constant(2.0)
         tape.watch([y, x])

@@ -3,8 +3,10 @@
 
 A shape that depends on data (boolean_mask) cuts a step: what needs it is planned when it is known.
 """
+
 import numpy as np
 import pytest
+
 import situ.compat.v1 as tf
 
 FEED = [1.0, -1.0, 2.0]

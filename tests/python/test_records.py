@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_records.py: tf.train.Example and TFRecord files."""
+
 import pytest
 
 import situ.compat.v1 as tf
 
 
 def _example():
-    return tf.train.Example(features=tf.train.Features(feature={
-        "a": tf.train.Feature(int64_list=tf.train.Int64List(value=[1, -2, 300])),
-        "b": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"x\0y", b""])),
-        "c": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5, -1.25]))}))
+    return tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                "a": tf.train.Feature(int64_list=tf.train.Int64List(value=[1, -2, 300])),
+                "b": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"x\0y", b""])),
+                "c": tf.train.Feature(float_list=tf.train.FloatList(value=[0.5, -1.25])),
+            }
+        )
+    )
 
 
 def test_example():

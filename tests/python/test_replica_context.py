@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_replica_context.py: all_reduce with gradients, variables synchronized on read, and copies
 between devices under tapes, on simulated GPUs."""
+
 import os
 
 os.environ.setdefault("SITU_SIM_GPUS", "4")
 
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+import numpy as np
+import pytest
 
-import situ as tf  # noqa: E402
+import situ as tf
 
 ON_READ = tf.VariableSynchronization.ON_READ
 SUM, MEAN = tf.distribute.ReduceOp.SUM, tf.distribute.ReduceOp.MEAN
@@ -35,9 +36,16 @@ def own_value(scale=1.0):
 both_styles = pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
 
 
-@pytest.mark.parametrize("move", [
-    lambda x: x.gpu(), lambda x: x.gpu(1), lambda x: x.cpu(), lambda x: x.gpu(3).cpu(),
-    lambda x: x.gpu().gpu(1)])
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda x: x.gpu(),
+        lambda x: x.gpu(1),
+        lambda x: x.cpu(),
+        lambda x: x.gpu(3).cpu(),
+        lambda x: x.gpu().gpu(1),
+    ],
+)
 def test_gradients_pass_through_copies_between_devices(move):
     x = tf.constant([3.0, 4.0])
     with tf.GradientTape() as tape:
@@ -70,6 +78,7 @@ def test_gradients_pass_through_an_identity_on_another_device(wrap):
     def move(x):
         with tf.device("/gpu:2"):
             return tf.identity(x)
+
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -86,8 +95,9 @@ def test_a_copy_of_a_variable_has_a_gradient():
 
 
 @both_styles
-@pytest.mark.parametrize("kind,expected", [(SUM, [8, 16]), ("sum", [8, 16]), (MEAN, [4, 8]),
-                                           ("MEAN", [4, 8])])
+@pytest.mark.parametrize(
+    "kind,expected", [(SUM, [8, 16]), ("sum", [8, 16]), (MEAN, [4, 8]), ("MEAN", [4, 8])]
+)
 @pytest.mark.parametrize("nested", [False, True])
 def test_gradient_of_all_reduce(wrap, kind, expected, nested):
     def replica():
@@ -101,6 +111,7 @@ def test_gradient_of_all_reduce(wrap, kind, expected, nested):
             else:
                 z = context().all_reduce(kind, y)
         return tape.gradient(z, x)
+
     made = strategy()
     found = numbers(wrap(lambda: made.run(replica))())
     assert found == [e * (3 if nested else 1) for e in expected]
@@ -114,9 +125,10 @@ def test_second_gradient_of_all_reduce(wrap):
             outer.watch(x)
             with tf.GradientTape() as inner:
                 inner.watch(x)
-                z = context().all_reduce("sum", x ** 3)
+                z = context().all_reduce("sum", x**3)
             grad = inner.gradient(z, x)
         return outer.gradient(grad, x)
+
     made = strategy()
     assert numbers(wrap(lambda: made.run(replica))()) == [24, 24]
 
@@ -129,6 +141,7 @@ def test_gradient_of_all_reduce_with_one_replica(wrap):
             tape.watch(x)
             z = context().all_reduce("sum", x * x)
         return tape.gradient(z, x)
+
     assert wrap(replica)().numpy() == 6
     assert numbers(wrap(lambda: strategy(1).run(replica))()) == [6]
 
@@ -144,12 +157,14 @@ def test_a_tape_around_run_records_all_replicas(wrap):
             z = made.run(lambda: context().all_reduce("sum", v * v))
             total = made.reduce("sum", z, axis=None)
         return tape.gradient(total, v)
+
     assert wrap(whole)().numpy() == 24
 
 
 def test_all_reduce_of_integers_and_unknown_kinds():
     def replica():
         return context().all_reduce("sum", tf.constant(2)), context().all_reduce("mean", [1, 3])
+
     total, (one, three) = strategy().run(replica)
     assert numbers(total) == [4, 4] and numbers(one) == [1, 1] and numbers(three) == [3, 3]
     assert "GPU:1" in total.values[1].device
@@ -162,8 +177,12 @@ def test_all_reduce_of_integers_and_unknown_kinds():
 def test_values_that_replicas_share_are_one():
     made, c = strategy(), tf.constant(3.0)
     assert made.run(lambda: c) is c and made.run(lambda: (None, "a", 1)) == (None, "a", 1)
-    assert made.run(lambda: context().merge_call(
-        lambda s, y: s.reduce("sum", y, axis=None), (own_value(),))).numpy() == 3
+    assert (
+        made.run(
+            lambda: context().merge_call(lambda s, y: s.reduce("sum", y, axis=None), (own_value(),))
+        ).numpy()
+        == 3
+    )
     assert made.reduce("mean", c, axis=None).numpy() == 3
     assert made.reduce("sum", tf.constant([1.0, 2.0]), axis=0).numpy() == 6
     with pytest.raises(ValueError, match="A non-DistributedValues value .* cannot be reduced"):
@@ -183,8 +202,10 @@ def parts(v):
 
 
 @both_styles
-@pytest.mark.parametrize("aggregation,expected", [
-    (Aggregation.SUM, 3), (Aggregation.MEAN, 1.5), (Aggregation.ONLY_FIRST_REPLICA, 1)])
+@pytest.mark.parametrize(
+    "aggregation,expected",
+    [(Aggregation.SUM, 3), (Aggregation.MEAN, 1.5), (Aggregation.ONLY_FIRST_REPLICA, 1)],
+)
 def test_reads_of_variables_synchronized_on_read(wrap, aggregation, expected):
     made, v = variable(aggregation)
     made.run(lambda: v.assign_add(own_value()))
@@ -241,16 +262,28 @@ def test_modes_of_variables():
         tf.Variable(0.0, synchronization="x")
 
 
-@pytest.mark.parametrize("trainable,mode,expected", [
-    (None, "ON_READ", False), (True, "ON_READ", True), (False, "ON_READ", False),
-    (None, "AUTO", True), (None, "ON_WRITE", True), (None, "NONE", True), (False, "AUTO", False)])
+@pytest.mark.parametrize(
+    "trainable,mode,expected",
+    [
+        (None, "ON_READ", False),
+        (True, "ON_READ", True),
+        (False, "ON_READ", False),
+        (None, "AUTO", True),
+        (None, "ON_WRITE", True),
+        (None, "NONE", True),
+        (False, "AUTO", False),
+    ],
+)
 def test_trainable_by_default(trainable, mode, expected):
     words = {"trainable": trainable, "synchronization": getattr(tf.VariableSynchronization, mode)}
     assert tf.Variable(0.0, **words).trainable is expected
     v1 = tf.compat.v1
     with v1.Graph().as_default():
-        for v in (v1.Variable(0.0, **words), v1.Variable(0.0, use_resource=True, **words),
-                  v1.get_variable("v", [], **words)):
+        for v in (
+            v1.Variable(0.0, **words),
+            v1.Variable(0.0, use_resource=True, **words),
+            v1.get_variable("v", [], **words),
+        ):
             assert v.trainable is expected
             assert any(v is t for t in v1.trainable_variables()) is expected
             assert v.synchronization is words["synchronization"]

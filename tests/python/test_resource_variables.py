@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_resource_variables.py: variables of graphs by handle: names, reads, changes, training."""
+
 import numpy
 import pytest
+
 import situ.compat.v1 as tf
 
 
@@ -28,10 +30,19 @@ def started():
 
 def test_the_nodes_of_a_variable():
     v = tf.get_variable("v", initializer=[1.0, 2.0], use_resource=True)
-    assert names() == ["v/Initializer/initial_value", "v", "v/IsInitialized/VarIsInitializedOp",
-                       "v/Assign", "v/Read/ReadVariableOp"]
-    assert (v.name, v.op.type, v.dtype, v.handle.dtype) == ("v:0", "VarHandleOp", tf.float32,
-                                                             tf.resource)
+    assert names() == [
+        "v/Initializer/initial_value",
+        "v",
+        "v/IsInitialized/VarIsInitializedOp",
+        "v/Assign",
+        "v/Read/ReadVariableOp",
+    ]
+    assert (v.name, v.op.type, v.dtype, v.handle.dtype) == (
+        "v:0",
+        "VarHandleOp",
+        tf.float32,
+        tf.resource,
+    )
     assert v.op.get_attr("shared_name") in ("v", b"v") and v.initializer.type == "AssignVariableOp"
     assert repr(v) == "<tf.Variable 'v:0' shape=(2,) dtype=float32>"
     assert isinstance(v, tf.Variable)
@@ -45,8 +56,18 @@ def test_uses_read_in_their_scope():
     tf.ones([2, 2]) + v
     tf.square(v)
     assert names()[before:] == [
-        "MatMul/ReadVariableOp", "MatMul/ReadVariableOp_1", "MatMul", "ReadVariableOp", "mul/y",
-        "mul", "ones", "add/ReadVariableOp", "add", "Square/ReadVariableOp", "Square"]
+        "MatMul/ReadVariableOp",
+        "MatMul/ReadVariableOp_1",
+        "MatMul",
+        "ReadVariableOp",
+        "mul/y",
+        "mul",
+        "ones",
+        "add/ReadVariableOp",
+        "add",
+        "Square/ReadVariableOp",
+        "Square",
+    ]
 
 
 @pytest.mark.parametrize("how", ["call", "scope", "program", "variable"])
@@ -74,8 +95,9 @@ def test_a_read_stays_as_it_was():
     with started() as session:
         for k in range(3):
             got = session.run([before, late, after])
-            numpy.testing.assert_array_equal(got, [[1 + 10 * k, 2 + 10 * k]] * 2 +
-                                             [[11 + 10 * k, 12 + 10 * k]])
+            numpy.testing.assert_array_equal(
+                got, [[1 + 10 * k, 2 + 10 * k]] * 2 + [[11 + 10 * k, 12 + 10 * k]]
+            )
         assert session.run(change).tolist() == [41, 42]
         assert session.run(v.assign([3.0, 4.0])).tolist() == [3, 4]
         assert session.run(v.assign_sub([1.0, 1.0], read_value=False)) is None
@@ -92,7 +114,8 @@ def test_use_before_initialisation():
             session.run(y)
         assert caught.value.message.startswith(
             "Error while reading resource variable v from Container: localhost. This could mean "
-            "that the variable was uninitialized. Not found: Resource localhost/v/")
+            "that the variable was uninitialized. Not found: Resource localhost/v/"
+        )
         assert caught.value.op.type == "ReadVariableOp"
         session.run(v.initializer)
         assert session.run([tf.is_variable_initialized(v), y])[1].tolist() == [2]
@@ -102,7 +125,10 @@ def test_rows():
     v = tf.get_variable("v", initializer=numpy.zeros((3, 2), "float32"), use_resource=True)
     with started() as session:
         assert session.run(tf.scatter_update(v, [1], [[1.0, 2.0]])).tolist() == [
-            [0, 0], [1, 2], [0, 0]]
+            [0, 0],
+            [1, 2],
+            [0, 0],
+        ]
         session.run(tf.scatter_add(v, [1, 1], [[1.0, 1.0], [1.0, 1.0]]))
         session.run(v.scatter_sub(tf.IndexedSlices([[5.0, 5.0]], [0])))
         session.run(tf.scatter_nd_update(v, [[2, 1]], [9.0]))
@@ -116,8 +142,15 @@ def test_rows():
         assert session.run(shape).tolist() == [3, 2]
 
 
-OPTIMIZERS = {"GradientDescent": (0.1,), "Momentum": (0.1, 0.9), "Adagrad": (0.1,),
-              "Adadelta": (0.1,), "RMSProp": (0.1,), "Adam": (0.1,), "Ftrl": (0.1,)}
+OPTIMIZERS = {
+    "GradientDescent": (0.1,),
+    "Momentum": (0.1, 0.9),
+    "Adagrad": (0.1,),
+    "Adadelta": (0.1,),
+    "RMSProp": (0.1,),
+    "Adam": (0.1,),
+    "Ftrl": (0.1,),
+}
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -143,10 +176,15 @@ def test_optimizers_do_the_same_by_handle(name):
 def test_names_of_adam():
     v = tf.get_variable("v", initializer=[1.0], use_resource=True)
     tf.train.AdamOptimizer().minimize(v * v)
-    for name in ("v/Adam/Initializer/zeros", "v/Adam_1/Read/ReadVariableOp",
-                 "beta1_power/IsInitialized/VarIsInitializedOp",
-                 "Adam/update_v/Cast/ReadVariableOp", "Adam/update_v/Cast_1/ReadVariableOp",
-                 "Adam/update_v/ResourceApplyAdam", "Adam/AssignVariableOp"):
+    for name in (
+        "v/Adam/Initializer/zeros",
+        "v/Adam_1/Read/ReadVariableOp",
+        "beta1_power/IsInitialized/VarIsInitializedOp",
+        "Adam/update_v/Cast/ReadVariableOp",
+        "Adam/update_v/Cast_1/ReadVariableOp",
+        "Adam/update_v/ResourceApplyAdam",
+        "Adam/AssignVariableOp",
+    ):
         assert name in names()
 
 
@@ -157,13 +195,16 @@ def test_branches_and_loops():
     def change():
         with tf.control_dependencies([v.assign_add([10.0, 10.0])]):
             return v.read_value()
+
     branch = tf.cond(p, change, lambda: v * 2.0)
     three = tf.while_loop(
         lambda i: i < 3,
         lambda i: [tf.tuple([i + 1], control_inputs=[v.assign_add([1.0, 1.0]).op])[0]],
-        [tf.constant(0)])
-    total = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + v),
-                          [tf.constant(0), tf.zeros([2])])[1]
+        [tf.constant(0)],
+    )
+    total = tf.while_loop(
+        lambda i, s: i < 3, lambda i, s: (i + 1, s + v), [tf.constant(0), tf.zeros([2])]
+    )[1]
     squares = tf.cond(p, lambda: v * v, lambda: v * 3.0)
     slopes = tf.gradients(total, v)[0], tf.gradients(squares, v)[0]
     with started() as session:
@@ -184,7 +225,7 @@ def test_checkpoints(tmp_path):
         path = saver.save(session, str(tmp_path / "model"))
     tf.reset_default_graph()
     saver = tf.train.import_meta_graph(path + ".meta")
-    v, = tf.global_variables()
+    (v,) = tf.global_variables()
     assert v.op.type == "VarHandleOp"
     with tf.Session() as session:
         saver.restore(session, path)
@@ -207,7 +248,8 @@ def test_graphs_go_out_and_in():
 
 
 def test_the_placement_log(python):
-    result = python('''
+    result = python(
+        """
 import situ.compat.v1 as tf
 with tf.device("/cpu:0"):
     v = tf.get_variable("v", initializer=[1.0], use_resource=True)
@@ -216,18 +258,25 @@ with tf.device("/gpu:1"):
 with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as session:
     session.run(tf.global_variables_initializer())
     print(session.run(y))
-''', gpus=2)
+""",
+        gpus=2,
+    )
     output = result.out
     assert result.code == 0, result.err
     cpu, gpu = ("/job:localhost/replica:0/task:0/device:" + d for d in ("CPU:0", "GPU:1"))
-    for name in ("v", "v/Assign", "v/Read/ReadVariableOp", "ReadVariableOp",
-                 "v/IsInitialized/VarIsInitializedOp"):
+    for name in (
+        "v",
+        "v/Assign",
+        "v/Read/ReadVariableOp",
+        "ReadVariableOp",
+        "v/IsInitialized/VarIsInitializedOp",
+    ):
         assert f"\n{name}: {cpu}\n" in output
     assert f"\nmul: {gpu}\n" in output and "[2.]" in output
 
 
 def test_the_log_of_eager_variables(python):
-    result = python('''
+    result = python("""
 import situ as tf
 tf.debugging.set_log_device_placement(True)
 v = tf.Variable([1.0, 2.0])
@@ -238,12 +287,18 @@ with tf.GradientTape() as tape:
     loss = v * v
 tf.keras.optimizers.SGD(0.1).apply_gradients([(tape.gradient(loss, v), v)])
 print(v.numpy())
-''')
+""")
     output = result.out
     assert result.code == 0, result.err
     said = [line.split()[2] for line in output.splitlines() if line.startswith("Executing op")]
-    assert said[:6] == ["VarHandleOp", "AssignVariableOp", "ReadVariableOp", "Mul",
-                        "AssignAddVariableOp", "AssignSubVariableOp"]
+    assert said[:6] == [
+        "VarHandleOp",
+        "AssignVariableOp",
+        "ReadVariableOp",
+        "Mul",
+        "AssignAddVariableOp",
+        "AssignSubVariableOp",
+    ]
     assert "ResourceApplyGradientDescent" in said and "Step" not in output
     assert said.count("ReadVariableOp") == 1  # once for a type and a device
     assert "[0.8 1.6]" in output

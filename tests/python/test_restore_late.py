@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_restore_late.py: variables that are made after a restore have the values of the checkpoint
 when they are first used."""
+
 import numpy as np
 import pytest
+
 import situ as tf
 
 
 def _model():
-    return tf.keras.Sequential([tf.keras.layers.Dense(3, activation="tanh"),
-                                tf.keras.layers.Dense(1)])
+    return tf.keras.Sequential(
+        [tf.keras.layers.Dense(3, activation="tanh"), tf.keras.layers.Dense(1)]
+    )
 
 
 class Lazy(tf.Module):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_rnn.py: cells of recurrent networks against NumPy; loops over steps against one another."""
+
 import numpy as np
 import pytest
 
@@ -41,15 +42,31 @@ def lstm_step(x, state, w):
 
 
 CELLS = {
-    "basic_rnn_cell": (lambda: cell.BasicRNNCell(4), rnn_step, np.zeros((2, 4)), ["kernel:0 7,4",
-                                                                                 "bias:0 4"]),
-    "gru_cell": (lambda: cell.GRUCell(4), gru_step, np.zeros((2, 4)),
-                 ["gates/kernel:0 7,8", "gates/bias:0 8", "candidate/kernel:0 7,4",
-                  "candidate/bias:0 4"]),
-    "basic_lstm_cell": (lambda: cell.BasicLSTMCell(4), lstm_step, (np.zeros((2, 4)),) * 2,
-                        ["kernel:0 7,16", "bias:0 16"]),
-    "lstm_cell": (lambda: cell.LSTMCell(4), lstm_step, (np.zeros((2, 4)),) * 2,
-                  ["kernel:0 7,16", "bias:0 16"])}
+    "basic_rnn_cell": (
+        lambda: cell.BasicRNNCell(4),
+        rnn_step,
+        np.zeros((2, 4)),
+        ["kernel:0 7,4", "bias:0 4"],
+    ),
+    "gru_cell": (
+        lambda: cell.GRUCell(4),
+        gru_step,
+        np.zeros((2, 4)),
+        ["gates/kernel:0 7,8", "gates/bias:0 8", "candidate/kernel:0 7,4", "candidate/bias:0 4"],
+    ),
+    "basic_lstm_cell": (
+        lambda: cell.BasicLSTMCell(4),
+        lstm_step,
+        (np.zeros((2, 4)),) * 2,
+        ["kernel:0 7,16", "bias:0 16"],
+    ),
+    "lstm_cell": (
+        lambda: cell.LSTMCell(4),
+        lstm_step,
+        (np.zeros((2, 4)),) * 2,
+        ["kernel:0 7,16", "bias:0 16"],
+    ),
+}
 
 
 def load(sess):
@@ -68,8 +85,11 @@ def unroll(step, state, weights, lengths=None):
         if lengths is not None:
             over = np.array([[t >= n] for n in lengths])
             h = np.where(over, 0, h)
-            new = tuple(np.where(over, a, b) for a, b in zip(state, new)) \
-                if isinstance(state, tuple) else np.where(over, state, new)
+            new = (
+                tuple(np.where(over, a, b) for a, b in zip(state, new))
+                if isinstance(state, tuple)
+                else np.where(over, state, new)
+            )
         state = new
         outputs.append(h)
     return np.stack(outputs, 1), state
@@ -83,8 +103,9 @@ def test_dynamic_rnn(name, batch, lengths):
     x = tf.placeholder(tf.float32, [batch, 5, 3])
     outputs, last = tf.nn.dynamic_rnn(make(), x, sequence_length=lengths, dtype=tf.float32)
     assert outputs.shape.as_list() == [batch, 5, 4]
-    assert [v.name + " " + ",".join(map(str, v.shape.as_list()))
-            for v in tf.trainable_variables()] == [f"rnn/{name}/{v}" for v in variables]
+    assert [
+        v.name + " " + ",".join(map(str, v.shape.as_list())) for v in tf.trainable_variables()
+    ] == [f"rnn/{name}/{v}" for v in variables]
     with tf.Session() as sess:
         weights = {k.split(name + "/")[1][:-2]: v for k, v in load(sess).items()}
         have, end = sess.run([outputs, last], {x: X})
@@ -118,9 +139,11 @@ def peeping():
 def test_loops_agree(make, lengths):
     """The same variables, values and gradients, in a loop and step by step."""
     names, loop = gradients(lambda x: tf.nn.dynamic_rnn(make(), x, lengths, dtype=tf.float32)[1])
-    same, steps = gradients(lambda x: tf.nn.static_rnn(make(), tf.unstack(x, 5, 1),
-                                                       sequence_length=lengths,
-                                                       dtype=tf.float32)[1])
+    same, steps = gradients(
+        lambda x: tf.nn.static_rnn(
+            make(), tf.unstack(x, 5, 1), sequence_length=lengths, dtype=tf.float32
+        )[1]
+    )
     assert names == same
     for a, b in zip(loop, steps):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
@@ -134,20 +157,24 @@ def test_names_of_stacks():
         "rnn/multi_rnn_cell/cell_1/gru_cell/gates/kernel:0",
         "rnn/multi_rnn_cell/cell_1/gru_cell/gates/bias:0",
         "rnn/multi_rnn_cell/cell_1/gru_cell/candidate/kernel:0",
-        "rnn/multi_rnn_cell/cell_1/gru_cell/candidate/bias:0"]
+        "rnn/multi_rnn_cell/cell_1/gru_cell/candidate/bias:0",
+    ]
 
 
 def test_both_directions():
     x = tf.placeholder(tf.float32, [2, 5, 3])
     make = CELLS["basic_lstm_cell"][0]
     (forth, back), (_, end) = tf.nn.bidirectional_dynamic_rnn(
-        make(), make(), x, sequence_length=LENGTHS, dtype=tf.float32)
+        make(), make(), x, sequence_length=LENGTHS, dtype=tf.float32
+    )
     assert [v.name for v in tf.trainable_variables()][::2] == [
         "bidirectional_rnn/fw/basic_lstm_cell/kernel:0",
-        "bidirectional_rnn/bw/basic_lstm_cell/kernel:0"]
+        "bidirectional_rnn/bw/basic_lstm_cell/kernel:0",
+    ]
     with tf.variable_scope("", reuse=True):
-        side, _, _ = tf.nn.static_bidirectional_rnn(make(), make(), tf.unstack(x, 5, 1),
-                                                    sequence_length=LENGTHS, dtype=tf.float32)
+        side, _, _ = tf.nn.static_bidirectional_rnn(
+            make(), make(), tf.unstack(x, 5, 1), sequence_length=LENGTHS, dtype=tf.float32
+        )
     with tf.Session() as sess:
         load(sess)
         a, b, last, both = sess.run([forth, back, end, tf.stack(side, 1)], {x: X})
@@ -157,8 +184,9 @@ def test_both_directions():
 
 def test_dropout_and_training():
     x, y = tf.placeholder(tf.float32, [None, 5, 3]), tf.placeholder(tf.float32, [None, 1])
-    wrapped = tf.contrib.rnn.DropoutWrapper(tf.contrib.rnn.BasicLSTMCell(8), output_keep_prob=0.9,
-                                            seed=1)
+    wrapped = tf.contrib.rnn.DropoutWrapper(
+        tf.contrib.rnn.BasicLSTMCell(8), output_keep_prob=0.9, seed=1
+    )
     start = wrapped.zero_state(tf.shape(x)[0], tf.float32)
     outputs, _ = tf.nn.dynamic_rnn(wrapped, x, initial_state=start)
     loss = tf.reduce_mean(tf.square(tf.layers.dense(outputs[:, -1], 1) - y))
@@ -166,8 +194,10 @@ def test_dropout_and_training():
     data = np.random.RandomState(2).randn(32, 5, 3)
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
-        losses = [sess.run([loss, train], {x: data, y: data.sum((1, 2))[:, None] / 4})[0]
-                  for _ in range(60)]
+        losses = [
+            sess.run([loss, train], {x: data, y: data.sum((1, 2))[:, None] / 4})[0]
+            for _ in range(60)
+        ]
     assert losses[-1] < losses[0] / 3
 
 
@@ -177,6 +207,7 @@ def test_own_cells():
 
         def __call__(self, inputs, state, scope=None):
             return inputs + state, inputs + state
+
     outputs, state = tf.nn.dynamic_rnn(Adder(), tf.constant(X), dtype=tf.float32)
     with tf.Session() as sess:
         np.testing.assert_allclose(sess.run(outputs), np.cumsum(X, 1), rtol=1e-5, atol=1e-6)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_run.py: situ run: programs as they are, how they end, what they lack."""
+
 import os
 import signal
 import subprocess
 import sys
 
 import pytest
-
 from conftest import BUILD, PATIENCE, environment
 
 GRAPH = """
@@ -22,83 +22,133 @@ EAGER = """
 
 def test_style_is_told_from_the_program(situ):
     assert situ("run", "a.py", files={"a.py": GRAPH}).out == "[2. 4.] 1.15.5\n"
-    assert situ("run", "a.py", files={"a.py": EAGER}).out == \
-        "tf.Tensor([2 4], shape=(2,), dtype=int32) 2.15.0\n"
-    assert situ("run", "--api", "v1", "a.py", files={"a.py": EAGER}).out == \
-        'Tensor("mul:0", shape=(2,), dtype=int32) 1.15.5\n'
+    assert (
+        situ("run", "a.py", files={"a.py": EAGER}).out
+        == "tf.Tensor([2 4], shape=(2,), dtype=int32) 2.15.0\n"
+    )
+    assert (
+        situ("run", "--api", "v1", "a.py", files={"a.py": EAGER}).out
+        == 'Tensor("mul:0", shape=(2,), dtype=int32) 1.15.5\n'
+    )
 
 
-@pytest.mark.parametrize("use, style", [
-    ("tf.random_normal([2])", "v1"), ("tf.train.AdamOptimizer(0.1)", "v1"),
-    ("tf.gfile.Exists('x')", "v1"), ("tf.summary.merge_all()", "v1"),
-    ("tf.train.Checkpoint()", "v2"), ("tf.random.normal([2])", "v2"),
-    ("tf.summary.scalar('a', 1, 0)", "v2"), ("tf.math.log(1.)", "v2"),
-    ("tf.losses.softmax_cross_entropy(a, b)", "v1"), ("tf.losses.MeanSquaredError()", "v2"),
-    ("tf.compat.v1.Session()", "v1"), ("x = tf.compat.v1.placeholder(tf.float32)", "v1"),
-    ("with tf.Graph().as_default():\n    tf.compat.v1.placeholder(tf.float32)", "v2"),
-    ("tf.compat.v1.train.AdamOptimizer()", "v2"),
-    ("from tensorflow.python.framework.ops import disable_eager_execution", "v1"),
-    ("from tensorflow.python.framework.ops import EagerTensor", "v2"),
-    ("tf.keras.Sequential()\nwith tf.compat.v1.Session() as s:\n    pass", "v2"),
-    ("tf.keras.Sequential()\nwith tf.compat.v1.Session() as s:\n"
-     "    s.run(tf.compat.v1.global_variables_initializer())", "v1")])
+@pytest.mark.parametrize(
+    "use, style",
+    [
+        ("tf.random_normal([2])", "v1"),
+        ("tf.train.AdamOptimizer(0.1)", "v1"),
+        ("tf.gfile.Exists('x')", "v1"),
+        ("tf.summary.merge_all()", "v1"),
+        ("tf.train.Checkpoint()", "v2"),
+        ("tf.random.normal([2])", "v2"),
+        ("tf.summary.scalar('a', 1, 0)", "v2"),
+        ("tf.math.log(1.)", "v2"),
+        ("tf.losses.softmax_cross_entropy(a, b)", "v1"),
+        ("tf.losses.MeanSquaredError()", "v2"),
+        ("tf.compat.v1.Session()", "v1"),
+        ("x = tf.compat.v1.placeholder(tf.float32)", "v1"),
+        ("with tf.Graph().as_default():\n    tf.compat.v1.placeholder(tf.float32)", "v2"),
+        ("tf.compat.v1.train.AdamOptimizer()", "v2"),
+        ("from tensorflow.python.framework.ops import disable_eager_execution", "v1"),
+        ("from tensorflow.python.framework.ops import EagerTensor", "v2"),
+        ("tf.keras.Sequential()\nwith tf.compat.v1.Session() as s:\n    pass", "v2"),
+        (
+            "tf.keras.Sequential()\nwith tf.compat.v1.Session() as s:\n"
+            "    s.run(tf.compat.v1.global_variables_initializer())",
+            "v1",
+        ),
+    ],
+)
 def test_style_of_names_that_only_one_generation_has(use, style):
     from situ._src.runner import style_detection
+
     assert style_detection.style_of("a.py", f"import tensorflow as tf\n{use}\n") == style
 
 
 def test_modules_that_situ_lacks(situ):
     result = situ("run", "a.py", files={"a.py": "import tensorflow.contrib.nothing as n\n"})
     assert result.code == 1
-    assert result.err.endswith("ModuleNotFoundError: No module named 'tensorflow.contrib.nothing'\n"
-                               "situ does not have tf.contrib.nothing (yet).\ntf.contrib is not "
-                               "planned as a whole; what programs use of it most comes first.\n")
-    result = situ("run", "a.py", files={"a.py": """
+    assert result.err.endswith(
+        "ModuleNotFoundError: No module named 'tensorflow.contrib.nothing'\n"
+        "situ does not have tf.contrib.nothing (yet).\ntf.contrib is not "
+        "planned as a whole; what programs use of it most comes first.\n"
+    )
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """
         try:
             from tensorflow.contrib.nothing import a
         except ImportError:
             print("without")
-        """})
+        """
+        },
+    )
     assert (result.code, result.out) == (0, "without\n")
 
 
 def test_style_is_told_from_local_modules(situ):
-    result = situ("run", "main.py", files={"main.py": "import model\nmodel.go()\n",
-                                           "model.py": "def go():\n    import tensorflow as tf\n"
-                                                       "    print(tf.Session().run(tf.no_op()))\n"})
+    result = situ(
+        "run",
+        "main.py",
+        files={
+            "main.py": "import model\nmodel.go()\n",
+            "model.py": "def go():\n    import tensorflow as tf\n"
+            "    print(tf.Session().run(tf.no_op()))\n",
+        },
+    )
     assert (result.out, result.code) == ("None\n", 0)
 
 
 def test_arguments_and_names(situ):
-    files = {"a.py": "import sys\nprint(sys.argv, __name__, __file__)\n", "pkg/__init__.py": "",
-             "pkg/tool.py": "import sys, os\nprint(sys.argv[1:], __name__, __package__)\n"}
-    assert situ("run", "a.py", "--gpus", "2", "-x", files=files).out == \
-        "['a.py', '--gpus', '2', '-x'] __main__ a.py\n"
+    files = {
+        "a.py": "import sys\nprint(sys.argv, __name__, __file__)\n",
+        "pkg/__init__.py": "",
+        "pkg/tool.py": "import sys, os\nprint(sys.argv[1:], __name__, __package__)\n",
+    }
+    assert (
+        situ("run", "a.py", "--gpus", "2", "-x", files=files).out
+        == "['a.py', '--gpus', '2', '-x'] __main__ a.py\n"
+    )
     assert situ("run", "-m", "pkg.tool", "b", files=files).out == "['b'] __main__ pkg\n"
 
 
-@pytest.mark.parametrize("text, code, err", [
-    ("raise SystemExit", 0, ""), ("raise SystemExit(7)", 7, ""),
-    ("raise SystemExit('bad')", 1, "bad\n"), ("import sys; sys.exit(3)", 3, ""),
-    ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, ""),
-])
+@pytest.mark.parametrize(
+    "text, code, err",
+    [
+        ("raise SystemExit", 0, ""),
+        ("raise SystemExit(7)", 7, ""),
+        ("raise SystemExit('bad')", 1, "bad\n"),
+        ("import sys; sys.exit(3)", 3, ""),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, ""),
+    ],
+)
 def test_exit_codes(situ, text, code, err):
     result = situ("run", "a.py", files={"a.py": text})
     assert (result.code, result.err) == (code, err)
 
 
 def test_tracebacks_show_the_users_lines(situ):
-    result = situ("run", "a.py", files={"a.py": """\
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """\
         import tensorflow as tf
         def f():
             return tf.matmul([[1., 2.]], [[1., 2.]])
         f()
-        """})
+        """
+        },
+    )
     lines = result.err.splitlines()
     assert result.code == 1 and "situ/_src" not in result.err and "run.py" not in result.err
     assert lines[0] == "Traceback (most recent call last):"
     assert [line for line in lines if line.startswith("  File")] == [
-        '  File "a.py", line 4, in <module>', '  File "a.py", line 3, in f']
+        '  File "a.py", line 4, in <module>',
+        '  File "a.py", line 3, in f',
+    ]
     error = [line for line in lines if not line.startswith(" ")][1:]
     assert error[0].startswith("tensorflow.python.framework.errors_impl.InvalidArgumentError: ")
     assert error[1:] == ["Inputs of MatMul: float[1,2], float[1,2]"]
@@ -109,17 +159,24 @@ def test_a_syntax_error(situ):
     assert result.code == 1 and "SyntaxError" in result.err and "line 2" in result.err
 
 
-@pytest.mark.parametrize("words, text", [
-    (["nothing.py"], "cannot read nothing.py: No such file or directory"),
-    (["-m", "nothing"], "there is no module nothing"),
-])
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["nothing.py"], "cannot read nothing.py: No such file or directory"),
+        (["-m", "nothing"], "there is no module nothing"),
+    ],
+)
 def test_no_program(situ, words, text):
     result = situ("run", *words)
     assert result.code == 1 and text in result.err
 
 
 def test_modules_below_tensorflow(situ):
-    result = situ("run", "a.py", files={"a.py": """\
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """\
         import tensorflow.compat.v1 as tf
         import tensorflow as tf2
         from tensorflow.python.client import device_lib, session
@@ -141,15 +198,26 @@ def test_modules_below_tensorflow(situ):
             import tensorflow.nothing
         except ImportError as e:
             print(str(e).splitlines()[0])
-        """})
+        """
+        },
+    )
     assert result.err == ""
-    assert result.out.splitlines() == ["/device:CPU:0 float32", "True True",
-                                       "2 twice ops.rnn_cell_impl",
-                                       "No module named 'tensorflow.nothing'"]
+    assert result.out.splitlines() == [
+        "/device:CPU:0 float32",
+        "True True",
+        "2 twice ops.rnn_cell_impl",
+        "No module named 'tensorflow.nothing'",
+    ]
 
 
 def test_sources_of_contrib(situ):
-    result = situ("run", "--api", "v1", "a.py", files={"a.py": """\
+    result = situ(
+        "run",
+        "--api",
+        "v1",
+        "a.py",
+        files={
+            "a.py": """\
         import tensorflow as tf
         from tensorflow.contrib.layers.python.layers import batch_norm, layers, regularizers
         from tensorflow.contrib.rnn.python.ops import core_rnn_cell
@@ -160,7 +228,9 @@ def test_sources_of_contrib(situ):
             from tensorflow.contrib.layers.python.layers import nothing
         except ImportError as e:
             print(str(e)[:28])
-        """})
+        """
+        },
+    )
     assert result.err == ""
     assert result.out.splitlines() == ["True"] * 3 + ["cannot import name 'nothing'"[:28]]
 
@@ -169,7 +239,8 @@ def test_names_that_are_missing(situ):
     result = situ("run", "a.py", files={"a.py": "import tensorflow as tf\ntf.matmull\n"})
     assert result.err.splitlines()[-3:-1] == [
         "AttributeError: module 'tensorflow' has no attribute 'matmull'",
-        "situ does not have tf.matmull (yet). Nearest: tf.matmul."]
+        "situ does not have tf.matmull (yet). Nearest: tf.matmul.",
+    ]
     result = situ("run", "a.py", files={"a.py": "import tensorflow as tf\ntf.lite.Interpreter()\n"})
     assert result.err.splitlines()[-1] == "TensorFlow Lite is not planned."
     result = situ("run", "--api", "v2", "a.py", files={"a.py": GRAPH})
@@ -177,8 +248,10 @@ def test_names_that_are_missing(situ):
 
 
 def test_check(situ):
-    files = {"a.py": "import tensorflow as tf\nimport b\ntf.matmul, tf.lite.Interpreter\n1 / 0\n",
-             "b.py": "from tensorflow.lite import Interpreter as I\n"}
+    files = {
+        "a.py": "import tensorflow as tf\nimport b\ntf.matmul, tf.lite.Interpreter\n1 / 0\n",
+        "b.py": "from tensorflow.lite import Interpreter as I\n",
+    }
     result = situ("run", "--check", "a.py", files=files)
     lines = result.out.splitlines()
     assert result.code == 1 and result.err == "" and lines[-1] == "1 name is missing (eager style)"
@@ -188,7 +261,11 @@ def test_check(situ):
 
 
 def test_exported_notebooks(situ):
-    result = situ("run", "a.py", files={"a.py": """\
+    result = situ(
+        "run",
+        "a.py",
+        files={
+            "a.py": """\
         # In[1]:
         get_ipython().run_line_magic('matplotlib', 'inline')
         # get_ipython().magic('load_ext autoreload')
@@ -199,9 +276,13 @@ def test_exported_notebooks(situ):
         get_ipython().system('echo shell')
         get_ipython().run_cell_magic('time', '', 'y = x * 2')
         display(y)
-        """})
+        """
+        },
+    )
     assert (result.out, result.err) == (
-        "shell\ntf.Tensor([2. 4.], shape=(2,), dtype=float32)\n", "")
+        "shell\ntf.Tensor([2. 4.], shape=(2,), dtype=float32)\n",
+        "",
+    )
     result = situ("run", "a.py", files={"a.py": "%matplotlib inline\n!ls\nprint(1)\n"})
     assert result.out == "1\n"
 
@@ -215,10 +296,16 @@ def test_log_placement(situ):
 
 def test_ctrl_c(tmp_path):
     (tmp_path / "a.py").write_text(
-        "import tensorflow as tf, time\nprint('on', flush=True)\ntime.sleep(3600)\n")
-    process = subprocess.Popen([os.path.join(BUILD, "situ"), "run", "a.py"], cwd=tmp_path,
-                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
+        "import tensorflow as tf, time\nprint('on', flush=True)\ntime.sleep(3600)\n"
+    )
+    process = subprocess.Popen(
+        [os.path.join(BUILD, "situ"), "run", "a.py"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout.readline() == "on\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
@@ -252,26 +339,40 @@ def test_an_option_behind_a_program_without_arguments_is_noted(situ):
     done = situ("run", "--gpus", "4", "a.py")
     assert (done.code, done.out, done.err) == (0, "4\n", "")
     assert situ("run", "a.py", "--batch_size", "4", "gpus").err == ""
-    assert "--trace=t.json --log-placement: behind" in \
-        situ("run", "a.py", "--trace=t.json", "--log-placement").err
+    assert (
+        "--trace=t.json --log-placement: behind"
+        in situ("run", "a.py", "--trace=t.json", "--log-placement").err
+    )
 
 
-@pytest.mark.parametrize("text", [
-    "import argparse\np = argparse.ArgumentParser()\np.add_argument('--gpus', type=int)\n"
-    "print(p.parse_args().gpus)\n",
-    "import tensorflow as tf\ntf.app.flags.DEFINE_integer('gpus', 1, '')\n"
-    "def main(_):\n    print(tf.app.flags.FLAGS.gpus)\ntf.app.run(main)\n",
-    "import sys\nprint(sys.argv[2])\n",
-    "from sys import argv\nprint(argv[-1])\n",
-    "import options\nprint(options.gpus)\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--gpus', type=int)\n"
+        "print(p.parse_args().gpus)\n",
+        "import tensorflow as tf\ntf.app.flags.DEFINE_integer('gpus', 1, '')\n"
+        "def main(_):\n    print(tf.app.flags.FLAGS.gpus)\ntf.app.run(main)\n",
+        "import sys\nprint(sys.argv[2])\n",
+        "from sys import argv\nprint(argv[-1])\n",
+        "import options\nprint(options.gpus)\n",
+    ],
+)
 def test_programs_have_options_of_the_same_name(situ, text):
-    done = situ("run", "a.py", "--gpus", "4", files={
-        "a.py": text, "options.py": "import sys\ngpus = sys.argv[2]\n"})
+    done = situ(
+        "run",
+        "a.py",
+        "--gpus",
+        "4",
+        files={"a.py": text, "options.py": "import sys\ngpus = sys.argv[2]\n"},
+    )
     assert (done.code, done.out, done.err) == (0, "4\n", "")
 
 
 def test_a_module_that_gets_an_option_of_situ_is_not_noted(situ):
-    files = {"package/__init__.py": "", "package/__main__.py": "import package.tool\n",
-             "package/tool.py": "import sys\nprint(sys.argv[1:])\n"}
+    files = {
+        "package/__init__.py": "",
+        "package/__main__.py": "import package.tool\n",
+        "package/tool.py": "import sys\nprint(sys.argv[1:])\n",
+    }
     done = situ("run", "-m", "package", "--gpus", "4", files=files)
     assert (done.code, done.out, done.err) == (0, "['--gpus', '4']\n", "")

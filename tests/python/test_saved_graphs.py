@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_saved_graphs.py: tf.saved_model of graph style, exporters, freeze_graph, graphs as text."""
+
 import os
 
 import numpy
@@ -25,12 +26,14 @@ def test_what_a_builder_writes_is_loaded(tmp_path):
     signature = tf.saved_model.signature_def_utils.build_signature_def(
         {"in": tf.saved_model.utils.build_tensor_info(x)},
         {"out": tf.saved_model.utils.build_tensor_info(y)},
-        tf.saved_model.signature_constants.PREDICT_METHOD_NAME)
+        tf.saved_model.signature_constants.PREDICT_METHOD_NAME,
+    )
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         builder = tf.saved_model.builder.SavedModelBuilder(folder)
-        builder.add_meta_graph_and_variables(session, [tf.saved_model.tag_constants.SERVING],
-                                             {"serving_default": signature})
+        builder.add_meta_graph_and_variables(
+            session, [tf.saved_model.tag_constants.SERVING], {"serving_default": signature}
+        )
         builder.save()
     with tf.Session(graph=tf.Graph()) as session:
         made = tf.saved_model.loader.load(session, ["serve"], folder)
@@ -65,13 +68,19 @@ def test_estimators_export(tmp_path):
     def receive():
         fed = {"a": tf.placeholder(tf.float32, [None, 3])}
         return tf.estimator.export.ServingInputReceiver(fed, fed)
+
     data = tf.estimator.inputs.numpy_input_fn(
-        {"a": numpy.ones((4, 3), "float32")}, numpy.ones((4, 1), "float32"), num_epochs=None,
-        shuffle=False)
+        {"a": numpy.ones((4, 3), "float32")},
+        numpy.ones((4, 1), "float32"),
+        num_epochs=None,
+        shuffle=False,
+    )
     estimator = tf.estimator.Estimator(model, str(tmp_path))
     _, folders = tf.estimator.train_and_evaluate(
-        estimator, tf.estimator.TrainSpec(data, max_steps=2),
-        tf.estimator.EvalSpec(data, steps=1, exporters=tf.estimator.FinalExporter("f", receive)))
+        estimator,
+        tf.estimator.TrainSpec(data, max_steps=2),
+        tf.estimator.EvalSpec(data, steps=1, exporters=tf.estimator.FinalExporter("f", receive)),
+    )
     assert len(folders) == 1 and b"export/f" in folders[0]
     made = estimator.export_savedmodel(str(tmp_path / "x"), receive)
     assert tf.contrib.predictor.from_saved_model(made)({"a": [[1, 2, 3]]})["o"] == [[6]]
@@ -80,6 +89,7 @@ def test_estimators_export(tmp_path):
 @pytest.mark.parametrize("binary", [False, True])
 def test_frozen_graphs(tmp_path, binary):
     from situ._src.framework import graph_tools
+
     _, y = build()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -91,13 +101,14 @@ def test_frozen_graphs(tmp_path, binary):
     with open(out, "rb") as file:
         graph_def.ParseFromString(file.read())
     with tf.Graph().as_default():
-        y, = tf.import_graph_def(graph_def, return_elements=["y:0"])
+        (y,) = tf.import_graph_def(graph_def, return_elements=["y:0"])
         assert tf.Session().run(y, {"import/x:0": [[1, 1]]}) == [[7]]
     assert os.path.getsize(out)
 
 
 def test_text_that_is_no_graph():
     from situ._src.framework import graph_def_text
+
     with pytest.raises(ValueError, match="not understood"):
         graph_def_text.parse('node { name: "a')
 
@@ -117,7 +128,8 @@ def test_a_graph_that_is_there_already(tmp_path):
 
 
 def test_the_loader_of_graphs_is_found_first(tmp_path, python):
-    made = python("""
+    made = python(
+        """
         import situ.compat.v1 as tf
         load = tf.saved_model.load  # before any name that builds a model is asked for
         x = tf.placeholder(tf.float32, [None], name="x")
@@ -128,7 +140,9 @@ def test_the_loader_of_graphs_is_found_first(tmp_path, python):
         with tf.Graph().as_default(), tf.Session() as session:
             load(session, ["serve"], %r)
             print(session.run("y:0", {"x:0": [1.0, 2.0]}).tolist())
-    """ % (str(tmp_path / "m"), str(tmp_path / "m")))
+    """
+        % (str(tmp_path / "m"), str(tmp_path / "m"))
+    )
     assert made.out == "[3.0, 6.0]\n", made.err
 
 
@@ -154,8 +168,10 @@ def test_graphs_with_loops_and_branches(tmp_path):
 
 
 def test_functions_that_do_not_come_along():
-    tf.identity(tf.cond(tf.placeholder(tf.bool, [], "p"), lambda: tf.constant(1),
-                        lambda: tf.constant(2)), "y")
+    tf.identity(
+        tf.cond(tf.placeholder(tf.bool, [], "p"), lambda: tf.constant(1), lambda: tf.constant(2)),
+        "y",
+    )
     graph_def = tf.get_default_graph().as_graph_def()
     with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="calls a function"):
         tf.import_graph_def(graph_def)

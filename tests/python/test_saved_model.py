@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_saved_model.py: objects with their variables and functions, in folders."""
+
 import numpy as np
 import pytest
 
@@ -70,8 +71,9 @@ def test_keras_model(tmp_path):
         again = tf.saved_model.load(tmp_path / folder)
         np.testing.assert_allclose(again(x).numpy(), model.predict(x, verbose=0), rtol=1e-5)
         served = again.signatures["serving_default"](image=tf.constant(x))
-        np.testing.assert_allclose(served["output_0"].numpy(), model.predict(x, verbose=0),
-                                   rtol=1e-5)
+        np.testing.assert_allclose(
+            served["output_0"].numpy(), model.predict(x, verbose=0), rtol=1e-5
+        )
         whole = tf.keras.models.load_model(tmp_path / folder)
         np.testing.assert_array_equal(whole.get_weights()[0], model.get_weights()[0])
 
@@ -83,6 +85,7 @@ def test_what_cannot_be_saved(tmp_path):
             while n > 0:
                 n -= 2
             return n
+
     with pytest.raises(NotImplementedError, match="a loop"):
         tf.saved_model.save(Looping(), tmp_path)
     (tmp_path / "saved_model.pb").write_bytes(b"x")
@@ -99,6 +102,7 @@ def scaled(x):
 def two_of(x, y):
     def back(dx, dy):
         return dx * 2.0 + dy, dy * 5.0
+
     return (x + y, x * y), back
 
 
@@ -132,8 +136,9 @@ def test_gradients_of_their_own_are_kept(tmp_path):
     before = gradients_of(module.one, 3.0), gradients_of(module.two, 3.0, 4.0)
     assert before == ((18, [600]), (43, [5, 15]))
     for _ in range(2):  # saving changes nothing, and may be done again
-        tf.saved_model.save(module, str(tmp_path / "m"), signatures={
-            "one": module.one.get_concrete_function()})
+        tf.saved_model.save(
+            module, str(tmp_path / "m"), signatures={"one": module.one.get_concrete_function()}
+        )
         assert (gradients_of(module.one, 3.0), gradients_of(module.two, 3.0, 4.0)) == before
     loaded = tf.saved_model.load(str(tmp_path / "m"))
     assert (gradients_of(loaded.one, 3.0), gradients_of(loaded.two, 3.0, 4.0)) == before

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_saved_parts.py: variables in parts: partitioners, and checkpoints that keep them whole."""
+
 import numpy as np
 import pytest
 
@@ -15,8 +16,9 @@ def _model(parts, name="a/v"):
     """A variable in so many parts (0: in one piece), and an optimizer with slots."""
     tf.reset_default_graph()
     cut = tf.fixed_size_partitioner(parts) if parts else None
-    v = tf.get_variable(name, [7, 2], initializer=tf.random_normal_initializer(seed=1),
-                        partitioner=cut)
+    v = tf.get_variable(
+        name, [7, 2], initializer=tf.random_normal_initializer(seed=1), partitioner=cut
+    )
     optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
     step = optimizer.minimize(tf.reduce_sum(tf.convert_to_tensor(v) ** 2))
     slots = [optimizer.get_slot(p, "momentum") for p in (v if parts else [v])]
@@ -74,10 +76,15 @@ def test_one_part_alone(saved, tmp_path):
 def test_averages_of_parts_are_not_the_parts(tmp_path):
     def model(parts):
         tf.reset_default_graph()
-        v = tf.get_variable("v", [4], initializer=tf.ones_initializer(),
-                            partitioner=tf.fixed_size_partitioner(parts))
+        v = tf.get_variable(
+            "v",
+            [4],
+            initializer=tf.ones_initializer(),
+            partitioner=tf.fixed_size_partitioner(parts),
+        )
         average = tf.train.ExponentialMovingAverage(0.5)
         return v, average, average.apply(list(v))
+
     v, average, update = model(2)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -116,11 +123,17 @@ def test_a_graph_from_a_file_knows_the_parts(saved, tmp_path):
 
 def test_partitioners_of_bytes():
     x = tf.get_variable("x", [6, 10], partitioner=tf.variable_axis_size_partitioner(100))
-    y = tf.get_variable("y", [6, 10], partitioner=tf.min_max_variable_partitioner(
-        max_partitions=3, min_slice_size=64))
+    y = tf.get_variable(
+        "y",
+        [6, 10],
+        partitioner=tf.min_max_variable_partitioner(max_partitions=3, min_slice_size=64),
+    )
     assert [p.shape.as_list() for p in x] == [p.shape.as_list() for p in y] == [[2, 10]] * 3
     assert [p._get_save_slice_info().spec for p in x] == [
-        "6 10 0,2:0,10", "6 10 2,2:0,10", "6 10 4,2:0,10"]
+        "6 10 0,2:0,10",
+        "6 10 2,2:0,10",
+        "6 10 4,2:0,10",
+    ]
 
 
 def test_sizes_that_are_not_known_compare_as_unknown():

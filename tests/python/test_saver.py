@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_saver.py: tf.train.Saver: checkpoints written, kept, restored; damaged ones refused."""
+
 import os
 import struct
 
@@ -7,8 +8,8 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._src.summary.event_file import masked_crc
 from situ._src.framework.protobuf_wire import block, tagged, varint
+from situ._src.summary.event_file import masked_crc
 
 
 @pytest.fixture(autouse=True)
@@ -35,8 +36,11 @@ def test_round_trip(tmp_path):
     w, n, saver, path = _saved(str(tmp_path / "model.ckpt"), 100)
     assert path == str(tmp_path / "model.ckpt-100")
     assert sorted(os.listdir(tmp_path)) == [
-        "checkpoint", "model.ckpt-100.data-00000-of-00001", "model.ckpt-100.index",
-        "model.ckpt-100.meta"]
+        "checkpoint",
+        "model.ckpt-100.data-00000-of-00001",
+        "model.ckpt-100.index",
+        "model.ckpt-100.meta",
+    ]
     with tf.Session() as sess:
         saver.restore(sess, path)
         np.testing.assert_array_equal(sess.run(w), [[0, 1, 2], [3, 4, 5]])
@@ -103,16 +107,20 @@ def test_var_list_by_name(tmp_path):
 def test_missing_variable(tmp_path):
     path = _saved(str(tmp_path / "m"))[3]
     tf.Variable(1.0, name="new")
-    with tf.Session() as sess, pytest.raises(tf.errors.NotFoundError,
-                                             match="Key new not found in checkpoint"):
+    with (
+        tf.Session() as sess,
+        pytest.raises(tf.errors.NotFoundError, match="Key new not found in checkpoint"),
+    ):
         tf.train.Saver().restore(sess, path)
 
 
 def test_wrong_shape(tmp_path):
     path = _saved(str(tmp_path / "m"))[3]
     other = tf.Variable([1.0], name="other")
-    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError,
-                                             match=r"lhs shape= \[1\] rhs shape= \[2,3\]"):
+    with (
+        tf.Session() as sess,
+        pytest.raises(tf.errors.InvalidArgumentError, match=r"lhs shape= \[1\] rhs shape= \[2,3\]"),
+    ):
         tf.train.Saver({"w": other}).restore(sess, path)
 
 
@@ -148,8 +156,10 @@ def test_truncated(tmp_path, size):
         data = file.read()
     with open(name, "wb") as file:
         file.write(data[:size])
-    with tf.Session() as sess, pytest.raises(tf.errors.DataLossError,
-                                             match=r"m\.data.*damaged at byte \d+"):
+    with (
+        tf.Session() as sess,
+        pytest.raises(tf.errors.DataLossError, match=r"m\.data.*damaged at byte \d+"),
+    ):
         saver.restore(sess, path)
 
 
@@ -173,6 +183,7 @@ def test_crash_keeps_the_last_good_one(tmp_path, monkeypatch):
 
         def crash(*args):
             raise KeyboardInterrupt
+
         monkeypatch.setattr(os, "replace", crash)
         with pytest.raises(KeyboardInterrupt):
             saver.save(sess, str(tmp_path / "m"))
@@ -208,7 +219,7 @@ def test_import_graph_def():
     tf.add(tf.placeholder(tf.float32, [2], name="x"), [1.0, 2.0], name="y")
     data = tf.get_default_graph().as_graph_def()
     with tf.Graph().as_default(), tf.Session() as sess:
-        y, = tf.import_graph_def(data, {"x:0": tf.constant([5.0, 5.0])}, ["y:0"])
+        (y,) = tf.import_graph_def(data, {"x:0": tf.constant([5.0, 5.0])}, ["y:0"])
         assert y.name == "import/y:0"
         np.testing.assert_array_equal(sess.run(y), [6, 7])
 
@@ -229,6 +240,7 @@ def test_init_from_checkpoint(tmp_path):
 
 def test_threads_save_one_after_the_other(tmp_path):
     import threading
+
     tf.Variable(np.zeros(1000), name="v")
     saver, failed = tf.train.Saver(max_to_keep=3), []
     with tf.Session() as sess:
@@ -240,6 +252,7 @@ def test_threads_save_one_after_the_other(tmp_path):
                     saver.save(sess, str(tmp_path / "m"), global_step=step)
             except Exception as error:
                 failed.append(error)
+
         threads = [threading.Thread(target=save, args=(n,)) for n in (0, 100)]
         [t.start() for t in threads]
         [t.join() for t in threads]
@@ -250,6 +263,7 @@ def test_threads_save_one_after_the_other(tmp_path):
 
 def _table(entries):
     """A sorted table of names as TensorFlow writes it; keys share their beginnings."""
+
     def page(items):
         out, last = b"", b""
         for key, value in items:
@@ -257,6 +271,7 @@ def _table(entries):
             out += varint(same) + varint(len(key) - same) + varint(len(value)) + key[same:] + value
             last = key
         return out + struct.pack("<II", 0, 1)
+
     data, empty = page(entries), page([])
     handles = [varint(0) + varint(len(data))]
     file = data + bytes(5)
@@ -272,9 +287,16 @@ def _tensorflow_checkpoint(prefix, arrays):
     for name, array in sorted(arrays.items()):
         shape = b"".join(block(2, tagged(1, 0, varint(d))) for d in array.shape)
         kind = tf.as_dtype(array.dtype).as_datatype_enum
-        entries.append((name.encode(), tagged(1, 0, varint(kind)) + block(2, shape) + tagged(
-            4, 0, varint(len(data))) + tagged(5, 0, varint(array.nbytes)) + tagged(
-            6, 5, struct.pack("<I", masked_crc(array.tobytes())))))
+        entries.append(
+            (
+                name.encode(),
+                tagged(1, 0, varint(kind))
+                + block(2, shape)
+                + tagged(4, 0, varint(len(data)))
+                + tagged(5, 0, varint(array.nbytes))
+                + tagged(6, 5, struct.pack("<I", masked_crc(array.tobytes()))),
+            )
+        )
         data += array.tobytes()
     open(prefix + ".index", "wb").write(_table(entries))
     open(prefix + ".data-00000-of-00001", "wb").write(data)
@@ -283,8 +305,11 @@ def _tensorflow_checkpoint(prefix, arrays):
 def test_checkpoints_of_tensorflow_are_read(tmp_path):
     prefix, w = str(tmp_path / "model.ckpt"), np.arange(6, dtype=np.float32).reshape(3, 2)
     _tensorflow_checkpoint(prefix, {"layer/w": w, "layer/w/Adam": w * 2, "step": np.int64(7)})
-    assert tf.train.list_variables(prefix) == [("layer/w", [3, 2]), ("layer/w/Adam", [3, 2]),
-                                               ("step", [])]
+    assert tf.train.list_variables(prefix) == [
+        ("layer/w", [3, 2]),
+        ("layer/w/Adam", [3, 2]),
+        ("step", []),
+    ]
     assert tf.train.load_variable(prefix, "step") == 7
     with tf.variable_scope("layer"):
         made = tf.get_variable("w", [3, 2])

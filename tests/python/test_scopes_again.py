@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_scopes_again.py: scopes whose objects are kept and entered again, one after the other and
 inside themselves, as TensorFlow lets programs do it."""
+
 import pytest
+
 import situ as tf2
 import situ.compat.v1 as tf
 
@@ -22,17 +24,22 @@ EAGER = """
 
 
 def name():
-    return tf.constant(1., name="c").op.name
+    return tf.constant(1.0, name="c").op.name
 
 
 def device():
-    return tf.constant(1.).op.device
+    return tf.constant(1.0).op.device
 
 
-@pytest.mark.parametrize("make, inside", [
-    (lambda g: tf.device("/cpu:0"), "/device:CPU:0"), (lambda g: g.device("/gpu:1"),
-                                                      "/device:GPU:1"),
-    (lambda g: tf.device(lambda op: "/cpu:1"), "/cpu:1"), (lambda g: tf.device(None), "")])
+@pytest.mark.parametrize(
+    "make, inside",
+    [
+        (lambda g: tf.device("/cpu:0"), "/device:CPU:0"),
+        (lambda g: g.device("/gpu:1"), "/device:GPU:1"),
+        (lambda g: tf.device(lambda op: "/cpu:1"), "/cpu:1"),
+        (lambda g: tf.device(None), ""),
+    ],
+)
 def test_devices_of_graphs(graph, make, inside):
     scope = make(graph)
     with scope:
@@ -66,8 +73,10 @@ def test_name_scopes(graph):
 
 
 def test_variable_scopes(graph):
-    for scope, names in ((tf.variable_scope("s"), ["s/c", "s_1/c"]),
-                         (tf.variable_scope(None, "d"), ["d/c", "d_1/c"])):
+    for scope, names in (
+        (tf.variable_scope("s"), ["s/c", "s_1/c"]),
+        (tf.variable_scope(None, "d"), ["d/c", "d_1/c"]),
+    ):
         found = []
         for _ in range(2):
             with scope as inside:
@@ -101,7 +110,7 @@ def test_control_dependencies(graph, none):
 
 def test_colocation(graph):
     with tf.device("/gpu:3"):
-        scope = tf.colocate_with(tf.constant(1., name="k"))
+        scope = tf.colocate_with(tf.constant(1.0, name="k"))
     for _ in range(2):
         with scope:
             assert device() == "/device:GPU:3"
@@ -109,7 +118,9 @@ def test_colocation(graph):
 
 
 def test_devices_of_eager_style(python):
-    done = python(EAGER + """
+    done = python(
+        EAGER
+        + """
     where = lambda: (tf.constant(1.) + 1.).device[-5:]
     print(twice(tf.device("/cpu:0"), where))
     print(twice(tf.device("/gpu:1"), where))
@@ -132,16 +143,23 @@ def test_devices_of_eager_style(python):
         with inside:
             return y + 1.
     print(float(g(1.)))
-    """, gpus=2)
+    """,
+        gpus=2,
+    )
     assert done.err == ""
     assert done.out.splitlines() == [
         "(['CPU:0', 'CPU:0', 'CPU:0', 'CPU:0'], 'GPU:0')",
         "(['GPU:1', 'GPU:1', 'GPU:1', 'GPU:1'], 'GPU:0')",
-        "(['CPU:0', 'CPU:0', 'CPU:0', 'CPU:0'], 'GPU:0')", "3.0 GPU:1", "3.0"]
+        "(['CPU:0', 'CPU:0', 'CPU:0', 'CPU:0'], 'GPU:0')",
+        "3.0 GPU:1",
+        "3.0",
+    ]
 
 
 def test_names_strategies_and_writers_of_eager_style(python, tmp_path):
-    done = python(EAGER + f"""
+    done = python(
+        EAGER
+        + f"""
     print(twice(tf.name_scope("a"), lambda: tf.Variable(1., name="v").name))
     for one in (tf.distribute.OneDeviceStrategy("/cpu:0"), tf.distribute.get_strategy()):
         print(twice(one.scope(), lambda: tf.distribute.get_strategy() is one))
@@ -158,9 +176,13 @@ def test_names_strategies_and_writers_of_eager_style(python, tmp_path):
             pass
     except ValueError as e:
         print(e)
-    """)
+    """
+    )
     assert done.out.splitlines() == [
         "(['a/v:0', 'a/v:0', 'a/a/v:0', 'a/v:0'], 'v:0')",
-        "([True, True, True, True], False)", "([True, True, True, True], True)",
-        "([True, True, True, True], False)", "6.0 27.0",
-        "Tape is still recording, This can happen if you try to re-enter an already-active tape."]
+        "([True, True, True, True], False)",
+        "([True, True, True, True], True)",
+        "([True, True, True, True], False)",
+        "6.0 27.0",
+        "Tape is still recording, This can happen if you try to re-enter an already-active tape.",
+    ]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_scopes_graph.py: names of ops and variables in scopes inside of scopes, as TensorFlow's."""
+
 import pytest
+
 import situ.compat.v1 as tf
 
 
@@ -50,8 +52,10 @@ def test_default_names_of_scopes_and_of_what_is_in_them():
         assert tf.layers.dense(tf.ones([1, 2]), 2).op.name == "s/dense/BiasAdd"
         with tf.variable_scope(tf.get_variable_scope()):
             tf.layers.dense(tf.ones([1, 2]), 2)
-    assert [v.op.name for v in tf.global_variables()][1::2] == ["s/dense/kernel",
-                                                                "s/dense_1/kernel"]
+    assert [v.op.name for v in tf.global_variables()][1::2] == [
+        "s/dense/kernel",
+        "s/dense_1/kernel",
+    ]
 
 
 def test_reuse_is_handed_down_to_names_and_not_to_objects():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_seq2seq.py: tf.contrib.seq2seq: attention, decoders and their loop."""
+
 import numpy as np
 import pytest
 
@@ -57,12 +58,16 @@ def decoder(helper, state, cell, layer):
 def model():
     """Words in, the same words out: its encoder's states, a cell with attention, a layer."""
     table = tf.get_variable("table", [WORDS, UNITS])
-    outputs, last = tf.nn.dynamic_rnn(tf.nn.rnn_cell.GRUCell(UNITS),
-                                      tf.nn.embedding_lookup(table, WORDS_IN),
-                                      sequence_length=LENGTHS, dtype=tf.float32)
+    outputs, last = tf.nn.dynamic_rnn(
+        tf.nn.rnn_cell.GRUCell(UNITS),
+        tf.nn.embedding_lookup(table, WORDS_IN),
+        sequence_length=LENGTHS,
+        dtype=tf.float32,
+    )
     attention = seq2seq.BahdanauAttention(UNITS, outputs, memory_sequence_length=LENGTHS)
-    cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.GRUCell(UNITS), attention,
-                                    attention_layer_size=UNITS, alignment_history=True)
+    cell = seq2seq.AttentionWrapper(
+        tf.nn.rnn_cell.GRUCell(UNITS), attention, attention_layer_size=UNITS, alignment_history=True
+    )
     state = cell.zero_state(2, tf.float32).clone(cell_state=last)
     return table, cell, state, tf.layers.Dense(WORDS, use_bias=False)
 
@@ -73,15 +78,17 @@ def test_training_and_greedy_decoding():
     wanted = np.array([[3, 4, 5, 2], [3, 5, 2, 0]])
     lengths = tf.constant([4, 3])
     helper = seq2seq.TrainingHelper(tf.nn.embedding_lookup(table, said), lengths)
-    output, last, found = seq2seq.dynamic_decode(decoder(helper, state, cell, layer),
-                                                 impute_finished=True)
+    output, last, found = seq2seq.dynamic_decode(
+        decoder(helper, state, cell, layer), impute_finished=True
+    )
     mask = tf.sequence_mask(lengths, 4, tf.float32)
     loss = seq2seq.sequence_loss(output.rnn_output, wanted, mask)
     train = tf.train.AdamOptimizer(0.05).minimize(loss)
     with tf.variable_scope(tf.get_variable_scope(), reuse=True):
         greedy = seq2seq.GreedyEmbeddingHelper(table, [1, 1], 2)
-        words, _, ends = seq2seq.dynamic_decode(decoder(greedy, state, cell, layer),
-                                                maximum_iterations=6)
+        words, _, ends = seq2seq.dynamic_decode(
+            decoder(greedy, state, cell, layer), maximum_iterations=6
+        )
     history = last.alignment_history.stack()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -101,10 +108,14 @@ def test_names_of_variables():
     helper = seq2seq.SampleEmbeddingHelper(table, [1, 1], 2)
     seq2seq.dynamic_decode(decoder(helper, state, cell, layer), maximum_iterations=2)
     names = {v.op.name for v in tf.trainable_variables()}
-    assert {"memory_layer/kernel", "decoder/attention_wrapper/bahdanau_attention/attention_v",
-            "decoder/attention_wrapper/bahdanau_attention/query_layer/kernel",
-            "decoder/attention_wrapper/attention_layer/kernel", "decoder/dense/kernel",
-            "decoder/attention_wrapper/gru_cell/gates/kernel"} <= names
+    assert {
+        "memory_layer/kernel",
+        "decoder/attention_wrapper/bahdanau_attention/attention_v",
+        "decoder/attention_wrapper/bahdanau_attention/query_layer/kernel",
+        "decoder/attention_wrapper/attention_layer/kernel",
+        "decoder/dense/kernel",
+        "decoder/attention_wrapper/gru_cell/gates/kernel",
+    } <= names
 
 
 def test_luong_attention_needs_queries_of_its_width():

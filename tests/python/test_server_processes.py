@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_server_processes.py: the tasks of a cluster in several processes, without mpirun and under
 it. The numbers are those of TensorFlow 2.21."""
+
 import json
 import os
 import shutil
@@ -45,9 +46,13 @@ class Processes:
 
     def start(self, task, **env):
         self.started[task] = subprocess.Popen(
-            [sys.executable, "-m", "situ._src.runner.run", "--", str(self.path)], text=True,
-            cwd=self.path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment(JOBS=json.dumps(self.jobs), TASK=task, **env))
+            [sys.executable, "-m", "situ._src.runner.run", "--", str(self.path)],
+            text=True,
+            cwd=self.path.parent,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(JOBS=json.dumps(self.jobs), TASK=task, **env),
+        )
         return self.started[task]
 
     def outputs(self):
@@ -92,7 +97,10 @@ momentum 3 2.87600 1.03600
 
 def test_parameter_servers_train(tmp_path):
     assert Processes(tmp_path, TRAIN, ps=2, worker=1).outputs() == {
-        "ps:0": "", "ps:1": "", "worker:0": TRAINED}
+        "ps:0": "",
+        "ps:1": "",
+        "worker:0": TRAINED,
+    }
 
 
 def test_tasks_may_start_in_any_order(tmp_path):
@@ -147,8 +155,10 @@ def test_order_over_processes(tmp_path):
             print(session.run({"a": a, "more": (both, "b:0")}, {both: 9.0}))
     """
     texts = Processes(tmp_path, body, ps=2, worker=1).outputs()
-    assert texts["worker:0"].replace("np.float32", "").replace("(", "").replace(")", "") == \
-        "[7.0, 11.0] [7.0, 10.0]\n3.0 None [9.0, 12.0]\n{'a': 9.0, 'more': 9.0, 12.0}\n"
+    assert (
+        texts["worker:0"].replace("np.float32", "").replace("(", "").replace(")", "")
+        == "[7.0, 11.0] [7.0, 10.0]\n3.0 None [9.0, 12.0]\n{'a': 9.0, 'more': 9.0, 12.0}\n"
+    )
 
 
 def test_what_a_graph_has_beside_nodes(tmp_path):
@@ -183,8 +193,13 @@ def test_what_a_graph_has_beside_nodes(tmp_path):
             print(tf.Summary.FromString(session.run(tf.summary.merge_all())).value[0].tag)
     """
     texts = Processes(tmp_path, body, ps=1, worker=1).outputs()
-    assert texts["worker:0"].splitlines() == ["1.9200 26.0919", "12 64 b'64!?'", "IteratorGetNext",
-                                              "1064 1064", "z"]
+    assert texts["worker:0"].splitlines() == [
+        "1.9200 26.0919",
+        "12 64 b'64!?'",
+        "IteratorGetNext",
+        "1064 1064",
+        "z",
+    ]
 
 
 def test_checkpoints_and_hooks(tmp_path):
@@ -205,8 +220,16 @@ def test_checkpoints_and_hooks(tmp_path):
         print(any("events" in name for name in os.listdir("model")))
     """
     texts = Processes(tmp_path, body, ps=2, worker=1).outputs()
-    assert texts["worker:0"].split() == ["8.0000", "7.2200", "6.4812", "5.7842", "5.1296",
-                                         "1.4970", "1.4970", "True"]
+    assert texts["worker:0"].split() == [
+        "8.0000",
+        "7.2200",
+        "6.4812",
+        "5.7842",
+        "5.1296",
+        "1.4970",
+        "1.4970",
+        "True",
+    ]
 
 
 def test_synchronous_replicas(tmp_path):
@@ -267,8 +290,12 @@ def test_a_worker_of_another_process(tmp_path):
     """
     texts = Processes(tmp_path, body, worker=2).outputs()
     assert texts["worker:0"].splitlines() == [
-        "7.0 9.0 [b'a', b'bc']", "True CheckNumerics", "late", "9.0",
-        "3.0 /job:worker/replica:0/task:1/device:CPU:0"]
+        "7.0 9.0 [b'a', b'bc']",
+        "True CheckNumerics",
+        "late",
+        "9.0",
+        "3.0 /job:worker/replica:0/task:1/device:CPU:0",
+    ]
 
 
 def test_a_branch_over_two_processes_says_so(tmp_path):
@@ -319,12 +346,32 @@ def test_a_parameter_server_that_dies(tmp_path):
 def test_parameter_servers_under_mpirun(tmp_path, machine):
     """On one machine, and with each rank on a machine of its own."""
     some = Processes(tmp_path, TRAIN, worker=1, ps=2)
-    given = {"JOBS": json.dumps(some.jobs), "RANKS": json.dumps(some.tasks),
-             "SITU_CLUSTER_MACHINE_SIZE": machine}
+    given = {
+        "JOBS": json.dumps(some.jobs),
+        "RANKS": json.dumps(some.tasks),
+        "SITU_CLUSTER_MACHINE_SIZE": machine,
+    }
     words = [w for name, value in given.items() for w in ("-x", f"{name}={value}")]
     done = subprocess.run(
-        ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3", *words, sys.executable,
-         "-m", "situ._src.runner.run", "--", str(some.path)], capture_output=True, text=True,
-        timeout=PATIENCE, check=False, env=environment(), cwd=os.fspath(tmp_path))
+        [
+            "mpirun",
+            "--allow-run-as-root",
+            "--oversubscribe",
+            "-np",
+            "3",
+            *words,
+            sys.executable,
+            "-m",
+            "situ._src.runner.run",
+            "--",
+            str(some.path),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        env=environment(),
+        cwd=os.fspath(tmp_path),
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == TRAINED

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_servers.py: tf.train.Server: the tasks of a cluster in one process. The numbers are those of
 TensorFlow 2.21."""
+
 import threading
 import time
 
@@ -14,7 +15,8 @@ OPTIMIZERS = {
     "sgd": (lambda: tf.train.GradientDescentOptimizer(0.1), [1.9760001, 1.504]),
     "adagrad": (lambda: tf.train.AdagradOptimizer(0.1), [1.2237034, 1.7913364]),
     "adam": (lambda: tf.train.AdamOptimizer(0.1), [1.2993755, 1.7048723]),
-    "momentum": (lambda: tf.train.MomentumOptimizer(0.1, 0.9), [2.876, 1.036])}
+    "momentum": (lambda: tf.train.MomentumOptimizer(0.1, 0.9), [2.876, 1.036]),
+}
 
 
 class Cluster:
@@ -25,15 +27,20 @@ class Cluster:
         jobs = {"ps": some[:n_ps], "worker": some[n_ps:]}
         self.spec = tf.train.ClusterSpec({job: tasks for job, tasks in jobs.items() if tasks})
         self.ps = [tf.train.Server(self.spec, "ps", i, config=config) for i in range(n_ps)]
-        self.workers = [tf.train.Server(self.spec, job_name="worker", task_index=i, config=config)
-                        for i in range(n_workers)]
+        self.workers = [
+            tf.train.Server(self.spec, job_name="worker", task_index=i, config=config)
+            for i in range(n_workers)
+        ]
 
     def session(self, worker=0, config=None):
         return tf.Session(self.workers[worker].target, config=config)
 
     def replicas(self, worker=0):
-        return tf.device(tf.train.replica_device_setter(
-            worker_device=f"/job:worker/task:{worker}", cluster=self.spec))
+        return tf.device(
+            tf.train.replica_device_setter(
+                worker_device=f"/job:worker/task:{worker}", cluster=self.spec
+            )
+        )
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +67,7 @@ def test_parameter_servers_train(graph, name):
 
 
 def test_a_server_does_not_wait_for_others():
-    spec = tf.train.ClusterSpec(dict(zip(["ps", "worker", "chief"],
-                                         [[a] for a in addresses(3)])))
+    spec = tf.train.ClusterSpec(dict(zip(["ps", "worker", "chief"], [[a] for a in addresses(3)])))
     server = tf.train.Server(spec, "ps", 0)  # the others never come
     assert server.target == "grpc://" + spec.task_address("ps", 0)
     with tf.Graph().as_default(), tf.Session(server.target) as session:
@@ -91,12 +97,15 @@ def test_workers_in_threads():
                 step = tf.train.get_or_create_global_step()
                 w = tf.get_variable("w", initializer=tf.zeros([3]))
                 train = tf.train.GradientDescentOptimizer(1.0).minimize(
-                    -(index + 1.0) * tf.reduce_sum(w), step)
+                    -(index + 1.0) * tf.reduce_sum(w), step
+                )
             with tf.train.MonitoredTrainingSession(
-                    master=cluster.workers[index].target, is_chief=index == 0) as session:
+                master=cluster.workers[index].target, is_chief=index == 0
+            ) as session:
                 for _ in range(steps):
                     session.run(train)
             workers.append((index, w.name, step.name))
+
     server = threading.Thread(target=cluster.ps[0].join, daemon=True)
     threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
     for thread in [server, *threads]:
@@ -159,8 +168,10 @@ def test_variables_of_one_name_on_several_tasks(cluster):
             assert session.run(v) == 11.0
     with tf.Graph().as_default():
         v = tf.get_variable("twin", initializer=[0.0, 1.0])
-        with cluster.session(1) as session, \
-                pytest.raises(tf.errors.InvalidArgumentError, match="twin"):
+        with (
+            cluster.session(1) as session,
+            pytest.raises(tf.errors.InvalidArgumentError, match="twin"),
+        ):
             session.run(v.initializer)
 
 
@@ -203,16 +214,21 @@ def test_synchronous_replicas():
                 step = tf.train.get_or_create_global_step()
                 w = tf.get_variable("w", initializer=1.0)
                 optimizer = tf.train.SyncReplicasOptimizer(
-                    tf.train.GradientDescentOptimizer(0.5), replicas_to_aggregate=2,
-                    total_num_replicas=2)
+                    tf.train.GradientDescentOptimizer(0.5),
+                    replicas_to_aggregate=2,
+                    total_num_replicas=2,
+                )
                 train = optimizer.minimize(w * 3.0, global_step=step)
             hook = optimizer.make_session_run_hook(index == 0)
             with tf.train.MonitoredTrainingSession(
-                    master=cluster.workers[index].target, is_chief=index == 0,
-                    hooks=[hook, tf.train.StopAtStepHook(last_step=4)]) as session:
+                master=cluster.workers[index].target,
+                is_chief=index == 0,
+                hooks=[hook, tf.train.StopAtStepHook(last_step=4)],
+            ) as session:
                 while not session.should_stop():
                     session.run(train)
             built[index] = graph, [w, step]
+
     threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
     for thread in threads:
         thread.start()
@@ -288,16 +304,20 @@ def test_reset(graph):
 def test_a_task_that_the_cluster_does_not_have(graph, cluster, device):
     with tf.device(device):
         x = tf.constant(1.0) + 1.0
-    with cluster.session() as session, \
-            pytest.raises(tf.errors.InvalidArgumentError, match="available devices are"):
+    with (
+        cluster.session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="available devices are"),
+    ):
         session.run(x)
 
 
 def test_devices_of_all_tasks(cluster):
     with tf.Graph().as_default(), cluster.session() as session:
         names = [d.name for d in session.list_devices() if d.device_type == "CPU"]
-    assert names == [f"/job:{job}/replica:0/task:{i}/device:CPU:0" for job, i in
-                     [("worker", 0), ("ps", 0), ("ps", 1), ("worker", 1)]]
+    assert names == [
+        f"/job:{job}/replica:0/task:{i}/device:CPU:0"
+        for job, i in [("worker", 0), ("ps", 0), ("ps", 1), ("worker", 1)]
+    ]
 
 
 def test_a_local_cluster(graph):
@@ -322,8 +342,7 @@ def test_a_local_server(graph):
         session.run(v.initializer)
     with tf.Session(first.target) as session:
         assert session.run(v) == 4.0
-    with tf.Session(second.target) as session, \
-            pytest.raises(tf.errors.FailedPreconditionError):
+    with tf.Session(second.target) as session, pytest.raises(tf.errors.FailedPreconditionError):
         session.run(v)
 
 
@@ -376,11 +395,13 @@ def test_a_resource_variable_takes_the_shape_that_another_session_assigns():
 
     def opened(shape, value):
         with tf.Graph().as_default() as graph:
-            v = tf.get_variable("reshaped", shape, use_resource=True,
-                                initializer=tf.constant_initializer(value))
+            v = tf.get_variable(
+                "reshaped", shape, use_resource=True, initializer=tf.constant_initializer(value)
+            )
             read = v.read_value()
         return tf.Session(target, graph=graph), v, read
-    (a, va, ra), (b, vb, rb) = opened([2], 1.), opened([3], 5.)
+
+    (a, va, ra), (b, vb, rb) = opened([2], 1.0), opened([3], 5.0)
     a.run(va.initializer)
     b.run(vb.initializer)
     assert b.run(rb).tolist() == [5, 5, 5]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_shapes.py: Dimension and TensorShape: arithmetic, comparison, what does not fit."""
+
 import operator
 
 import numpy as np
@@ -22,8 +23,9 @@ def test_dimensions_as_numbers():
         Dimension(-1)
 
 
-@pytest.mark.parametrize("call", [operator.add, operator.sub, operator.mul, operator.floordiv,
-                                  operator.mod])
+@pytest.mark.parametrize(
+    "call", [operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod]
+)
 def test_arithmetic_of_dimensions(call):
     for other in (Dimension(3), 3, np.int64(3)):
         assert call(Dimension(7), other).value == call(7, 3)
@@ -61,8 +63,10 @@ def test_shapes_that_do_not_exist():
             Shape(sizes)
     with pytest.raises(ValueError):
         Shape([-1, 2])
-    assert Shape(5).as_list() == [5] and Shape([Dimension(2), Dimension(None)]).as_list() == \
-        [2, None]
+    assert Shape(5).as_list() == [5] and Shape([Dimension(2), Dimension(None)]).as_list() == [
+        2,
+        None,
+    ]
     assert Shape([2]) != "a" and not Shape([2]) == "a"
 
 
@@ -72,9 +76,14 @@ def test_ranks_and_parts():
     assert unknown[0:1].as_list() == [None] and unknown[1:].rank is None
     assert known.with_rank_at_least(2) is known and known.with_rank_at_most(2) is known
     assert unknown.with_rank_at_least(9) is unknown
-    for call in (lambda: known.with_rank_at_least(3), lambda: known.with_rank_at_most(1),
-                 lambda: known.assert_same_rank([1]), lambda: len(unknown),
-                 lambda: list(unknown), lambda: known.with_rank(3)):
+    for call in (
+        lambda: known.with_rank_at_least(3),
+        lambda: known.with_rank_at_most(1),
+        lambda: known.assert_same_rank([1]),
+        lambda: len(unknown),
+        lambda: list(unknown),
+        lambda: known.with_rank(3),
+    ):
         with pytest.raises(ValueError):
             call()
     assert Shape([2, 3]).is_subtype_of(known) and not known.is_subtype_of(Shape([2, 3]))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_sharing.py: memory shared with other libraries: the buffer protocol, __array__, DLPack."""
+
 import gc
 import weakref
 
@@ -35,7 +36,8 @@ def test_dlpack_shares_memory():
 def test_dlpack_keeps_memory_alive():
     class Array(np.ndarray):
         pass
-    array = np.arange(1000.).view(Array)
+
+    array = np.arange(1000.0).view(Array)
     gone = weakref.ref(array)
     tensor = tf.experimental.dlpack.from_dlpack(array)
     del array
@@ -47,7 +49,7 @@ def test_dlpack_keeps_memory_alive():
 
 
 def test_dlpack_of_tensors_outlives_them():
-    back = np.from_dlpack(tf.constant([1., 2., 3.]) * 2)
+    back = np.from_dlpack(tf.constant([1.0, 2.0, 3.0]) * 2)
     gc.collect()
     assert back.tolist() == [2, 4, 6]
 
@@ -57,22 +59,25 @@ def test_capsules():
     assert tf.experimental.dlpack.from_dlpack(capsule).numpy().tolist() == [[1, 2]]
     with pytest.raises(TypeError):
         tf.experimental.dlpack.from_dlpack(capsule)  # it is used up
-    tf.experimental.dlpack.to_dlpack(tf.constant(1.))  # nobody takes it
+    tf.experimental.dlpack.to_dlpack(tf.constant(1.0))  # nobody takes it
     with pytest.raises(TypeError):
-        tf.experimental.dlpack.to_dlpack([1.])
+        tf.experimental.dlpack.to_dlpack([1.0])
     with pytest.raises(BufferError):
         tf.experimental.dlpack.to_dlpack(tf.constant("text"))
 
 
 def test_elements_that_lie_apart_are_copied():
-    array = np.arange(12.).reshape(3, 4)
+    array = np.arange(12.0).reshape(3, 4)
     assert tf.experimental.dlpack.from_dlpack(array.T).numpy().tolist() == array.T.tolist()
-    assert tf.experimental.dlpack.from_dlpack(array[::2, 1:3]).numpy().tolist() == \
-        array[::2, 1:3].tolist()
+    assert (
+        tf.experimental.dlpack.from_dlpack(array[::2, 1:3]).numpy().tolist()
+        == array[::2, 1:3].tolist()
+    )
 
 
 def test_a_device_that_dlpack_does_not_know(python):
-    result = python("""
+    result = python(
+        """
         import situ as tf
         with tf.device('/gpu:0'):
             x = tf.constant([1., 2.]) + 1
@@ -82,7 +87,9 @@ def test_a_device_that_dlpack_does_not_know(python):
             except BufferError as e:
                 print('GPU:0' in str(e))
         print(tf.experimental.dlpack.from_dlpack(x.cpu()).numpy())
-        """, gpus=1)
+        """,
+        gpus=1,
+    )
     assert result.out.splitlines() == ["True", "True", "[2. 3.]"]
 
 
@@ -98,7 +105,7 @@ def test_buffer_protocol(dtype):
 
 
 def test_array():
-    tensor = tf.constant([[1., 2.], [3., 4.]])
+    tensor = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     assert np.array(tensor).tolist() == [[1, 2], [3, 4]]
     assert np.asarray(tensor, "int64").dtype == "int64" and np.asarray(tf.constant(3)).shape == ()
     copy = tensor.numpy()

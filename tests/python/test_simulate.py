@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_simulate.py: `situ simulate` finds the training step of a program, whatever its style, and
 the gradients that replicas would reduce: one for each trained variable."""
+
 import json
 import re
 
@@ -18,7 +19,9 @@ y = tf.placeholder(tf.int64, [64])
 feed = {x: np.zeros([64, 400]), y: np.zeros([64])}
 """
 
-GRAPH = NET1 + """
+GRAPH = (
+    NET1
+    + """
 loss = tf.losses.sparse_softmax_cross_entropy(y, net(x))
 train = tf.train.AdamOptimizer().minimize(loss, tf.train.get_or_create_global_step())
 with tf.Session() as session:
@@ -26,8 +29,11 @@ with tf.Session() as session:
     for _ in range(3):
         session.run(train, feed)
 """
+)
 
-TOWERS = NET1 + """
+TOWERS = (
+    NET1
+    + """
 optimizer = tf.train.MomentumOptimizer(0.1, 0.9)
 towers = []
 for i in range(2):
@@ -43,6 +49,7 @@ with tf.Session() as session:
     for _ in range(3):
         session.run(train, feed)
 """
+)
 
 NET2 = """\
 import numpy as np
@@ -55,22 +62,30 @@ crossentropy = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 data = tf.data.Dataset.from_tensor_slices((x, y)).batch(64)
 """
 
-FIT = NET2 + """
+FIT = (
+    NET2
+    + """
 model = make()
 model.compile(tf.keras.optimizers.Adam(), crossentropy, metrics=["accuracy"])
 model.fit(x, y, batch_size=64, epochs=2, verbose=0)
 model.predict(x[:1], verbose=0)
 """
+)
 
-MIRRORED_FIT = NET2 + """
+MIRRORED_FIT = (
+    NET2
+    + """
 strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
     model = make()
     model.compile(tf.keras.optimizers.Adam(), crossentropy)
 model.fit(data, epochs=2, verbose=0)
 """
+)
 
-MIRRORED_LOOP = NET2 + """
+MIRRORED_LOOP = (
+    NET2
+    + """
 strategy = tf.distribute.MirroredStrategy()
 with strategy.scope():
     model, optimizer = make(), tf.keras.optimizers.SGD(0.1, momentum=0.9)
@@ -88,6 +103,7 @@ def train(batch):
 for batch in strategy.experimental_distribute_dataset(data):
     train(batch)
 """
+)
 
 MIRRORED_GRAPH = """\
 import numpy as np
@@ -108,7 +124,9 @@ config = tf.estimator.RunConfig(train_distribute=strategy)
 tf.estimator.Estimator(model_fn, config=config).train(input_fn, steps=3)
 """
 
-FUNCTION = NET2 + """
+FUNCTION = (
+    NET2
+    + """
 model, optimizer = make(), tf.keras.optimizers.Adam()
 @tf.function
 def train(images, labels):
@@ -119,8 +137,11 @@ def train(images, labels):
 for images, labels in data:
     train(images, labels)
 """
+)
 
-EAGER = NET2 + """
+EAGER = (
+    NET2
+    + """
 model, optimizer = make(), tf.keras.optimizers.Adam()
 for images, labels in data:
     with tf.GradientTape() as tape:
@@ -128,6 +149,7 @@ for images, labels in data:
     variables = model.trainable_variables
     optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
 """
+)
 
 BY_HAND = """\
 import tensorflow as tf
@@ -146,7 +168,9 @@ for _ in range(4):
     train()
 """
 
-IN_A_LOOP = NET2 + """
+IN_A_LOOP = (
+    NET2
+    + """
 model, optimizer = make(), tf.keras.optimizers.SGD(0.1)
 @tf.function
 def epoch():
@@ -158,8 +182,11 @@ def epoch():
 epoch()
 epoch()
 """
+)
 
-READ_VALUES = NET1 + """
+READ_VALUES = (
+    NET1
+    + """
 loss = tf.losses.sparse_softmax_cross_entropy(y, net(x))
 variables = tf.trainable_variables()
 gradients = tf.gradients(loss, [v.value() for v in variables])
@@ -169,10 +196,14 @@ with tf.Session() as session:
     for _ in range(3):
         session.run(train, feed)
 """
+)
 
-HOROVOD = """\
+HOROVOD = (
+    """\
 import horovod.tensorflow as hvd
-""" + NET1 + """
+"""
+    + NET1
+    + """
 hvd.init()
 loss = tf.losses.sparse_softmax_cross_entropy(y, net(x))
 optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer())
@@ -182,16 +213,28 @@ with tf.Session() as session:
     for _ in range(3):
         session.run(train, feed)
 """
+)
 
-PROGRAMS = {"graph": GRAPH, "towers": TOWERS, "fit": FIT, "mirrored fit": MIRRORED_FIT,
-            "mirrored loop": MIRRORED_LOOP, "mirrored estimator": MIRRORED_GRAPH,
-            "function": FUNCTION, "eager": EAGER, "by hand": BY_HAND, "Horovod": HOROVOD,
-            "in a loop": IN_A_LOOP, "values": READ_VALUES}
+PROGRAMS = {
+    "graph": GRAPH,
+    "towers": TOWERS,
+    "fit": FIT,
+    "mirrored fit": MIRRORED_FIT,
+    "mirrored loop": MIRRORED_LOOP,
+    "mirrored estimator": MIRRORED_GRAPH,
+    "function": FUNCTION,
+    "eager": EAGER,
+    "by hand": BY_HAND,
+    "Horovod": HOROVOD,
+    "in a loop": IN_A_LOOP,
+    "values": READ_VALUES,
+}
 
 
 def simulate(situ, text, *words):
-    done = situ("simulate", "--gpus", "8", "--nodes", "128", *words, "train.py",
-                files={"train.py": text})
+    done = situ(
+        "simulate", "--gpus", "8", "--nodes", "128", *words, "train.py", files={"train.py": text}
+    )
     assert done.code == 0, done.err
     return done
 
@@ -260,16 +303,26 @@ def test_slices_count_by_their_rows(situ, optimizer):
     """
     rows = 50 * (16 * 4 + 4)
     assert json.loads(simulate(situ, text, "--json").out)["gradient_bytes"] == rows
-    done = situ("simulate", "graph.pbtxt", "--gpus", "8", "--fetch", "train",
-                "--feed", "Placeholder=50", "--json")
+    done = situ(
+        "simulate",
+        "graph.pbtxt",
+        "--gpus",
+        "8",
+        "--fetch",
+        "train",
+        "--feed",
+        "Placeholder=50",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert json.loads(done.out)["gradient_bytes"] == rows
 
 
 def test_a_graph_from_a_file(situ):
-    saved = GRAPH.replace("with tf.Session()",
-                          'tf.train.write_graph(tf.get_default_graph(), ".", "graph.pbtxt")\n'
-                          "with tf.Session()")
+    saved = GRAPH.replace(
+        "with tf.Session()",
+        'tf.train.write_graph(tf.get_default_graph(), ".", "graph.pbtxt")\nwith tf.Session()',
+    )
     by_script = json.loads(simulate(situ, saved, "--json").out)
     done = situ("simulate", "graph.pbtxt", "--gpus", "8", "--json")
     assert done.code == 0, done.err
@@ -291,14 +344,19 @@ def test_the_work_of_loops_belongs_to_the_step(situ):
     """
     found = json.loads(simulate(situ, text, "--json").out)
     assert found["gradient_bytes"] == 40000
-    assert found["flops"] > 3 * 10 * 2 * 100 ** 3 * 0.9
+    assert found["flops"] > 3 * 10 * 2 * 100**3 * 0.9
 
 
-@pytest.mark.parametrize("text", ["import tensorflow as tf\nprint(tf.ones([3]) + 1)\n",
-                                  NET2 + "make().predict(x, verbose=0)\n",
-                                  NET1 + "logits = net(x)\nwith tf.Session() as s:\n"
-                                  "    s.run(tf.global_variables_initializer())\n"
-                                  "    s.run(logits, feed)\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tensorflow as tf\nprint(tf.ones([3]) + 1)\n",
+        NET2 + "make().predict(x, verbose=0)\n",
+        NET1 + "logits = net(x)\nwith tf.Session() as s:\n"
+        "    s.run(tf.global_variables_initializer())\n"
+        "    s.run(logits, feed)\n",
+    ],
+)
 def test_a_program_that_trains_nothing_is_an_error(situ, text):
     done = situ("simulate", "--gpus", "8", "a.py", files={"a.py": text})
     assert (done.code, done.out) == (1, "")
@@ -309,12 +367,15 @@ def test_a_program_that_trains_nothing_is_an_error(situ, text):
 
 
 def test_errors_at_the_end_are_not_lost(situ):
-    text = FUNCTION + """
+    text = (
+        FUNCTION
+        + """
 from situ._src.runner import training_costs
 def broken():
     raise RuntimeError("no such luck")
 training_costs._variables = broken
 """
+    )
     done = situ("simulate", "--gpus", "8", "a.py", files={"a.py": text})
     assert (done.code, done.out) == (1, "") and "RuntimeError: no such luck" in done.err
 
@@ -328,10 +389,35 @@ def test_a_script_that_fails_says_why(situ):
 def test_options_stand_before_or_behind_the_script(situ):
     check = "import sys\nassert sys.argv[1:] == ['--steps', '3', '--gpus', '1'], sys.argv\n"
     files = {"train.py": check + BY_HAND}
-    before = situ("simulate", "--gpus", "8", "--nodes", "16", "--json", "train.py", "--", "--steps",
-                  "3", "--gpus", "1", files=files)
-    behind = situ("simulate", "train.py", "--gpus", "8", "--nodes", "16", "--json", "--", "--steps",
-                  "3", "--gpus", "1")
+    before = situ(
+        "simulate",
+        "--gpus",
+        "8",
+        "--nodes",
+        "16",
+        "--json",
+        "train.py",
+        "--",
+        "--steps",
+        "3",
+        "--gpus",
+        "1",
+        files=files,
+    )
+    behind = situ(
+        "simulate",
+        "train.py",
+        "--gpus",
+        "8",
+        "--nodes",
+        "16",
+        "--json",
+        "--",
+        "--steps",
+        "3",
+        "--gpus",
+        "1",
+    )
     assert before.code == behind.code == 0, behind.err
     assert before.out == behind.out
     one = situ("simulate", "train.py", "--json", "--", "--steps", "3", "--gpus", "1")
@@ -357,18 +443,24 @@ g = step(generator, lambda x, z: -tf.reduce_mean(critic(generator(z))))
 c = step(critic, lambda x, z: tf.reduce_mean(critic(generator(z))) - tf.reduce_mean(critic(x)))
 x, z = tf.zeros([64, 40]), tf.zeros([64, 10])
 """
-GAN_LOOP = GAN + """
+GAN_LOOP = (
+    GAN
+    + """
 for _ in range(int(sys.argv[1])):
     for _ in range(int(sys.argv[2])):
         c(x, z)
     g(x, z)
 """
-GAN_PHASES = GAN + """
+)
+GAN_PHASES = (
+    GAN
+    + """
 for _ in range(5):
     c(x, z)
 for _ in range(3):
     g(x, z)
 """
+)
 GAN_GRAPH = """\
 import sys
 import tensorflow as tf
@@ -393,17 +485,29 @@ GENERATOR, CRITIC = (10 * 30 + 30 + 30 * 40 + 40) * 4, (40 * 20 + 20 + 20 + 1) *
 
 
 def simulated(situ, text, *words):
-    result = situ("simulate", "train.py", "--gpus", "8", "--json", "--", *map(str, words),
-                  files={"train.py": text})
+    result = situ(
+        "simulate",
+        "train.py",
+        "--gpus",
+        "8",
+        "--json",
+        "--",
+        *map(str, words),
+        files={"train.py": text},
+    )
     assert result.code == 0, result.err
     return json.loads(result.out)
 
 
-@pytest.mark.parametrize("text, words", [(GAN_LOOP, []), (GAN_LOOP, ["eager"]), (GAN_GRAPH, [])],
-                         ids=["function", "eager", "graph"])
+@pytest.mark.parametrize(
+    "text, words",
+    [(GAN_LOOP, []), (GAN_LOOP, ["eager"]), (GAN_GRAPH, [])],
+    ids=["function", "eager", "graph"],
+)
 @pytest.mark.parametrize("iterations, critics", [(1, 1), (3, 1), (8, 1), (3, 5)])
-def test_an_iteration_is_all_training_steps_that_run_in_turns(situ, text, words, iterations,
-                                                              critics):
+def test_an_iteration_is_all_training_steps_that_run_in_turns(
+    situ, text, words, iterations, critics
+):
     found = simulated(situ, text, iterations, critics, *words)
     assert found["gradient_bytes"] == GENERATOR + critics * CRITIC
     assert sorted(s["runs"] for s in found["steps"]) == sorted([iterations, critics * iterations])

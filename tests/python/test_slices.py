@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_slices.py: gradients that are rows of a tensor (tf.IndexedSlices) in graph style: made,
 added, clipped, fetched, applied."""
+
 import json
 import os
 
@@ -9,8 +10,9 @@ import pytest
 
 import situ.compat.v1 as tf
 
-with open(os.path.join(os.path.dirname(__file__), "..", "golden", "optimizers.json"),
-          encoding="utf-8") as _file:
+with open(
+    os.path.join(os.path.dirname(__file__), "..", "golden", "optimizers.json"), encoding="utf-8"
+) as _file:
     GOLDEN = json.load(_file)
 CASES = GOLDEN["graph"]
 ROWS = np.arange(12, dtype="f").reshape(6, 2)
@@ -118,9 +120,11 @@ def test_training_an_embedding_is_sparse(graph):
     w = tf.get_variable("w", initializer=np.ones((1000, 4), "f"))
     ids = tf.placeholder(tf.int32, [None])
     loss = tf.reduce_sum(tf.square(tf.nn.embedding_lookup(w, ids)))
-    for optimizer, name in ((tf.train.GradientDescentOptimizer(0.1), "ScatterSub"),
-                            (tf.train.AdagradOptimizer(0.1), "SparseApplyAdagrad"),
-                            (tf.train.MomentumOptimizer(0.1, 0.9), "SparseApplyMomentum")):
+    for optimizer, name in (
+        (tf.train.GradientDescentOptimizer(0.1), "ScatterSub"),
+        (tf.train.AdagradOptimizer(0.1), "SparseApplyAdagrad"),
+        (tf.train.MomentumOptimizer(0.1, 0.9), "SparseApplyMomentum"),
+    ):
         train = optimizer.minimize(loss)
         assert name in {op.type for op in graph.get_operations()}
         with tf.Session() as sess:
@@ -141,7 +145,8 @@ def test_rows_that_are_not_there():
             sess.run(train, {ids: [6]})
     with pytest.raises(ValueError, match="shape"):
         tf.train.AdagradOptimizer(0.1).apply_gradients(
-            [(tf.IndexedSlices(tf.zeros([1, 3]), [0]), w)])
+            [(tf.IndexedSlices(tf.zeros([1, 3]), [0]), w)]
+        )
 
 
 def test_own_optimizers_get_each_row_once():
@@ -165,8 +170,9 @@ def test_adam_without_haste():
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         sess.run(train)
-        np.testing.assert_allclose(sess.run(w) - ROWS, [[0, 0], [-0.1, -0.1]] + [[0, 0]] * 4,
-                                   atol=1e-5)
+        np.testing.assert_allclose(
+            sess.run(w) - ROWS, [[0, 0], [-0.1, -0.1]] + [[0, 0]] * 4, atol=1e-5
+        )
 
 
 def test_loss_of_sampled_classes():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_slices_eager.py: gradients that are rows of a tensor (tf.IndexedSlices) in eager style."""
+
 import numpy as np
 import pytest
 
@@ -47,10 +48,21 @@ def test_norms():
     np.testing.assert_allclose(clipped[0].values, np.full((2, 2), 2.0), rtol=1e-6)
 
 
-OPTIMIZERS = [("SGD", {}), ("SGD", {"momentum": 0.9}), ("Adam", {}), ("Adam", {"amsgrad": True}),
-              ("Adamax", {}), ("Nadam", {}), ("RMSprop", {"momentum": 0.5}), ("Adagrad", {}),
-              ("Adadelta", {}), ("Ftrl", {}), ("SGD", {"clipvalue": 0.5}),
-              ("Adagrad", {"clipnorm": 0.5}), ("Adam", {"global_clipnorm": 0.5})]
+OPTIMIZERS = [
+    ("SGD", {}),
+    ("SGD", {"momentum": 0.9}),
+    ("Adam", {}),
+    ("Adam", {"amsgrad": True}),
+    ("Adamax", {}),
+    ("Nadam", {}),
+    ("RMSprop", {"momentum": 0.5}),
+    ("Adagrad", {}),
+    ("Adadelta", {}),
+    ("Ftrl", {}),
+    ("SGD", {"clipvalue": 0.5}),
+    ("Adagrad", {"clipnorm": 0.5}),
+    ("Adam", {"global_clipnorm": 0.5}),
+]
 
 
 @pytest.mark.parametrize("name, words", OPTIMIZERS)
@@ -88,14 +100,20 @@ def test_traced_steps_apply_rows():
         assert isinstance(grads[0], tf.IndexedSlices)
         optimizer.apply_gradients(zip(grads, [w]))
         return loss
+
     step(tf.constant([1, 1]))
     step(tf.constant([0, 5]))
     np.testing.assert_allclose(ROWS - w.numpy(), [[0.5] * 2, [1, 1]] + [[0, 0]] * 3 + [[0.5] * 2])
 
 
 def test_keras_embedding_learns():
-    model = tf.keras.Sequential([tf.keras.layers.Embedding(20, 4, input_length=3),
-                                 tf.keras.layers.Flatten(), tf.keras.layers.Dense(1)])
+    model = tf.keras.Sequential(
+        [
+            tf.keras.layers.Embedding(20, 4, input_length=3),
+            tf.keras.layers.Flatten(),
+            tf.keras.layers.Dense(1),
+        ]
+    )
     model.compile("sgd", "mse")
     table = model.layers[0].get_weights()[0]
     model.fit(np.array([[1, 2, 3], [3, 4, 1]]), np.ones((2, 1)), epochs=2, verbose=0)
@@ -110,8 +128,9 @@ def test_rows_are_differentiated_again():
             y = tf.reduce_sum(tf.gather(x, [0, 1, 0]) ** 3)
         rows = inner.gradient(y, x)
     assert isinstance(rows, tf.IndexedSlices)
-    np.testing.assert_allclose(tf.convert_to_tensor(outer.gradient(rows, x)), 6 * x.numpy() *
-                               [[2], [1]])
+    np.testing.assert_allclose(
+        tf.convert_to_tensor(outer.gradient(rows, x)), 6 * x.numpy() * [[2], [1]]
+    )
     weights = tf.constant([[1.0, 0.0], [0.0, 2.0]])
     found = outer.gradient(rows, x, output_gradients=weights)
     np.testing.assert_allclose(tf.convert_to_tensor(found), 6 * x.numpy() * [[2, 0], [0, 2]])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_slim.py: tf.contrib.slim: arguments by scope, layers, variables, losses, the loop."""
+
 import os
 
 import numpy
@@ -21,16 +22,24 @@ def names(variables):
 
 def test_arguments_come_from_the_scope():
     images = tf.ones([2, 8, 8, 3])
-    with slim.arg_scope([slim.conv2d, slim.fully_connected], activation_fn=None,
-                        weights_initializer=tf.ones_initializer()) as outer:
+    with slim.arg_scope(
+        [slim.conv2d, slim.fully_connected],
+        activation_fn=None,
+        weights_initializer=tf.ones_initializer(),
+    ) as outer:
         with slim.arg_scope([slim.conv2d], padding="VALID"):
             small = slim.conv2d(images, 4, [3, 3], scope="a")
         large = slim.conv2d(images, 4, 3, scope="b")
     with slim.arg_scope(outer):
         flat = slim.fully_connected(slim.flatten(large), 2, biases_initializer=None, scope="c")
     assert small.shape.as_list() == [2, 6, 6, 4] and large.shape.as_list() == [2, 8, 8, 4]
-    assert names(tf.global_variables()) == ["a/weights", "a/biases", "b/weights", "b/biases",
-                                            "c/weights"]
+    assert names(tf.global_variables()) == [
+        "a/weights",
+        "a/biases",
+        "b/weights",
+        "b/biases",
+        "c/weights",
+    ]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(small)[0, 0, 0, 0] == 27
@@ -44,6 +53,7 @@ def test_own_functions_take_arguments_from_a_scope():
     @slim.add_arg_scope
     def layer(x, factor=1, shift=0):
         return x * factor + shift
+
     with slim.arg_scope([layer], factor=3):
         assert layer(2) == 6 and layer(2, shift=1) == 7 and layer(2, factor=1) == 2
     assert layer(2) == 2
@@ -59,15 +69,26 @@ def test_repeat_stack_and_other_layers():
     net = slim.stack(slim.flatten(net), slim.fully_connected, [5, 4], scope="fc")
     net = slim.dropout(net, 0.5, is_training=False, scope="drop")
     assert names(slim.get_variables("conv1")) == [
-        "conv1/conv1_1/weights", "conv1/conv1_1/biases", "conv1/conv1_2/weights",
-        "conv1/conv1_2/biases"]
+        "conv1/conv1_1/weights",
+        "conv1/conv1_1/biases",
+        "conv1/conv1_2/weights",
+        "conv1/conv1_2/biases",
+    ]
     assert names(slim.get_model_variables("sep")) == [
-        "sep/depthwise_weights", "sep/pointwise_weights", "sep/biases"]
-    assert names(slim.get_variables("fc")) == ["fc/fc_1/weights", "fc/fc_1/biases",
-                                               "fc/fc_2/weights", "fc/fc_2/biases"]
+        "sep/depthwise_weights",
+        "sep/pointwise_weights",
+        "sep/biases",
+    ]
+    assert names(slim.get_variables("fc")) == [
+        "fc/fc_1/weights",
+        "fc/fc_1/biases",
+        "fc/fc_2/weights",
+        "fc/fc_2/biases",
+    ]
     assert len(slim.get_variables(suffix="biases")) == 6
     assert names(slim.get_variables_to_restore(include=["up"], exclude=["up/biases"])) == [
-        "up/weights"]
+        "up/weights"
+    ]
     assert names([slim.get_unique_variable("up/weights")]) == ["up/weights"]
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
@@ -81,16 +102,20 @@ def test_batch_norm_updates(where, count):
     assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == count
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        session.run([made] + tf.get_collection(tf.GraphKeys.UPDATE_OPS),
-                    {x: numpy.full([4, 2], 6)})
+        session.run([made] + tf.get_collection(tf.GraphKeys.UPDATE_OPS), {x: numpy.full([4, 2], 6)})
         assert session.run("bn/moving_mean:0").tolist() == [3, 3]
 
 
 def test_losses_take_predictions_first():
     logits, labels = tf.constant([[1.0, 3.0]]), tf.constant([[0.0, 1.0]])
     mine = slim.losses.softmax_cross_entropy(logits, labels)
-    slim.fully_connected(logits, 1, weights_regularizer=slim.l2_regularizer(0.5),
-                         weights_initializer=tf.ones_initializer(), scope="fc")
+    slim.fully_connected(
+        logits,
+        1,
+        weights_regularizer=slim.l2_regularizer(0.5),
+        weights_initializer=tf.ones_initializer(),
+        scope="fc",
+    )
     total = slim.losses.get_total_loss()
     other = tf.losses.softmax_cross_entropy(labels, logits, loss_collection=None)
     with tf.Session() as session:
@@ -119,9 +144,11 @@ def test_the_loop_trains_saves_and_goes_on(tmp_path):
         made = slim.fully_connected(x, 1, activation_fn=None, scope="line")
         loss = slim.losses.mean_squared_error(made, x * 2)
         return slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.05))
+
     folder = str(tmp_path)
-    loss = slim.learning.train(build(), folder, number_of_steps=300, log_every_n_steps=150,
-                               save_summaries_secs=1)
+    loss = slim.learning.train(
+        build(), folder, number_of_steps=300, log_every_n_steps=150, save_summaries_secs=1
+    )
     assert loss < 0.05
     assert tf.train.latest_checkpoint(folder).endswith("model.ckpt-300")
     tf.reset_default_graph()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_slim_nets.py: tf.contrib.slim.nets: shapes, names of variables, end points."""
+
 import pytest
 
 import situ.compat.v1 as tf
@@ -16,8 +17,9 @@ def names(scope):
     return {v.op.name for v in slim.get_variables(scope)}
 
 
-@pytest.mark.parametrize("version, unit", [("resnet_v1", "bottleneck_v1"),
-                                           ("resnet_v2", "bottleneck_v2")])
+@pytest.mark.parametrize(
+    "version, unit", [("resnet_v1", "bottleneck_v1"), ("resnet_v2", "bottleneck_v2")]
+)
 def test_resnets(version, unit):
     module = getattr(slim.nets, version)
     image = tf.zeros([2, 64, 64, 3])
@@ -26,12 +28,17 @@ def test_resnets(version, unit):
     assert net.shape.as_list() == [2, 1, 1, 10] and "predictions" in points
     assert not tf.get_collection("update_ops")
     found = names(version + "_50")
-    for name in ("conv1/weights", f"block4/unit_3/{unit}/conv3/weights", "logits/biases",
-                 f"block1/unit_1/{unit}/shortcut/weights"):
+    for name in (
+        "conv1/weights",
+        f"block4/unit_3/{unit}/conv3/weights",
+        "logits/biases",
+        f"block1/unit_1/{unit}/shortcut/weights",
+    ):
         assert f"{version}_50/{name}" in found
     with slim.arg_scope(module.resnet_arg_scope()):
-        net, _ = getattr(module, version + "_50")(image, None, global_pool=False,
-                                                  output_stride=16, reuse=True)
+        net, _ = getattr(module, version + "_50")(
+            image, None, global_pool=False, output_stride=16, reuse=True
+        )
     assert net.shape.as_list() == [2, 4, 4, 2048] and tf.get_collection("update_ops")
     assert names(version + "_50") == found
 
@@ -68,29 +75,50 @@ def test_inceptions_have_their_number_of_parameters():
 
 def test_inception_v3():
     from situ.compat.v1.contrib.slim.python.slim.nets import inception_v3 as module
+
     assert module.inception_v3 is slim.nets.inception.inception_v3
     image = tf.zeros([2, 299, 299, 3])
     with slim.arg_scope(module.inception_v3_arg_scope()):
         net, points = module.inception_v3(image, 7, is_training=False)
-    sizes = {"Conv2d_1a_3x3": [149, 149, 32], "Conv2d_2a_3x3": [147, 147, 32],
-             "Conv2d_2b_3x3": [147, 147, 64], "MaxPool_3a_3x3": [73, 73, 64],
-             "Conv2d_3b_1x1": [73, 73, 80], "Conv2d_4a_3x3": [71, 71, 192],
-             "MaxPool_5a_3x3": [35, 35, 192], "Mixed_5b": [35, 35, 256],
-             "Mixed_5c": [35, 35, 288], "Mixed_5d": [35, 35, 288],
-             "Mixed_6a": [17, 17, 768], "Mixed_6b": [17, 17, 768], "Mixed_6c": [17, 17, 768],
-             "Mixed_6d": [17, 17, 768], "Mixed_6e": [17, 17, 768], "Mixed_7a": [8, 8, 1280],
-             "Mixed_7b": [8, 8, 2048], "Mixed_7c": [8, 8, 2048], "AuxLogits": [7],
-             "PreLogits": [1, 1, 2048], "Logits": [7], "Predictions": [7]}
+    sizes = {
+        "Conv2d_1a_3x3": [149, 149, 32],
+        "Conv2d_2a_3x3": [147, 147, 32],
+        "Conv2d_2b_3x3": [147, 147, 64],
+        "MaxPool_3a_3x3": [73, 73, 64],
+        "Conv2d_3b_1x1": [73, 73, 80],
+        "Conv2d_4a_3x3": [71, 71, 192],
+        "MaxPool_5a_3x3": [35, 35, 192],
+        "Mixed_5b": [35, 35, 256],
+        "Mixed_5c": [35, 35, 288],
+        "Mixed_5d": [35, 35, 288],
+        "Mixed_6a": [17, 17, 768],
+        "Mixed_6b": [17, 17, 768],
+        "Mixed_6c": [17, 17, 768],
+        "Mixed_6d": [17, 17, 768],
+        "Mixed_6e": [17, 17, 768],
+        "Mixed_7a": [8, 8, 1280],
+        "Mixed_7b": [8, 8, 2048],
+        "Mixed_7c": [8, 8, 2048],
+        "AuxLogits": [7],
+        "PreLogits": [1, 1, 2048],
+        "Logits": [7],
+        "Predictions": [7],
+    }
     assert {k: v.shape.as_list()[1:] for k, v in points.items()} == sizes
     assert points["Logits"] is net and not tf.get_collection("update_ops")
     found = names("InceptionV3")
     assert len(found) == 388
-    for name in ("Conv2d_1a_3x3/weights", "Mixed_5b/Branch_0/Conv2d_0a_1x1/weights",
-                 "Mixed_5c/Branch_1/Conv_1_0c_5x5/BatchNorm/moving_mean",
-                 "Mixed_6a/Branch_0/Conv2d_1a_1x1/BatchNorm/beta",
-                 "Mixed_7b/Branch_1/Conv2d_0b_3x1/weights",
-                 "Mixed_7c/Branch_1/Conv2d_0c_3x1/weights", "AuxLogits/Conv2d_2a_5x5/weights",
-                 "AuxLogits/Conv2d_2b_1x1/biases", "Logits/Conv2d_1c_1x1/weights"):
+    for name in (
+        "Conv2d_1a_3x3/weights",
+        "Mixed_5b/Branch_0/Conv2d_0a_1x1/weights",
+        "Mixed_5c/Branch_1/Conv_1_0c_5x5/BatchNorm/moving_mean",
+        "Mixed_6a/Branch_0/Conv2d_1a_1x1/BatchNorm/beta",
+        "Mixed_7b/Branch_1/Conv2d_0b_3x1/weights",
+        "Mixed_7c/Branch_1/Conv2d_0c_3x1/weights",
+        "AuxLogits/Conv2d_2a_5x5/weights",
+        "AuxLogits/Conv2d_2b_1x1/biases",
+        "Logits/Conv2d_1c_1x1/weights",
+    ):
         assert f"InceptionV3/{name}" in found
     assert len(tf.get_collection("moving_vars")) == 192
     with slim.arg_scope(module.inception_v3_arg_scope()):
@@ -106,8 +134,10 @@ def test_inceptions_of_small_images_run():
         module = slim.nets.inception
         with slim.arg_scope(getattr(module, f"inception_{version}_arg_scope")()):
             net, points = getattr(module, "inception_" + version)(
-                tf.random_uniform([1, size, size, 3]), 5, **(
-                    {"create_aux_logits": False} if version == "v3" else {}))
+                tf.random_uniform([1, size, size, 3]),
+                5,
+                **({"create_aux_logits": False} if version == "v3" else {}),
+            )
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             share = session.run(points["Predictions"])

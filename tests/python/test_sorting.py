@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_sorting.py: orders, the largest of many, places of extremes, where elements are equal, are
 no numbers or the last of their type; numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
+
 import situ as tf
 
 
@@ -11,8 +13,10 @@ def test_extremes_of_integers_are_sorted(dtype):
     info = np.iinfo(dtype)
     values = np.array([3, info.max, info.min, 0, info.min], dtype)
     assert tf.sort(values).numpy().tolist() == sorted(values.tolist())
-    assert tf.argsort(values, stable=True).numpy().tolist() == np.argsort(values,
-                                                                          kind="stable").tolist()
+    assert (
+        tf.argsort(values, stable=True).numpy().tolist()
+        == np.argsort(values, kind="stable").tolist()
+    )
 
 
 def test_what_is_no_number_is_sorted_behind_all_numbers():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_sparse.py: sparse tensors: fed and fetched, multiplied, choosing rows of tables. The numbers
 are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -31,8 +32,10 @@ def test_sparse_tensors_are_fed_and_fetched():
     assert isinstance(back, tf.SparseTensorValue) and back.dense_shape.tolist() == [3, 4]
     assert fed.get_shape().as_list() == [3, 4]
     product = tf.sparse_tensor_dense_matmul(fed, tf.constant(np.arange(8, dtype="f").reshape(4, 2)))
-    np.testing.assert_allclose(_run(product, {fed: ([[0, 1], [2, 3]], [1.5, 2.5], [3, 4])}),
-                               [[3.0, 4.5], [0, 0], [15.0, 17.5]])
+    np.testing.assert_allclose(
+        _run(product, {fed: ([[0, 1], [2, 3]], [1.5, 2.5], [3, 4])}),
+        [[3.0, 4.5], [0, 0], [15.0, 17.5]],
+    )
 
 
 def test_products_and_their_gradients():
@@ -41,8 +44,9 @@ def test_products_and_their_gradients():
     c = tf.constant(np.arange(4, dtype="f").reshape(2, 2))
     y = tf.sparse_tensor_dense_matmul(a, b)
     turned = tf.sparse_tensor_dense_matmul(a, c, adjoint_a=True, adjoint_b=True)
-    made, other, db, da = _run([y, turned, tf.convert_to_tensor(tf.gradients(y, b)[0]),
-                                tf.gradients(y, a.values)[0]])
+    made, other, db, da = _run(
+        [y, turned, tf.convert_to_tensor(tf.gradients(y, b)[0]), tf.gradients(y, a.values)[0]]
+    )
     matrix = np.array([[2.0, 0, 3], [0, 0, 4]])
     np.testing.assert_allclose(made, matrix @ np.arange(6).reshape(3, 2))
     np.testing.assert_allclose(other, matrix.T @ np.arange(4).reshape(2, 2).T)
@@ -52,11 +56,15 @@ def test_products_and_their_gradients():
 
 def test_segments():
     data, ids, parts = tf.constant(TABLE), [4, 0, 4], [0, 0, 2]
-    total, mean, root = _run([f(data, ids, parts) for f in (
-        tf.sparse_segment_sum, tf.sparse_segment_mean, tf.sparse_segment_sqrt_n)])
+    total, mean, root = _run(
+        [
+            f(data, ids, parts)
+            for f in (tf.sparse_segment_sum, tf.sparse_segment_mean, tf.sparse_segment_sqrt_n)
+        ]
+    )
     np.testing.assert_allclose(total, [[8, 10], [0, 0], [8, 9]])
     np.testing.assert_allclose(mean, [[4, 5], [0, 0], [8, 9]])
-    np.testing.assert_allclose(root, [[8 / 2 ** .5, 10 / 2 ** .5], [0, 0], [8, 9]], rtol=1e-6)
+    np.testing.assert_allclose(root, [[8 / 2**0.5, 10 / 2**0.5], [0, 0], [8, 9]], rtol=1e-6)
 
 
 IDS = ([[0, 0], [0, 1], [1, 0], [3, 1]], [1, 3, 0, 4], [4, 2])
@@ -64,8 +72,11 @@ WEIGHTS = (IDS[0], np.array([2.0, 0.5, 1.0, 3.0], "f"), IDS[2])
 WANT = {  # by combiner: without and with weights
     "sum": ([[8, 10], [0, 1], [0, 0], [8, 9]], [[7, 9.5], [0, 1], [0, 0], [24, 27]]),
     "mean": ([[4, 5], [0, 1], [0, 0], [8, 9]], [[2.8, 3.8], [0, 1], [0, 0], [8, 9]]),
-    "sqrtn": ([[5.656854, 7.071068], [0, 1], [0, 0], [8, 9]],
-              [[3.3955, 4.6081786], [0, 1], [0, 0], [8, 9]])}
+    "sqrtn": (
+        [[5.656854, 7.071068], [0, 1], [0, 0], [8, 9]],
+        [[3.3955, 4.6081786], [0, 1], [0, 0], [8, 9]],
+    ),
+}
 
 
 @pytest.mark.parametrize("combiner", WANT)

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_stubs.py: what an editor knows of the package: stubs, signatures, help."""
+
 import ast
 import inspect
 import os
 import pydoc
 import types
 
-import _situ
 import pytest
+
+import _situ
 import situ as tf
 from situ._src.framework import op_docs
 
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-STUBS = os.path.join(os.environ.get("SITU_BUILD", os.path.join(HERE, "build")), "python",
-                     "situ-stubs")
+STUBS = os.path.join(
+    os.environ.get("SITU_BUILD", os.path.join(HERE, "build")), "python", "situ-stubs"
+)
 
 
 def parse(*path):
@@ -39,14 +42,22 @@ def words(node):
     return [a.arg for a in node.args.args]
 
 
-@pytest.mark.parametrize("path", ["", "math", "nn", "config.experimental", "compat.v1",
-                                  "compat.v1.train", "raw_ops"])
+@pytest.mark.parametrize(
+    "path", ["", "math", "nn", "config.experimental", "compat.v1", "compat.v1.train", "raw_ops"]
+)
 def test_stubs_know_every_name(path):
     module = tf
     for part in filter(None, path.split(".")):
         module = getattr(module, part)
-    public = {n for n in dir(module) if not n.startswith("_") and n.isidentifier() and not (
-        isinstance(getattr(module, n), types.ModuleType) and n in ("testing", "compat", "run"))}
+    public = {
+        n
+        for n in dir(module)
+        if not n.startswith("_")
+        and n.isidentifier()
+        and not (
+            isinstance(getattr(module, n), types.ModuleType) and n in ("testing", "compat", "run")
+        )
+    }
     known = names(*filter(None, path.split(".")))
     assert len(public) > 2 and not {n for n in public if n not in known}
 
@@ -73,8 +84,10 @@ def test_stubs_are_all_python():
 
 
 def test_signatures():
-    assert str(inspect.signature(tf.raw_ops.MatMul)) == \
-        "(a, b, transpose_a=False, transpose_b=False, name=None)"
+    assert (
+        str(inspect.signature(tf.raw_ops.MatMul))
+        == "(a, b, transpose_a=False, transpose_b=False, name=None)"
+    )
     assert str(inspect.signature(tf.nn.leaky_relu)).startswith("(features, alpha=0.2")
     assert str(inspect.signature(tf.expand_dims)).startswith("(input, axis")
     assert list(inspect.signature(tf.matmul).parameters)[:3] == ["a", "b", "transpose_a"]
@@ -83,8 +96,13 @@ def test_signatures():
 def test_help_reads_well():
     text = pydoc.render_doc(tf.raw_ops.MatMul, renderer=pydoc.plaintext)
     assert "matmul(a, b, transpose_a=False, transpose_b=False, name=None)" in text
-    for part in ("product of two matrices", "a: a tensor of half, float, double",
-                 "transpose_a: bool", "product: a tensor", "Runs on CPU GPU"):
+    for part in (
+        "product of two matrices",
+        "a: a tensor of half, float, double",
+        "transpose_a: bool",
+        "product: a tensor",
+        "Runs on CPU GPU",
+    ):
         assert part in text
     assert pydoc.render_doc(tf.matmul, renderer=pydoc.plaintext).count("transpose_a")
 

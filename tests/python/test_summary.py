@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_summary.py: tf.summary: event files that TensorBoard reads."""
+
 import glob
 import os
 
@@ -23,6 +24,7 @@ def graph():
 def eager():
     style.use("v2")
     from _situ import swap_graph
+
     before = swap_graph(None)
     yield
     swap_graph(before)
@@ -35,9 +37,10 @@ def _events(folder):
 
 
 def test_checksum():
-    assert event_file.masked_crc(b"") == 0xa282ead8
+    assert event_file.masked_crc(b"") == 0xA282EAD8
     from _situ import crc32c
-    assert crc32c(b"123456789") == 0xe3069283
+
+    assert crc32c(b"123456789") == 0xE3069283
 
 
 def test_scalar_and_histogram(tmp_path):
@@ -67,8 +70,10 @@ def test_scalar_and_histogram(tmp_path):
 
 def test_histogram_of_what_is_no_number():
     made = tf.summary.histogram("h", tf.constant([1.0, float("nan")]))
-    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError,
-                                             match="Nan in summary histogram for: h"):
+    with (
+        tf.Session() as sess,
+        pytest.raises(tf.errors.InvalidArgumentError, match="Nan in summary histogram for: h"),
+    ):
         sess.run(made)
 
 
@@ -110,7 +115,7 @@ def test_summary_message():
 def test_damaged_event_file(tmp_path):
     writer = tf.summary.FileWriter(str(tmp_path))
     writer.close()
-    path, = glob.glob(str(tmp_path / "*"))
+    (path,) = glob.glob(str(tmp_path / "*"))
     with open(path, "r+b") as file:
         file.seek(-6, 2)
         file.write(b"x")
@@ -144,12 +149,15 @@ def test_in_a_function(tmp_path, eager):
         with writer.as_default():
             situ.summary.scalar("x", x * 2.0, step=step)
         return x
+
     train(situ.constant(1.5))
     train(situ.constant(2.5))
     writer.close()
     events = [e for e in _events(tmp_path) if e.summary.value]
-    assert [(e.step, e.summary.value[0].tensor.float_val) for e in events] == \
-        [(5, [3.0]), (6, [5.0])]
+    assert [(e.step, e.summary.value[0].tensor.float_val) for e in events] == [
+        (5, [3.0]),
+        (6, [5.0]),
+    ]
 
 
 def test_tensorboard_reads_it(tmp_path):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_sync_replicas.py: tf.train.SyncReplicasOptimizer: steps with the mean of some gradients."""
+
 import pytest
 
 import situ.compat.v1 as tf

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_tape.py: GradientTape and custom gradients in eager style; numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
+
 import situ as tf
 
 
@@ -56,7 +58,7 @@ def test_nested_tapes():
         outer.watch(x)
         with tf.GradientTape() as inner:
             inner.watch(x)
-            y = x ** 3
+            y = x**3
         first = inner.gradient(y, x)
     assert (float(first), float(outer.gradient(first, x))) == (27, 18)
 
@@ -99,6 +101,7 @@ def test_tape_in_a_function():
         with tf.GradientTape() as tape:
             y = v * v * x
         return tape.gradient(y, v)
+
     assert float(step(tf.constant(2.0))) == 12
 
 
@@ -108,6 +111,7 @@ def test_tape_over_a_function():
     @tf.function
     def f(x):
         return v * v * x
+
     f(tf.constant(1.0))
     with tf.GradientTape() as tape:
         y = f(tf.constant(2.0)) * 2
@@ -119,6 +123,7 @@ def test_custom_gradients_in_eager_style():
     def log1pexp(x):
         e = tf.exp(x)
         return tf.math.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+
     x = tf.constant(100.0)
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -135,9 +140,8 @@ def test_jacobians():
     batch = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     with tf.GradientTape() as tape:
         tape.watch(batch)
-        y = batch ** 2
-    np.testing.assert_allclose(tape.batch_jacobian(y, batch),
-                               [[[2, 0], [0, 4]], [[6, 0], [0, 8]]])
+        y = batch**2
+    np.testing.assert_allclose(tape.batch_jacobian(y, batch), [[[2, 0], [0, 4]], [[6, 0], [0, 8]]])
 
 
 def test_gradients_in_eager_style_say_what_to_do():
@@ -153,6 +157,7 @@ def test_a_tape_inside_a_custom_gradient():
             y = x * x
         slope = tf.convert_to_tensor(inner.gradient(y, x))
         return y, lambda dy: dy * slope * 100
+
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -160,10 +165,12 @@ def test_a_tape_inside_a_custom_gradient():
     assert float(tape.gradient(y, x)) == 600
 
 
-@pytest.mark.parametrize("make", [lambda: tf.keras.optimizers.SGD(0.1),
-                                  lambda: tf.keras.optimizers.Adam(0.1)])
+@pytest.mark.parametrize(
+    "make", [lambda: tf.keras.optimizers.SGD(0.1), lambda: tf.keras.optimizers.Adam(0.1)]
+)
 def test_several_changes_in_one_function(make):
     """The gradient for a variable is that for its value of now, not for what it was made of."""
+
     def steps(v, optimizer, state):
         found = []
         for _ in range(3):
@@ -174,6 +181,7 @@ def test_several_changes_in_one_function(make):
             optimizer.apply_gradients([(slope, v)])
             v.assign_sub(0.1 * slope)
         return found
+
     wanted = steps(tf.Variable(3.0), make(), tf.constant(2.0))
     v, optimizer = tf.Variable(3.0), make()
     found = tf.function(lambda: steps(v, optimizer, tf.constant(2.0)))()
@@ -190,6 +198,7 @@ def test_gradient_goes_on_through_what_was_assigned():
             state.assign(h)
             y = h * 2.0
         return tape.gradient(y, v)
+
     assert f().numpy() == 12.0 and state.numpy() == 9.0
 
 
@@ -231,7 +240,9 @@ TWICE = [
     (lambda x: tf.math.squared_difference(x, tf.stop_gradient(tf.reduce_mean(x))), [2, 2, 2]),
     (lambda x: tf.add_n([x * x * i for i in range(1, 71)]), [4970, 4970, 4970]),
     (lambda x: tf.stack([x[i % 3] ** 2 for i in range(72)]), [48, 48, 48]),
-    (tf.nn.relu, [0, 0, 0]), (tf.nn.relu6, [0, 0, 0]), (tf.nn.leaky_relu, [0, 0, 0]),
+    (tf.nn.relu, [0, 0, 0]),
+    (tf.nn.relu6, [0, 0, 0]),
+    (tf.nn.leaky_relu, [0, 0, 0]),
     (lambda x: tf.nn.max_pool1d(x[None, :, None], 2, 1, "SAME"), [0, 0, 0]),
 ]
 
@@ -280,6 +291,7 @@ def test_functions_with_their_own_gradients_and_variables():
     def scaled(x):
         def back(dy, variables=None):
             return dy * 7, [dy * 5 for _ in variables]
+
         return x * v * v, back
 
     def slopes(x):
@@ -287,6 +299,7 @@ def test_functions_with_their_own_gradients_and_variables():
             tape.watch(x)
             y = scaled(x) + v
         return tape.gradient(y, [x, v])
+
     for function in slopes, tf.function(slopes):
         assert [float(g) for g in function(x)] == [7, 6]
     with tf.GradientTape() as tape:
@@ -303,6 +316,7 @@ def test_several_results_of_functions_with_their_own_gradients():
     def pair(a, b):
         def back(da, db):
             return tf.maximum(da + db, 10.0), da * db
+
         return (a * 2, b * 3), back
 
     def slopes(a, b):
@@ -311,6 +325,7 @@ def test_several_results_of_functions_with_their_own_gradients():
             p, q = pair(a, b)
             z = p + 4 * q
         return tape.gradient(z, [a, b])
+
     for function in slopes, tf.function(slopes):
         assert [float(g) for g in function(tf.constant(1.0), tf.constant(2.0))] == [10, 4]
 
@@ -329,6 +344,7 @@ def test_custom_gradient_with_variables():
     def scale(x):
         def back(dy, variables=None):
             return dy * w * 10, [dy * x * 100 for _ in variables]
+
         return x * w, back
 
     @tf.custom_gradient
@@ -341,6 +357,7 @@ def test_custom_gradient_with_variables():
             tape.watch(x)
             y = scale(x) * 2
         return tape.gradient(y, [x, w])
+
     assert [float(g) for g in gradients()] == [60, 400]
     assert [float(g) for g in tf.function(gradients)()] == [60, 400]
     with tf.GradientTape(), pytest.raises(TypeError, match="must accept keyword argument 'variab"):
@@ -361,6 +378,7 @@ def test_custom_gradient_in_a_function():
             tape.watch(v)
             y = double(v * v)
         return y, tape.gradient(y, v)
+
     y, g = gradient(tf.constant([2.0, 3.0]))
     np.testing.assert_allclose(y, [8, 18])
     np.testing.assert_allclose(g, [1.4142135, 2.1213202])
@@ -370,7 +388,7 @@ def test_forward_accumulator():
     x, direction = tf.Variable([1.0, 2.0, 3.0]), tf.constant([1.0, 0.0, -1.0])
     with tf.autodiff.ForwardAccumulator(x, direction) as along:
         with tf.GradientTape() as tape:
-            y = tf.reduce_prod(x) + tf.reduce_sum(x ** 3)
+            y = tf.reduce_prod(x) + tf.reduce_sum(x**3)
         g = tape.gradient(y, x)
         other = tf.constant(1.0) * 2
     assert float(along.jvp(y)) == -20 and along.jvp(other) is None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_tensor_array.py: tf.TensorArray in graphs, with gradients."""
+
 import numpy as np
 import pytest
 
@@ -18,14 +19,21 @@ def run(tensor, x):
         return sess.run([tensor, tf.gradients(tf.reduce_sum(tensor * tensor), x)[0]], {x: X})
 
 
-@pytest.mark.parametrize("form, want, factor", [
-    (lambda a, x: a.unstack(x).stack(), X, np.ones((3, 1))),
-    (lambda a, x: a.unstack(x).gather([2, 0]), X[[2, 0]], [[1], [0], [1]]),
-    (lambda a, x: a.scatter([2, 0, 1], x).stack(), X[[1, 2, 0]], np.ones((3, 1))),
-    (lambda a, x: a.unstack(x).read(1), X[1], [[0], [1], [0]]),
-    (lambda a, x: a.write(0, x[1]).write(2, x[0]).write(1, x[1]).stack(), X[[1, 1, 0]],
-     [[1], [2], [0]]),
-    (lambda a, x: a.unstack(x).concat(), X.reshape(12), np.ones((3, 1)))])
+@pytest.mark.parametrize(
+    "form, want, factor",
+    [
+        (lambda a, x: a.unstack(x).stack(), X, np.ones((3, 1))),
+        (lambda a, x: a.unstack(x).gather([2, 0]), X[[2, 0]], [[1], [0], [1]]),
+        (lambda a, x: a.scatter([2, 0, 1], x).stack(), X[[1, 2, 0]], np.ones((3, 1))),
+        (lambda a, x: a.unstack(x).read(1), X[1], [[0], [1], [0]]),
+        (
+            lambda a, x: a.write(0, x[1]).write(2, x[0]).write(1, x[1]).stack(),
+            X[[1, 1, 0]],
+            [[1], [2], [0]],
+        ),
+        (lambda a, x: a.unstack(x).concat(), X.reshape(12), np.ones((3, 1))),
+    ],
+)
 def test_forms(form, want, factor):
     x = tf.placeholder(tf.float32, [3, 4])
     value, grad = run(form(tf.TensorArray(tf.float32, 3, clear_after_read=False), x), x)
@@ -52,8 +60,10 @@ def test_loops_write_arrays():
     def body(i, array, h):
         h = h + rows.read(i)
         return i + 1, array.write(i, h), h
-    _, array, _ = tf.while_loop(lambda i, *_: i < count, body,
-                                [0, tf.TensorArray(tf.float32, count), tf.zeros([4])])
+
+    _, array, _ = tf.while_loop(
+        lambda i, *_: i < count, body, [0, tf.TensorArray(tf.float32, count), tf.zeros([4])]
+    )
     assert array.stack().shape.as_list() == [None, 4]
     value, grad = run(array.stack(), x)
     sums = np.cumsum(X, 0)
@@ -67,8 +77,12 @@ def test_wrong_numbers():
         with pytest.raises(tf.errors.InvalidArgumentError, match="element 5 in a list with 2"):
             sess.run(array.write(5, [1.0]).stack())
         with pytest.raises(tf.errors.InvalidArgumentError, match="different shapes"):
-            sess.run(tf.TensorArray(tf.float32, 2, infer_shape=False).write(0, [1.0])
-                     .write(1, [1.0, 2.0]).stack())
+            sess.run(
+                tf.TensorArray(tf.float32, 2, infer_shape=False)
+                .write(0, [1.0])
+                .write(1, [1.0, 2.0])
+                .stack()
+            )
     with pytest.raises(ValueError, match="Inconsistent shapes"):
         array.write(0, [1.0]).write(1, [1.0, 2.0])
     with pytest.raises(ValueError, match="Tried to write int32"):

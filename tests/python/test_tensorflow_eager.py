@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_tensorflow_eager.py: what TensorFlow gave in eager style (tests/golden/cases.py)."""
+
 import os
 import sys
 
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-                                "golden"))
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "golden")
+)
 
-import cases  # noqa: E402
-import record  # noqa: E402
-import replay  # noqa: E402
+import cases
+import record
+import replay
 
 
 @pytest.mark.parametrize("name, build", cases.EAGER, ids=[n for n, _ in cases.EAGER])
 def test_eager(name, build):
     import situ as tf
+
     replay.compare(name, record.run_eager(tf, build))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_tensorflow_values.py: names that few programs use; the numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -48,6 +49,7 @@ def test_parts_of_texts():
     @tf.function
     def first(text):
         return strings.substr(text, 0, 1)
+
     assert first(tf.constant("xyz")).numpy() == b"x"
 
 
@@ -78,12 +80,14 @@ def test_logarithms_of_determinants_have_gradients():
 
 def test_choice_of_boxes():
     assert tf.image.non_max_suppression(BOXES, SCORES, 3).numpy().tolist() == [0, 2, 3]
-    which, scores = tf.image.non_max_suppression_with_scores(BOXES, SCORES, 4, 0.9,
-                                                             soft_nms_sigma=0.5)
+    which, scores = tf.image.non_max_suppression_with_scores(
+        BOXES, SCORES, 4, 0.9, soft_nms_sigma=0.5
+    )
     assert which.numpy().tolist() == [0, 2, 1, 3]
     np.testing.assert_allclose(scores, [0.9, 0.65758914, 0.40218288, 0.29392856], rtol=1e-5)
-    found = tf.image.combined_non_max_suppression(np.reshape(BOXES, [1, 4, 1, 4]).astype("f"),
-                                                  np.reshape(SCORES, [1, 4, 1]).astype("f"), 3, 3)
+    found = tf.image.combined_non_max_suppression(
+        np.reshape(BOXES, [1, 4, 1, 4]).astype("f"), np.reshape(SCORES, [1, 4, 1]).astype("f"), 3, 3
+    )
     assert found.valid_detections.numpy().tolist() == [3]
     np.testing.assert_allclose(found.nmsed_scores[0], [0.9, 0.7, 0.3])
 
@@ -94,8 +98,11 @@ def test_parts_of_images():
     with tf.GradientTape() as tape:
         tape.watch(images)
         made = tf.image.crop_and_resize(images, boxes, [0, 1], [2, 3])
-    np.testing.assert_allclose(made[..., 0], [[[1.8, 2.85, 3.9], [10.2, 11.25, 12.3]],
-                                              [[16, 17.5, 19], [0, 0, 0]]], rtol=1e-5)
+    np.testing.assert_allclose(
+        made[..., 0],
+        [[[1.8, 2.85, 3.9], [10.2, 11.25, 12.3]], [[16, 17.5, 19], [0, 0, 0]]],
+        rtol=1e-5,
+    )
     assert np.asarray(tape.gradient(made, images)).sum() == pytest.approx(9)
     one = tf.reshape(tf.range(768.0), [1, 16, 16, 3])
     assert tf.image.ssim(one / 768, one / 700, 1.0).numpy()[0] == pytest.approx(0.9916437, abs=1e-5)
@@ -105,12 +112,14 @@ def test_decompositions():
     s, u, v = tf.linalg.svd(tf.random.normal([2, 4, 3]))
     assert (s.shape, u.shape, v.shape) == ((2, 3), (2, 4, 3), (2, 3, 3))
     np.testing.assert_allclose(tf.linalg.eigh([[2.0, 1], [1, 3]])[0], [1.381966, 3.618034], 1e-5)
-    np.testing.assert_allclose(tf.linalg.lstsq([[1.0, 1], [1, 2], [1, 3]], [[1.0], [2], [3]]),
-                               [[0], [1]], atol=1e-4)
+    np.testing.assert_allclose(
+        tf.linalg.lstsq([[1.0, 1], [1, 2], [1, 3]], [[1.0], [2], [3]]), [[0], [1]], atol=1e-4
+    )
     np.testing.assert_allclose(tf.linalg.expm([[0.0, 1], [0, 0]]), [[1, 1], [0, 1]])
     half = tf.linalg.cholesky([[4.0, 2], [2, 3]])
-    np.testing.assert_allclose(tf.linalg.cholesky_solve(half, [[1.0], [2]]), [[-0.125], [0.75]],
-                               atol=1e-6)
+    np.testing.assert_allclose(
+        tf.linalg.cholesky_solve(half, [[1.0], [2]]), [[-0.125], [0.75]], atol=1e-6
+    )
 
 
 def test_numbers():
@@ -130,7 +139,7 @@ def test_numbers():
 def test_what_situ_does_not_drive_is_said_as_tensorflow_says_it():
     with pytest.raises(ValueError, match="TPU Name"):
         tf.distribute.cluster_resolver.TPUClusterResolver()
-    assert tf.version.VERSION == tf.__version__
+    assert tf.__version__ == tf.version.VERSION
 
 
 def test_profile(tmp_path):
@@ -145,6 +154,7 @@ def test_functions_that_call_themselves():
         if n > 0:
             return count(n - 1)
         return 1
+
     assert count(5).numpy() == 1
     assert "def count(n):" in tf.autograph.to_code(count)
 
@@ -153,6 +163,7 @@ def test_decorated_function_of_python():
     @tf.py_function(Tout=tf.float32)
     def add(a, b):
         return a + b
+
     assert add(1.0, 2.0).numpy() == 3
 
 
@@ -180,8 +191,11 @@ def test_characters_are_counted():
 
 def test_seeds_of_a_seed():
     made = tf.random.split([1, 2], 3)
-    assert made.numpy().tolist() == [[1105988140, 1738052849], [-335576002, 370444179],
-                                     [10670227, -246211131]]
+    assert made.numpy().tolist() == [
+        [1105988140, 1738052849],
+        [-335576002, 370444179],
+        [10670227, -246211131],
+    ]
     wide = tf.random.split(tf.constant([7, -2], tf.int64), 2)
     assert wide.numpy()[0].tolist() == [-4140883074556329900, -6192764269776252781]
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_testing.py: simulated GPUs for tests of other people's code, used as a stranger would."""
+
 import os
 import subprocess
 import sys
 import threading
 
 import pytest
+
 import situ as tf
 from situ.testing import simulated_gpus
 
@@ -169,8 +171,9 @@ def test_masks_of_the_machine_do_not_count(monkeypatch):
 def test_child_processes_have_them_too():
     program = "import situ as tf; print(len(tf.config.list_physical_devices('GPU')))"
     with simulated_gpus(3):
-        done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True,
-                              check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", program], text=True, capture_output=True, check=True
+        )
     assert done.stdout == "3\n"
 
 
@@ -223,8 +226,25 @@ def test_none_again():
 def test_plug_in(tmp_path):
     (tmp_path / "test_code.py").write_text(PLUGIN, encoding="utf-8")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("SITU_", "PYTEST", "CUDA_"))}
-    done = subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "pytest_situ", "-q",
-                           "--strict-markers", "-p", "no:cacheprovider", tmp_path],
-                          text=True, capture_output=True, check=False, cwd=tmp_path, env=env)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-B",
+            "-m",
+            "pytest",
+            "-p",
+            "pytest_situ",
+            "-q",
+            "--strict-markers",
+            "-p",
+            "no:cacheprovider",
+            tmp_path,
+        ],
+        text=True,
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env=env,
+    )
     assert "1 failed, 6 passed" in done.stdout, done.stdout + done.stderr
     assert "test_that_fails_and_holds_on" in done.stdout

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_text_tools.py: texts of tensors, regular expressions, tokenizers; windows of images."""
+
 import time
 
 import numpy as np
@@ -48,8 +49,9 @@ def test_tokenizer():
 @pytest.mark.parametrize("rate", [1, 2])
 def test_windows_of_images(rate):
     images = np.arange(2 * 6 * 6 * 2).reshape(2, 6, 6, 2).astype("f")
-    made = tf.image.extract_patches(images, [1, 2, 2, 1], [1, 2, 2, 1], [1, rate, rate, 1],
-                                    "VALID").numpy()
+    made = tf.image.extract_patches(
+        images, [1, 2, 2, 1], [1, 2, 2, 1], [1, rate, rate, 1], "VALID"
+    ).numpy()
     assert made.shape == (2, 3 if rate == 1 else 2, 3 if rate == 1 else 2, 8)
-    window = images[1, 2:2 + 2 * rate:rate, 0:2 * rate:rate]
+    window = images[1, 2 : 2 + 2 * rate : rate, 0 : 2 * rate : rate]
     np.testing.assert_array_equal(made[1, 1, 0], window.reshape(-1))

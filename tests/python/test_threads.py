@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_threads.py: several threads, Ctrl-C, and runs that leave nothing behind."""
+
 import os
 import signal
 import threading
@@ -36,6 +37,7 @@ def test_threads_share_a_session():
             value = np.full(size, float(number), "float32")
             if sess.run(total, {x: value}) != number * number * size:
                 wrong.append((number, size))
+
     threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 9)]
     for thread in threads:
         thread.start()
@@ -103,6 +105,7 @@ def test_the_lock_is_released_while_a_run_is_under_way():
         def run():
             sess.run(y, {x: value})
             done.set()
+
         thread = threading.Thread(target=run)
         thread.start()
         while not done.is_set():
@@ -110,6 +113,7 @@ def test_the_lock_is_released_while_a_run_is_under_way():
             time.sleep(0.001)
         thread.join()
         return counted
+
     assert any(count() > 3 for _ in range(20))  # others may keep the cores for the time of a run
 
 
@@ -140,6 +144,7 @@ def test_another_handler_of_signals():
 
     def handle(number, frame):
         raise Enough
+
     before = signal.signal(signal.SIGINT, handle)
     try:
         with pytest.raises(Enough):
@@ -151,7 +156,8 @@ def test_another_handler_of_signals():
 
 
 def test_ctrl_c_on_a_gpu(python):
-    result = python("""
+    result = python(
+        """
         import os, signal, threading, time
         import numpy as np
         import situ.compat.v1 as tf
@@ -169,7 +175,9 @@ def test_ctrl_c_on_a_gpu(python):
                 sess.run(y, {x: value})
         except KeyboardInterrupt:
             print('stopped', time.time() - begin < 200, int(sess.run(z, {x: value})))
-        """, gpus=1)
+        """,
+        gpus=1,
+    )
     assert result.out == "stopped True 4194304\n", result.err
 
 

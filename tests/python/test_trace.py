@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_trace.py: RunOptions and RunMetadata, Timeline, situ run --trace."""
+
 import json
 
 PROGRAM = """
@@ -20,7 +21,14 @@ PROGRAM = """
 
 
 def test_step_stats(situ):
-    result = situ("run", "--gpus", "2", "a.py", files={"a.py": PROGRAM + """
+    result = situ(
+        "run",
+        "--gpus",
+        "2",
+        "a.py",
+        files={
+            "a.py": PROGRAM
+            + """
     for device in metadata.step_stats.dev_stats:
         for node in device.node_stats:
             assert node.all_start_micros > 1e15 and node.all_end_rel_micros >= 1
@@ -30,7 +38,9 @@ def test_step_stats(situ):
     metadata = tf.RunMetadata()
     sess.run(c, feed, run_metadata=metadata)
     print(len(metadata.step_stats.dev_stats))
-    """})
+    """
+        },
+    )
     assert result.err == ""
     lines = result.out.splitlines()
     assert "GPU:0 b = MatMul(a, a)" in lines and "GPU:1 c = MatMul(b, b)" in lines
@@ -38,9 +48,18 @@ def test_step_stats(situ):
 
 
 def test_timeline(situ):
-    result = situ("run", "--gpus", "2", "a.py", files={"a.py": PROGRAM + """
+    result = situ(
+        "run",
+        "--gpus",
+        "2",
+        "a.py",
+        files={
+            "a.py": PROGRAM
+            + """
     print(timeline.Timeline(metadata.step_stats).generate_chrome_trace_format())
-    """})
+    """
+        },
+    )
     events = json.loads(result.out)["traceEvents"]
     names = [e["args"]["name"] for e in events if e["ph"] == "M"]
     assert any(n.startswith("/job:localhost/replica:0/task:0/device:GPU:1") for n in names)
@@ -50,20 +69,37 @@ def test_timeline(situ):
 
 
 def test_wrong_options(situ):
-    result = situ("run", "--gpus", "2", "a.py", files={"a.py": PROGRAM + """
+    result = situ(
+        "run",
+        "--gpus",
+        "2",
+        "a.py",
+        files={
+            "a.py": PROGRAM
+            + """
     for words in ({'options': 3}, {'run_metadata': {}}):
         try:
             sess.run(c, feed, **words)
         except TypeError as e:
             print(e)
-    """})
+    """
+        },
+    )
     assert result.out.splitlines() == [
         "options must be a tf.RunOptions, but got <class 'int'>",
-        "run_metadata must be a tf.RunMetadata, but got <class 'dict'>"]
+        "run_metadata must be a tf.RunMetadata, but got <class 'dict'>",
+    ]
 
 
 def test_timeout(situ):
-    result = situ("run", "--gpus", "2", "a.py", files={"a.py": PROGRAM + """
+    result = situ(
+        "run",
+        "--gpus",
+        "2",
+        "a.py",
+        files={
+            "a.py": PROGRAM
+            + """
     for i in range(3000):
         c = tf.matmul(c, b)
     try:
@@ -76,7 +112,9 @@ def test_timeout(situ):
     except tf.errors.DeadlineExceededError as e:
         print('again')
     print(sess.run(b, feed).shape)
-    """})
+    """
+        },
+    )
     assert result.out.splitlines() == ["4 Timed out waiting for notification", "again", "(64, 64)"]
 
 
@@ -84,25 +122,45 @@ def kernels(path):
     """(name of the node, its device) of each kernel of a trace."""
     events = json.loads(path.read_text())["traceEvents"]
     devices = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
-    return [(e["args"]["name"], devices[e["pid"]][-5:]) for e in events
-            if e["ph"] == "X" and "from" not in e["args"]]
+    return [
+        (e["args"]["name"], devices[e["pid"]][-5:])
+        for e in events
+        if e["ph"] == "X" and "from" not in e["args"]
+    ]
 
 
 def test_run_with_trace(situ, tmp_path):
     result = situ("run", "--gpus", "2", "--trace", "out.json", "a.py", files={"a.py": PROGRAM})
     assert (result.code, result.err) == (0, "")
     assert kernels(tmp_path / "out.json") == [("b", "GPU:0"), ("c", "GPU:1")]
-    result = situ("run", "--gpus", "2", "--trace", "out.json", "a.py",
-                  files={"a.py": PROGRAM + "    sess.run(c, feed)\n    raise SystemExit(3)\n"})
+    result = situ(
+        "run",
+        "--gpus",
+        "2",
+        "--trace",
+        "out.json",
+        "a.py",
+        files={"a.py": PROGRAM + "    sess.run(c, feed)\n    raise SystemExit(3)\n"},
+    )
     assert result.code == 3
     assert kernels(tmp_path / "out.json") == [("b", "GPU:0"), ("c", "GPU:1")] * 2
 
 
 def test_eager_calls_are_traced(situ, tmp_path):
-    situ("run", "--gpus", "1", "--trace", "out.json", "a.py", files={"a.py": """
+    situ(
+        "run",
+        "--gpus",
+        "1",
+        "--trace",
+        "out.json",
+        "a.py",
+        files={
+            "a.py": """
         import tensorflow as tf
         tf.matmul([[1., 2.]], [[3.], [4.]])
         f = tf.function(lambda x: tf.matmul(x, x))
         f(tf.ones([2, 2]))
-        """})
+        """
+        },
+    )
     assert [device for _, device in kernels(tmp_path / "out.json")].count("GPU:0") >= 2

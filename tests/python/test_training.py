@@ -21,27 +21,36 @@ ys = xs @ np.array([2.0, -1.0], "f") + 0.5
 
 
 def test_minimize(python):
-    done = python(REGRESSION + """
+    done = python(
+        REGRESSION
+        + """
 optimizer = tf.train.MomentumOptimizer(rate, 0.5)
 train = optimizer.minimize(loss, global_step=step)
-""" + DATA + """
+"""
+        + DATA
+        + """
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     for _ in range(200):
         sess.run(train, {x: xs, y: ys})
     print(np.round(sess.run(w).ravel(), 3), np.round(sess.run(b), 3), sess.run(step))
 print([v.name for g, v in optimizer.compute_gradients(loss)])
-""")
+"""
+    )
     assert done.out.splitlines() == ["[ 2. -1.] [0.5] 200", "['w:0', 'b:0']"], done.err
 
 
 def test_clipped_gradients(python):
-    done = python(REGRESSION + """
+    done = python(
+        REGRESSION
+        + """
 optimizer = tf.train.AdamOptimizer(0.05)
 pairs = optimizer.compute_gradients(loss, [w])
 grads, norm = tf.clip_by_global_norm([g for g, _ in pairs], 0.1)
 train = optimizer.apply_gradients(zip(grads, [v for _, v in pairs]))
-""" + DATA + """
+"""
+        + DATA
+        + """
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     value, size = sess.run([grads, norm], {x: xs, y: ys})
@@ -50,7 +59,8 @@ with tf.Session() as sess:
     for _ in range(100):
         sess.run(train, {x: xs, y: ys})
     print(sess.run(loss, {x: xs, y: ys}) < before / 4)
-""")
+"""
+    )
     assert done.out.splitlines() == ["0.1 True", "True"], done.err
 
 
@@ -116,14 +126,19 @@ print(w.numpy())
 
 
 def test_optimize_loss(python):
-    done = python(REGRESSION + """
+    done = python(
+        REGRESSION
+        + """
 train = tf.contrib.layers.optimize_loss(loss, step, 0.1, "SGD", clip_gradients=1.0)
-""" + DATA + """
+"""
+        + DATA
+        + """
 with tf.Session() as sess:
     sess.run(tf.global_variables_initializer())
     values = [sess.run(train, {x: xs, y: ys}) for _ in range(50)]
     print(values[-1] < values[0] / 10, sess.run(step))
-""")
+"""
+    )
     assert done.out.strip() == "True 50", done.err
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_variable_methods.py: what variables of graphs can do beside being assigned, by reference and
 by handle; what their first values may be. Numbers are TensorFlow's."""
+
 import numpy as np
 import pytest
 
@@ -21,24 +22,35 @@ def _after(change, read=None):
         return session.run(change if read is None else read)
 
 
-ROWS = {"update": [[7, 8], [2, 3], [9, 3]], "add": [[7, 9], [2, 3], [13, 8]],
-        "sub": [[-7, -7], [2, 3], [-5, 2]], "mul": [[0, 8], [2, 3], [36, 15]],
-        "div": [[0, .125], [2, 3], [4 / 9, 5 / 3]], "min": [[0, 1], [2, 3], [4, 3]],
-        "max": [[7, 8], [2, 3], [9, 5]]}
+ROWS = {
+    "update": [[7, 8], [2, 3], [9, 3]],
+    "add": [[7, 9], [2, 3], [13, 8]],
+    "sub": [[-7, -7], [2, 3], [-5, 2]],
+    "mul": [[0, 8], [2, 3], [36, 15]],
+    "div": [[0, 0.125], [2, 3], [4 / 9, 5 / 3]],
+    "min": [[0, 1], [2, 3], [4, 3]],
+    "max": [[7, 8], [2, 3], [9, 5]],
+}
 
 
 @pytest.mark.parametrize("word", ROWS)
 def test_rows_by_number(variable, word):
-    delta = tf.IndexedSlices(tf.constant([[7., 8.], [9., 3.]]), tf.constant([0, 2]))
-    np.testing.assert_allclose(_after(getattr(variable, "scatter_" + word)(delta)), ROWS[word],
-                               rtol=1e-6)
+    delta = tf.IndexedSlices(tf.constant([[7.0, 8.0], [9.0, 3.0]]), tf.constant([0, 2]))
+    np.testing.assert_allclose(
+        _after(getattr(variable, "scatter_" + word)(delta)), ROWS[word], rtol=1e-6
+    )
 
 
-@pytest.mark.parametrize("word, want", [("update", [[0, 5], [2, 3], [6, 5]]),
-                                        ("add", [[0, 6], [2, 3], [10, 5]]),
-                                        ("sub", [[0, -4], [2, 3], [-2, 5]])])
+@pytest.mark.parametrize(
+    "word, want",
+    [
+        ("update", [[0, 5], [2, 3], [6, 5]]),
+        ("add", [[0, 6], [2, 3], [10, 5]]),
+        ("sub", [[0, -4], [2, 3], [-2, 5]]),
+    ],
+)
 def test_elements_by_number(variable, word, want):
-    change = getattr(variable, "scatter_nd_" + word)([[0, 1], [2, 0]], [5., 6.])
+    change = getattr(variable, "scatter_nd_" + word)([[0, 1], [2, 0]], [5.0, 6.0])
     assert _after(change).tolist() == want
 
 
@@ -65,8 +77,9 @@ def test_first_values():
         with pytest.raises(ValueError, match="If initializer is a constant, do not specify shape"):
             tf.get_variable("b", [3], initializer=tf.ones([3]))
         with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(2, 2\), but got \(4,\)"):
-            tf.get_variable("c", [2, 2], initializer=tf.constant_initializer([1.] * 4,
-                                                                             verify_shape=True))
+            tf.get_variable(
+                "c", [2, 2], initializer=tf.constant_initializer([1.0] * 4, verify_shape=True)
+            )
         wide = tf.get_variable("d", [1000], initializer=tf.random_uniform_initializer(seed=1))
         normal = tf.get_variable("e", [1000], initializer=tf.random_normal_initializer(seed=1))
         value = _after(wide)

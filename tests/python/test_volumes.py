@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_volumes.py: convolution and pooling in three dimensions, against loops of NumPy."""
+
 import itertools
 
 import numpy as np
@@ -16,10 +17,12 @@ def boxes(x, size, strides, padding, dilations=(1, 1, 1)):
     wide = [(k - 1) * d + 1 for k, d in zip(size, dilations)]
     if padding == "SAME":
         counts = [-(-n // s) for n, s in zip(x.shape[1:4], strides)]
-        more = [max(0, (c - 1) * s + w - n)
-                for c, s, w, n in zip(counts, strides, wide, x.shape[1:4])]
-        x = np.pad(x, [(0, 0), *[(m // 2, m - m // 2) for m in more], (0, 0)],
-                   constant_values=np.nan)
+        more = [
+            max(0, (c - 1) * s + w - n) for c, s, w, n in zip(counts, strides, wide, x.shape[1:4])
+        ]
+        x = np.pad(
+            x, [(0, 0), *[(m // 2, m - m // 2) for m in more], (0, 0)], constant_values=np.nan
+        )
     counts = [(n - w) // s + 1 for n, w, s in zip(x.shape[1:4], wide, strides)]
     made = np.empty([x.shape[0], *counts, *size, x.shape[-1]])
     for at in itertools.product(*map(range, counts)):
@@ -33,8 +36,9 @@ CASES = [("SAME", (1, 1, 1)), ("SAME", (2, 2, 1)), ("VALID", (1, 3, 2)), ("VALID
 
 @pytest.mark.parametrize("padding,strides", CASES)
 def test_convolution(padding, strides):
-    wanted = np.einsum("nabcxyzi,xyzio->nabco",
-                       np.nan_to_num(boxes(X, K.shape[:3], strides, padding)), K)
+    wanted = np.einsum(
+        "nabcxyzi,xyzio->nabco", np.nan_to_num(boxes(X, K.shape[:3], strides, padding)), K
+    )
     made = tf.nn.conv3d(X, K, [1, *strides, 1], padding)
     np.testing.assert_allclose(made.numpy(), wanted, rtol=1e-4, atol=1e-4)
     first = tf.nn.conv3d(X.transpose(0, 4, 1, 2, 3), K, [1, 1, *strides], padding, "NCDHW")
@@ -44,18 +48,24 @@ def test_convolution(padding, strides):
 def test_dilated_convolution():
     windows = boxes(X, K.shape[:3], (1, 1, 1), "VALID", (2, 3, 1))
     made = tf.nn.conv3d(X, K, [1] * 5, "VALID", dilations=[1, 2, 3, 1, 1])
-    np.testing.assert_allclose(made.numpy(), np.einsum("nabcxyzi,xyzio->nabco", windows, K),
-                               rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        made.numpy(), np.einsum("nabcxyzi,xyzio->nabco", windows, K), rtol=1e-4, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("padding,strides", CASES)
 def test_pooling(padding, strides):
     windows = boxes(X, (2, 3, 2), strides, padding)
     ksize, steps = [1, 2, 3, 2, 1], [1, *strides, 1]
-    np.testing.assert_allclose(tf.nn.max_pool3d(X, ksize, steps, padding).numpy(),
-                               np.nanmax(windows, (4, 5, 6)), rtol=1e-6)
-    np.testing.assert_allclose(tf.nn.avg_pool3d(X, ksize, steps, padding).numpy(),
-                               np.nanmean(windows, (4, 5, 6)), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        tf.nn.max_pool3d(X, ksize, steps, padding).numpy(), np.nanmax(windows, (4, 5, 6)), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        tf.nn.avg_pool3d(X, ksize, steps, padding).numpy(),
+        np.nanmean(windows, (4, 5, 6)),
+        rtol=1e-4,
+        atol=1e-5,
+    )
 
 
 def test_gradient_of_a_convolution():
@@ -69,9 +79,15 @@ def test_gradient_of_a_convolution():
 
 def test_layers_learn():
     layers = tf.keras.layers
-    model = tf.keras.Sequential([
-        layers.Conv3D(4, 3, activation="relu", input_shape=(8, 8, 8, 1)), layers.MaxPooling3D(2),
-        layers.AveragePooling3D(), layers.GlobalAveragePooling3D(), layers.Dense(1)])
+    model = tf.keras.Sequential(
+        [
+            layers.Conv3D(4, 3, activation="relu", input_shape=(8, 8, 8, 1)),
+            layers.MaxPooling3D(2),
+            layers.AveragePooling3D(),
+            layers.GlobalAveragePooling3D(),
+            layers.Dense(1),
+        ]
+    )
     model.layers[0].set_weights([np.ones((3, 3, 3, 1, 4), "f"), np.ones(4, "f")])  # none is dead
     model.compile(tf.keras.optimizers.Adam(0.05), "mse")
     x = np.linspace(-1, 1, 8 * 512).reshape(8, 8, 8, 8, 1).astype("f")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_wheel.py: the wheel, built and installed in a new environment, far from the sources."""
+
 import os
 import re
 import subprocess
@@ -25,10 +26,20 @@ with tf.Session() as sess:
 
 
 def run(*words, cwd):
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith(("SITU_", "PYTHON", "CUDA_")) and k != "VIRTUAL_ENV"}
-    return subprocess.run([str(w) for w in words], cwd=cwd, env=env, text=True,
-                          capture_output=True, timeout=PATIENCE, check=False)
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("SITU_", "PYTHON", "CUDA_")) and k != "VIRTUAL_ENV"
+    }
+    return subprocess.run(
+        [str(w) for w in words],
+        cwd=cwd,
+        env=env,
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
 
 
 def output(*words, cwd):
@@ -52,8 +63,9 @@ def home(wheel, tmp_path_factory):
     venv.create(folder / "env", with_pip=True)
     bin_ = folder / "env" / "bin"
     output(bin_ / "pip", "install", "-q", "--no-index", "--no-deps", wheel, cwd=folder)
-    site = output(bin_ / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))",
-                  cwd=folder).strip()
+    site = output(
+        bin_ / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder
+    ).strip()
     Path(site, "others.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return folder
 
@@ -84,8 +96,9 @@ def test_needs_no_library_but_the_systems(wheel, tmp_path):
 
 def test_imports_and_computes(home):
     python = home / "env" / "bin" / "python"
-    assert output(python, "-c", EAGER, cwd=home) == \
-        "tf.Tensor([[11.]], shape=(1, 1), dtype=float32)\n"
+    assert (
+        output(python, "-c", EAGER, cwd=home) == "tf.Tensor([[11.]], shape=(1, 1), dtype=float32)\n"
+    )
     files = "import situ, _situ; print(situ.__file__, _situ.__file__)"
     where = output(python, "-c", files, cwd=home)
     assert str(ROOT) not in where and where.count(str(home)) == 2

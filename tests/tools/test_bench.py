@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_bench.py: bench/run.py makes a table and a file of rows, whatever the programs do."""
+
 import json
 import shutil
 import subprocess
@@ -9,8 +10,19 @@ import unittest
 from pathlib import Path
 
 RUN = Path(__file__).resolve().parents[2] / "bench/run.py"
-ROW = {"name": "fake.good", "what": "a thing", "value": 2.0, "unit": "us", "against": "limit",
-       "yardstick": 4.0, "ratio": 0.5, "target": 1, "at_least": False, "holds": True, "note": "so"}
+ROW = {
+    "name": "fake.good",
+    "what": "a thing",
+    "value": 2.0,
+    "unit": "us",
+    "against": "limit",
+    "yardstick": 4.0,
+    "ratio": 0.5,
+    "target": 1,
+    "at_least": False,
+    "holds": True,
+    "note": "so",
+}
 
 
 class Bench(unittest.TestCase):
@@ -30,8 +42,12 @@ class Bench(unittest.TestCase):
 
     def rows(self, *options):
         """Exit code, table and rows."""
-        done = subprocess.run([sys.executable, str(RUN), "--build", str(self.build), "--only",
-                               "fake", *options], text=True, capture_output=True, check=False)
+        done = subprocess.run(
+            [sys.executable, str(RUN), "--build", str(self.build), "--only", "fake", *options],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         return done.returncode, done.stdout, json.loads((self.build / "bench.json").read_text())
 
     def test_rows(self):
@@ -61,8 +77,9 @@ class Bench(unittest.TestCase):
     def test_options(self):
         self.program("fake", 'echo "$@" > "$0.args"\n')
         self.rows("--quick")
-        self.assertEqual((self.build / "bench/fake.args").read_text().split(),
-                         ["--quick", "--only", "fake"])
+        self.assertEqual(
+            (self.build / "bench/fake.args").read_text().split(), ["--quick", "--only", "fake"]
+        )
 
 
 if __name__ == "__main__":

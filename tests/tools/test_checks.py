@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_checks.py: each rule of tools/check.py finds what breaks it and no more."""
+
 import os
 import shutil
 import sys
@@ -69,13 +70,14 @@ class Checks(unittest.TestCase):
 
     def test_op_names(self):
         self.write("src/ops/a.c", '{.name = "MatMul"}, {.name = "Const"}\n')
-        self.write("src/ops/b.def", 'UNARY(Tanh, tanh(x))\n')
+        self.write("src/ops/b.def", "UNARY(Tanh, tanh(x))\n")
         self.write("src/plan/c.c", 'f("MatMul");\nf("Const");\nf("Tanh");\nf("tanh");\n')
         self.assertEqual(self.found(source.op_names), ["src/plan/c.c:3", "src/plan/c.c:5"])
 
     def test_flags(self):
-        self.write("src/base/a.h",
-                   "enum a_flags { A = 1, B = 2, C = 2 };\nenum kind { D = 1, E = 1 };\n")
+        self.write(
+            "src/base/a.h", "enum a_flags { A = 1, B = 2, C = 2 };\nenum kind { D = 1, E = 1 };\n"
+        )
         self.assertEqual(self.found(source.flags), ["src/base/a.h:3"])
 
     def test_includes(self):
@@ -85,22 +87,30 @@ class Checks(unittest.TestCase):
         self.write("src/host/b.c", '#include "base/a.h"\n#include "device/d.h"\n')
         self.write("src/device/c.c", '#include "situ/status.h"\n#include "situ/ops.h"\n')
         self.write("cli/d.c", '#include <situ/situ.h>\n#include "base/a.h"\n')
-        self.assertEqual(self.found(layers.includes), ["cli/d.c:4", "src/base/a.c:4",
-                                                       "src/base/a.c:5", "src/device/c.c:4",
-                                                       "src/host/b.c:4"])
+        self.assertEqual(
+            self.found(layers.includes),
+            ["cli/d.c:4", "src/base/a.c:4", "src/base/a.c:5", "src/device/c.c:4", "src/host/b.c:4"],
+        )
 
     def test_names(self):
         self.write("include/situ/x.h", "SITU_API void situ_x_do(void);\n")
-        self.write("src/device/name.c", "void situ_x_do(void) {}\nvoid situ_y(void) {}\n"
-                   "void name_a(void) {}\nvoid device_b(void) {}\nstatic void c(void) {}\n"
-                   "void other(void) {}\n")
-        self.assertEqual(self.found(names.functions),
-                         ["src/device/name.c:4", "src/device/name.c:8"])
+        self.write(
+            "src/device/name.c",
+            "void situ_x_do(void) {}\nvoid situ_y(void) {}\n"
+            "void name_a(void) {}\nvoid device_b(void) {}\nstatic void c(void) {}\n"
+            "void other(void) {}\n",
+        )
+        self.assertEqual(
+            self.found(names.functions), ["src/device/name.c:4", "src/device/name.c:8"]
+        )
 
     def test_comments(self):
-        self.write("include/situ/x.h", "\n/* Both. */\nSITU_API int situ_a(void);\n"
-                   "SITU_API int situ_b(int x,\n                    int y);\n\n"
-                   "SITU_API int situ_c(void);\n")
+        self.write(
+            "include/situ/x.h",
+            "\n/* Both. */\nSITU_API int situ_a(void);\n"
+            "SITU_API int situ_b(int x,\n                    int y);\n\n"
+            "SITU_API int situ_c(void);\n",
+        )
         self.assertEqual(self.found(public.comments), ["include/situ/x.h:9"])
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_fresh.py: make fresh says why where it cannot run, and leaves no file system behind."""
+
 import os
 import shutil
 import subprocess
@@ -9,11 +10,32 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # git may be missing, or refuse a repository of another user.
-IN_GIT = shutil.which("git") is not None and subprocess.run(
-    ["git", "-C", str(ROOT), "rev-parse", "--show-toplevel"], capture_output=True,
-    check=False).returncode == 0
-TOOLS = ("awk", "cat", "dirname", "env", "git", "grep", "head", "mktemp", "rm", "sed", "sh", "sort",
-         "tail", "tr", "true", "umount", "unshare")
+IN_GIT = (
+    shutil.which("git") is not None
+    and subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--show-toplevel"], capture_output=True, check=False
+    ).returncode
+    == 0
+)
+TOOLS = (
+    "awk",
+    "cat",
+    "dirname",
+    "env",
+    "git",
+    "grep",
+    "head",
+    "mktemp",
+    "rm",
+    "sed",
+    "sh",
+    "sort",
+    "tail",
+    "tr",
+    "true",
+    "umount",
+    "unshare",
+)
 
 
 class Fresh(unittest.TestCase):
@@ -34,9 +56,15 @@ class Fresh(unittest.TestCase):
 
     def run_fresh(self, *args):
         env = {**os.environ, "PATH": str(self.folder), "TMPDIR": str(self.folder)}
-        return subprocess.run([str(ROOT / "tools" / "fresh.sh"), *args], env=env,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              universal_newlines=True, timeout=1200)
+        return subprocess.run(
+            [str(ROOT / "tools" / "fresh.sh"), *args],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=1200,
+            check=False,
+        )
 
     def test_help(self):
         done = self.run_fresh("--help")
@@ -67,9 +95,14 @@ class Fresh(unittest.TestCase):
         self.program("id", "echo 0")
         self.program("debootstrap", "mkdir -p \"$4\"; echo 'E: no route to the mirror'; exit 1")
         (self.folder / "mkdir").symlink_to(shutil.which("mkdir"))
-        can = subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL)
-        self.cannot("not Debian" if not self.is_debian() else
-                    "no mount namespaces" if can.returncode else "debootstrap failed")
+        can = subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL, check=False)
+        self.cannot(
+            "not Debian"
+            if not self.is_debian()
+            else "no mount namespaces"
+            if can.returncode
+            else "debootstrap failed"
+        )
         self.assertEqual(list(self.folder.glob("situ-fresh.*/root")), [])
 
     @staticmethod

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_release.py: tools/release.sh refuses a tree that cannot be released, and says why."""
+
 import shutil
 import subprocess
 import tempfile
@@ -26,16 +27,24 @@ class Release(unittest.TestCase):
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def git(self, *arguments):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments],
-                       cwd=self.folder, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments],
+            cwd=self.folder,
+            check=True,
+            capture_output=True,
+        )
 
     def commit(self):
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "Commit")
 
     def release(self, version):
-        done = subprocess.run([self.folder / "tools/release.sh", version, "--dry-run"], text=True,
-                              capture_output=True, check=False)
+        done = subprocess.run(
+            [self.folder / "tools/release.sh", version, "--dry-run"],
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         return done.returncode, done.stdout + done.stderr
 
     def refuses(self, reason, version="0.1.0"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_setup.py: the set-up step installs every shared library that is loaded at run time."""
+
 import ctypes
 import re
 import shutil
@@ -14,8 +15,9 @@ LIBRARY = re.compile(r'"(?:[^"\s]*/)?lib([A-Za-z0-9_]+)\.so(?:\.\d+)*"')
 
 def _listed():
     """{base name: (library, group, package)}, as the set-up step lists them."""
-    lines = subprocess.run([SETUP, "--libraries"], stdout=subprocess.PIPE, check=True,
-                           universal_newlines=True).stdout.splitlines()
+    lines = subprocess.run(
+        [SETUP, "--libraries"], stdout=subprocess.PIPE, check=True, text=True
+    ).stdout.splitlines()
     rows = [line.split() for line in lines]
     return {re.match(r"lib(\w+)\.so", row[0]).group(1): tuple(row) for row in rows}
 
@@ -60,8 +62,12 @@ class Setup(unittest.TestCase):
                 try:
                     ctypes.CDLL(library)
                 except OSError as error:
-                    known = subprocess.run(["apt-cache", "show", package],
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    known = subprocess.run(
+                        ["apt-cache", "show", package],
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                        check=False,
+                    )
                     if known.returncode:  # another release: the library has another name there
                         self.skipTest(f"no package {package}: {error}")
                     raise

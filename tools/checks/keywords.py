@@ -6,6 +6,7 @@ some of its keys (`name.get("x")`, `name.pop("x")`, `name["x"]`, `"x" in name`),
 accept a misspelt argument without effect. `*name` must be read, unless its name begins with an
 underscore (a callback that is passed more than it needs) or the function is an `__exit__`.
 """
+
 import ast
 from pathlib import Path
 
@@ -28,8 +29,12 @@ def _reads_one_key(use, parents):
 
 def _uses(function, name):
     body = function.body if isinstance(function.body, list) else [function.body]
-    return [node for part in body for node in ast.walk(part)
-            if isinstance(node, ast.Name) and node.id == name]
+    return [
+        node
+        for part in body
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name) and node.id == name
+    ]
 
 
 def _swallows_keywords(function, parents):
@@ -47,8 +52,12 @@ def _swallows_positions(function):
 def _only_raises(function):
     """Whether a function does nothing but raise an error, whatever it is given."""
     body = function.body if isinstance(function.body, list) else []
-    return bool(body) and all(isinstance(part, ast.Raise) or isinstance(part, ast.Expr) and
-                              isinstance(part.value, ast.Constant) for part in body)
+    return bool(body) and all(
+        isinstance(part, ast.Raise)
+        or isinstance(part, ast.Expr)
+        and isinstance(part.value, ast.Constant)
+        for part in body
+    )
 
 
 def problems_of(path, text):
@@ -56,13 +65,18 @@ def problems_of(path, text):
     tree = ast.parse(text)
     parents = _parents(tree)
     for node in ast.walk(tree):
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or \
-                _only_raises(node):
+        if not isinstance(
+            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+        ) or _only_raises(node):
             continue
         name = getattr(node, "name", "lambda")
         if _swallows_keywords(node, parents):
-            yield path, node.lineno, f"{name}() ignores unknown keywords of " \
-                                     f"**{node.args.kwarg.arg}: name them, or reject them"
+            yield (
+                path,
+                node.lineno,
+                f"{name}() ignores unknown keywords of "
+                f"**{node.args.kwarg.arg}: name them, or reject them",
+            )
         if _swallows_positions(node):
             yield path, node.lineno, f"{name}() ignores *{node.args.vararg.arg}"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers.py: a file includes its own folder and lower ones; src/LAYERS gives the ranks."""
+
 import re
 
 from checks import text
@@ -10,8 +11,11 @@ MADE_FROM_OPS = "situ/ops.h"
 
 
 def ranks():
-    pairs = (line.split() for line in text.read("src/LAYERS").splitlines()
-             if line.strip() and not line.startswith("#"))
+    pairs = (
+        line.split()
+        for line in text.read("src/LAYERS").splitlines()
+        if line.strip() and not line.startswith("#")
+    )
     return {folder: int(rank) for rank, folder in pairs}
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """names.py: a global function is public, or begins with the noun of its file, header or folder."""
+
 import re
 
 from checks import text
@@ -8,8 +9,13 @@ from checks import text
 def nouns(path, name, files):
     """The words that this global function of this file may begin with."""
     words = {path.stem, path.stem.split("_")[0], *path.parts[1:-1]}
-    words |= {header.stem for header in files if header.suffix == ".h" and
-              header.parent == path.parent and re.search(rf"\b{name}\(", text.code(header))}
+    words |= {
+        header.stem
+        for header in files
+        if header.suffix == ".h"
+        and header.parent == path.parent
+        and re.search(rf"\b{name}\(", text.code(header))
+    }
     return words | {word[:-1] for word in words if word.endswith("s")}
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """public.py: what users see: comments in the headers, symbols, and the programs in the texts."""
+
 import re
 import subprocess
 from pathlib import Path
@@ -32,8 +33,9 @@ def symbols(files):
     if not library.exists():
         yield library, 1, "is not built: run make"
         return
-    done = subprocess.run(["nm", "-D", "--defined-only", library], text=True, capture_output=True,
-                          check=True)
+    done = subprocess.run(
+        ["nm", "-D", "--defined-only", library], text=True, capture_output=True, check=True
+    )
     shown = {line.split()[-1] for line in done.stdout.splitlines()}
     declared = {}
     for path in [*headers(files), *Path("build/include/situ").glob("*.h")]:
@@ -51,8 +53,13 @@ def blocks(files):
         if path.name != "README.md" and path.parts[0] != "docs" or path.suffix != ".md":
             continue
         for number, match in text.lines_with(r"(?sm)^```c\n(.*?)^```", text.read(path)):
-            done = subprocess.run(["cc", *FLAGS, "-x", "c", "-"], input=match.group(1), text=True,
-                                  capture_output=True, check=False)
+            done = subprocess.run(
+                ["cc", *FLAGS, "-x", "c", "-"],
+                input=match.group(1),
+                text=True,
+                capture_output=True,
+                check=False,
+            )
             if done.returncode:
                 error = next((e for e in done.stderr.splitlines() if "error" in e), "")
                 yield path, number, f"this program does not compile: {error}"

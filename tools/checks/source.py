@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """source.py: sizes, first lines, and words that a source file may not hold."""
+
 import re
 
 from checks import text
@@ -8,8 +9,17 @@ LINES = {".c": 600, ".h": 300, ".cl": 400, ".py": 800}
 FUNCTION_LINES = 60
 COLUMNS = 100
 WIDE = (".c", ".h", ".cl", ".def", ".py", ".cpp")
-OPENED = {".c": "/*", ".h": "/*", ".cl": "/*", ".def": "/*", ".map": "/*", ".cpp": "//", ".py": "#",
-          ".sh": "#", ".cmake": "#"}
+OPENED = {
+    ".c": "/*",
+    ".h": "/*",
+    ".cl": "/*",
+    ".def": "/*",
+    ".map": "/*",
+    ".cpp": "//",
+    ".py": "#",
+    ".sh": "#",
+    ".cmake": "#",
+}
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 # The library never ends its caller's process and never jumps.
 BANNED = r"\b(goto\b|abort\s*\(|_?exit\s*\(|quick_exit\s*\(|assert\s*\()"
@@ -53,7 +63,7 @@ def first_lines(files):
         mark = OPENED.get(path.suffix, "#")
         if not lines or lines[0] != f"{mark} {SPDX}":
             yield path, 1, f"must open with '{mark} {SPDX}'"
-        elif len(lines) < 2 or not re.match(rf'(\W*){re.escape(path.name)}: \S', lines[1]):
+        elif len(lines) < 2 or not re.match(rf"(\W*){re.escape(path.name)}: \S", lines[1]):
             yield path, 2, f"must say on its second line '{path.name}: what it is for'"
 
 
@@ -73,7 +83,7 @@ def decimals(files):
             continue
         code = text.code(path)
         for line, match in text.lines_with(number, code):
-            if not re.search(r"\(\w+\)\s*-?\s*$", code[:match.start()]):
+            if not re.search(r"\(\w+\)\s*-?\s*$", code[: match.start()]):
                 yield path, line, f"bare constant {match.group()}: write (T){match.group()}"
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """text.py: reading C for the checks: without comments and strings, and its functions by ctags."""
+
 import functools
 import re
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def read(path):
     return Path(path).read_text(encoding="utf-8")
 
@@ -18,13 +19,13 @@ def blank(match):
     return re.sub(r"[^\n]", " ", match.group())
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def code(path):
     """The text of a C file in which comments and strings are blanks: lines stay where they are."""
     return TOKEN.sub(blank, read(path))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def without_comments(path):
     """Strings stay."""
     return TOKEN.sub(lambda m: blank(m) if m.group()[0] == "/" else m.group(), read(path))
@@ -41,9 +42,24 @@ def functions(files):
     paths = [str(f) for f in files if f.suffix in (".c", ".h")]
     if not paths:
         return
-    done = subprocess.run(["ctags", "-f", "-", "--languages=C", "--langmap=C:.c.h", "--kinds-C=f",
-                           "--fields=+ne", "--excmd=number", "-L", "-"],
-                          input="\n".join(paths), text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        [
+            "ctags",
+            "-f",
+            "-",
+            "--languages=C",
+            "--langmap=C:.c.h",
+            "--kinds-C=f",
+            "--fields=+ne",
+            "--excmd=number",
+            "-L",
+            "-",
+        ],
+        input="\n".join(paths),
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     for line in done.stdout.splitlines():
         name, path, _, *fields = line.split("\t")
         values = dict(f.split(":", 1) for f in fields if ":" in f)

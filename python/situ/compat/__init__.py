@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """__init__.py: situ.compat: v1 has the names of TensorFlow 1, v2 those of TensorFlow 2."""
+
 import importlib as _importlib
 
 import situ as _situ_package

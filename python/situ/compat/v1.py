@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """v1.py: the names of TensorFlow 1: `import situ.compat.v1 as tf`. Where that is the first import
 of situ, graphs become the default (see style.py)."""
+
 from situ._src.framework import api as _api
 from situ._src.framework import style as _style
 
@@ -13,6 +14,7 @@ _api.build(__name__)
 def __getattr__(name):
     if name == "compat":
         import situ.compat
+
         return situ.compat
     return _api.find("", name, globals(), "v1", __name__)
 

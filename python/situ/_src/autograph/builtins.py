@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """builtins.py: functions of Python over tensors in converted code: range, len, int,
 float, max, min, enumerate, zip; and what stands for names that are not set."""
+
 import operator
 
 import _situ
@@ -8,9 +9,18 @@ from situ._src.framework.api import OPS
 from situ._src.framework.tensor import GraphTensor
 from situ._src.ops.array_ops import cast, convert_to_tensor
 
-COMPARE = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le,
-           "Gt": operator.gt, "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
-           "In": lambda a, b: a in b, "NotIn": lambda a, b: a not in b}
+COMPARE = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+}
 
 
 class Undefined:
@@ -20,11 +30,14 @@ class Undefined:
         self.__dict__["_name"] = name
 
     def _fail(self, *args, **words):
-        raise ValueError(f"'{self._name}' is used undefined: it must be set before the if, while "
-                         "or for over tensors, or on all its ways, to values of one kind.")
+        raise ValueError(
+            f"'{self._name}' is used undefined: it must be set before the if, while "
+            "or for over tensors, or on all its ways, to values of one kind."
+        )
 
-    __getattr__ = __call__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = \
-        __getitem__ = __iter__ = __bool__ = __len__ = __lt__ = __gt__ = __truediv__ = _fail
+    __getattr__ = __call__ = __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __rsub__ = (
+        __getitem__
+    ) = __iter__ = __bool__ = __len__ = __lt__ = __gt__ = __truediv__ = _fail
 
 
 def is_tensor(value):
@@ -49,8 +62,7 @@ class Range:
 
 def _range(*args):
     args = [value_of(a) for a in args]
-    return Range(*args) if any(is_tensor(a) for a in args) else \
-        range(*[int(a) for a in args])
+    return Range(*args) if any(is_tensor(a) for a in args) else range(*[int(a) for a in args])
 
 
 def _len(thing):
@@ -68,8 +80,12 @@ def _number(python, dtype):
         value = value_of(args[0]) if len(args) == 1 else None
         if not is_tensor(value):
             return python(*args)
-        return OPS["StringToNumber"](value, out_type=dtype) if value.dtype.name == "string" else \
-            cast(value, dtype)
+        return (
+            OPS["StringToNumber"](value, out_type=dtype)
+            if value.dtype.name == "string"
+            else cast(value, dtype)
+        )
+
     return convert
 
 
@@ -79,6 +95,7 @@ def _extreme(python, row):
         if len(values) == 1 and is_tensor(values[0]) and not words:
             return OPS[row](values[0], [0])
         return python(*args, **words)
+
     return choose
 
 
@@ -87,8 +104,11 @@ def _is_dataset(thing):
 
 
 def _enumerate(thing, start=0):
-    return thing.enumerate(start) if _is_dataset(thing) and _situ.current_graph() is not None \
+    return (
+        thing.enumerate(start)
+        if _is_dataset(thing) and _situ.current_graph() is not None
         else enumerate(thing, start)
+    )
 
 
 def _zip(*things, **words):
@@ -97,5 +117,13 @@ def _zip(*things, **words):
     return zip(*things, **words)
 
 
-TABLE = {range: _range, len: _len, int: _number(int, "int32"), float: _number(float, "float32"),
-         max: _extreme(max, "Max"), min: _extreme(min, "Min"), enumerate: _enumerate, zip: _zip}
+TABLE = {
+    range: _range,
+    len: _len,
+    int: _number(int, "int32"),
+    float: _number(float, "float32"),
+    max: _extreme(max, "Max"),
+    min: _extreme(min, "Min"),
+    enumerate: _enumerate,
+    zip: _zip,
+}

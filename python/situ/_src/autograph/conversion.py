@@ -6,6 +6,7 @@ The source of a function is read, its statements become calls of autograph_ops w
 their parts, and those decide when they see the values: tensors of a graph make operations, all
 else is done by Python. What has no source (programs typed in) stays as it is.
 """
+
 import ast
 import functools
 import inspect
@@ -16,14 +17,25 @@ import types
 import weakref
 
 from situ._src.autograph import jumps, loops, operators
-from situ._src.autograph.jumps import PREFIX as _PREFIX, call as _call, load as _load, put as _put
+from situ._src.autograph.jumps import PREFIX as _PREFIX
+from situ._src.autograph.jumps import call as _call
+from situ._src.autograph.jumps import load as _load
+from situ._src.autograph.jumps import put as _put
 from situ._src.framework.api import export
 
 # What converted functions call as `ag__`.
-_CALLS = types.SimpleNamespace(**{n: v for m in (operators, loops)
-                                  for n, v in vars(m).items() if not n.startswith("__")})
-_INSIDE = (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
-           ast.GeneratorExp)
+_CALLS = types.SimpleNamespace(
+    **{n: v for m in (operators, loops) for n, v in vars(m).items() if not n.startswith("__")}
+)
+_INSIDE = (
+    ast.FunctionDef,
+    ast.Lambda,
+    ast.ClassDef,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
 
 
 def _assigned(nodes):
@@ -43,11 +55,15 @@ def _assigned(nodes):
                 parts[ast.unparse(node)] = node
         for below in ast.iter_child_nodes(node):
             visit(below)
+
     for node in nodes:
         visit(node)
     names = [n for n in found if not n.startswith(_PREFIX + "f")]
-    free = [n for n, node in parts.items() if not {
-        x.id for x in ast.walk(node) if isinstance(x, ast.Name)} & set(names)]
+    free = [
+        n
+        for n, node in parts.items()
+        if not {x.id for x in ast.walk(node) if isinstance(x, ast.Name)} & set(names)
+    ]
     return names + free
 
 
@@ -69,8 +85,9 @@ class _Rewriter(ast.NodeTransformer):
         name = f"{_PREFIX}f{self._count}"
         args = ast.arguments([], [ast.arg(argument)] if argument else [], None, [], [], None, [])
         names = [n for n in names if n.isidentifier()]
-        own, shared = [[n for n in names if (n in self._shared) is there]
-                       for there in (False, True)]
+        own, shared = [
+            [n for n in names if (n in self._shared) is there] for there in (False, True)
+        ]
         head = ([ast.Nonlocal(own)] if own else []) + ([ast.Global(shared)] if shared else [])
         return name, ast.FunctionDef(name, args, head + (body or [ast.Pass()]), [], None)
 
@@ -78,8 +95,10 @@ class _Rewriter(ast.NodeTransformer):
         """Functions that read and set the names."""
         plain = [n for n in names if n.isidentifier()]
         self.names.update(dict.fromkeys(plain))
-        values = [_load(n) if n in plain else
-                  _call("peek", _lambda(jumps.parse(n)), ast.Constant(n)) for n in names]
+        values = [
+            _load(n) if n in plain else _call("peek", _lambda(jumps.parse(n)), ast.Constant(n))
+            for n in names
+        ]
         get, get_def = self._function([ast.Return(ast.Tuple(values, ast.Load()))], [])
         body = []
         for i, name in enumerate(names):
@@ -87,11 +106,19 @@ class _Rewriter(ast.NodeTransformer):
             if name in plain:
                 body.append(_put(name, value))
             else:
-                body.append(ast.If(_call("is_set", value), [ast.Assign(
-                    [jumps.parse(name, ast.Store())], value)], []))
+                body.append(
+                    ast.If(
+                        _call("is_set", value),
+                        [ast.Assign([jumps.parse(name, ast.Store())], value)],
+                        [],
+                    )
+                )
         put, put_def = self._function(body, names, _PREFIX + "values")
-        return [get_def, put_def], [_load(get), _load(put),
-                                    ast.Tuple([ast.Constant(n) for n in names], ast.Load())]
+        return [get_def, put_def], [
+            _load(get),
+            _load(put),
+            ast.Tuple([ast.Constant(n) for n in names], ast.Load()),
+        ]
 
     def _late(self, node, names):
         """Of the names that a loop sets, those that code outside of it reads."""
@@ -124,8 +151,12 @@ class _Rewriter(ast.NodeTransformer):
         yes, yes_def = self._function(self._block(node.body), names)
         no, no_def = self._function(self._block(node.orelse), names)
         defs, state = self._state(names)
-        return [*defs, yes_def, no_def,
-                ast.Expr(_call("if_stmt", test, _load(yes), _load(no), *state))]
+        return [
+            *defs,
+            yes_def,
+            no_def,
+            ast.Expr(_call("if_stmt", test, _load(yes), _load(no), *state)),
+        ]
 
     def _own(self, nodes):
         names = _assigned(nodes)
@@ -145,8 +176,13 @@ class _Rewriter(ast.NodeTransformer):
         check, check_def = self._function([ast.Return(test)], [])
         defs, state = self._state(names)
         head = [_put(flag, False)] if flag else []
-        return [*head, *defs, loop_def, check_def,
-                ast.Expr(_call("while_stmt", _load(check), _load(loop), *state, late))]
+        return [
+            *head,
+            *defs,
+            loop_def,
+            check_def,
+            ast.Expr(_call("while_stmt", _load(check), _load(loop), *state, late)),
+        ]
 
     def visit_For(self, node):
         if node.orelse:
@@ -159,9 +195,12 @@ class _Rewriter(ast.NodeTransformer):
         defs, state = self._state(names)
         head = [_put(flag, False)] if flag else []
         stop = _lambda(_load(flag)) if flag else ast.Constant(None)
-        return [*head, *defs, loop_def,
-                ast.Expr(_call("for_stmt", self.visit(node.iter), stop, _load(loop), *state,
-                               late))]
+        return [
+            *head,
+            *defs,
+            loop_def,
+            ast.Expr(_call("for_stmt", self.visit(node.iter), stop, _load(loop), *state, late)),
+        ]
 
     def _plain(self, node):
         """A loop that Python does; what is in it is converted."""
@@ -230,16 +269,28 @@ def _tree(function):
     if jumps.has(tree.body, (ast.Yield, ast.YieldFrom, ast.Delete)):
         raise SyntaxError("a generator, or names that end")
     shared, outer = jumps.declared(tree.body, ast.Global), jumps.declared(tree.body, ast.Nonlocal)
-    params = {a.arg for a in [*tree.args.args, *tree.args.posonlyargs, *tree.args.kwonlyargs,
-                              tree.args.vararg, tree.args.kwarg] if a is not None}
+    params = {
+        a.arg
+        for a in [
+            *tree.args.args,
+            *tree.args.posonlyargs,
+            *tree.args.kwonlyargs,
+            tree.args.vararg,
+            tree.args.kwarg,
+        ]
+        if a is not None
+    }
     rewriter = _Rewriter(shared)
     body = jumps.out_of_loops(tree.body)
     spread = jumps.has(body, ast.If) and jumps.has(body, ast.Return)
     body = jumps.spread_returns(body) if spread else body
     rewriter.loads = jumps.loads(body)
     body = rewriter._block(body)
-    unset = [ast.Assign([ast.Name(n, ast.Store())], _call("Undefined", ast.Constant(n)))
-             for n in rewriter.names if n not in {*params, *shared, *outer}]
+    unset = [
+        ast.Assign([ast.Name(n, ast.Store())], _call("Undefined", ast.Constant(n)))
+        for n in rewriter.names
+        if n not in {*params, *shared, *outer}
+    ]
     heads = [kind(names) for kind, names in ((ast.Global, shared), (ast.Nonlocal, outer)) if names]
     tree.body, tree.decorator_list, tree.returns = heads + unset + body, [], None
     return tree
@@ -250,8 +301,12 @@ def _rewrite(function):
     free = [n for n in function.__code__.co_freevars] + [_PREFIX]
     tree.name = _PREFIX + "made"  # a function that calls itself means the name outside
     factory = ast.FunctionDef(
-        "factory", ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []),
-        [tree, ast.Return(_load(tree.name))], [], None)
+        "factory",
+        ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, []),
+        [tree, ast.Return(_load(tree.name))],
+        [],
+        None,
+    )
     module = ast.fix_missing_locations(ast.Module([factory], []))
     scope = {}
     file = inspect.getsourcefile(function.__code__)
@@ -261,8 +316,13 @@ def _rewrite(function):
     code = code.replace(**{k: v for k, v in names.items() if hasattr(code, k)})  # as Python has it
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells[_PREFIX] = types.CellType(_CALLS)
-    made = types.FunctionType(code, function.__globals__, function.__name__,
-                              function.__defaults__, tuple(cells[n] for n in code.co_freevars))
+    made = types.FunctionType(
+        code,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        tuple(cells[n] for n in code.co_freevars),
+    )
     made.__kwdefaults__, made.__dict__ = function.__kwdefaults__, dict(function.__dict__)
     return made
 
@@ -275,8 +335,11 @@ def _is_users(function):
     path = getattr(sys.modules.get(name), "__file__", None) or ""
     if name.split(".")[0] in ("situ", "_situ", "tensorflow", "numpy"):
         return False
-    return "site-packages" not in path and not (path and path.startswith(sys.prefix + "/lib")) \
+    return (
+        "site-packages" not in path
+        and not (path and path.startswith(sys.prefix + "/lib"))
         and not path.startswith(sys.base_prefix + "/lib/python")
+    )
 
 
 def convert(function):
@@ -285,12 +348,15 @@ def convert(function):
         return types.MethodType(convert(function.__func__), function.__self__)
     if isinstance(function, functools.partial):
         return functools.partial(convert(function.func), *function.args, **function.keywords)
-    call = getattr(type(function), "__call__", None)
+    call = getattr(type(function), "__call__", None)  # noqa: B004
     if isinstance(call, types.FunctionType) and not isinstance(function, type):  # an object's
         made = convert(call)
         return function if made is call else types.MethodType(made, function)
-    if not isinstance(function, types.FunctionType) or not _is_users(function) or \
-            getattr(function, "_situ_as_it_is", False):
+    if (
+        not isinstance(function, types.FunctionType)
+        or not _is_users(function)
+        or getattr(function, "_situ_as_it_is", False)
+    ):
         return function
     if function not in _known:
         try:
@@ -303,8 +369,9 @@ def convert(function):
 
 
 @export("autograph.experimental.set_loop_options")
-def set_loop_options(parallel_iterations=None, swap_memory=None, maximum_iterations=None,
-                     shape_invariants=None):
+def set_loop_options(
+    parallel_iterations=None, swap_memory=None, maximum_iterations=None, shape_invariants=None
+):
     """Shapes that values of a loop may take; the rest loops find out by themselves."""
     loops.allow_shapes(shape_invariants or ())
 

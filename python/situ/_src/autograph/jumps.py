@@ -4,6 +4,7 @@
 A return out of a loop sets a flag and a value and leaves the loop; behind the loop the flag is
 asked. What follows an if in which some way returns goes into the other ways.
 """
+
 import ast
 import copy
 
@@ -30,8 +31,11 @@ def is_part(node):
     """Whether it is o.a, o.a.b, d["a"] or d[i]: a place that can be read again."""
     if isinstance(node, ast.Attribute):
         return isinstance(node.value, ast.Name) or is_part(node.value)
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)) \
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, (ast.Constant, ast.Name))
         and (isinstance(node.value, ast.Name) or is_part(node.value))
+    )
 
 
 def parse(text, context=None):
@@ -47,8 +51,9 @@ def loads(nodes):
     found = {}
     for node in nodes:
         for below in ast.walk(node):
-            if isinstance(getattr(below, "ctx", None), ast.Load) and \
-                    (isinstance(below, ast.Name) or is_part(below)):
+            if isinstance(getattr(below, "ctx", None), ast.Load) and (
+                isinstance(below, ast.Name) or is_part(below)
+            ):
                 text = ast.unparse(below)
                 found[text] = found.get(text, 0) + 1
     return found
@@ -66,6 +71,7 @@ def declared(nodes, kind):
             return super().generic_visit(node)
 
         visit_FunctionDef = visit_Lambda = visit_ClassDef = lambda self, node: node
+
     nodes[:] = [Taker().visit(n) for n in nodes]
     return found
 
@@ -135,13 +141,13 @@ def spread_returns(body):
     made = []
     for i, node in enumerate(body):
         if isinstance(node, ast.If) and has([node], ast.Return, loops=False):
-            rest = body[i + 1:]
+            rest = body[i + 1 :]
             yes = node.body if ends(node.body) else node.body + rest
             no = node.orelse if ends(node.orelse) else node.orelse + copy.deepcopy(rest)
             made.append(ast.If(node.test, spread_returns(yes), spread_returns(no)))
             return made
         if isinstance(node, ast.With) and has([node], ast.If) and has([node], ast.Return):
-            if not ends(node.body) and body[i + 1:]:
+            if not ends(node.body) and body[i + 1 :]:
                 raise SyntaxError("a return on some ways out of a with")
             node.body = spread_returns(node.body)
         made.append(node)
@@ -162,7 +168,7 @@ def guard(body, flag, skip):
             node.body = guard(node.body, flag, skip)
             if isinstance(node, ast.If):
                 node.orelse = guard(node.orelse, flag, skip)
-            rest = guard(body[i + 1:], flag, skip)
+            rest = guard(body[i + 1 :], flag, skip)
             return made + ([ast.If(ast.UnaryOp(ast.Not(), load(skip)), rest, [])] if rest else [])
     return made
 
@@ -170,8 +176,11 @@ def guard(body, flag, skip):
 def parse_lambda(function, lines):
     """The def that does what a lambda of these lines of a file does."""
     code = function.__code__
-    found = [n for n in ast.walk(ast.parse("".join(lines)))
-             if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    found = [
+        n
+        for n in ast.walk(ast.parse("".join(lines)))
+        if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno
+    ]
     if len(found) > 1 and hasattr(code, "co_positions"):
         at = {(p[0], p[2]) for p in code.co_positions() if p[2] is not None}
         found = [n for n in found if (n.body.lineno, n.body.col_offset) in at]

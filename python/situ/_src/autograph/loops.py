@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """loops.py: what converted functions call for while and for."""
+
 import _situ
 from situ._src.autograph.builtins import Range, Undefined, is_tensor, value_of
 from situ._src.autograph.jumps import VALUE
@@ -75,6 +76,7 @@ class _State:
                 leaves = nest.flatten(values[at])
                 if leaves and all(carried(leaf) for leaf in leaves):
                     found[at] = nest.map_structure(branch_graph.tensor_of, values[at])
+
         _tracing.append(None)
         if place is not None:
             _looking.append(None)
@@ -98,8 +100,8 @@ class _State:
         made = []
         for place, value in enumerate(self._start):
             made += self._found.get(place) or [
-                branch_graph.tensor_of(x) for x in nest.flatten(value)
-                                               if carried(x)]
+                branch_graph.tensor_of(x) for x in nest.flatten(value) if carried(x)
+            ]
         return [self._given.get(i, x.shape) for i, x in enumerate(made)]
 
     def allow(self, tensor, shape):
@@ -118,8 +120,11 @@ class _State:
         self._now = list(round_)
         given, values = iter(self._now), []
         for value in self._start:
-            values.append(nest.pack_sequence_as(value, [
-                next(given) if carried(leaf) else leaf for leaf in nest.flatten(value)]))
+            values.append(
+                nest.pack_sequence_as(
+                    value, [next(given) if carried(leaf) else leaf for leaf in nest.flatten(value)]
+                )
+            )
         self._put(tuple(values))
 
     def read(self):
@@ -146,7 +151,7 @@ class _Again(Exception):
 
 def allow_shapes(given):
     """Shapes that values of the innermost loop may take: pairs of a tensor and a shape."""
-    if _states and any([_states[-1].allow(value_of(t), s) for t, s in given]):
+    if _states and any(_states[-1].allow(value_of(t), s) for t, s in given):
         raise _Again()
 
 
@@ -167,9 +172,15 @@ def _loop_once(test, body, state, more):
         finally:
             _states.pop()
             _tracing.pop()
+
     start = [value_of(x) for x in state.first]
-    done = while_loop(next_test, next_body, [*more, *start], return_same_structure=True,
-                      shape_invariants=[*[x.shape for x in more], *state.shapes()])
+    done = while_loop(
+        next_test,
+        next_body,
+        [*more, *start],
+        return_same_structure=True,
+        shape_invariants=[*[x.shape for x in more], *state.shapes()],
+    )
     state.set(list(done)[n:])
 
 
@@ -185,6 +196,7 @@ def while_stmt(test, body, get, put, names, late):
     def go():
         body()
         return []
+
     if not state.first:
         raise ValueError(f"A loop over tensors sets no tensors: {names}")
     _loop(test, go, state, [])
@@ -208,8 +220,9 @@ def for_stmt(items, stop, body, get, put, names, late):
 def _stopped(stop):
     flag = value_of(stop())
     if is_tensor(flag):
-        raise NotImplementedError("A tensor decides about a break of a loop that Python does: "
-                                  "loop over tf.range(n).")
+        raise NotImplementedError(
+            "A tensor decides about a break of a loop that Python does: loop over tf.range(n)."
+        )
     return flag
 
 
@@ -220,16 +233,27 @@ def _going(test, stop):
 def _for_range(items, stop, body, state):
     def test(i):
         up = OPS["Less"](i, items.limit)
-        down = OPS["LogicalAnd"](OPS["Less"](items.delta, convert_to_tensor(
-            0, items.delta.dtype)), OPS["Greater"](i, items.limit))
+        down = OPS["LogicalAnd"](
+            OPS["Less"](items.delta, convert_to_tensor(0, items.delta.dtype)),
+            OPS["Greater"](i, items.limit),
+        )
         known = items.delta.op.type == "Const"
-        return _going(up if known and int(items.delta.graph._known(items.delta)) > 0 else
-                      OPS["LogicalOr"](OPS["LogicalAnd"](up, OPS["Greater"](
-                          items.delta, convert_to_tensor(0, items.delta.dtype))), down), stop)
+        return _going(
+            up
+            if known and int(items.delta.graph._known(items.delta)) > 0
+            else OPS["LogicalOr"](
+                OPS["LogicalAnd"](
+                    up, OPS["Greater"](items.delta, convert_to_tensor(0, items.delta.dtype))
+                ),
+                down,
+            ),
+            stop,
+        )
 
     def go(i):
         body(i)
         return [i + items.delta]
+
     _loop(test, go, state, [items.start])
 
 
@@ -243,8 +267,8 @@ def _for_rows(items, stop, body, state):
     def go(i):
         body(rows.read(i))
         return [i + 1]
-    _loop(lambda i: _going(OPS["Less"](i, count), stop), go, state,
-          [convert_to_tensor(0, "int32")])
+
+    _loop(lambda i: _going(OPS["Less"](i, count), stop), go, state, [convert_to_tensor(0, "int32")])
 
 
 class _Spread:
@@ -256,6 +280,7 @@ class _Spread:
 
     def start(self):
         import numpy
+
         self._iterator = iter(self._items)
         sizes = lambda shape: [] if shape.ndims is None else [d or 0 for d in shape.as_list()]
         self._last = [numpy.zeros(sizes(s.shape), s.dtype.as_numpy_dtype) for s in self._specs]
@@ -264,6 +289,7 @@ class _Spread:
     def following(self):
         """Whether there is one more, and that; at the end the last one again."""
         import numpy
+
         before = _situ.swap_graph(None)
         try:
             element = next(self._iterator, None)
@@ -276,6 +302,7 @@ class _Spread:
 
     def ask(self, function):
         from situ._src.ops.script_ops import py_func
+
         found = list(py_func(function, [], ["bool", *[s.dtype for s in self._specs]]))
         found[0].set_shape([])
         for tensor, spec in zip(found[1:], self._specs):
@@ -293,14 +320,16 @@ class _Spread:
 
 
 def _for_dataset(items, stop, body, state):
-    from situ._src.data.iterators import Elements, Iterator, OwnedIterator
     from situ._src.data.dataset import Dataset
+    from situ._src.data.iterators import Elements, Iterator, OwnedIterator
+
     plain = isinstance(items, (Dataset, Iterator, OwnedIterator))
     elements = Elements(items) if plain else _Spread(items)
 
     def go(more, *parts):
         body(elements.element(parts))
         return elements.after(_going(convert_to_tensor(True), stop), *parts)
+
     begin = lambda: _loop(lambda more, *_: _going(more, stop), go, state, elements.first())
     try:
         begin()

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """operators.py: what converted functions call: branches over tensors, or over all else."""
+
 import types
 
 import _situ
-from situ._src.autograph.builtins import (COMPARE, TABLE, Undefined, is_tensor as _is_tensor,
-                                          value_of as _value)
+from situ._src.autograph.builtins import COMPARE, TABLE, Undefined
+from situ._src.autograph.builtins import is_tensor as _is_tensor
+from situ._src.autograph.builtins import value_of as _value
 from situ._src.framework import nest
 from situ._src.framework.api import OPS
 from situ._src.ops.array_ops import convert_to_tensor
@@ -35,8 +37,13 @@ def carried(leaf):
     """Whether a part of a name is a value that operations choose, or that goes round a loop."""
     if isinstance(leaf, Undefined):
         return False
-    return _is_tensor(leaf) or _is_number(leaf) or hasattr(leaf, "_flow") or \
-        isinstance(leaf, _situ.EagerTensor) or hasattr(leaf, "_situ_tensor_")
+    return (
+        _is_tensor(leaf)
+        or _is_number(leaf)
+        or hasattr(leaf, "_flow")
+        or isinstance(leaf, _situ.EagerTensor)
+        or hasattr(leaf, "_situ_tensor_")
+    )
 
 
 def _merged(one, other, made, name):
@@ -68,9 +75,14 @@ def if_stmt(test, body, orelse, get, put, names):
             put(start)
             function()
             ends.append(get())
-            return [_value(leaf) if carried(leaf) else None for value in ends[-1]
-                    for leaf in nest.flatten(value)]
+            return [
+                _value(leaf) if carried(leaf) else None
+                for value in ends[-1]
+                for leaf in nest.flatten(value)
+            ]
+
         return call
+
     _check_ways(names)
     made = iter([v for v in _aligned(test, way(body), way(orelse), ends) if v is not None])
     put(tuple(_merge(a, b, made, n) for a, b, n in zip(*ends, names)))
@@ -96,6 +108,7 @@ def _check_ways(names):
 def _aligned(test, yes, no, ends):
     """cond, where a part that only one way gives is left out."""
     from situ._src.ops import control_flow_ops
+
     return control_flow_ops.choose_aligned(test, yes, no)
 
 
@@ -112,14 +125,20 @@ def if_exp(test, body, orelse):
 
 def and_(first, second):
     value = _value(first())
-    return OPS["LogicalAnd"](value, convert_to_tensor(second())) if _is_tensor(value) else \
-        value and second()
+    return (
+        OPS["LogicalAnd"](value, convert_to_tensor(second()))
+        if _is_tensor(value)
+        else value and second()
+    )
 
 
 def or_(first, second):
     value = _value(first())
-    return OPS["LogicalOr"](value, convert_to_tensor(second())) if _is_tensor(value) else \
-        value or second()
+    return (
+        OPS["LogicalOr"](value, convert_to_tensor(second()))
+        if _is_tensor(value)
+        else value or second()
+    )
 
 
 def chain(names, values):
@@ -132,6 +151,7 @@ def chain(names, values):
         if place + 1 == len(names):
             return first
         return and_(lambda: first, lambda: compare(place + 1, right))
+
     return compare(0, left)
 
 
@@ -142,6 +162,7 @@ def not_(value):
 
 def assert_stmt(test, message):
     from situ._src.ops.check_ops import Assert
+
     test = _value(test)
     if _is_tensor(test):
         Assert(test, [str(message)])

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """checkpoint.py: tf.train.Checkpoint: the variables of objects, named by how they are reached."""
+
 import json
 import os
 
 import numpy
 
 import _situ
-from situ._src.checkpoint import (deferred_restore, reader as checkpoint_reader,
-                                  state as checkpoint_state)
+from situ._src.checkpoint import deferred_restore
+from situ._src.checkpoint import reader as checkpoint_reader
+from situ._src.checkpoint import state as checkpoint_state
 from situ._src.framework import default_session, errors
 from situ._src.framework.api import export
 from situ._src.training.optimizer import at_once
@@ -15,8 +17,18 @@ from situ._src.variables.variable import Variable, variable
 
 _ATTRIBUTES = "/.ATTRIBUTES/"
 _VALUE = _ATTRIBUTES + "VARIABLE_VALUE"
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), numpy.ndarray, numpy.generic,
-          _situ.Tensor)
+_PLAIN = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    bool,
+    type(None),
+    numpy.ndarray,
+    numpy.generic,
+    _situ.Tensor,
+)
 
 
 def _escaped(name):
@@ -33,16 +45,23 @@ def _children(thing):
         return list(enumerate(thing))
     if hasattr(thing, "apply_gradients") and hasattr(thing, "variables"):
         found = thing.variables
-        return [("_variables", list(found() if callable(found) and not
-                                    isinstance(found, list) else found))]
+        return [
+            (
+                "_variables",
+                list(found() if callable(found) and not isinstance(found, list) else found),
+            )
+        ]
     members = getattr(thing, "__dict__", {})
     return [(k, v) for k, v in members.items() if not k.startswith(("_self_", "__"))]
 
 
 def _is_node(value):
-    return not isinstance(value, _PLAIN) and not callable(getattr(value, "__get__", None)) and \
-        not isinstance(value, type) and (isinstance(value, (dict, list, tuple, Variable)) or
-                                         hasattr(value, "__dict__"))
+    return (
+        not isinstance(value, _PLAIN)
+        and not callable(getattr(value, "__get__", None))
+        and not isinstance(value, type)
+        and (isinstance(value, (dict, list, tuple, Variable)) or hasattr(value, "__dict__"))
+    )
 
 
 def tracked(root, others=None):
@@ -70,8 +89,10 @@ def tracked(root, others=None):
 
 def _values(found, session):
     if at_once():
-        return {k: numpy.asarray(v.save() if isinstance(v, _situ.Iterator) else v.numpy())
-                for k, v in found.items()}
+        return {
+            k: numpy.asarray(v.save() if isinstance(v, _situ.Iterator) else v.numpy())
+            for k, v in found.items()
+        }
     session = session or default_session.current()
     parts = {k: numpy.asarray(v.numpy()) for k, v in found.items() if hasattr(v, "give")}
     rest = {k: v for k, v in found.items() if k not in parts}
@@ -80,13 +101,17 @@ def _values(found, session):
 
 def _give(var, value, session):
     if isinstance(var, _situ.Iterator):
-        return var.restore(_situ.host(value.astype("int64", copy=False)))
+        var.restore(_situ.host(value.astype("int64", copy=False)))
+        return
     if hasattr(var, "give"):
-        return var.give(value)
+        var.give(value)
+        return
     if list(value.shape) != var.shape.as_list():
-        raise ValueError(f"Received incompatible tensor with shape {tuple(value.shape)} when "
-                         f"attempting to restore variable with shape {var.shape} and name "
-                         f"{var.name}.")
+        raise ValueError(
+            f"Received incompatible tensor with shape {tuple(value.shape)} when "
+            f"attempting to restore variable with shape {var.shape} and name "
+            f"{var.name}."
+        )
     if at_once() or not hasattr(var, "initializer"):
         var.assign(value)
     else:
@@ -127,9 +152,11 @@ class Status:
     def assert_existing_objects_matched(self):
         for key, var in tracked(self._root).items():
             if not self._reader.has_tensor(self._known(key)):
-                raise AssertionError(f"Found 1 Python objects that were not bound to checkpointed "
-                                     f"values, likely due to changes in the Python program. "
-                                     f"Showing 1 of 1 unmatched objects: [{var!r}] ({key})")
+                raise AssertionError(
+                    f"Found 1 Python objects that were not bound to checkpointed "
+                    f"values, likely due to changes in the Python program. "
+                    f"Showing 1 of 1 unmatched objects: [{var!r}] ({key})"
+                )
         return self
 
     def assert_consumed(self):
@@ -145,8 +172,9 @@ class Status:
 
     def assert_nontrivial_match(self):
         if not self._done and not self._matched():
-            raise AssertionError("Nothing to load. No dependencies have been added to "
-                                 f"{self._root!r} yet.")
+            raise AssertionError(
+                f"Nothing to load. No dependencies have been added to {self._root!r} yet."
+            )
         return self
 
     def expect_partial(self):
@@ -163,8 +191,13 @@ class Status:
         self.run_restore_ops(session)
         if not at_once():
             session = session or default_session.current()
-            session.run([v.initializer for k, v in tracked(self._root).items()
-                         if not self._reader.has_tensor(self._known(k))])
+            session.run(
+                [
+                    v.initializer
+                    for k, v in tracked(self._root).items()
+                    if not self._reader.has_tensor(self._known(k))
+                ]
+            )
 
 
 class NoStatus:
@@ -199,10 +232,12 @@ class Checkpoint:
             object.__setattr__(self, "_root", root)
         for name, value in kwargs.items():
             if not _is_node(value) and not callable(value):
-                raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an "
-                                 f"object derived from `Trackable`), got {value!r}. If you believe "
-                                 "this object should be trackable (i.e. it is part of the "
-                                 "TensorFlow Python API and manages state), please open an issue.")
+                raise ValueError(
+                    f"`Checkpoint` was expecting {name} to be a trackable object (an "
+                    f"object derived from `Trackable`), got {value!r}. If you believe "
+                    "this object should be trackable (i.e. it is part of the "
+                    "TensorFlow Python API and manages state), please open an issue."
+                )
             setattr(self, name, value)
         self._counter = None
 
@@ -255,8 +290,12 @@ class Checkpoint:
         if os.path.isdir(path):
             path = checkpoint_state.latest_checkpoint(path) or path
         if not checkpoint_state.checkpoint_exists(path):
-            raise errors.CLASSES[5](None, None, "Unsuccessful TensorSliceReader constructor: "
-                                    f"Failed to find any matching files for {path}")
+            raise errors.CLASSES[5](
+                None,
+                None,
+                "Unsuccessful TensorSliceReader constructor: "
+                f"Failed to find any matching files for {path}",
+            )
         reader = checkpoint_reader.CheckpointReader(path)
         status = Status(self, reader)
         if at_once():
@@ -270,23 +309,36 @@ class Checkpoint:
         if save_path is None:
             return NoStatus(self)
         path = os.fspath(save_path)
-        if checkpoint_state.checkpoint_exists(path) and \
-                checkpoint_reader.CheckpointReader(path).has_tensor("save_counter" + _VALUE):
+        if checkpoint_state.checkpoint_exists(path) and checkpoint_reader.CheckpointReader(
+            path
+        ).has_tensor("save_counter" + _VALUE):
             _ = self.save_counter
         return self.read(path)
 
 
-@export("train.CheckpointManager", v1="train.CheckpointManager",
-        v2="train.experimental.CheckpointManager")
+@export(
+    "train.CheckpointManager",
+    v1="train.CheckpointManager",
+    v2="train.experimental.CheckpointManager",
+)
 class CheckpointManager:
     """Keeps the last checkpoints of a folder."""
 
-    def __init__(self, checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours=None,
-                 checkpoint_name="ckpt", step_counter=None, checkpoint_interval=None,
-                 init_fn=None):
+    def __init__(
+        self,
+        checkpoint,
+        directory,
+        max_to_keep,
+        keep_checkpoint_every_n_hours=None,
+        checkpoint_name="ckpt",
+        step_counter=None,
+        checkpoint_interval=None,
+        init_fn=None,
+    ):
         if max_to_keep is not None and max_to_keep <= 0:
-            raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got "
-                             f"{max_to_keep}")
+            raise ValueError(
+                f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}"
+            )
         self._checkpoint, self._dir = checkpoint, os.fspath(directory)
         self._name, self._init_fn = checkpoint_name, init_fn
         self._counter, self._interval, self._last = step_counter, checkpoint_interval, None
@@ -317,8 +369,11 @@ class CheckpointManager:
         if checkpoint_number is None:
             path = self._checkpoint.save(prefix)
         else:
-            number = checkpoint_number if isinstance(checkpoint_number, int) else \
-                int(checkpoint_number.numpy())
+            number = (
+                checkpoint_number
+                if isinstance(checkpoint_number, int)
+                else int(checkpoint_number.numpy())
+            )
             os.makedirs(self._dir, exist_ok=True)
             path = self._checkpoint.write(f"{prefix}-{number}")
         gone = self._kept.add(path)

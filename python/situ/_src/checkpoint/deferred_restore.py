@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """deferred_restore.py: what a checkpoint has for variables that are not made yet: they get it
 when an object that was restored takes them up."""
+
 import _situ
 
 pending = []  # restores whose objects may still get variables

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """reader.py: the files of a checkpoint, written and read: NewCheckpointReader,
 list_variables, load_variable."""
+
 import json
 import os
 
@@ -17,11 +18,18 @@ def write(prefix, arrays, metadata=None):
     """Writes a checkpoint: elements first, then the index, a list for people."""
     strings = {k: list(a.shape) for k, a in arrays.items() if a.dtype.kind in "OSU"}
     encoded = {k: _encode(a) if k in strings else a for k, a in arrays.items()}
-    safetensors.write(prefix + DATA, encoded,
-                      {**(metadata or {}), **({"strings": json.dumps(strings)} if strings else {})})
-    index = {"format": "situ checkpoint", "data": [os.path.basename(prefix) + DATA],
-             "variables": {k: {"dtype": str(a.dtype), "shape": list(a.shape)}
-                           for k, a in sorted(arrays.items())}}
+    safetensors.write(
+        prefix + DATA,
+        encoded,
+        {**(metadata or {}), **({"strings": json.dumps(strings)} if strings else {})},
+    )
+    index = {
+        "format": "situ checkpoint",
+        "data": [os.path.basename(prefix) + DATA],
+        "variables": {
+            k: {"dtype": str(a.dtype), "shape": list(a.shape)} for k, a in sorted(arrays.items())
+        },
+    }
     safetensors.replace(prefix + INDEX, [json.dumps(index, indent=1).encode(), b"\n"])
 
 
@@ -36,12 +44,12 @@ def _decode(data, shape):
     """The strings that _encode has written."""
     count = int(numpy.prod(shape, dtype=numpy.int64))
     raw = data.tobytes()
-    lengths = numpy.frombuffer(raw[:8 * count], "<i8")
+    lengths = numpy.frombuffer(raw[: 8 * count], "<i8")
     if len(lengths) != count or (lengths < 0).any() or 8 * count + lengths.sum() != len(raw):
         raise errors.CLASSES[15](None, None, "A tensor of strings in a checkpoint is damaged.")
     ends = 8 * count + numpy.cumsum(lengths)
     made = numpy.empty(count, object)
-    made[:] = [raw[end - n:end] for end, n in zip(ends.tolist(), lengths.tolist())]
+    made[:] = [raw[end - n : end] for end, n in zip(ends.tolist(), lengths.tolist())]
     return made.reshape(shape)
 
 
@@ -51,11 +59,16 @@ class CheckpointReader:
     def __init__(self, prefix):
         self._prefix = os.fspath(prefix)
         if not checkpoint_exists(self._prefix):
-            raise errors.CLASSES[5](None, None, "Unsuccessful TensorSliceReader constructor: "
-                                    f"Failed to find any matching files for {self._prefix}")
+            raise errors.CLASSES[5](
+                None,
+                None,
+                "Unsuccessful TensorSliceReader constructor: "
+                f"Failed to find any matching files for {self._prefix}",
+            )
         bundled = tensor_bundle.is_bundle(self._prefix)
-        self._file = tensor_bundle.File(self._prefix) if bundled else \
-            safetensors.File(self._prefix + DATA)
+        self._file = (
+            tensor_bundle.File(self._prefix) if bundled else safetensors.File(self._prefix + DATA)
+        )
         self._strings = json.loads(self.metadata.get("strings", "{}"))
 
     metadata = property(lambda s: s._file.metadata)
@@ -67,8 +80,10 @@ class CheckpointReader:
         return {k: list(self._strings.get(k, e[1])) for k, e in self._file.entries.items()}
 
     def get_variable_to_dtype_map(self):
-        return {k: as_dtype("string" if k in self._strings else e[0].name)
-                for k, e in self._file.entries.items()}
+        return {
+            k: as_dtype("string" if k in self._strings else e[0].name)
+            for k, e in self._file.entries.items()
+        }
 
     def get_tensor(self, tensor_str):
         if isinstance(tensor_str, bytes):
@@ -82,22 +97,30 @@ class CheckpointReader:
 
     def debug_string(self):
         types, sizes = self.get_variable_to_dtype_map(), self.get_variable_to_shape_map()
-        return "".join(f"{k} (DT_{types[k].name.upper()}) {tuple(sizes[k])}\n"
-                       for k in sorted(types)).encode()
+        return "".join(
+            f"{k} (DT_{types[k].name.upper()}) {tuple(sizes[k])}\n" for k in sorted(types)
+        ).encode()
 
 
-@export("train.load_checkpoint", v1=("train.NewCheckpointReader", "train.load_checkpoint",
-                                     "pywrap_tensorflow.NewCheckpointReader",
-                                     "python.pywrap_tensorflow.NewCheckpointReader",
-                                     "contrib.framework.load_checkpoint"))
+@export(
+    "train.load_checkpoint",
+    v1=(
+        "train.NewCheckpointReader",
+        "train.load_checkpoint",
+        "pywrap_tensorflow.NewCheckpointReader",
+        "python.pywrap_tensorflow.NewCheckpointReader",
+        "contrib.framework.load_checkpoint",
+    ),
+)
 def load_checkpoint(ckpt_dir_or_file):
     """A reader of a checkpoint, or of the newest one of a folder."""
     path = os.fspath(ckpt_dir_or_file)
     if os.path.isdir(path):
         found = latest_checkpoint(path)
         if found is None:
-            raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory "
-                             f"{path}")
+            raise ValueError(
+                f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
+            )
         path = found
     return CheckpointReader(path)
 
@@ -105,8 +128,9 @@ def load_checkpoint(ckpt_dir_or_file):
 @export("train.list_variables", v1=("train.list_variables", "contrib.framework.list_variables"))
 def list_variables(ckpt_dir_or_file):
     """Names and shapes, sorted by name."""
-    return sorted((n, s) for n, s in
-                  load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+    return sorted(
+        (n, s) for n, s in load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items()
+    )
 
 
 @export("train.load_variable", v1=("train.load_variable", "contrib.framework.load_variable"))

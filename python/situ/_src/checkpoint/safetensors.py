@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """safetensors.py: tensors in a file, in the layout of safetensors: the length of a JSON header,
 the header, the elements. The header's metadata holds a checksum of every tensor."""
+
 import json
 import os
 import struct
@@ -11,9 +12,20 @@ import numpy
 
 from situ._src.framework import errors
 
-TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32",
-         "I16": "int16", "I8": "int8", "U8": "uint8", "U16": "uint16", "U32": "uint32",
-         "U64": "uint64", "BOOL": "bool"}
+TYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U8": "uint8",
+    "U16": "uint16",
+    "U32": "uint32",
+    "U64": "uint64",
+    "BOOL": "bool",
+}
 WORDS = {name: word for word, name in TYPES.items()}
 MOST_HEADER = 100 << 20
 
@@ -56,11 +68,17 @@ def write(path, tensors, metadata=None):
     for name in sorted(tensors):
         array = numpy.asarray(tensors[name], order="C")
         if array.dtype.name not in WORDS:
-            raise errors.CLASSES[12](None, None, f"Tensor '{name}' of type {array.dtype.name} "
-                                     "cannot be kept in a checkpoint.")
+            raise errors.CLASSES[12](
+                None,
+                None,
+                f"Tensor '{name}' of type {array.dtype.name} cannot be kept in a checkpoint.",
+            )
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        header[name] = {"dtype": WORDS[array.dtype.name], "shape": list(array.shape),
-                        "data_offsets": [at, at + array.nbytes]}
+        header[name] = {
+            "dtype": WORDS[array.dtype.name],
+            "shape": list(array.shape),
+            "data_offsets": [at, at + array.nbytes],
+        }
         arrays.append(memoryview(array.reshape(-1)).cast("B") if array.size else b"")
         sums[name] = zlib.crc32(arrays[-1])
         at += array.nbytes
@@ -81,8 +99,11 @@ class File:
                 raise loss(path, len(first), "the file ends within its first 8 bytes")
             length = struct.unpack("<Q", first)[0]
             if length > MOST_HEADER or 8 + length > self.size:
-                raise loss(path, 0, f"a header of {length} bytes does not fit in a file of "
-                           f"{self.size} bytes")
+                raise loss(
+                    path,
+                    0,
+                    f"a header of {length} bytes does not fit in a file of {self.size} bytes",
+                )
             text = file.read(length)
         self.begin = 8 + length
         try:
@@ -97,8 +118,11 @@ class File:
             raise loss(path, 8, f"the header has a tensor or a checksum of {min(lost)!r}, not both")
         for name, (_, _, _, end) in self.entries.items():
             if self.begin + end > self.size:
-                raise loss(path, self.size, f"the file ends within tensor '{name}', which goes "
-                           f"to byte {self.begin + end}")
+                raise loss(
+                    path,
+                    self.size,
+                    f"the file ends within tensor '{name}', which goes to byte {self.begin + end}",
+                )
 
     @staticmethod
     def _entry(name, value):
@@ -118,10 +142,13 @@ class File:
             file.seek(self.begin + begin)
             data = file.read(end - begin)
         if len(data) != end - begin:
-            raise loss(self.path, self.begin + begin + len(data),
-                       f"the file ends within tensor '{name}'")
+            raise loss(
+                self.path, self.begin + begin + len(data), f"the file ends within tensor '{name}'"
+            )
         if name in self._sums and zlib.crc32(data) != self._sums[name]:
-            raise loss(self.path, self.begin + begin,
-                       f"the checksum of tensor '{name}' does not fit its "
-                       f"{end - begin} bytes")
+            raise loss(
+                self.path,
+                self.begin + begin,
+                f"the checksum of tensor '{name}' does not fit its {end - begin} bytes",
+            )
         return numpy.frombuffer(data, dtype.newbyteorder("<")).astype(dtype).reshape(shape)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """saver.py: tf.train.Saver: variables of a session to files and back."""
+
 import os
 import threading
 
 import numpy
 
-from situ._src.checkpoint import reader as checkpoint_reader, sliced_variables, state
+from situ._src.checkpoint import reader as checkpoint_reader
+from situ._src.checkpoint import sliced_variables, state
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.graph import get_default_graph
@@ -13,12 +15,16 @@ from situ._src.training import slot_creator
 from situ._src.variables.partitioned_variable import PartitionedVariable
 from situ._src.variables.variable import Variable, global_variables
 
-_MISSING = ("Restoring from checkpoint failed. This is most likely due to a Variable name or "
-            "other graph key that is missing from the checkpoint. Please ensure that you have "
-            "not altered the graph expected based on the checkpoint. Original error:\n\n")
-_OTHER = ("Restoring from checkpoint failed. This is most likely due to a mismatch between the "
-          "current graph and the graph from the checkpoint. Please ensure that you have not "
-          "altered the graph expected based on the checkpoint. Original error:\n\n")
+_MISSING = (
+    "Restoring from checkpoint failed. This is most likely due to a Variable name or "
+    "other graph key that is missing from the checkpoint. Please ensure that you have "
+    "not altered the graph expected based on the checkpoint. Original error:\n\n"
+)
+_OTHER = (
+    "Restoring from checkpoint failed. This is most likely due to a mismatch between the "
+    "current graph and the graph from the checkpoint. Please ensure that you have not "
+    "altered the graph expected based on the checkpoint. Original error:\n\n"
+)
 
 
 def _named(var_list):
@@ -46,13 +52,29 @@ def _target(value):
 class Saver:
     """Saves variables of a session as checkpoints, and restores them."""
 
-    def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5,
-                 keep_checkpoint_every_n_hours=10000.0, name=None, restore_sequentially=False,
-                 saver_def=None, builder=None, defer_build=False, allow_empty=False,
-                 write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
+    def __init__(
+        self,
+        var_list=None,
+        reshape=False,
+        sharded=False,
+        max_to_keep=5,
+        keep_checkpoint_every_n_hours=10000.0,
+        name=None,
+        restore_sequentially=False,
+        saver_def=None,
+        builder=None,
+        defer_build=False,
+        allow_empty=False,
+        write_version=2,
+        pad_step_number=False,
+        save_relative_paths=False,
+        filename=None,
+    ):
         if defer_build and var_list:
-            raise ValueError("If `var_list` is provided then build cannot be deferred. Either set "
-                             "defer_build=False or var_list=None.")
+            raise ValueError(
+                "If `var_list` is provided then build cannot be deferred. Either set "
+                "defer_build=False or var_list=None."
+            )
         self._var_list, self._reshape, self._allow_empty = var_list, reshape, allow_empty
         self._pad, self._variables, self._saving = pad_step_number, None, threading.RLock()
         self._kept = state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours)
@@ -85,9 +107,13 @@ class Saver:
         self._kept.items = list(zip(there, state.get_checkpoint_mtimes(there)))
 
     def as_saver_def(self):
-        return {"max_to_keep": self._kept.most, "variables": {
-            k: [slot_creator.base_name(part) for part in sliced_variables.parts(v)]
-            for k, v in self._variables.items()}}
+        return {
+            "max_to_keep": self._kept.most,
+            "variables": {
+                k: [slot_creator.base_name(part) for part in sliced_variables.parts(v)]
+                for k, v in self._variables.items()
+            },
+        }
 
     def _values(self, sess, global_step):
         """The variables' values and the number of the step, of one moment."""
@@ -98,17 +124,28 @@ class Saver:
             found = sess.run(wanted)
         else:
             found, global_step = sess.run((wanted, global_step))
-        return {k: v.join(found[k]) if isinstance(v, sliced_variables.Whole) else found[k][0]
-                for k, v in self._variables.items()}, global_step
+        return {
+            k: v.join(found[k]) if isinstance(v, sliced_variables.Whole) else found[k][0]
+            for k, v in self._variables.items()
+        }, global_step
 
     def _prefix(self, save_path, global_step):
         if global_step is None:
             return save_path
         return f"{save_path}-{int(global_step):0{8 if self._pad else 1}d}"
 
-    def save(self, sess, save_path, global_step=None, latest_filename=None,
-             meta_graph_suffix="meta", write_meta_graph=True, write_state=True,
-             strip_default_attrs=False, save_debug_info=False):
+    def save(
+        self,
+        sess,
+        save_path,
+        global_step=None,
+        latest_filename=None,
+        meta_graph_suffix="meta",
+        write_meta_graph=True,
+        write_state=True,
+        strip_default_attrs=False,
+        save_debug_info=False,
+    ):
         """Writes a checkpoint; gives its name. Old ones go, as max_to_keep says. sess is None:
         of eager variables."""
         if self._variables is None:
@@ -120,27 +157,34 @@ class Saver:
                 os.mkdir(folder)  # one folder is made, as by TensorFlow
             except OSError:
                 if not os.path.isdir(folder):  # else another thread was faster
-                    raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save."
-                                     ) from None
+                    raise ValueError(
+                        f"Parent directory of {save_path} doesn't exist, can't save."
+                    ) from None
         with self._saving:  # a supervisor saves in a thread of its own
             values, step = self._values(sess, global_step)
             prefix = self._prefix(save_path, step)
-            self._write(sess, values, prefix, folder, latest_filename,
-                        meta_graph_suffix if write_meta_graph else None, write_state)
+            self._write(
+                sess,
+                values,
+                prefix,
+                folder,
+                latest_filename,
+                meta_graph_suffix if write_meta_graph else None,
+                write_state,
+            )
         return prefix
 
-    def _write(self, sess, values, prefix, folder, latest_filename, meta_graph_suffix,
-               write_state):
+    def _write(self, sess, values, prefix, folder, latest_filename, meta_graph_suffix, write_state):
         checkpoint_reader.write(prefix, {k: numpy.asarray(v) for k, v in values.items()})
         if meta_graph_suffix is not None and sess is not None:
             from situ._src.framework import meta_graph
+
             meta_graph.write(f"{prefix}.{meta_graph_suffix}", sess.graph, self)
         if write_state:
             gone = self._kept.add(prefix)
             state.write(folder, prefix, self._kept.paths, latest_filename)
             for old in gone:
-                state.remove_checkpoint(old,
-                                        meta_graph_suffix=meta_graph_suffix or "meta")
+                state.remove_checkpoint(old, meta_graph_suffix=meta_graph_suffix or "meta")
 
     def restore(self, sess, save_path):
         """Gives all variables the values of a checkpoint; sess is None: eager ones."""
@@ -150,15 +194,16 @@ class Saver:
         if not state.checkpoint_exists(save_path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {save_path}")
         from situ._src.framework import logs
+
         logs.info("Restoring parameters from %s", save_path)
         reader = checkpoint_reader.CheckpointReader(save_path)
         feeds, run = {}, []
-        for key, var in ((k, part) for k, v in self._variables.items()
-                         for part in sliced_variables.parts(v)):
+        for key, var in (
+            (k, part) for k, v in self._variables.items() for part in sliced_variables.parts(v)
+        ):
             value = sliced_variables.stored(reader, key, var)
             if value is None:
-                raise errors.CLASSES[5](None, None,
-                                        f"{_MISSING}Key {key} not found in checkpoint")
+                raise errors.CLASSES[5](None, None, f"{_MISSING}Key {key} not found in checkpoint")
             value = self._fitted(key, var, value)
             if sess is None:
                 var.assign(value)
@@ -173,18 +218,34 @@ class Saver:
         name = var.dtype.base_dtype.as_numpy_dtype
         if value.dtype != numpy.dtype(name):
             raise errors.CLASSES[3](
-                None, None, f"{_OTHER}tensor_name = {key}; expected dtype "
-                f"{var.dtype.base_dtype.name} does not equal original dtype {value.dtype.name}")
+                None,
+                None,
+                f"{_OTHER}tensor_name = {key}; expected dtype "
+                f"{var.dtype.base_dtype.name} does not equal original dtype {value.dtype.name}",
+            )
         if list(value.shape) == want:
             return value
         if self._reshape and value.size == int(numpy.prod(want)):
             return value.reshape(want)
         lhs, rhs = (str(list(s)).replace(" ", "") for s in (want, value.shape))
-        raise errors.CLASSES[3](None, None, f"{_OTHER}Assign requires shapes of both tensors to "
-                                f"match. lhs shape= {lhs} rhs shape= {rhs}")
+        raise errors.CLASSES[3](
+            None,
+            None,
+            f"{_OTHER}Assign requires shapes of both tensors to "
+            f"match. lhs shape= {lhs} rhs shape= {rhs}",
+        )
 
-    def export_meta_graph(self, filename=None, collection_list=None, as_text=False,
-                          export_scope=None, clear_devices=False, clear_extraneous_savers=False,
-                          strip_default_attrs=False, save_debug_info=False):
+    def export_meta_graph(
+        self,
+        filename=None,
+        collection_list=None,
+        as_text=False,
+        export_scope=None,
+        clear_devices=False,
+        clear_extraneous_savers=False,
+        strip_default_attrs=False,
+        save_debug_info=False,
+    ):
         from situ._src.framework import meta_graph
+
         return meta_graph.write(filename, get_default_graph(), self, collection_list)

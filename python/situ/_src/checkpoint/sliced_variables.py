@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sliced_variables.py: variables that are parts of one tensor, in checkpoints: the tensor is
 kept as a whole, so that it can be restored into other parts, or into one variable."""
+
 import math
 
 import numpy
@@ -28,8 +29,9 @@ class SaveSliceInfo:
 
     def of_slot(self, name):
         """The same part of a slot of the whole."""
-        return SaveSliceInfo(f"{self.full_name}/{name}", self.full_shape, self.var_offset,
-                             self.var_shape)
+        return SaveSliceInfo(
+            f"{self.full_name}/{name}", self.full_shape, self.var_offset, self.var_shape
+        )
 
 
 def info(variable):
@@ -71,8 +73,9 @@ def is_whole(variables):
     """Whether variables are all parts of one tensor."""
     if not variables or any(info(v) is None for v in variables):
         return False
-    return sum(math.prod(info(v).var_shape) for v in variables) == \
-        math.prod(info(variables[0]).full_shape)
+    return sum(math.prod(info(v).var_shape) for v in variables) == math.prod(
+        info(variables[0]).full_shape
+    )
 
 
 def gather(variables):
@@ -102,8 +105,11 @@ def parts(target):
 def _names(key, variable):
     """A name in a checkpoint, and what it is called where the tensor was cut in another way."""
     own, whole = slot_creator.base_name(variable), kept_name(variable)
-    others = [b + key[len(a):] for a, b in ((own, whole), (whole, own))
-              if (key + "/").startswith(a + "/")]
+    others = [
+        b + key[len(a) :]
+        for a, b in ((own, whole), (whole, own))
+        if (key + "/").startswith(a + "/")
+    ]
     return [key] + others
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """state.py: the file `checkpoint` of a folder: which checkpoints there are."""
+
 import os
 import re
 import time
@@ -13,12 +14,18 @@ DATA, INDEX = ".data-00000-of-00001", ".index"
 
 class CheckpointState(Message):
     """The newest checkpoint, and all that are kept, the oldest first."""
-    FIELDS = {"model_checkpoint_path": "", "all_model_checkpoint_paths": [],
-              "all_model_checkpoint_timestamps": [], "last_preserved_timestamp": 0.0}
+
+    FIELDS = {
+        "model_checkpoint_path": "",
+        "all_model_checkpoint_paths": [],
+        "all_model_checkpoint_timestamps": [],
+        "last_preserved_timestamp": 0.0,
+    }
 
 
 export(v1=("train.CheckpointState", "python.training.checkpoint_state_pb2.CheckpointState"))(
-    CheckpointState)
+    CheckpointState
+)
 
 
 def _file(folder, name):
@@ -50,14 +57,25 @@ def write(folder, newest, kept, latest_filename=None, times=None, preserved=None
 
 
 @export("train.update_checkpoint_state", v1="train.update_checkpoint_state")
-def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
-                            latest_filename=None, all_model_checkpoint_timestamps=None,
-                            last_preserved_timestamp=None):
+def update_checkpoint_state(
+    save_dir,
+    model_checkpoint_path,
+    all_model_checkpoint_paths=None,
+    latest_filename=None,
+    all_model_checkpoint_timestamps=None,
+    last_preserved_timestamp=None,
+):
     kept = list(all_model_checkpoint_paths or [])
     if not kept or kept[-1] != model_checkpoint_path:
         kept.append(model_checkpoint_path)
-    write(save_dir, model_checkpoint_path, kept, latest_filename, all_model_checkpoint_timestamps,
-          last_preserved_timestamp)
+    write(
+        save_dir,
+        model_checkpoint_path,
+        kept,
+        latest_filename,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
 
 
 def _whole(folder, path):
@@ -74,10 +92,11 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     except OSError:
         return None
     except UnicodeDecodeError as error:
-        raise safetensors.loss(_file(checkpoint_dir, latest_filename), error.start,
-                               "this is no text") from None
+        raise safetensors.loss(
+            _file(checkpoint_dir, latest_filename), error.start, "this is no text"
+        ) from None
     state = CheckpointState()
-    for key, value in re.findall(r'^(\w+): *(.*)$', text, re.MULTILINE):
+    for key, value in re.findall(r"^(\w+): *(.*)$", text, re.MULTILINE):
         if value.startswith('"'):
             value = value[1:-1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
         if key == "model_checkpoint_path":
@@ -91,8 +110,9 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     return state if state.model_checkpoint_path else None
 
 
-@export("train.latest_checkpoint", v1=("train.latest_checkpoint",
-                                       "contrib.framework.latest_checkpoint"))
+@export(
+    "train.latest_checkpoint", v1=("train.latest_checkpoint", "contrib.framework.latest_checkpoint")
+)
 def latest_checkpoint(checkpoint_dir, latest_filename=None):
     """The name of the newest checkpoint of a folder, or None."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor_bundle.py: checkpoints that TensorFlow wrote (its second format): a sorted table of
 names and the elements in files beside it. They are read only."""
+
 import os
 import struct
 
@@ -55,17 +56,18 @@ class File:
     def _block(self, data, offset, size):
         """Keys and values; a key begins as the last one did."""
         if data[offset + size]:
-            raise errors.CLASSES[12](None, None, f"{self._prefix}.index: compressed tables are not "
-                                     "there")
-        block, key = data[offset:offset + size], b""
+            raise errors.CLASSES[12](
+                None, None, f"{self._prefix}.index: compressed tables are not there"
+            )
+        block, key = data[offset : offset + size], b""
         end, at = size - 4 - 4 * struct.unpack("<I", block[-4:])[0], 0
         while at < end:
             same, at = read_varint(block, at)
             new, at = read_varint(block, at)
             length, at = read_varint(block, at)
-            key = key[:same] + block[at:at + new]
+            key = key[:same] + block[at : at + new]
             at += new
-            yield key, block[at:at + length]
+            yield key, block[at : at + length]
             at += length
 
     def _entry(self, key, value):
@@ -75,22 +77,32 @@ class File:
         if not key:
             self._shards = parts.get(1, 1)
             return
-        shape = [next((v for n, _, v in fields(memoryview(dim)) if n == 1), 0)
-                 for number, _, dim in fields(memoryview(parts.get(2, b""))) if number == 2]
+        shape = [
+            next((v for n, _, v in fields(memoryview(dim)) if n == 1), 0)
+            for number, _, dim in fields(memoryview(parts.get(2, b"")))
+            if number == 2
+        ]
         dtype = as_dtype(parts.get(1, 1))
-        kind = numpy.dtype(object) if dtype.name == "string" else \
-            numpy.dtype(dtype.as_numpy_dtype)
+        kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
         self.entries[key] = (kind, tuple(shape))
-        self._places[key] = (parts.get(3, 0), parts.get(4, 0), parts.get(5, 0), 7 in parts,
-                             parts.get(6, bytes(4)))
+        self._places[key] = (
+            parts.get(3, 0),
+            parts.get(4, 0),
+            parts.get(5, 0),
+            7 in parts,
+            parts.get(6, bytes(4)),
+        )
 
     def get(self, name):
         """The array of a tensor."""
-        (kind, shape), (shard, offset, size, sliced, sum_) = self.entries[name], \
-            self._places[name]
-        if sliced or kind == object:
-            raise errors.CLASSES[12](None, None, f"{name} of {self._prefix}: tensors of texts and "
-                                     "in slices are not read from TensorFlow's checkpoints")
+        (kind, shape), (shard, offset, size, sliced, sum_) = self.entries[name], self._places[name]
+        if sliced or kind.hasobject:
+            raise errors.CLASSES[12](
+                None,
+                None,
+                f"{name} of {self._prefix}: tensors of texts and "
+                "in slices are not read from TensorFlow's checkpoints",
+            )
         path = f"{self._prefix}.data-{shard:05d}-of-{self._shards:05d}"
         with open(path, "rb") as file:
             file.seek(offset)

@@ -3,6 +3,7 @@
 
 The address of a server ("localhost:2222") names a socket of the abstract namespace. Messages are
 pickles: both ends check that the other process belongs to the same user."""
+
 import errno
 import os
 import pickle
@@ -36,7 +37,7 @@ class Channel:
 
     def receive(self):
         """The next tuple; EOFError where the other end is gone."""
-        length, = _LENGTH.unpack(self._exactly(_LENGTH.size))
+        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
         return pickle.loads(self._exactly(length))
 
     def _exactly(self, count):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """links.py: the connections of a session to servers of other processes, and runs over them."""
+
 import os
 import threading
 import time
@@ -33,7 +34,8 @@ def reach(address, task, timeout_ms=0):
             raise deadline_error(
                 f"{task} at {address} has not started after {limit:g} seconds. Without mpirun the "
                 "tasks of a cluster are processes of one machine; SITU_CLUSTER_TIMEOUT sets how "
-                "long a session waits.")
+                "long a session waits."
+            )
         if now - told > _TELL:
             told = now
             logs.info("CreateSession still waiting for response from worker: %s", task)
@@ -56,8 +58,9 @@ class Link:
 
     def unavailable(self):
         """The error of a run that needs this process."""
-        return errors.CLASSES[14](None, None, f"{self.task} at {self.address} is lost: its process "
-                                  "has ended.")
+        return errors.CLASSES[14](
+            None, None, f"{self.task} at {self.address} is lost: its process has ended."
+        )
 
     def _read(self):
         while True:
@@ -117,8 +120,14 @@ class Run(Step):
         for process, link in self._links.items():
             link.run = self
             new = number not in link.told
-            link.send("run", number, cut.for_place(process) if new else None, config,
-                      feeds, self.timeout_ms)
+            link.send(
+                "run",
+                number,
+                cut.for_place(process) if new else None,
+                config,
+                feeds,
+                self.timeout_ms,
+            )
             link.told.add(number)
 
     def finish(self):

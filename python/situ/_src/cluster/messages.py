@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """messages.py: tensors between processes: eager, in traced functions and in graphs."""
+
 import pickle
 
 import _situ
@@ -29,8 +30,10 @@ def reduced(tensors, reduction="sum"):
     """Tensors of all ranks, reduced: one message for all of them."""
     if not tensors or processes.size() == 1:
         return list(tensors)
-    return _listed(_message("RanksAllReduce", list(tensors), T=_types(tensors),
-                            reduction=reduction), len(tensors))
+    return _listed(
+        _message("RanksAllReduce", list(tensors), T=_types(tensors), reduction=reduction),
+        len(tensors),
+    )
 
 
 def spread(tensors, root=0):
@@ -54,16 +57,44 @@ def gathered(tensor):
     return _message("RanksGather", convert_to_tensor(tensor))
 
 
-def allreduce(tensor, average=None, device_dense="", device_sparse="", compression=Compression.none,
-              op=None, prescale_factor=1.0, postscale_factor=1.0, name=None, process_set=None):
+def allreduce(
+    tensor,
+    average=None,
+    device_dense="",
+    device_sparse="",
+    compression=Compression.none,
+    op=None,
+    prescale_factor=1.0,
+    postscale_factor=1.0,
+    name=None,
+    process_set=None,
+):
     """A tensor of all ranks, reduced; every rank gets the same. The mean where nothing is said."""
-    return grouped_allreduce([tensor], average, device_dense, device_sparse, compression, op,
-                             prescale_factor, postscale_factor, name)[0]
+    return grouped_allreduce(
+        [tensor],
+        average,
+        device_dense,
+        device_sparse,
+        compression,
+        op,
+        prescale_factor,
+        postscale_factor,
+        name,
+    )[0]
 
 
-def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="",
-                      compression=Compression.none, op=None, prescale_factor=1.0,
-                      postscale_factor=1.0, name=None, process_set=None):
+def grouped_allreduce(
+    tensors,
+    average=None,
+    device_dense="",
+    device_sparse="",
+    compression=Compression.none,
+    op=None,
+    prescale_factor=1.0,
+    postscale_factor=1.0,
+    name=None,
+    process_set=None,
+):
     """The same for several tensors, which travel together."""
     word, sent, found = word_of(op, average), [], {}
     for index, tensor in enumerate(tensors):
@@ -119,9 +150,15 @@ def receive(from_rank, name, dtype="float32", shape=None):
     """Waits for a tensor of that name from a rank."""
     from situ._src.framework.dtypes import as_dtype
     from situ._src.framework.tensor_shape import TensorShape
+
     with device(_CPU):
-        return op("RanksReceive", dtype=as_dtype(dtype), shape=TensorShape(shape),
-                  tensor_name=name, from_rank=from_rank)
+        return op(
+            "RanksReceive",
+            dtype=as_dtype(dtype),
+            shape=TensorShape(shape),
+            tensor_name=name,
+            from_rank=from_rank,
+        )
 
 
 def barrier(process_set=None):

@@ -9,6 +9,7 @@ are replicated: they are the same everywhere and at any time.
 
 Messages of a run are in one order on all processes, that of the graph: no two wait for each
 other."""
+
 import base64
 import contextlib
 import functools
@@ -36,8 +37,11 @@ def task_of(device, home, tasks):
 
     A job without a task means its first one, a task without a job one of the job of `home`."""
     spec = DeviceSpec.from_string(device or "")
-    if spec.task is None and spec.job in (None, "localhost") and spec.job not in \
-            {job for job, _ in tasks}:
+    if (
+        spec.task is None
+        and spec.job in (None, "localhost")
+        and spec.job not in {job for job, _ in tasks}
+    ):
         return None
     task = (spec.job or home[0], spec.task or 0)
     if task not in tasks and spec.job == "localhost":
@@ -59,9 +63,12 @@ def check_devices(operations, home, tasks):
             except LookupError:
                 there = ", ".join(f"/job:{j}/replica:0/task:{i}/device:CPU:0" for j, i in tasks)
                 raise errors.CLASSES[3](
-                    None, op, f"Cannot assign a device for operation {op.name}: {{{{node {op.name}"
+                    None,
+                    op,
+                    f"Cannot assign a device for operation {op.name}: {{{{node {op.name}"
                     f"}}}} was explicitly assigned to {device} but available devices are [ {there} "
-                    "]. Make sure the device specification refers to a valid device.") from None
+                    "]. Make sure the device specification refers to a valid device.",
+                ) from None
         asked = asked or found[device] is not None
     return asked
 
@@ -101,8 +108,11 @@ class Source:
             name, key = _producer(text)
             port = ports[index].partition(":")[2] if index < len(ports) else ""
             dtype, _, is_ref = self.kinds.get(key, (None, None, False))
-            if port.startswith(("&", "@", "resource")) or dtype in ("resource", "variant") or \
-                    (is_ref and calls):
+            if (
+                port.startswith(("&", "@", "resource"))
+                or dtype in ("resource", "variant")
+                or (is_ref and calls)
+            ):
                 found.setdefault(self.tasks[name], name)
         if len(found) > 1:
             self.split = getattr(self, "split", {})
@@ -125,7 +135,7 @@ class Source:
         return [n for n in self.nodes if n["name"] in found]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _gives_reference(kind):
     """Whether the output of an op is a reference to a variable."""
     return (OPS[kind].row["outputs"] or "").partition(":")[2].startswith("&")
@@ -134,10 +144,17 @@ def _gives_reference(kind):
 def source_of(graph, home, device_task):
     """The source of a graph."""
     from situ._src.framework import function_library
+
     nodes = json.loads(graph._save(True)).get("node", [])
-    kinds = {t.name: (t.dtype.base_dtype.name, t.shape.as_list() if t.shape.rank is not None
-                      else None, _gives_reference(op.type))
-             for op in graph.get_operations() for t in op.outputs}
+    kinds = {
+        t.name: (
+            t.dtype.base_dtype.name,
+            t.shape.as_list() if t.shape.rank is not None else None,
+            _gives_reference(op.type),
+        )
+        for op in graph.get_operations()
+        for t in op.outputs
+    }
     return Source(nodes, kinds, home, device_task, function_library.written(graph))
 
 
@@ -149,17 +166,22 @@ class Cut:
         nodes = source.needed(names, set(feeds))
         known = {n["name"] for n in nodes}
         self.nodes, self.functions = nodes, source.functions
-        self.places = {n: None if source.tasks[n] is None else place_of(source.tasks[n])
-                       for n in known}
-        self.kinds = {k: v for k, v in source.kinds.items()
-                      if k.partition(":")[0] in known or k in feeds}
+        self.places = {
+            n: None if source.tasks[n] is None else place_of(source.tasks[n]) for n in known
+        }
+        self.kinds = {
+            k: v for k, v in source.kinds.items() if k.partition(":")[0] in known or k in feeds
+        }
         self.client, self.fetches, self.feeds = client, list(fetches), sorted(feeds)
         for name, found in getattr(source, "split", {}).items():
             if name in known and len({place_of(t) for t in found}) > 1:
                 raise errors.CLASSES[12](
-                    None, None, f"{source.by_name[name]['op']} '{name}' uses variables or "
+                    None,
+                    None,
+                    f"{source.by_name[name]['op']} '{name}' uses variables or "
                     f"resources ({', '.join(found.values())}) of tasks that are in different "
-                    "processes. Put them on one task.")
+                    "processes. Put them on one task.",
+                )
 
     def used(self):
         """The places that run nodes."""
@@ -169,9 +191,12 @@ class Cut:
         """The same without the attributes of nodes that run elsewhere."""
         new = object.__new__(Cut)
         new.__dict__.update(self.__dict__)
-        new.nodes = [n if self.places[n["name"]] in (None, place) else
-                     {"name": n["name"], "op": n["op"], "input": n.get("input", [])}
-                     for n in self.nodes]
+        new.nodes = [
+            n
+            if self.places[n["name"]] in (None, place)
+            else {"name": n["name"], "op": n["op"], "input": n.get("input", [])}
+            for n in self.nodes
+        ]
         if not any("func" in a for n in new.nodes for a in n.get("attr", {}).values()):
             new.functions = {}
         return new
@@ -199,21 +224,28 @@ class Part:
     def __init__(self, cut, me, edges, whole=None):
         """`whole`: the graph itself, where this process has it."""
         from situ._src.framework import function_library
+
         self._cut, self._me, self._edges = cut, me, edges
         self.graph, self.messages, self._moved = Graph(), [], set()
         with self.graph.as_default():
             with self.graph.name_scope(_SCOPE):
                 self.fed = {name: _placeholder(*cut.kinds[name][:2]) for name in cut.feeds}
-            self._importer = _Copier(self.graph, whole, dict(self.fed)) if whole is not None else \
-                _Importer(self.graph, "", dict(self.fed), function_library.read(self.graph,
-                                                                                cut.functions))
+            self._importer = (
+                _Copier(self.graph, whole, dict(self.fed))
+                if whole is not None
+                else _Importer(
+                    self.graph, "", dict(self.fed), function_library.read(self.graph, cut.functions)
+                )
+            )
             for node in cut.nodes:
                 self._add(node)
-            self.values = [self._fetch(f.partition(":")[0], f if ":" in f else None)
-                           for f in cut.fetches]
+            self.values = [
+                self._fetch(f.partition(":")[0], f if ":" in f else None) for f in cut.fetches
+            ]
 
-    operations = property(lambda s: [v for v in s.values if v is not None and
-                                     not hasattr(v, "dtype")])
+    operations = property(
+        lambda s: [v for v in s.values if v is not None and not hasattr(v, "dtype")]
+    )
 
     def _replicate(self, name):
         """Has a constant or a placeholder here, where it is needed."""
@@ -287,7 +319,8 @@ class Part:
 
 
 def _placeholder(dtype, shape):
-    from situ._src.ops.array_ops import op
     from situ._src.framework.dtypes import as_dtype
     from situ._src.framework.tensor_shape import TensorShape
+    from situ._src.ops.array_ops import op
+
     return op("Placeholder", dtype=as_dtype(dtype), shape=TensorShape(shape))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """processes.py: which processes belong together: as mpirun says, or TF_CONFIG, or a ClusterSpec."""
+
 import atexit
 import collections
 import hashlib
@@ -21,8 +22,10 @@ def under_mpirun():
 def spans_machines():
     """Whether mpirun has started processes on several machines: servers then are ranks."""
     size = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1"))
-    return int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", size)) != size or \
-        int(os.environ.get("SITU_CLUSTER_MACHINE_SIZE") or size) < size
+    return (
+        int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE", size)) != size
+        or int(os.environ.get("SITU_CLUSTER_MACHINE_SIZE") or size) < size
+    )
 
 
 def flat_tasks(jobs):
@@ -44,8 +47,10 @@ def environment_task():
     cluster, task = config.get("cluster"), config.get("task", {})
     if not cluster:
         return None
-    jobs = {job: dict(enumerate([tasks] if isinstance(tasks, str) else tasks))
-            for job, tasks in cluster.items()}
+    jobs = {
+        job: dict(enumerate([tasks] if isinstance(tasks, str) else tasks))
+        for job, tasks in cluster.items()
+    }
     return jobs, task.get("type", "worker"), int(task.get("index", 0))
 
 
@@ -57,14 +62,18 @@ def join_tasks(jobs, job, index):
     given = None
     if not under_mpirun():
         text = json.dumps([[j, i, str(jobs[j][i])] for j, i in tasks])
-        given = tasks.index(Task(job, index)), len(tasks), \
-            "tasks-" + hashlib.sha256(text.encode()).hexdigest()[:20]
+        given = (
+            tasks.index(Task(job, index)),
+            len(tasks),
+            "tasks-" + hashlib.sha256(text.encode()).hexdigest()[:20],
+        )
     join(given)
     if size() != len(tasks):
         raise ValueError(f"The cluster has {len(tasks)} tasks, but {size()} processes were started")
     if not _tasks:
         _tasks[:] = tasks
         from situ._src.cluster import serving
+
         atexit.register(serving.farewell)  # runs before what join has registered
 
 

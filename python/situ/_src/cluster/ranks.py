@@ -4,6 +4,7 @@ runs its own part.
 
 Every rank must run the same fetches in the same order; or, where there are parameter servers, these
 serve (serving.py), and each of the others runs what it likes."""
+
 import pickle
 
 import numpy
@@ -44,8 +45,7 @@ class RankEdges:
         name = f"{self._label}/{text}/{me}"
         if dtype != "string":
             return receive(p, name, dtype, shape)
-        made = py_func(_unpacked, [receive(p, name, "uint8", [None])],
-                       as_dtype("string"))
+        made = py_func(_unpacked, [receive(p, name, "uint8", [None])], as_dtype("string"))
         made.set_shape(shape)
         return made
 
@@ -62,8 +62,12 @@ class RankParts:
     """What this rank runs of a graph."""
 
     def __init__(self, whole, make_session):
-        self._whole, self._make, self._runs, self._store = whole, make_session, {}, \
-            _situ.store_create()
+        self._whole, self._make, self._runs, self._store = (
+            whole,
+            make_session,
+            {},
+            _situ.store_create(),
+        )
         self._source, self._version = None, None
 
     def _compile(self, fetches, feeds):
@@ -72,8 +76,13 @@ class RankParts:
             self._version = self._whole.version
             self._source = partition.source_of(self._whole, me if served else 0, rank_of)
         label = f"run_{me}_{len(self._runs)}" if served else f"run_{len(self._runs)}"
-        cut = partition.Cut(self._source, lambda rank: rank,
-                            [me] if served else list(range(processes.size())), fetches, feeds)
+        cut = partition.Cut(
+            self._source,
+            lambda rank: rank,
+            [me] if served else list(range(processes.size())),
+            fetches,
+            feeds,
+        )
         part = partition.Part(cut, me, RankEdges(label), self._whole)
         part.session = self._make(part.graph, store_options(self._store))
         return part, serving.Asked(cut, label)
@@ -86,9 +95,14 @@ class RankParts:
         part, asked = self._runs[key]
         there = [v for v in part.values if v is not None]
         with asked.run(feeds):
-            results = iter(part.session._run_watched(
-                [there, part.messages], {part.fed[n]: v for n, v in feeds.items()}, timeout_ms,
-                None)[0])
+            results = iter(
+                part.session._run_watched(
+                    [there, part.messages],
+                    {part.fed[n]: v for n, v in feeds.items()},
+                    timeout_ms,
+                    None,
+                )[0]
+            )
         return [None if v is None else next(results) for v in part.values]
 
     def close(self):

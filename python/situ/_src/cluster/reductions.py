@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """reductions.py: how values of several processes become one."""
+
 from situ._src.ops.array_ops import cast
 
 Average, Sum, Min, Max, Product = "mean", "sum", "min", "max", "product"
@@ -34,8 +35,9 @@ class _Half(_None):
 
     @staticmethod
     def compress(tensor):
-        return (cast(tensor, "float16"), tensor.dtype) if tensor.dtype.is_floating else \
-            (tensor, None)
+        return (
+            (cast(tensor, "float16"), tensor.dtype) if tensor.dtype.is_floating else (tensor, None)
+        )
 
     @staticmethod
     def decompress(tensor, dtype):
@@ -44,4 +46,5 @@ class _Half(_None):
 
 class Compression:
     """Whether gradients are made smaller on their way."""
+
     none, fp16 = _None, _Half

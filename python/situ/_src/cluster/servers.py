@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """servers.py: tf.train.ClusterSpec, tf.train.Server, and resolvers: the words of TensorFlow for
 processes that belong together."""
+
 import time
 
 import _situ
@@ -20,8 +21,10 @@ class ClusterSpec:
         if isinstance(cluster, ClusterDef):
             cluster = {job.name: dict(job.tasks) for job in cluster.job}
         if not isinstance(cluster, dict):
-            raise TypeError("`cluster` must be a dictionary mapping one or more job names to lists "
-                            "of network addresses, or a `ClusterDef` protocol buffer")
+            raise TypeError(
+                "`cluster` must be a dictionary mapping one or more job names to lists "
+                "of network addresses, or a `ClusterDef` protocol buffer"
+            )
         self._jobs = {}
         for job, tasks in cluster.items():
             if isinstance(tasks, dict):
@@ -31,15 +34,21 @@ class ClusterSpec:
             elif isinstance(tasks, (list, tuple)):
                 self._jobs[job] = dict(enumerate(tasks))
             else:
-                raise TypeError(f"The tasks for job '{job}' must be a list or a dictionary from "
-                                "integers to strings.")
+                raise TypeError(
+                    f"The tasks for job '{job}' must be a list or a dictionary from "
+                    "integers to strings."
+                )
 
     jobs = property(lambda s: sorted(s._jobs))
 
     def as_dict(self):
         """Lists where tasks are numbered without a gap, else dictionaries."""
-        return {job: [tasks[i] for i in sorted(tasks)] if sorted(tasks) == list(range(len(tasks)))
-                else dict(tasks) for job, tasks in self._jobs.items()}
+        return {
+            job: [tasks[i] for i in sorted(tasks)]
+            if sorted(tasks) == list(range(len(tasks)))
+            else dict(tasks)
+            for job, tasks in self._jobs.items()
+        }
 
     def as_cluster_def(self):
         """The same as a message."""
@@ -88,15 +97,23 @@ class Server:
     and wait for those that they need and that are not there yet. Several servers may be in one
     process."""
 
-    def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None,
-                 config=None, start=True):
+    def __init__(
+        self,
+        server_or_cluster_def,
+        job_name=None,
+        task_index=None,
+        protocol=None,
+        config=None,
+        start=True,
+    ):
         given = server_or_cluster_def
         if isinstance(given, ServerDef):
             job_name = given.job_name if job_name is None else job_name
             task_index = given.task_index if task_index is None else task_index
             protocol = protocol or given.protocol
-            config = config or (given.default_session_config
-                                if given.HasField("default_session_config") else None)
+            config = config or (
+                given.default_session_config if given.HasField("default_session_config") else None
+            )
             given = given.cluster
         self._spec = ClusterSpec(given)
         if config is not None and not isinstance(config, ConfigProto):
@@ -111,8 +128,13 @@ class Server:
     def server_def(self):
         """What the server was made with."""
         job, index = self.task
-        return ServerDef(cluster=self._spec.as_cluster_def(), job_name=job, task_index=index,
-                         protocol=self._protocol, default_session_config=self._config)
+        return ServerDef(
+            cluster=self._spec.as_cluster_def(),
+            job_name=job,
+            task_index=index,
+            protocol=self._protocol,
+            default_session_config=self._config,
+        )
 
     @property
     def target(self):
@@ -121,9 +143,14 @@ class Server:
 
     def describe(self):
         """The tasks of the cluster, as sessions want to know them."""
-        return {"task": self.task, "addresses": {
-            (job, index): self._address if (job, index) == self.task else address
-            for job in self._spec.jobs for index, address in self._spec.items_of(job)}}
+        return {
+            "task": self.task,
+            "addresses": {
+                (job, index): self._address if (job, index) == self.task else address
+                for job in self._spec.jobs
+                for index, address in self._spec.items_of(job)
+            },
+        }
 
     def config_of(self, config):
         """The options of a session: its own, or else those of the server."""
@@ -155,18 +182,25 @@ class Server:
         ever."""
         if processes.spans_machines():
             return self._join_ranks()
-        others = [a for (job, index), a in self.describe()["addresses"].items()
-                  if job != "ps" and (job, index) != self.task]
+        others = [
+            a
+            for (job, index), a in self.describe()["addresses"].items()
+            if job != "ps" and (job, index) != self.task
+        ]
         return service.wait_for_end(others or [None])
 
     def _join_ranks(self):
         from situ._src.cluster import serving
+
         processes.join_server(self._address)
         if self.task[0] == "ps" and processes.size() > 1:
             serving.serve()
             return
-        others = [r for r in range(processes.size())
-                  if r != processes.rank() and processes.tasks()[r].job != "ps"]
+        others = [
+            r
+            for r in range(processes.size())
+            if r != processes.rank() and processes.tasks()[r].job != "ps"
+        ]
         while not all(_situ.cluster_gone(r) for r in others):
             time.sleep(0.05)
 
@@ -191,8 +225,10 @@ def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=Non
       Two lists of servers: workers, and parameter servers."""
     counts = {"worker": (num_workers, worker_config), "ps": (num_ps, ps_config)}
     spec = ClusterSpec({job: service.free_addresses(n) for job, (n, _) in counts.items()})
-    made = {job: [Server(spec, job, i, protocol, config) for i in range(n)]
-            for job, (n, config) in counts.items()}
+    made = {
+        job: [Server(spec, job, i, protocol, config) for i in range(n)]
+        for job, (n, config) in counts.items()
+    }
     return made["worker"], made["ps"]
 
 
@@ -202,13 +238,17 @@ def _task(spec, job, index):
         raise ValueError("The cluster has no jobs.")
     if job is None:
         if len(spec.jobs) > 1:
-            raise ValueError("Must specify an explicit `job_name` when there are more than one "
-                             "jobs in the cluster.")
+            raise ValueError(
+                "Must specify an explicit `job_name` when there are more than one "
+                "jobs in the cluster."
+            )
         job = spec.jobs[0]
     if index is None:
         if len(spec.task_indices(job)) > 1:
-            raise ValueError("Must specify an explicit `task_index` when there are more than one "
-                             "tasks in the job.")
+            raise ValueError(
+                "Must specify an explicit `task_index` when there are more than one "
+                "tasks in the job."
+            )
         index = spec.task_indices(job)[0]
     return job, int(index)
 
@@ -216,6 +256,7 @@ def _task(spec, job, index):
 @export("distribute.cluster_resolver.ClusterResolver")
 class ClusterResolver:
     """Says which tasks there are."""
+
     task_type = task_id = None
     environment, rpc_layer = "", "grpc"
 
@@ -227,6 +268,7 @@ class ClusterResolver:
 
     def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
         from situ._src.framework import config
+
         return {"GPU": len(config.list_logical_devices("GPU"))}
 
 
@@ -234,8 +276,16 @@ class ClusterResolver:
 class SimpleClusterResolver(ClusterResolver):
     """Says what it was given."""
 
-    def __init__(self, cluster_spec, master="", task_type=None, task_id=None, environment="",
-                 num_accelerators=None, rpc_layer=None):
+    def __init__(
+        self,
+        cluster_spec,
+        master="",
+        task_type=None,
+        task_id=None,
+        environment="",
+        num_accelerators=None,
+        rpc_layer=None,
+    ):
         self._spec, self._master = cluster_spec, master
         self.task_type, self.task_id = task_type, task_id
 

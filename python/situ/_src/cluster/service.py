@@ -4,6 +4,7 @@ sessions of other processes ask for.
 
 The servers of one process that belong to one cluster are a group: they share a store of variables,
 and a session that needs no other process runs its graph as it is."""
+
 import atexit
 import contextlib
 import queue
@@ -39,8 +40,12 @@ class Group:
         if config is not None and config.isolate_session_state:
             with self._lock:
                 store = self._own.setdefault(scope, _situ.store_create())
-        return {**protos.options_of(config), "store": store,
-                "task": f"/job:{task[0]}/task:{task[1]}", "scope": scope}
+        return {
+            **protos.options_of(config),
+            "store": store,
+            "task": f"/job:{task[0]}/task:{task[1]}",
+            "scope": scope,
+        }
 
     def reset(self, containers=None):
         """Forgets variables and resources: all, or those of containers."""
@@ -67,6 +72,7 @@ class Group:
     def register(self, scope, number, cut, task, config):
         """Builds the part of this process."""
         from situ._src.cluster.tasks import Local
+
         with self._lock:
             if (scope, number) in self._parts:
                 return
@@ -84,8 +90,12 @@ def run_part(part, step, feeds, fetches, trace=None):
     """Runs a part in this thread; the values of what is fetched."""
     with step.in_this_thread():
         return part.session._run_watched(
-            [fetches, part.messages], {part.fed[n]: v for n, v in feeds.items()},
-            step.timeout_ms, trace, step.cancel)[0]
+            [fetches, part.messages],
+            {part.fed[n]: v for n, v in feeds.items()},
+            step.timeout_ms,
+            trace,
+            step.cancel,
+        )[0]
 
 
 def server_at(address):
@@ -123,13 +133,17 @@ def start(server, address, known):
         except OSError as error:
             if port != "0":
                 raise errors.CLASSES[2](
-                    None, None, f"Could not start the server: {address}: {error.strerror}. Another "
-                    "server has this address.") from None
+                    None,
+                    None,
+                    f"Could not start the server: {address}: {error.strerror}. Another "
+                    "server has this address.",
+                ) from None
     with _lock:
         _servers[chosen] = server
         server.started(chosen, _group_of(set(known) - {address} | {chosen}))
-    threading.Thread(target=_accept, args=(listening, server), daemon=True,
-                     name=f"server {chosen}").start()
+    threading.Thread(
+        target=_accept, args=(listening, server), daemon=True, name=f"server {chosen}"
+    ).start()
 
 
 def free_addresses(count):
@@ -191,8 +205,10 @@ class _Connection:
 
     def _on_run(self, number, cut, config, feeds, timeout_ms):
         """`cut` is None where this process has it."""
+
         def send(to, key, value):
             self._channel.send("tensor", to, key, value)
+
         self._step = steps.Step(send, timeout_ms)
         self._runs.put((self._step, number, cut, config, feeds))
 
@@ -231,8 +247,13 @@ def described(error):
     op = getattr(error, "op", None)
     if isinstance(error, errors.OpError):
         return error.error_code, error.message, getattr(op, "name", None)
-    code = 12 if isinstance(error, NotImplementedError) else 3 if \
-        isinstance(error, (ValueError, TypeError)) else 2
+    code = (
+        12
+        if isinstance(error, NotImplementedError)
+        else 3
+        if isinstance(error, (ValueError, TypeError))
+        else 2
+    )
     return code, str(error) or type(error).__name__, None
 
 
@@ -251,8 +272,12 @@ class _Watcher:
         self._address, self._open, self.gone = address, None, False
 
     def look(self):
-        if self.gone or self._open is not None or self._address is None or \
-                server_at(self._address) is not None:
+        if (
+            self.gone
+            or self._open is not None
+            or self._address is None
+            or server_at(self._address) is not None
+        ):
             return  # a server of this process lives as long as it does
         try:
             self._open = channel.connect(self._address)
@@ -286,10 +311,16 @@ def ran(addresses, config):
     may need each other until all of them end."""
     if not any(job == "ps" for job, _ in addresses):
         filters = list(config.device_filters) if config is not None else []
-        _awaited.update(a for (job, index), a in addresses.items()
-                        if not filters or any(f.startswith((f"/job:{job}/replica:0/task:{index}",
-                                                            f"/job:{job}/task:{index}")) or
-                                              f == f"/job:{job}" for f in filters))
+        _awaited.update(
+            a
+            for (job, index), a in addresses.items()
+            if not filters
+            or any(
+                f.startswith((f"/job:{job}/replica:0/task:{index}", f"/job:{job}/task:{index}"))
+                or f == f"/job:{job}"
+                for f in filters
+            )
+        )
 
 
 @atexit.register
@@ -306,4 +337,5 @@ def _linger():
     others = [a for a in _awaited if server_at(a) is None]
     if others and _servers and not hasattr(sys, "last_value"):
         from situ._src.cluster import links
+
         wait_for_end(others, links.patience())

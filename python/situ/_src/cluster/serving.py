@@ -4,6 +4,7 @@ part of what the others run. Variables belong to names: graphs of several worker
 
 A server runs one request at a time. Who needs several servers takes them in the order of their
 ranks, so that nobody waits in a circle."""
+
 import contextlib
 import pickle
 import time
@@ -65,16 +66,21 @@ _epochs = [0]
 def _fail(rank, error):
     """A rank that waits for this one in this run hears why it waits in vain."""
     try:
-        _situ.cluster_fail(rank, getattr(error, "error_code", 2) or 2,
-                           getattr(error, "message", None) or str(error))
+        _situ.cluster_fail(
+            rank,
+            getattr(error, "error_code", 2) or 2,
+            getattr(error, "message", None) or str(error),
+        )
     except errors.OpError:
         pass  # it is not there any more
 
 
 def _few(feeds):
     """What is fed, as arrays: servers may need it, too."""
-    return {name: numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
-            for name, value in feeds.items()}
+    return {
+        name: numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        for name, value in feeds.items()
+    }
 
 
 class Servant:
@@ -86,6 +92,7 @@ class Servant:
     def _compile(self, label, text):
         from situ._src.cluster import partition, ranks
         from situ._src.cluster.tasks import Local
+
         part = partition.Part(pickle.loads(text), processes.rank(), ranks.RankEdges(label))
         part.session = Local(part.graph, ranks.store_options(self._store))
         self._runs[label] = part
@@ -99,8 +106,9 @@ class Servant:
             if text:
                 self._compile(label, text)
             part = self._runs[label]
-            part.session.run([part.operations, part.messages],
-                             {part.fed[n]: feeds[n] for n in part.fed})
+            part.session.run(
+                [part.operations, part.messages], {part.fed[n]: feeds[n] for n in part.fed}
+            )
             _situ.cluster_send(b"1", client, "end")
         except Exception as error:
             _fail(client, error)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """steps.py: one run of a graph that was cut: the tensors that arrive in a process, and who has
 to stop when a part fails."""
+
 import contextlib
 import threading
 import time
@@ -79,6 +80,7 @@ class TaskEdges:
 
     def __init__(self):
         from situ._src.ops import script_ops
+
         _situ.set_callback(script_ops.call)
 
     @staticmethod
@@ -94,6 +96,8 @@ class TaskEdges:
     def receive(_, text, me, dtype, shape):
         from situ._src.framework.dtypes import as_dtype
         from situ._src.framework.tensor_shape import TensorShape
+
         with device("/device:CPU:0"):
-            return OPS["TaskReceive"](dtype=as_dtype(dtype), shape=TensorShape(shape),
-                                      token=f"receive {me} {text}")
+            return OPS["TaskReceive"](
+                dtype=as_dtype(dtype), shape=TensorShape(shape), token=f"receive {me} {text}"
+            )

@@ -4,6 +4,7 @@
 A session whose target is a server runs nodes of tasks of this process itself, and asks servers of
 other processes for the rest. Without a target, where mpirun has started several processes, all of
 them run the same fetches (ranks.py)."""
+
 import functools
 import itertools
 import threading
@@ -35,7 +36,7 @@ class Cluster:
     """The tasks of a cluster, as a session of one of them sees them."""
 
     def __init__(self, target, config):
-        self.address, self.scope = target[len(_TARGET):], uuid.uuid4().hex
+        self.address, self.scope = target[len(_TARGET) :], uuid.uuid4().hex
         self.config, self.pool, self._processes = config, links.Pool(self.scope), {}
         self._source, self._version, self._cuts, self._numbers = None, None, {}, itertools.count()
         self._lock, self.home, self.addresses = threading.Lock(), None, {}
@@ -91,8 +92,13 @@ class Cluster:
                 self._source = partition.source_of(graph, self.home, self._task_of)
                 self._version = graph.version
             source, number = self._source, next(self._numbers)
-        cut = partition.Cut(source, lambda task: self._process_of(task, timeout_ms),
-                            [service.PROCESS], fetches, feeds)
+        cut = partition.Cut(
+            source,
+            lambda task: self._process_of(task, timeout_ms),
+            [service.PROCESS],
+            fetches,
+            feeds,
+        )
         made = None if cut.used() <= {service.PROCESS} else _Compiled(self, cut, number, graph)
         with self._lock:
             return self._cuts.setdefault(key, made)
@@ -105,8 +111,9 @@ class Cluster:
                 task = next((t for t, p in list(self._processes.items()) if p == process), None)
                 if task is None:
                     raise errors.CLASSES[14](None, None, "A process of the cluster is lost.")
-                found[process] = self.pool.take(self.addresses[task], _full(task), process,
-                                                timeout_ms)
+                found[process] = self.pool.take(
+                    self.addresses[task], _full(task), process, timeout_ms
+                )
         except BaseException:
             self.give_back(found.values(), True)
             raise
@@ -141,8 +148,9 @@ class _Compiled:
         self.cluster, self.cut, self.number = cluster, cut, number
         self.others = sorted(cut.used() - {service.PROCESS})
         self.part = partition.Part(cut, service.PROCESS, steps.TaskEdges(), graph)
-        self.part.session = Local(self.part.graph, cluster.group.options(
-            cluster.home, cluster.scope, cluster.config))
+        self.part.session = Local(
+            self.part.graph, cluster.group.options(cluster.home, cluster.scope, cluster.config)
+        )
 
     def run(self, graph, feeds, timeout_ms, trace):
         """Values of the fetches, in their order."""
@@ -204,6 +212,7 @@ class _Fetches:
             if hasattr(leaf, "_situ_parts_") and not isinstance(leaf, str):
                 return leaf._situ_value_(_mapped(result, leaf._situ_parts_), session)
             return next(values)
+
         return _mapped(result, self._fetches)
 
 
@@ -212,11 +221,12 @@ def _fed(graph, feed_dict):
     found = {}
     for key, value in graph._flat_feeds(feed_dict or {}).items():
         tensor = graph._fed(key)
-        value = value.numpy() if isinstance(value, _situ.Tensor) else \
-            graph._feedable(tensor, value)
+        value = value.numpy() if isinstance(value, _situ.Tensor) else graph._feedable(tensor, value)
         if not tensor.shape.is_compatible_with(numpy.shape(value)):
-            raise ValueError(f"Cannot feed value of shape {numpy.shape(value)} for Tensor "
-                             f"'{tensor.name}', which has shape '{tensor.shape}'")
+            raise ValueError(
+                f"Cannot feed value of shape {numpy.shape(value)} for Tensor "
+                f"'{tensor.name}', which has shape '{tensor.shape}'"
+            )
         found[tensor.name] = value
     return found
 
@@ -231,13 +241,15 @@ def _check(session, options):
 
 class _OfServer:
     """run, for sessions whose target is a server."""
+
     _looked = 0
 
     def _check_devices(self):
         """Whether a node names a task that is not in the cluster."""
         if self._looked != self.graph.version:
-            partition.check_devices(self.graph.get_operations(), self._cluster.home,
-                                    self._cluster.tasks)
+            partition.check_devices(
+                self.graph.get_operations(), self._cluster.home, self._cluster.tasks
+            )
             self._looked = self.graph.version
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
@@ -266,8 +278,11 @@ class _OfServer:
         cluster = self._cluster
         cluster.find(self._timeout_ms)
         tasks = sorted(cluster.tasks, key=lambda t: (t != cluster.home, t))
-        return [device_lib.session_device(d, _full(task)) for task in tasks
-                for d in cluster.devices_of(task, self._timeout_ms)]
+        return [
+            device_lib.session_device(d, _full(task))
+            for task in tasks
+            for d in cluster.devices_of(task, self._timeout_ms)
+        ]
 
     def close(self):
         self._cluster.close()
@@ -276,6 +291,7 @@ class _OfServer:
 
 class _OfRanks:
     """run, for graphs whose nodes are on several ranks. Every rank calls it alike."""
+
     _parts, _looked, _active = None, None, False
 
     def _shares(self):
@@ -283,8 +299,9 @@ class _OfRanks:
         if self._looked != self.graph.version:
             tasks = [tuple(t) for t in processes.tasks()]
             self._looked = self.graph.version
-            self._active = partition.check_devices(self.graph.get_operations(),
-                                                   tasks[processes.rank()], tasks)
+            self._active = partition.check_devices(
+                self.graph.get_operations(), tasks[processes.rank()], tasks
+            )
         return self._active
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
@@ -293,7 +310,8 @@ class _OfRanks:
         timeout_ms = _check(self, options)
         if self._parts is None:
             self._parts = ranks.RankParts(
-                self.graph, lambda graph, own: Local(graph, own, self._config))
+                self.graph, lambda graph, own: Local(graph, own, self._config)
+            )
         asked = _Fetches(self.graph, fetches)
         values = self._parts.run(asked.names, _fed(self.graph, feed_dict), timeout_ms)
         return asked.results(values, self)
@@ -304,7 +322,7 @@ class _OfRanks:
         super().close()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _class_of(mixin, kind):
     """A class of sessions that run as `mixin` says."""
     return kind if issubclass(kind, mixin) else type(kind.__name__, (mixin, kind), {})
@@ -314,16 +332,15 @@ def attach(session, target, config):
     """Makes a new session one of a cluster; the options that it is opened with."""
     if target.startswith(_TARGET) and not processes.spans_machines():
         session.__class__ = _class_of(_OfServer, type(session))
-        server = service.server_at(target[len(_TARGET):])
+        server = service.server_at(target[len(_TARGET) :])
         config = server.config_of(config) if server is not None else config
         session._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
         session._cluster = Cluster(target, config)
         if server is None:
             return protos.options_of(config)
-        return session._cluster.group.options(session._cluster.home, session._cluster.scope,
-                                              config)
+        return session._cluster.group.options(session._cluster.home, session._cluster.scope, config)
     if target.startswith(_TARGET):
-        processes.join_server(target[len(_TARGET):])
+        processes.join_server(target[len(_TARGET) :])
     if processes.size() > 1:
         session.__class__ = _class_of(_OfRanks, type(session))
     return protos.options_of(config)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """variables.py: the same values on all ranks, to begin with."""
+
 import _situ
 from situ._src.cluster.messages import spread
 from situ._src.framework.graph import get_default_graph
@@ -21,9 +22,11 @@ def broadcast_variables(variables, root_rank=0, process_set=None, inplace=False)
 def broadcast_global_variables(root_rank=0):
     """The same of all variables of the graph."""
     if _situ.executing_eagerly():
-        raise RuntimeError("hvd.broadcast_global_variables() does not support eager execution. "
-                           "Please use `hvd.broadcast_variables(<model/optimizer variables>)` "
-                           "instead.")
+        raise RuntimeError(
+            "hvd.broadcast_global_variables() does not support eager execution. "
+            "Please use `hvd.broadcast_variables(<model/optimizer variables>)` "
+            "instead."
+        )
     return broadcast_variables(global_variables(), root_rank)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """wrappers.py: optimizers and tapes whose gradients are reduced over all ranks."""
+
 from situ._src.cluster import processes
 from situ._src.cluster.messages import grouped_allreduce
 from situ._src.cluster.reductions import Average, Compression
@@ -16,13 +17,27 @@ def _reduced(gradients, compression, op):
     return [None if g is None else next(totals) for g in gradients]
 
 
-def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="", device_sparse="",
-                         compression=Compression.none, sparse_as_dense=False,
-                         backward_passes_per_step=1, op=Average, gradient_predivide_factor=1.0,
-                         average_aggregated_gradients=False, num_groups=0, groups=None):
+def DistributedOptimizer(
+    optimizer,
+    name=None,
+    use_locking=False,
+    device_dense="",
+    device_sparse="",
+    compression=Compression.none,
+    sparse_as_dense=False,
+    backward_passes_per_step=1,
+    op=Average,
+    gradient_predivide_factor=1.0,
+    average_aggregated_gradients=False,
+    num_groups=0,
+    groups=None,
+):
     """An optimizer like the given one, that applies the mean of the gradients of all ranks."""
-    unsupported("DistributedOptimizer", backward_passes_per_step=(backward_passes_per_step, 1),
-                gradient_predivide_factor=(gradient_predivide_factor, 1.0))
+    unsupported(
+        "DistributedOptimizer",
+        backward_passes_per_step=(backward_passes_per_step, 1),
+        gradient_predivide_factor=(gradient_predivide_factor, 1.0),
+    )
     kind = type(optimizer)
     in_graph = hasattr(kind, "compute_gradients")
 
@@ -35,8 +50,11 @@ def DistributedOptimizer(optimizer, name=None, use_locking=False, device_dense="
         totals = _reduced([g for g, _ in pairs], compression, op)
         return kind.apply_gradients(self, list(zip(totals, [v for _, v in pairs])), *args, **words)
 
-    own = {"compute_gradients": compute_gradients} if in_graph else \
-        {"apply_gradients": apply_gradients}
+    own = (
+        {"compute_gradients": compute_gradients}
+        if in_graph
+        else {"apply_gradients": apply_gradients}
+    )
     made = object.__new__(type("Distributed" + kind.__name__, (kind,), own))
     made.__dict__.update(optimizer.__dict__)
     return made
@@ -49,11 +67,23 @@ class DistributedGradientTape(GradientTape):
         del _kwargs  # __init__ checks them
         return GradientTape.__new__(cls)
 
-    def __init__(self, gradtape, device_dense="", device_sparse="", compression=Compression.none,
-                 sparse_as_dense=False, op=Average, gradient_predivide_factor=1.0, num_groups=0,
-                 groups=None, persistent=False, watch_accessed_variables=True):
-        unsupported("DistributedGradientTape",
-                    gradient_predivide_factor=(gradient_predivide_factor, 1.0))
+    def __init__(
+        self,
+        gradtape,
+        device_dense="",
+        device_sparse="",
+        compression=Compression.none,
+        sparse_as_dense=False,
+        op=Average,
+        gradient_predivide_factor=1.0,
+        num_groups=0,
+        groups=None,
+        persistent=False,
+        watch_accessed_variables=True,
+    ):
+        unsupported(
+            "DistributedGradientTape", gradient_predivide_factor=(gradient_predivide_factor, 1.0)
+        )
         self._tape, self._how = gradtape, (compression, op)
 
     def __enter__(self):

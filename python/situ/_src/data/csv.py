@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """csv.py: data sets of CSV files and of tf.Example files in batches; TFRecord files written."""
+
 import collections
 import csv
 import os
@@ -28,24 +29,41 @@ class TFRecordWriter:
                 writer.write(element.numpy())
 
 
-@export("data.experimental.make_batched_features_dataset",
-        "contrib.data.make_batched_features_dataset")
-def make_batched_features_dataset(file_pattern, batch_size, features, reader=None, label_key=None,
-                                  reader_args=None, num_epochs=None, shuffle=True,
-                                  shuffle_buffer_size=10000, shuffle_seed=None,
-                                  prefetch_buffer_size=None, reader_num_threads=None,
-                                  parser_num_threads=None, sloppy_ordering=False,
-                                  drop_final_batch=False):
+@export(
+    "data.experimental.make_batched_features_dataset", "contrib.data.make_batched_features_dataset"
+)
+def make_batched_features_dataset(
+    file_pattern,
+    batch_size,
+    features,
+    reader=None,
+    label_key=None,
+    reader_args=None,
+    num_epochs=None,
+    shuffle=True,
+    shuffle_buffer_size=10000,
+    shuffle_seed=None,
+    prefetch_buffer_size=None,
+    reader_num_threads=None,
+    parser_num_threads=None,
+    sloppy_ordering=False,
+    drop_final_batch=False,
+):
     """Batches of the features of tf.Example records: a dict, and the label where one is named."""
     from situ._src.data.readers import TFRecordDataset
     from situ._src.ops.parsing_ops import parse_example
+
     read = reader or TFRecordDataset
     if label_key is not None and label_key not in features:
-        raise ValueError(f"`label_key` {label_key!r} must be one of the `features` keys: "
-                         f"{list(features)}.")
+        raise ValueError(
+            f"`label_key` {label_key!r} must be one of the `features` keys: {list(features)}."
+        )
     made = Dataset.list_files(file_pattern, shuffle, shuffle_seed).interleave(
-        lambda name: read(name, *(reader_args or [])), reader_num_threads or 1, 1,
-        reader_num_threads)
+        lambda name: read(name, *(reader_args or [])),
+        reader_num_threads or 1,
+        1,
+        reader_num_threads,
+    )
     if isinstance(made.element_spec, tuple):
         made = made.map(lambda _, record: record)
     if shuffle:
@@ -56,6 +74,7 @@ def make_batched_features_dataset(file_pattern, batch_size, features, reader=Non
     def parsed(records):
         found = parse_example(records, features)
         return found if label_key is None else (found, found.pop(label_key))
+
     return made.map(parsed, parser_num_threads).prefetch(prefetch_buffer_size or 1)
 
 
@@ -69,43 +88,72 @@ def _kind_of(values):
             whole = [cast_(v) for v in values if v != ""]
         except ValueError:
             continue
-        if cast_ is int and any(not -2 ** 31 <= v < 2 ** 31 for v in whole):
+        if cast_ is int and any(not -(2**31) <= v < 2**31 for v in whole):
             return numpy.int64(0)
         return default
     return ""
 
 
 @export("data.experimental.make_csv_dataset")
-def make_csv_dataset(file_pattern, batch_size, column_names=None, column_defaults=None,
-                     label_name=None, select_columns=None, field_delim=",", use_quote_delim=True,
-                     na_value="", header=True, num_epochs=None, shuffle=True,
-                     shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None,
-                     num_parallel_reads=None, sloppy=False, num_rows_for_inference=100,
-                     compression_type=None, ignore_errors=False, encoding="utf-8"):
+def make_csv_dataset(
+    file_pattern,
+    batch_size,
+    column_names=None,
+    column_defaults=None,
+    label_name=None,
+    select_columns=None,
+    field_delim=",",
+    use_quote_delim=True,
+    na_value="",
+    header=True,
+    num_epochs=None,
+    shuffle=True,
+    shuffle_buffer_size=10000,
+    shuffle_seed=None,
+    prefetch_buffer_size=None,
+    num_parallel_reads=None,
+    sloppy=False,
+    num_rows_for_inference=100,
+    compression_type=None,
+    ignore_errors=False,
+    encoding="utf-8",
+):
     """Batches of the columns of CSV files: a dict of vectors, and the label where one is named."""
     unsupported("make_csv_dataset", ignore_errors=(ignore_errors, False))
     from situ._src.framework.api import BOTH
+
     patterns = file_pattern if isinstance(file_pattern, (list, tuple)) else [file_pattern]
     files = sorted({f for p in patterns for f in (glob(p) or [p])})
     quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
     with open(files[0], encoding=encoding, newline="") as file:
         lines = csv.reader(file, delimiter=field_delim, quoting=quote)
         first = next(lines)
-        sample = [r for r, _ in zip(lines, range(num_rows_for_inference or 10 ** 9))]
+        sample = [r for r, _ in zip(lines, range(num_rows_for_inference or 10**9))]
     if not header:
         sample.insert(0, first)
     names = list(column_names) if column_names is not None else first
-    chosen = list(range(len(names))) if select_columns is None else sorted(
-        names.index(c) if isinstance(c, str) else c for c in select_columns)
+    chosen = (
+        list(range(len(names)))
+        if select_columns is None
+        else sorted(names.index(c) if isinstance(c, str) else c for c in select_columns)
+    )
     if label_name is not None and label_name not in [names[i] for i in chosen]:
         raise ValueError("`label_name` provided must be one of the columns.")
     if column_defaults is None:
-        column_defaults = [_kind_of([r[i] if r[i] != na_value else "" for r in sample
-                                     if i < len(r)]) for i in chosen]
+        column_defaults = [
+            _kind_of([r[i] if r[i] != na_value else "" for r in sample if i < len(r)])
+            for i in chosen
+        ]
     made = BOTH["data.experimental.CsvDataset"](
-        files, [_default(d) for d in column_defaults], header=header, field_delim=field_delim,
-        use_quote_delim=use_quote_delim, na_value=na_value, select_cols=chosen,
-        compression_type=compression_type)
+        files,
+        [_default(d) for d in column_defaults],
+        header=header,
+        field_delim=field_delim,
+        use_quote_delim=use_quote_delim,
+        na_value=na_value,
+        select_cols=chosen,
+        compression_type=compression_type,
+    )
     if shuffle:
         made = made.shuffle(shuffle_buffer_size, shuffle_seed)
     made = made.repeat(num_epochs) if num_epochs != 1 else made
@@ -117,6 +165,7 @@ def make_csv_dataset(file_pattern, batch_size, column_names=None, column_default
             return found
         label = found.pop(label_name)
         return found, label
+
     return made.map(named).prefetch(prefetch_buffer_size or 1)
 
 
@@ -124,7 +173,11 @@ def _default(value):
     """A value that stands where a column has none; a type as such says the column must have one."""
     if hasattr(value, "as_numpy_dtype") or isinstance(value, type):
         from situ._src.framework.dtypes import as_dtype
+
         kind = as_dtype(value)
         return "" if kind.name == "string" else numpy.zeros([], kind.as_numpy_dtype)
-    return value if isinstance(value, str) else numpy.asarray(
-        value, {int: "int32", float: "float32"}.get(type(value)))
+    return (
+        value
+        if isinstance(value, str)
+        else numpy.asarray(value, {int: "int32", float: "float32"}.get(type(value)))
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """dataset.py: tf.data.Dataset: descriptions of elements; the engine walks along them."""
+
 import _situ
 from situ._src.data import padded_batch, structure
 from situ._src.data.padded_batch import batched
@@ -38,8 +39,9 @@ class Dataset:
         self._spec, self._traced, self._inner, self._options = spec, traced, inner, options
         self._made = None
         values = self._params + tuple(traced.captured if traced else ())
-        self._symbolic = any(i._symbolic for i in self._inputs) or \
-            any(isinstance(p, GraphTensor) or structure.is_variable(p) for p in values)
+        self._symbolic = any(i._symbolic for i in self._inputs) or any(
+            isinstance(p, GraphTensor) or structure.is_variable(p) for p in values
+        )
         self._root = None
 
     element_spec = property(lambda s: s._spec)
@@ -95,6 +97,7 @@ class Dataset:
     def from_tensor_slices(tensors, name=None):
         if any(hasattr(t, "with_flat_values") for t in flatten(tensors)):
             from situ._src.data.readers import ragged_slices
+
             return ragged_slices(tensors)
         parts = map_leaves(tensor, tensors)
         flat = flatten(parts)
@@ -105,53 +108,83 @@ class Dataset:
         if len(rows) > 1:
             first, *_, last = [p.shape.as_list()[0] for p in flat]
             raise ValueError(f"Dimensions {first} and {last} are not compatible")
-        return Dataset("TensorSlice", (), flat,
-                       map_leaves(lambda p: _row_of(structure.spec_of(p)), parts))
+        return Dataset(
+            "TensorSlice", (), flat, map_leaves(lambda p: _row_of(structure.spec_of(p)), parts)
+        )
 
     @staticmethod
     def range(*args, output_type="int64", name=None):
         if not 1 <= len(args) <= 3:
-            raise ValueError("Invalid `args`. The length of `args` should be between 1 and 3 but "
-                             f"was {len(args)}.")
+            raise ValueError(
+                "Invalid `args`. The length of `args` should be between 1 and 3 but "
+                f"was {len(args)}."
+            )
         start, stop, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
         dtype = as_dtype(output_type)
-        return Dataset("Numbers", (), [_number(v) for v in (start, stop, step)],
-                       TensorSpec([], dtype), type=dtype)
+        return Dataset(
+            "Numbers",
+            (),
+            [_number(v) for v in (start, stop, step)],
+            TensorSpec([], dtype),
+            type=dtype,
+        )
 
     @staticmethod
-    def from_generator(generator, output_types=None, output_shapes=None, args=None,
-                       output_signature=None, name=None):
+    def from_generator(
+        generator,
+        output_types=None,
+        output_shapes=None,
+        args=None,
+        output_signature=None,
+        name=None,
+    ):
         from situ._src.data import readers
-        return readers.from_generator(generator, output_types, output_shapes, args,
-                                      output_signature)
+
+        return readers.from_generator(
+            generator, output_types, output_shapes, args, output_signature
+        )
 
     @staticmethod
     def list_files(file_pattern, shuffle=None, seed=None, name=None):
         from situ._src.data import readers
+
         return readers.list_files(file_pattern, shuffle, seed)
 
     @staticmethod
     def zip(*args, datasets=None, name=None):
         datasets = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if isinstance(datasets, list):
-            raise TypeError("Invalid input to `zip`. Inputs are expected to be (nested) structures "
-                            "of `tf.data.Dataset` objects. Python `list` is not supported and you "
-                            "should use `tuple` instead.")
+            raise TypeError(
+                "Invalid input to `zip`. Inputs are expected to be (nested) structures "
+                "of `tf.data.Dataset` objects. Python `list` is not supported and you "
+                "should use `tuple` instead."
+            )
         for one in flatten(datasets):
             if not isinstance(one, Dataset):
-                raise TypeError("Invalid input to `zip`. Inputs are expected to be (nested) "
-                                "structures of `tf.data.Dataset` objects but encountered object "
-                                f"of type {type(one)}.")
-        return Dataset("Zip", flatten(datasets), (),
-                       pack(datasets, [d.element_spec for d in flatten(datasets)]))
+                raise TypeError(
+                    "Invalid input to `zip`. Inputs are expected to be (nested) "
+                    "structures of `tf.data.Dataset` objects but encountered object "
+                    f"of type {type(one)}."
+                )
+        return Dataset(
+            "Zip",
+            flatten(datasets),
+            (),
+            pack(datasets, [d.element_spec for d in flatten(datasets)]),
+        )
 
     def concatenate(self, dataset, name=None):
         mine, other = flatten(self._spec), flatten(dataset.element_spec)
         if [a.dtype for a in mine] != [b.dtype for b in other]:
-            raise TypeError(f"Incompatible dataset elements:\n  {self._spec} vs.   "
-                            f"{dataset.element_spec}")
-        joined = [TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
-                  if isinstance(a, TensorSpec) else a for a, b in zip(mine, other)]
+            raise TypeError(
+                f"Incompatible dataset elements:\n  {self._spec} vs.   {dataset.element_spec}"
+            )
+        joined = [
+            TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+            if isinstance(a, TensorSpec)
+            else a
+            for a, b in zip(mine, other)
+        ]
         return Dataset("Concatenate", (self, dataset), (), pack(self._spec, joined))
 
     # Which elements, in which order
@@ -176,8 +209,9 @@ class Dataset:
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
         one, two = get_seed(seed)
         flags = 0 if reshuffle_each_iteration is False else RESHUFFLE
-        return self._then("Shuffle", _number(buffer_size), _number(one or 0), _number(two or 0),
-                          flags=flags)
+        return self._then(
+            "Shuffle", _number(buffer_size), _number(one or 0), _number(two or 0), flags=flags
+        )
 
     def cache(self, filename="", name=None):
         if hasattr(filename, "__fspath__"):
@@ -198,89 +232,142 @@ class Dataset:
     def _chosen(self, kind, predicate):
         traced = Traced(predicate, self._spec)
         result = traced.result
-        if not isinstance(result, GraphTensor) or result.dtype.name != "bool" or \
-                result.shape.rank not in (0, None):
-            raise ValueError("Invalid `predicate`. `predicate` must return a `tf.bool` scalar "
-                             "tensor, but its return type is "
-                             f"{map_leaves(structure.spec_of, result)}.")
+        if (
+            not isinstance(result, GraphTensor)
+            or result.dtype.name != "bool"
+            or result.shape.rank not in (0, None)
+        ):
+            raise ValueError(
+                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar "
+                "tensor, but its return type is "
+                f"{map_leaves(structure.spec_of, result)}."
+            )
         return self._then(kind, traced=traced)
 
     def enumerate(self, start=0, name=None):
-        return Dataset.zip((Dataset.range(start, 2 ** 63 - 1), self))
+        return Dataset.zip((Dataset.range(start, 2**63 - 1), self))
 
     # Elements together and apart
 
-    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None,
-              name=None):
+    def batch(
+        self,
+        batch_size,
+        drop_remainder=False,
+        num_parallel_calls=None,
+        deterministic=None,
+        name=None,
+    ):
         size = _number(batch_size)
         rows = _known(size) if drop_remainder is True else None
         spec = map_leaves(lambda s: batched(s, rows), self._spec)
         return self._then("Batch", size, spec=spec, flags=DROP_REMAINDER if drop_remainder else 0)
 
-    def padded_batch(self, batch_size, padded_shapes=None, padding_values=None,
-                     drop_remainder=False, name=None):
+    def padded_batch(
+        self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None
+    ):
         size, specs = _number(batch_size), flatten(self._spec)
         rows = _known(size) if drop_remainder is True else None
         shapes, late = padded_batch.shapes(padded_shapes, self._spec)
         values = padded_batch.values(padding_values, specs) + (late or [])
-        spec = pack(self._spec, [batched(TensorSpec(shape, s.dtype), rows)
-                                 for shape, s in zip(shapes, specs)])
-        return self._then("PaddedBatch", size, *values, spec=spec, shapes=shapes,
-                          flags=DROP_REMAINDER if drop_remainder else 0)
+        spec = pack(
+            self._spec,
+            [batched(TensorSpec(shape, s.dtype), rows) for shape, s in zip(shapes, specs)],
+        )
+        return self._then(
+            "PaddedBatch",
+            size,
+            *values,
+            spec=spec,
+            shapes=shapes,
+            flags=DROP_REMAINDER if drop_remainder else 0,
+        )
 
     def unbatch(self, name=None):
         shapes = [s.shape for s in flatten(self._spec)]
         if any(s.rank == 0 for s in shapes):
             raise ValueError("Cannot unbatch an input with scalar components.")
-        rows = list(dict.fromkeys(s.as_list()[0] for s in shapes
-                                  if s.rank and s.as_list()[0] is not None))
+        rows = list(
+            dict.fromkeys(s.as_list()[0] for s in shapes if s.rank and s.as_list()[0] is not None)
+        )
         if len(rows) > 1:
-            raise ValueError("`unbatch()` is only supported for datasets of elements whose "
-                             "components have a matching leading dimension. Encountered both "
-                             f"{rows[0]} and {rows[1]}.")
-        return self._then("Unbatch", spec=map_leaves(_row_of, self._spec),
-                          block=rows[0] if rows else 0)
+            raise ValueError(
+                "`unbatch()` is only supported for datasets of elements whose "
+                "components have a matching leading dimension. Encountered both "
+                f"{rows[0]} and {rows[1]}."
+            )
+        return self._then(
+            "Unbatch", spec=map_leaves(_row_of, self._spec), block=rows[0] if rows else 0
+        )
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
         spec = map_leaves(DatasetSpec, self._spec)
-        return self._then("Window", _number(size), _number(size if shift is None else shift),
-                          _number(stride), spec=spec,
-                          flags=DROP_REMAINDER if drop_remainder else 0)
+        return self._then(
+            "Window",
+            _number(size),
+            _number(size if shift is None else shift),
+            _number(stride),
+            spec=spec,
+            flags=DROP_REMAINDER if drop_remainder else 0,
+        )
 
     # Functions of elements
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None, name=None,
-            num_threads=None, output_buffer_size=None):  # the last two: of tf.contrib.data
+    def map(
+        self,
+        map_func,
+        num_parallel_calls=None,
+        deterministic=None,
+        name=None,
+        num_threads=None,
+        output_buffer_size=None,
+    ):  # the last two: of tf.contrib.data
         num_parallel_calls = num_parallel_calls or num_threads
         traced = Traced(map_func, self._spec)
         spec = map_leaves(structure.spec_of, traced.result)
         traced.give_tensors(_bound)
-        return self._then("Map", spec=spec, traced=traced, parallel=_parallel(num_parallel_calls),
-                          flags=UNORDERED if deterministic is False else 0)
+        return self._then(
+            "Map",
+            spec=spec,
+            traced=traced,
+            parallel=_parallel(num_parallel_calls),
+            flags=UNORDERED if deterministic is False else 0,
+        )
 
     def flat_map(self, map_func, name=None):
         return self._nested("FlatMap", map_func)
 
-    def interleave(self, map_func, cycle_length=None, block_length=None, num_parallel_calls=None,
-                   deterministic=None, name=None):
-        cycle, block = [default if given is None else _parallel(given) for given, default in
-                        ((cycle_length, AUTOTUNE), (block_length, 1))]
-        return self._nested("Interleave", map_func, cycle=cycle, block=block,
-                            parallel=_parallel(num_parallel_calls))
+    def interleave(
+        self,
+        map_func,
+        cycle_length=None,
+        block_length=None,
+        num_parallel_calls=None,
+        deterministic=None,
+        name=None,
+    ):
+        cycle, block = [
+            default if given is None else _parallel(given)
+            for given, default in ((cycle_length, AUTOTUNE), (block_length, 1))
+        ]
+        return self._nested(
+            "Interleave", map_func, cycle=cycle, block=block, parallel=_parallel(num_parallel_calls)
+        )
 
     def _nested(self, kind, map_func, **options):
         traced = Traced(map_func, self._spec)
         inner = traced.result
         if not isinstance(inner, Dataset):
-            raise TypeError("The `map_func` argument must return a `Dataset` object. Got "
-                            f"{type(inner)!r}.")
+            raise TypeError(
+                f"The `map_func` argument must return a `Dataset` object. Got {type(inner)!r}."
+            )
         return self._then(kind, spec=inner.element_spec, traced=traced, inner=inner, **options)
 
     def apply(self, transformation_func):
         result = transformation_func(self)
         if not isinstance(result, Dataset):
-            raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got "
-                            f"{type(result)}.")
+            raise TypeError(
+                f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(result)}."
+            )
         return result
 
     def with_options(self, options, name=None):
@@ -290,6 +377,7 @@ class Dataset:
 
     def options(self):
         from situ._src.data.experimental import Options
+
         merged = Options()
         for one in self._inputs:
             merged.take(one.options())
@@ -298,28 +386,40 @@ class Dataset:
     # Iterating
 
     def _structure(self):
-        return pack(self._spec, [s.at(i) if isinstance(s, DatasetSpec) else i
-                                 for i, s in enumerate(flatten(self._spec))])
+        return pack(
+            self._spec,
+            [
+                s.at(i) if isinstance(s, DatasetSpec) else i
+                for i, s in enumerate(flatten(self._spec))
+            ],
+        )
 
     def __iter__(self):
         from situ._src.data import iterators
+
         graph = _situ.current_graph()
         if graph is not None and graph.building_function:
             return iterators.in_function(self)
         if not _situ.executing_eagerly():
-            raise RuntimeError("`tf.data.Dataset` only supports Python-style iteration in eager "
-                               "mode or within tf.function.")
+            raise RuntimeError(
+                "`tf.data.Dataset` only supports Python-style iteration in eager "
+                "mode or within tf.function."
+            )
         return iterators.OwnedIterator.over(self)
 
     def as_numpy_iterator(self):
         if not _situ.executing_eagerly():
-            raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager "
-                               "mode.")
-        return (map_leaves(lambda t: t if isinstance(t, Dataset) else t.numpy(), element)
-                for element in self)
+            raise RuntimeError(
+                "`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode."
+            )
+        return (
+            map_leaves(lambda t: t if isinstance(t, Dataset) else t.numpy(), element)
+            for element in self
+        )
 
     def get_single_element(self, name=None):
         from situ._src.data import iterators
+
         return iterators.single_element(self, name)
 
     def cardinality(self, name=None):
@@ -352,10 +452,12 @@ class Dataset:
 
     def make_one_shot_iterator(self):
         from situ._src.data import iterators
+
         return iterators.make_one_shot_iterator(self)
 
     def make_initializable_iterator(self, shared_name=None):
         from situ._src.data import iterators
+
         return iterators.make_initializable_iterator(self, shared_name)
 
 

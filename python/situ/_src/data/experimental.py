@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """experimental.py: tf.data.experimental, tf.contrib.data, options of data sets."""
+
 import enum
 
 import _situ
@@ -22,6 +23,7 @@ BOTH["data.experimental.Optional"] = Optional
 @export("data.experimental.AutoShardPolicy")
 class AutoShardPolicy(enum.IntEnum):
     """How a data set is divided among workers."""
+
     OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
 
 
@@ -31,7 +33,7 @@ class _Bag:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return None
+        return
 
     def take(self, other):
         """Takes over what somebody set in other options."""
@@ -46,6 +48,7 @@ class _Bag:
 @export("data.experimental.DistributeOptions")
 class _Distribute(_Bag):
     """How elements are divided among devices and workers."""
+
     auto_shard_policy = AutoShardPolicy.AUTO
 
 
@@ -74,27 +77,34 @@ def _device(name):
 
 def copy_to_device(target_device, source_device="/cpu:0"):
     """A transformation: elements are copied to a device."""
+
     def apply(dataset):
         if not _situ.executing_eagerly():
             return dataset
         return dataset._then("CopyToDevice", text=_device(target_device))
+
     return apply
 
 
 def prefetch_to_device(device, buffer_size=None):
     """A transformation: elements are on a device before they are asked for."""
+
     def apply(dataset):
         size = 1 if buffer_size is None else buffer_size
         return copy_to_device(device)(dataset).prefetch(size)
+
     return apply
 
 
-def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False,
-                  num_parallel_calls=None):
+def map_and_batch(
+    map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None
+):
     """A transformation: map, then batch."""
+
     def apply(dataset):
         calls = num_parallel_calls or (num_parallel_batches and AUTOTUNE)
         return dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+
     return apply
 
 
@@ -103,8 +113,14 @@ def shuffle_and_repeat(buffer_size, count=None, seed=None):
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
-def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False,
-                        buffer_output_elements=None, prefetch_input_elements=None):
+def parallel_interleave(
+    map_func,
+    cycle_length,
+    block_length=1,
+    sloppy=False,
+    buffer_output_elements=None,
+    prefetch_input_elements=None,
+):
     """A transformation: elements of several data sets in turn."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
 
@@ -159,9 +175,12 @@ def at(dataset, index):
 def from_list(elements, name=None):
     """A data set of the elements of a list."""
     from situ._src.framework import nest
+
     if not elements:
-        raise ValueError("Invalid `elements`. `elements` should not be empty. If you want an empty "
-                         "dataset, use `tf.data.Dataset.range(0)`.")
+        raise ValueError(
+            "Invalid `elements`. `elements` should not be empty. If you want an empty "
+            "dataset, use `tf.data.Dataset.range(0)`."
+        )
     if not isinstance(elements, list):
         raise ValueError("Invalid `elements`. `elements` must be a list.")
     columns = [nest.flatten(e) for e in elements]
@@ -175,7 +194,7 @@ def get_single_element(dataset):
 
 def counter(start=0, step=1, dtype="int64"):
     """Numbers, for ever."""
-    return Dataset.range(start, (2 ** 63 - 1) if step > 0 else -2 ** 63, step, output_type=dtype)
+    return Dataset.range(start, (2**63 - 1) if step > 0 else -(2**63), step, output_type=dtype)
 
 
 def ignore_errors(log_warning=False):
@@ -186,10 +205,23 @@ def ignore_errors(log_warning=False):
 Dataset.counter = staticmethod(counter)
 Dataset.ignore_errors = lambda self, log_warning=False, name=None: self.apply(ignore_errors())
 
-for _function in (copy_to_device, prefetch_to_device, map_and_batch, shuffle_and_repeat,
-                  parallel_interleave, unbatch, enumerate_dataset, take_while, scan, cardinality,
-                  assert_cardinality, get_single_element, ignore_errors,
-                  batch_and_drop_remainder, padded_batch_and_drop_remainder):
+for _function in (
+    copy_to_device,
+    prefetch_to_device,
+    map_and_batch,
+    shuffle_and_repeat,
+    parallel_interleave,
+    unbatch,
+    enumerate_dataset,
+    take_while,
+    scan,
+    cardinality,
+    assert_cardinality,
+    get_single_element,
+    ignore_errors,
+    batch_and_drop_remainder,
+    padded_batch_and_drop_remainder,
+):
     for _prefix in ("data.experimental.", "contrib.data."):
         BOTH[_prefix + _function.__name__] = _function
 BOTH["data.experimental.Counter"] = BOTH["contrib.data.Counter"] = counter

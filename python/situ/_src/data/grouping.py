@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """grouping.py: elements of a data set by what they have in common: groups, buckets, classes."""
+
 from situ._src.autograph.conversion import convert
 from situ._src.data.dataset import Dataset
 from situ._src.data.structure import DatasetSpec, flatten, map_leaves
@@ -13,17 +14,22 @@ def _scalar(value, name):
     """What a function told of an element: an int64."""
     value = convert_to_tensor(value)
     if value.dtype.name not in ("int32", "int64") or value.shape.rank not in (0, None):
-        raise ValueError(f"Invalid `{name}`. Expected `{name}` to return a scalar tf.int64 tensor, "
-                         f"but it returned {value}.")
+        raise ValueError(
+            f"Invalid `{name}`. Expected `{name}` to return a scalar tf.int64 tensor, "
+            f"but it returned {value}."
+        )
     return OPS["Cast"](value, DstT="int64")
 
 
-def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None,
-                    name=None):
+def group_by_window(
+    self, key_func, reduce_func, window_size=None, window_size_func=None, name=None
+):
     """Elements with one key, as many as a window holds, as what a function makes of them."""
     if (window_size is None) == (window_size_func is None):
-        raise ValueError("Either the `window_size` argument or the `window_size_func` argument "
-                         "must be specified.")
+        raise ValueError(
+            "Either the `window_size` argument or the `window_size_func` argument "
+            "must be specified."
+        )
     if window_size is not None and not hasattr(window_size, "dtype"):
         window_size = convert_to_tensor(window_size, "int64")
     key_of = convert(key_func)
@@ -32,18 +38,30 @@ def group_by_window(self, key_func, reduce_func, window_size=None, window_size_f
     def keyed(*element):
         key = _scalar(key_of(*element), "key_func")
         return (key, _scalar(size_of(key), "window_size_func"), *flatten(element))
+
     spec = (TensorSpec([], "int64"), DatasetSpec(self.element_spec))
     return self.map(keyed)._then("Group", spec=spec).flat_map(reduce_func)
 
 
-def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes,
-                              padded_shapes=None, padding_values=None, pad_to_bucket_boundary=False,
-                              no_padding=False, drop_remainder=False, name=None):
+def bucket_by_sequence_length(
+    self,
+    element_length_func,
+    bucket_boundaries,
+    bucket_batch_sizes,
+    padded_shapes=None,
+    padding_values=None,
+    pad_to_bucket_boundary=False,
+    no_padding=False,
+    drop_remainder=False,
+    name=None,
+):
     """Batches of elements of similar lengths."""
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
-        raise ValueError("`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
-                         f"`len(bucket_batch_sizes)={len(bucket_batch_sizes)}` and "
-                         f"`len(bucket_boundaries)={len(bucket_boundaries)}`.")
+        raise ValueError(
+            "`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
+            f"`len(bucket_batch_sizes)={len(bucket_batch_sizes)}` and "
+            f"`len(bucket_boundaries)={len(bucket_boundaries)}`."
+        )
     length_of = convert(element_length_func)
 
     def at(numbers, key):
@@ -62,16 +80,25 @@ def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, buck
         if pad_to_bucket_boundary:
             shapes = _bounded(padded_shapes, window.element_spec, _most(bucket_boundaries, key, at))
         return window.padded_batch(size, shapes, padding_values, drop_remainder)
-    return group_by_window(self, bucket, batch,
-                           window_size_func=lambda key: at(bucket_batch_sizes, key))
+
+    return group_by_window(
+        self, bucket, batch, window_size_func=lambda key: at(bucket_batch_sizes, key)
+    )
 
 
 def _most(boundaries, key, at):
     """The most that elements of a bucket are filled up to."""
     inside = OPS["Less"](key, convert_to_tensor(len(boundaries), "int64"))
-    check = OPS["Assert"](inside, [convert_to_tensor(
-        "When pad_to_bucket_boundary=True, elements must have length < max(bucket_boundaries).")],
-        T=["string"])
+    check = OPS["Assert"](
+        inside,
+        [
+            convert_to_tensor(
+                "When pad_to_bucket_boundary=True, elements must have length < "
+                "max(bucket_boundaries)."
+            )
+        ],
+        T=["string"],
+    )
     with get_default_graph().control_dependencies([check]):
         return at(boundaries, OPS["Identity"](key)) - 1
 
@@ -79,8 +106,10 @@ def _most(boundaries, key, at):
 def _bounded(given, spec, most):
     """Shapes with a size where they have none."""
     shapes = map_leaves(lambda s: s.shape, spec) if given is None else given
-    sizes = lambda shape: [most if n is None or isinstance(n, int) and n < 0 else n
-                           for n in getattr(shape, "as_list", lambda: shape)()]
+    sizes = lambda shape: [
+        most if n is None or isinstance(n, int) and n < 0 else n
+        for n in getattr(shape, "as_list", lambda: shape)()
+    ]
     return _like(spec, shapes, sizes)
 
 
@@ -100,9 +129,11 @@ def unique(self, name=None):
 
 def _transformation(function):
     """tf.data.experimental.NAME(...): a function for dataset.apply."""
+
     @export("data.experimental." + function.__name__, "contrib.data." + function.__name__)
     def make(*args, **words):
         return lambda dataset: function(dataset, *args, **words)
+
     make.__name__, make.__doc__ = function.__name__, function.__doc__
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """iterators.py: iterators over data sets: at once, and as nodes of a graph."""
+
 import atexit
 import weakref
 
@@ -34,14 +35,16 @@ def _attrs(spec):
 
 
 def _next_node(handle, spec, name=None):
-    return _packed(spec, op("IteratorGetNext", handle, name=name or "IteratorGetNext",
-                            **_attrs(spec)))
+    return _packed(
+        spec, op("IteratorGetNext", handle, name=name or "IteratorGetNext", **_attrs(spec))
+    )
 
 
 def _packed(spec, parts):
     """The outputs of a node as an element."""
-    return pack(spec, [s(p) if isinstance(s, DatasetSpec) else p
-                       for s, p in zip(flatten(spec), parts)])
+    return pack(
+        spec, [s(p) if isinstance(s, DatasetSpec) else p for s, p in zip(flatten(spec), parts)]
+    )
 
 
 def single_element(dataset, name=None):
@@ -49,27 +52,41 @@ def single_element(dataset, name=None):
     if _situ.current_graph() is None and _situ.executing_eagerly():
         elements = list(dataset.take(2))
         if len(elements) != 1:
-            raise errors.CLASSES[3](None, None, "Dataset was empty." if not elements else
-                                    "Dataset had more than one element.")
+            raise errors.CLASSES[3](
+                None,
+                None,
+                "Dataset was empty." if not elements else "Dataset had more than one element.",
+            )
         return elements[0]
     handle, arguments = handle_in_graph(dataset)
-    return _packed(dataset.element_spec, op(
-        "DatasetToSingleElement", handle, arguments, name=name or "DatasetToSingleElement",
-        **_shared(arguments), **_attrs(dataset.element_spec)))
+    return _packed(
+        dataset.element_spec,
+        op(
+            "DatasetToSingleElement",
+            handle,
+            arguments,
+            name=name or "DatasetToSingleElement",
+            **_shared(arguments),
+            **_attrs(dataset.element_spec),
+        ),
+    )
 
 
 def _shared(arguments):
     """Attributes of nodes that walk along a data set in each run: in a function a data set from
     outside keeps what it keeps from call to call."""
-    return dict(Targuments=[a.dtype.base_dtype for a in arguments],
-                shares=not arguments and _situ.current_graph().building_function)
+    return dict(
+        Targuments=[a.dtype.base_dtype for a in arguments],
+        shares=not arguments and _situ.current_graph().building_function,
+    )
 
 
 def in_function(dataset):
     """An iterator that begins anew in each run."""
     handle, arguments = handle_in_graph(dataset)
-    return FunctionIterator(op("AnonymousIterator", handle, arguments, **_shared(arguments)), None,
-                            dataset.element_spec)
+    return FunctionIterator(
+        op("AnonymousIterator", handle, arguments, **_shared(arguments)), None, dataset.element_spec
+    )
 
 
 class Elements:
@@ -90,8 +107,13 @@ class Elements:
 
     def after(self, asks, *otherwise):
         """The same behind an element; nobody `asks` where a loop has been left."""
-        made = op("IteratorGetNextOr", self._handle, convert_to_tensor(asks, "bool"),
-                  list(otherwise), **_attrs(self._spec))
+        made = op(
+            "IteratorGetNextOr",
+            self._handle,
+            convert_to_tensor(asks, "bool"),
+            list(otherwise),
+            **_attrs(self._spec),
+        )
         return [made[0], *made[1:]]
 
     def element(self, parts):
@@ -102,8 +124,10 @@ def _nothing(spec):
     """Stands where there is no element."""
     sizes = [] if spec.shape.rank is None else [n or 0 for n in spec.shape.as_list()]
     texts = spec.dtype.name == "string"
-    return convert_to_tensor(numpy.full(sizes, b"", object) if texts else
-                             numpy.zeros(sizes, spec.dtype.as_numpy_dtype), spec.dtype)
+    return convert_to_tensor(
+        numpy.full(sizes, b"", object) if texts else numpy.zeros(sizes, spec.dtype.as_numpy_dtype),
+        spec.dtype,
+    )
 
 
 class OwnedIterator(_situ.Iterator):
@@ -188,31 +212,41 @@ class Iterator:
     @property
     def initializer(self):
         if self._initializer is None:
-            raise ValueError("The iterator does not have an initializer. This means it was likely "
-                             "created using `tf.data.Dataset.make_one_shot_iterator()`. For an "
-                             "initializable iterator, use "
-                             "`tf.data.Dataset.make_initializable_iterator()` instead.")
+            raise ValueError(
+                "The iterator does not have an initializer. This means it was likely "
+                "created using `tf.data.Dataset.make_one_shot_iterator()`. For an "
+                "initializable iterator, use "
+                "`tf.data.Dataset.make_initializable_iterator()` instead."
+            )
         return self._initializer
 
     def make_initializer(self, dataset, name=None):
         """An operation that lets the iterator begin with a data set."""
         mine, other = flatten(self.element_spec), flatten(dataset.element_spec)
         if [s.dtype for s in mine] != [s.dtype for s in other]:
-            raise TypeError(f"Expected output types {self.output_types!r} but got dataset with "
-                            f"output types {dataset.output_types!r}.")
+            raise TypeError(
+                f"Expected output types {self.output_types!r} but got dataset with "
+                f"output types {dataset.output_types!r}."
+            )
         for want, have in zip(mine, other):
             if not want.shape.is_compatible_with(have.shape):
-                raise TypeError(f"Expected output shapes compatible with {self.output_shapes!r} "
-                                f"but got dataset with output shapes {dataset.output_shapes!r}.")
+                raise TypeError(
+                    f"Expected output shapes compatible with {self.output_shapes!r} "
+                    f"but got dataset with output shapes {dataset.output_shapes!r}."
+                )
         handle, arguments = handle_in_graph(dataset)
-        return op("MakeIterator", handle, self._iterator_resource, arguments,
-                  Targuments=[a.dtype.base_dtype for a in arguments],
-                  name=name or "make_initializer")
+        return op(
+            "MakeIterator",
+            handle,
+            self._iterator_resource,
+            arguments,
+            Targuments=[a.dtype.base_dtype for a in arguments],
+            name=name or "make_initializer",
+        )
 
     def get_next(self, name=None):
         """The next element, in each run."""
         return _next_node(self._iterator_resource, self.element_spec, name)
-
 
     def string_handle(self, name=None):
         return op("IteratorToStringHandle", self._iterator_resource, name=name)
@@ -224,6 +258,7 @@ class Iterator:
 
 class FunctionIterator(Iterator):
     """An iterator of a function: next(iterator) is a node."""
+
     _most = 1000  # elements that a function takes without a loop of its own
 
     def __iter__(self):
@@ -232,8 +267,10 @@ class FunctionIterator(Iterator):
     def __next__(self):
         self._most -= 1
         if self._most < 0:
-            raise RuntimeError("A function takes very many elements of a data set one by one: its "
-                               "loop over the data set was not converted to one of the graph.")
+            raise RuntimeError(
+                "A function takes very many elements of a data set one by one: its "
+                "loop over the data set was not converted to one of the graph."
+            )
         return self.get_next()
 
     next = __next__
@@ -250,6 +287,7 @@ def _spec(types, shapes):
             keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
             return [s for k in keys for s in walk(structure[k], part[k])]
         return [as_shape(part)]
+
     return pack(types, [TensorSpec(s, t) for s, t in zip(walk(types, shapes), flat)])
 
 
@@ -260,9 +298,14 @@ def make_one_shot_iterator(dataset):
         return iter(dataset)
     get_seed(None)  # TensorFlow gives the iterator's function a seed of the graph's
     handle, arguments = handle_in_graph(dataset)
-    iterator = op("OneShotIterator", handle, arguments, name="OneShotIterator",
-                  Targuments=[a.dtype.base_dtype for a in arguments],
-                  **_attrs(dataset.element_spec))
+    iterator = op(
+        "OneShotIterator",
+        handle,
+        arguments,
+        name="OneShotIterator",
+        Targuments=[a.dtype.base_dtype for a in arguments],
+        **_attrs(dataset.element_spec),
+    )
     return Iterator(iterator, None, dataset.element_spec)
 
 
@@ -270,8 +313,10 @@ def make_one_shot_iterator(dataset):
 def make_initializable_iterator(dataset, shared_name=None):
     """An iterator that begins when its initializer runs."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
-        raise RuntimeError("dataset.make_initializable_iterator is not supported when eager "
-                           "execution is enabled. Use `for element in dataset` instead.")
+        raise RuntimeError(
+            "dataset.make_initializable_iterator is not supported when eager "
+            "execution is enabled. Use `for element in dataset` instead."
+        )
     spec = dataset.element_spec
     handle = op("IteratorV2", shared_name=shared_name or "", name="IteratorV2", **_attrs(spec))
     iterator = Iterator(handle, None, spec)

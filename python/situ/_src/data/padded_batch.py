@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """padded_batch.py: shapes and values that rows of a batch are filled up with."""
+
 import numpy
 
 from situ._src.data import structure as trace
@@ -31,10 +32,12 @@ def _sizes(shape):
 def _static(sizes):
     """What is known of a shape."""
     if isinstance(sizes, GraphTensor):
-        return as_shape([None] * sizes.shape.as_list()[0] if sizes.shape.is_fully_defined() else
-                        None)
-    return as_shape(None if sizes is None else
-                    [None if isinstance(n, GraphTensor) else n for n in sizes])
+        return as_shape(
+            [None] * sizes.shape.as_list()[0] if sizes.shape.is_fully_defined() else None
+        )
+    return as_shape(
+        None if sizes is None else [None if isinstance(n, GraphTensor) else n for n in sizes]
+    )
 
 
 def _vector(sizes):
@@ -46,8 +49,12 @@ def _vector(sizes):
     if not any(isinstance(n, GraphTensor) for n in sizes):
         return tensor([-1 if n is None else n for n in sizes], "int64")
     from situ._src.framework.api import OPS
-    return tensor(OPS["Pack"]([OPS["Cast"](convert_to_tensor(-1 if n is None else n), DstT="int64")
-                               for n in sizes]))
+
+    return tensor(
+        OPS["Pack"](
+            [OPS["Cast"](convert_to_tensor(-1 if n is None else n), DstT="int64") for n in sizes]
+        )
+    )
 
 
 def shapes(given, spec):
@@ -57,8 +64,10 @@ def shapes(given, spec):
     if given is None:
         for i, one in enumerate(specs):
             if one.shape.rank is None:
-                raise ValueError("You must provide `padded_shapes` argument because component "
-                                 f"{i} has unknown rank.")
+                raise ValueError(
+                    "You must provide `padded_shapes` argument because component "
+                    f"{i} has unknown rank."
+                )
         return [s.shape for s in specs], None
 
     def walk(structure, part):
@@ -66,11 +75,14 @@ def shapes(given, spec):
             keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
             return [s for k in keys for s in walk(structure[k], part[k])]
         return [_sizes(part)]
+
     found = walk(spec, given)
     for one, sizes in zip(specs, found):
         _check(one, _static(sizes))
-    late = any(isinstance(s, GraphTensor) or any(isinstance(n, GraphTensor) for n in s or ())
-               for s in found)
+    late = any(
+        isinstance(s, GraphTensor) or any(isinstance(n, GraphTensor) for n in s or ())
+        for s in found
+    )
     return [_static(s) for s in found], [_vector(s) for s in found] if late else None
 
 
@@ -80,16 +92,20 @@ def _check(spec, shape):
         return
     pairs = list(zip(spec.shape.as_list(), shape.as_list()))
     if spec.shape.rank != shape.rank or any(
-            None not in pair and pair[0] > pair[1] for pair in pairs):
-        raise ValueError(f"The padded shape {tuple(shape.as_list())} is not compatible with the "
-                         f"shape {tuple(spec.shape.as_list())} of the corresponding input "
-                         "component.")
+        None not in pair and pair[0] > pair[1] for pair in pairs
+    ):
+        raise ValueError(
+            f"The padded shape {tuple(shape.as_list())} is not compatible with the "
+            f"shape {tuple(spec.shape.as_list())} of the corresponding input "
+            "component."
+        )
 
 
 def values(given, specs):
     """The padding values of parts."""
-    given = [given] * len(specs) if given is None or not trace.is_structure(given) else \
-        flatten(given)
+    given = (
+        [given] * len(specs) if given is None or not trace.is_structure(given) else flatten(given)
+    )
     return [_value(v, s.dtype) for v, s in zip(given, specs)]
 
 
@@ -102,11 +118,14 @@ def _value(given, dtype):
             return made
     except TypeError:
         made = tensor(given)
-    raise TypeError(f"Invalid `padding_values`. `padding_values` values type {made.dtype!r} does "
-                    f"not match type {dtype!r} of the corresponding input component.")
+    raise TypeError(
+        f"Invalid `padding_values`. `padding_values` values type {made.dtype!r} does "
+        f"not match type {dtype!r} of the corresponding input component."
+    )
 
 
 def batched(spec, rows):
     """The spec of a batch of what a spec says."""
-    return TensorSpec(None if spec.shape.rank is None else [rows] + spec.shape.as_list(),
-                      spec.dtype)
+    return TensorSpec(
+        None if spec.shape.rank is None else [rows] + spec.shape.as_list(), spec.dtype
+    )

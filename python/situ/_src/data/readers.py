@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """readers.py: data sets of files and of Python functions."""
+
 import numpy
 
 import _situ
@@ -32,8 +33,9 @@ def ragged_slices(tensors):
 
     def rows(*given):
         given = list(given)
-        made = [t.values[p[0]:p[1]] if r else p for t, p, r in zip(whole, given, ragged)]
+        made = [t.values[p[0] : p[1]] if r else p for t, p, r in zip(whole, given, ragged)]
         return trace.pack(tensors, iter(made))
+
     return Dataset.from_tensor_slices(tuple(ends)).map(rows)
 
 
@@ -41,19 +43,27 @@ def _host(value, spec):
     """One part of an element, checked as TensorFlow checks it."""
     if not isinstance(value, EagerTensor):
         try:
-            value = _situ.host(value, spec.dtype) if not isinstance(value, numpy.ndarray) or \
-                spec.dtype.name == "string" else \
-                _situ.host(value.astype(spec.dtype.as_numpy_dtype, copy=False))
+            value = (
+                _situ.host(value, spec.dtype)
+                if not isinstance(value, numpy.ndarray) or spec.dtype.name == "string"
+                else _situ.host(value.astype(spec.dtype.as_numpy_dtype, copy=False))
+            )
         except (TypeError, ValueError):
-            raise TypeError("`generator` yielded an element that could not be converted to the "
-                            f"expected type. The expected type was {spec.dtype.name}, but the "
-                            f"yielded element was {value}.") from None
+            raise TypeError(
+                "`generator` yielded an element that could not be converted to the "
+                f"expected type. The expected type was {spec.dtype.name}, but the "
+                f"yielded element was {value}."
+            ) from None
     if value.dtype != spec.dtype:
-        raise TypeError(f"`generator` yielded an element of type {value.dtype.name} where an "
-                        f"element of type {spec.dtype.name} was expected.")
+        raise TypeError(
+            f"`generator` yielded an element of type {value.dtype.name} where an "
+            f"element of type {spec.dtype.name} was expected."
+        )
     if not spec.shape.is_compatible_with(value.shape):
-        raise TypeError(f"`generator` yielded an element of shape {value.shape} where an element "
-                        f"of shape {spec.shape} was expected.")
+        raise TypeError(
+            f"`generator` yielded an element of shape {value.shape} where an element "
+            f"of shape {spec.shape} was expected."
+        )
     return value
 
 
@@ -64,9 +74,11 @@ def _like(structure, value):
     if isinstance(structure, dict):
         return [x for k in sorted(structure) for x in _like(structure[k], value[k])]
     if not isinstance(value, (tuple, list)) or len(value) != len(structure):
-        raise TypeError("`generator` yielded an element that did not match the expected structure. "
-                        f"The expected structure was {structure}, but the yielded element was "
-                        f"{value}.")
+        raise TypeError(
+            "`generator` yielded an element that did not match the expected structure. "
+            f"The expected structure was {structure}, but the yielded element was "
+            f"{value}."
+        )
     return [x for s, v in zip(structure, value) for x in _like(s, v)]
 
 
@@ -75,11 +87,15 @@ def from_generator(generator, output_types, output_shapes, args, signature):
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable.")
     if signature is None and output_types is None:
-        raise TypeError("To specify the output signature you need to provide either the "
-                        "`output_signature` argument or the `output_types` argument.")
+        raise TypeError(
+            "To specify the output signature you need to provide either the "
+            "`output_signature` argument or the `output_types` argument."
+        )
     if signature is not None and output_types is not None:
-        raise TypeError("The `output_types` argument can not be used together with the "
-                        "`output_signature` argument.")
+        raise TypeError(
+            "The `output_types` argument can not be used together with the "
+            "`output_signature` argument."
+        )
     spec = signature if signature is not None else _spec(output_types, output_shapes)
     types = map_leaves(lambda s: s.dtype, spec)
     leaves = flatten(spec)
@@ -88,14 +104,17 @@ def from_generator(generator, output_types, output_shapes, args, signature):
     def rows_of(*arguments):
         for element in generator(*arguments):
             yield tuple(_host(v, s) for v, s in zip(_like(types, element), leaves))
+
     if not any(isinstance(v, GraphTensor) for v in values):
         return generated(lambda: rows_of(*[v.numpy() for v in values]), spec)
     from situ._src.ops.script_ops import py_func  # the arguments are known when it begins
+
     state = []
 
     def begin(*arrays):
         state.append(arrays)
         return numpy.int64(0)
+
     first = Dataset.from_tensors(tuple(values)).map(lambda *a: py_func(begin, list(a), "int64"))
     inner = generated(lambda: rows_of(*state.pop()), spec)
     return first.flat_map(lambda _: inner)
@@ -110,11 +129,16 @@ def list_files(pattern, shuffle, seed):
     if isinstance(pattern, EagerTensor):
         pattern = pattern.numpy()
     patterns = numpy.atleast_1d(numpy.asarray(pattern, dtype=object)).ravel().tolist()
-    names = sorted(name for p in patterns for name in
-                   glob(p.decode() if isinstance(p, bytes) else str(p)))
+    names = sorted(
+        name for p in patterns for name in glob(p.decode() if isinstance(p, bytes) else str(p))
+    )
     if not names:
-        raise errors.CLASSES[3](None, None, "No files matched pattern: " + ", ".join(
-            p.decode() if isinstance(p, bytes) else str(p) for p in patterns))
+        raise errors.CLASSES[3](
+            None,
+            None,
+            "No files matched pattern: "
+            + ", ".join(p.decode() if isinstance(p, bytes) else str(p) for p in patterns),
+        )
     dataset = Dataset.from_tensor_slices(names)
     return dataset if shuffle is False else dataset.shuffle(len(names), seed)
 
@@ -127,11 +151,14 @@ def _names(filenames):
         filenames = [str(f) if hasattr(f, "__fspath__") else f for f in filenames]
     elif hasattr(filenames, "__fspath__"):
         filenames = str(filenames)
-    made = tensor(filenames, "string" if isinstance(filenames, (list, tuple)) and not filenames
-                  else None)
+    made = tensor(
+        filenames, "string" if isinstance(filenames, (list, tuple)) and not filenames else None
+    )
     if made.dtype.name != "string":
-        raise TypeError("The `filenames` argument must contain `tf.string` elements. Got "
-                        f"`tf.{made.dtype.name}` elements.")
+        raise TypeError(
+            "The `filenames` argument must contain `tf.string` elements. Got "
+            f"`tf.{made.dtype.name}` elements."
+        )
     return made
 
 
@@ -149,8 +176,9 @@ def _opened(filenames, kind, packing, reads, *sizes):
     make = lambda some: Dataset(kind, (), [some, *sizes], spec, text=packing)
     if reads is not None:
         if not isinstance(names, Dataset):
-            names = Dataset.from_tensor_slices(OPS["Reshape"](names, [-1]) if names.shape.rank != 1
-                                               else names)
+            names = Dataset.from_tensor_slices(
+                OPS["Reshape"](names, [-1]) if names.shape.rank != 1 else names
+            )
         return names.interleave(make, reads, 1, reads)
     return names.flat_map(make) if isinstance(names, Dataset) else make(names)
 
@@ -158,44 +186,69 @@ def _opened(filenames, kind, packing, reads, *sizes):
 @export("data.TextLineDataset", "contrib.data.TextLineDataset")
 class TextLineDataset(Dataset, metaclass=_Files):
     """The lines of files."""
+
     kind = "TextLine"
 
-    def __new__(cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None,
-                name=None):
+    def __new__(
+        cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None
+    ):
         return _opened(filenames, "TextLine", compression_type, num_parallel_reads)
 
 
 @export("data.TFRecordDataset", "contrib.data.TFRecordDataset")
 class TFRecordDataset(Dataset, metaclass=_Files):
     """The records of TFRecord files."""
+
     kind = "TFRecord"
 
-    def __new__(cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None,
-                name=None):
+    def __new__(
+        cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None
+    ):
         return _opened(filenames, "TFRecord", compression_type, num_parallel_reads)
 
 
 @export("data.FixedLengthRecordDataset", "contrib.data.FixedLengthRecordDataset")
 class FixedLengthRecordDataset(Dataset, metaclass=_Files):
     """The records of files of records of one length."""
+
     kind = "FixedLengthRecord"
 
-    def __new__(cls, filenames, record_bytes, header_bytes=None, footer_bytes=None,
-                buffer_size=None, compression_type=None, num_parallel_reads=None, name=None):
+    def __new__(
+        cls,
+        filenames,
+        record_bytes,
+        header_bytes=None,
+        footer_bytes=None,
+        buffer_size=None,
+        compression_type=None,
+        num_parallel_reads=None,
+        name=None,
+    ):
         sizes = [_number(header_bytes or 0), _number(record_bytes), _number(footer_bytes or 0)]
-        return _opened(filenames, "FixedLengthRecord", compression_type, num_parallel_reads,
-                       *sizes)
+        return _opened(filenames, "FixedLengthRecord", compression_type, num_parallel_reads, *sizes)
 
 
 @export("data.experimental.CsvDataset", "contrib.data.CsvDataset")
 class CsvDataset(Dataset, metaclass=_Files):
     """The fields of the lines of CSV files."""
+
     kind = "Map"
 
-    def __new__(cls, filenames, record_defaults, compression_type=None, buffer_size=None,
-                header=False, field_delim=",", use_quote_delim=True, na_value="", select_cols=None,
-                exclude_cols=None):
+    def __new__(
+        cls,
+        filenames,
+        record_defaults,
+        compression_type=None,
+        buffer_size=None,
+        header=False,
+        field_delim=",",
+        use_quote_delim=True,
+        na_value="",
+        select_cols=None,
+        exclude_cols=None,
+    ):
         from situ._src.ops.parsing_ops import decode_csv
+
         defaults = [tensor([], d) if _is_type(d) else tensor(d) for d in record_defaults]
 
         def read(name):
@@ -203,18 +256,26 @@ class CsvDataset(Dataset, metaclass=_Files):
             return lines.skip(1) if header else lines
 
         def decode(line):
-            return tuple(decode_csv(line, defaults, field_delim, use_quote_delim, None, na_value,
-                                    select_cols))
+            return tuple(
+                decode_csv(
+                    line, defaults, field_delim, use_quote_delim, None, na_value, select_cols
+                )
+            )
+
         names = _names(filenames)
         if not isinstance(names, Dataset):
             names = Dataset.from_tensor_slices(
-                names if names.shape.rank else numpy.atleast_1d(names.numpy()))
+                names if names.shape.rank else numpy.atleast_1d(names.numpy())
+            )
         return names.flat_map(read).map(decode)
 
 
 def _is_type(value):
     try:
-        return not isinstance(value, (list, tuple, EagerTensor, GraphTensor, numpy.ndarray)) and \
-            as_dtype(value) is not None and not isinstance(value, (int, float, str, bytes))
+        return (
+            not isinstance(value, (list, tuple, EagerTensor, GraphTensor, numpy.ndarray))
+            and as_dtype(value) is not None
+            and not isinstance(value, (int, float, str, bytes))
+        )
     except TypeError:
         return False

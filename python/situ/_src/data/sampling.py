@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sampling.py: elements of data sets by chance: random numbers, samples, classes as often as
 wanted. The numbers are those of TensorFlow for the same seeds."""
+
 import numpy
 
 import _situ
@@ -19,8 +20,13 @@ _AT_A_TIME, _SEEN_BEFORE = 32, 10  # elements between estimates of how often a c
 def random(seed=None, rerandomize_each_iteration=None, name=None):
     """Numbers from 0 to before 2^32, for ever."""
     one, two = get_seed(seed)
-    return Dataset("Random", (), [_number(one or 0), _number(two or 0)], TensorSpec([], "int64"),
-                   flags=RESHUFFLE if rerandomize_each_iteration else 0)
+    return Dataset(
+        "Random",
+        (),
+        [_number(one or 0), _number(two or 0)],
+        TensorSpec([], "int64"),
+        flags=RESHUFFLE if rerandomize_each_iteration else 0,
+    )
 
 
 def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
@@ -28,8 +34,10 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     if choice_dataset.element_spec != TensorSpec([], "int64"):
-        raise TypeError("Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar "
-                        f"`tf.int64` tensors but are {choice_dataset.element_spec}.")
+        raise TypeError(
+            "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar "
+            f"`tf.int64` tensors but are {choice_dataset.element_spec}."
+        )
     return _chosen(datasets, choice_dataset, stop_on_empty_dataset)
 
 
@@ -37,8 +45,12 @@ def _chosen(datasets, choices, stops):
     made = datasets[0]
     for other in datasets[1:]:
         made = made.concatenate(other)  # what all have in common
-    return Dataset("Choose", (choices, *datasets),
-                   (_situ.host(int(stops), as_dtype("int64")),), made.element_spec)
+    return Dataset(
+        "Choose",
+        (choices, *datasets),
+        (_situ.host(int(stops), as_dtype("int64")),),
+        made.element_spec,
+    )
 
 
 def _draw(logits, seed):
@@ -46,8 +58,9 @@ def _draw(logits, seed):
     return OPS["Reshape"](drawn, convert_to_tensor([], "int32"))
 
 
-def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False,
-                         rerandomize_each_iteration=None):
+def sample_from_datasets(
+    datasets, weights=None, seed=None, stop_on_empty_dataset=False, rerandomize_each_iteration=None
+):
     """Elements of data sets at random."""
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
@@ -59,8 +72,9 @@ def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_datase
     datasets, logits = _weighed(datasets, weights)
     if len(datasets) == 1:
         return datasets[0]
-    choices = random(seed, rerandomize_each_iteration).batch(2).map(
-        lambda seeds: _draw(logits, seeds))
+    choices = (
+        random(seed, rerandomize_each_iteration).batch(2).map(lambda seeds: _draw(logits, seeds))
+    )
     return _chosen(datasets, choices, stop_on_empty_dataset)
 
 
@@ -70,11 +84,15 @@ def _weighed(datasets, weights):
         return datasets, numpy.ones([1, len(datasets)], "float32")
     weights = convert_to_tensor(weights)
     if weights.dtype.name not in ("float32", "float64"):
-        raise TypeError("Invalid `weights`. `weights` type must be either `tf.float32` or "
-                        f"`tf.float64` but is {weights.dtype.name}.")
+        raise TypeError(
+            "Invalid `weights`. `weights` type must be either `tf.float32` or "
+            f"`tf.float64` but is {weights.dtype.name}."
+        )
     if weights.shape.as_list() not in ([len(datasets)], [None]):
-        raise ValueError("Invalid `weights`. `weights` should have the same length as `datasets` "
-                         f"but its shape is {weights.shape} and `len(datasets)={len(datasets)}`.")
+        raise ValueError(
+            "Invalid `weights`. `weights` should have the same length as `datasets` "
+            f"but its shape is {weights.shape} and `len(datasets)={len(datasets)}`."
+        )
     known = constant_value(weights)
     if known is None:
         return datasets, OPS["ExpandDims"](OPS["Log"](weights), 0)
@@ -100,12 +118,18 @@ def _estimates(classes, n_classes):
     seen = numpy.full(n_classes, _SEEN_BEFORE, "int64")
 
     def update(seen, some):
-        one_hot = OPS["OneHot"](OPS["Cast"](some, DstT="int64"), n_classes,
-                                convert_to_tensor(1, "int64"), convert_to_tensor(0, "int64"))
+        one_hot = OPS["OneHot"](
+            OPS["Cast"](some, DstT="int64"),
+            n_classes,
+            convert_to_tensor(1, "int64"),
+            convert_to_tensor(0, "int64"),
+        )
         seen = seen + OPS["Sum"](one_hot, [0])
-        share = OPS["Cast"](seen, DstT="float32") / OPS["Cast"](OPS["Sum"](seen, [0]),
-                                                                 DstT="float32")
+        share = OPS["Cast"](seen, DstT="float32") / OPS["Cast"](
+            OPS["Sum"](seen, [0]), DstT="float32"
+        )
         return seen, OPS["Tile"](OPS["ExpandDims"](share, 0), [_AT_A_TIME, 1])
+
     return classes.batch(_AT_A_TIME).scan(seen, update).unbatch()
 
 
@@ -116,14 +140,14 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
 
     def classed(*element):
         return class_of(*element), element if len(element) > 1 else element[0]
+
     whole = self.map(classed)
     if initial_dist is None:
         initial = _estimates(self.map(class_func), target.shape.as_list()[0])
         chances = initial.map(lambda share: _mixture(share, target))
         likely = None
     else:
-        chances = Dataset.from_tensors(_mixture(convert_to_tensor(initial_dist),
-                                                target)).repeat()
+        chances = Dataset.from_tensors(_mixture(convert_to_tensor(initial_dist), target)).repeat()
         likely = constant_value(_mixture(convert_to_tensor(initial_dist), target)[1])
     kept = _kept(whole, chances.map(lambda keep, _: keep), seed).prefetch(3)
     if likely is not None and likely in (0, 1):
@@ -134,13 +158,17 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
 
 def _kept(whole, chances, seed):
     """Elements with their classes, each kept as likely as its class is to be."""
+
     def likely(keep, classed):
         kind, element = classed
         return kind, OPS["GatherV2"](keep, kind, 0), element
+
     judged = Dataset.zip((chances, whole)).map(likely)
-    return judged.filter(lambda kind, keep, element: OPS["Less"](
-        random_uniform([], seed=seed, dtype=keep.dtype), keep)).map(
-            lambda kind, keep, element: (kind, element))
+    return judged.filter(
+        lambda kind, keep, element: OPS["Less"](
+            random_uniform([], seed=seed, dtype=keep.dtype), keep
+        )
+    ).map(lambda kind, keep, element: (kind, element))
 
 
 Dataset.random = staticmethod(random)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """save_load.py: data sets saved and loaded, snapshots, rebatch, ragged batches."""
+
 import json
 import os
 
@@ -35,13 +36,22 @@ def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
         for i, part in enumerate(flatten(element)):
             value = numpy.asarray(part.numpy())
             if part.dtype.name == "string":
-                texts[f"{count - 1}/{i}"] = [[t.hex() for t in value.reshape(-1)],
-                                             list(value.shape)]
+                texts[f"{count - 1}/{i}"] = [
+                    [t.hex() for t in value.reshape(-1)],
+                    list(value.shape),
+                ]
             else:
                 arrays[f"{count - 1}/{i}"] = value
-    safetensors.write(os.path.join(path, "dataset.safetensors"), arrays, {
-        "format": "situ dataset 1", "count": str(count), "texts": json.dumps(texts),
-        "spec": json.dumps(_described(self.element_spec))})
+    safetensors.write(
+        os.path.join(path, "dataset.safetensors"),
+        arrays,
+        {
+            "format": "situ dataset 1",
+            "count": str(count),
+            "texts": json.dumps(texts),
+            "spec": json.dumps(_described(self.element_spec)),
+        },
+    )
 
 
 def _described(spec):
@@ -49,8 +59,9 @@ def _described(spec):
         return {"dict": {k: _described(v) for k, v in spec.items()}}
     if isinstance(spec, (tuple, list)):
         return {"tuple": [_described(v) for v in spec]}
-    return {"spec": [spec.shape.as_list() if spec.shape.rank is not None else None,
-                     spec.dtype.name]}
+    return {
+        "spec": [spec.shape.as_list() if spec.shape.rank is not None else None, spec.dtype.name]
+    }
 
 
 def _spec(described):
@@ -79,6 +90,7 @@ def load(path, element_spec=None, compression=None, reader_func=None, wait=False
     def rows():
         for n in range(int(file.metadata["count"])):
             yield tuple(part(f"{n}/{i}", kind) for i, kind in enumerate(kinds))
+
     return generated(rows, spec)
 
 
@@ -105,9 +117,11 @@ def snapshot(path, compression="AUTO", reader_func=None, shard_func=None):
 
 @export("data.experimental.dense_to_ragged_batch")
 def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype="int64"):
-    raise NotImplementedError("tf.data: situ has no batches of ragged tensors. padded_batch fills "
-                              "rows up, and tf.RaggedTensor.from_tensor(batch, padding=0) cuts "
-                              "them again.")
+    raise NotImplementedError(
+        "tf.data: situ has no batches of ragged tensors. padded_batch fills "
+        "rows up, and tf.RaggedTensor.from_tensor(batch, padding=0) cuts "
+        "them again."
+    )
 
 
 Dataset.ragged_batch = lambda self, *args, **words: dense_to_ragged_batch(*args, **words)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scan_reduce.py: functions of a state and the elements of a data set: scan, reduce."""
+
 from situ._src.data import structure
 from situ._src.data.dataset import Dataset
 from situ._src.data.structure import Traced, flatten, map_leaves, pack, tensor
@@ -13,21 +14,28 @@ def _traced(function, state, spec, state_of, name):
         traced = Traced(function, (specs, spec))
         before, after = flatten(specs), flatten(state_of(traced.result))
         if [s.dtype for s in before] != [s.dtype.base_dtype for s in after]:
-            raise TypeError(f"Invalid `{name}`. The element types for the new state must match the "
-                            f"initial state. Expected {[s.dtype for s in before]}; got "
-                            f"{[s.dtype for s in after]}.")
-        wider = [TensorSpec(b.shape.most_specific_compatible_shape(a.shape), b.dtype)
-                 for b, a in zip(before, after)]
-        if [w.shape.as_list() if w.shape.rank is not None else None for w in wider] == \
-                [b.shape.as_list() if b.shape.rank is not None else None for b in before]:
+            raise TypeError(
+                f"Invalid `{name}`. The element types for the new state must match the "
+                f"initial state. Expected {[s.dtype for s in before]}; got "
+                f"{[s.dtype for s in after]}."
+            )
+        wider = [
+            TensorSpec(b.shape.most_specific_compatible_shape(a.shape), b.dtype)
+            for b, a in zip(before, after)
+        ]
+        if [w.shape.as_list() if w.shape.rank is not None else None for w in wider] == [
+            b.shape.as_list() if b.shape.rank is not None else None for b in before
+        ]:
             return traced
         specs = pack(specs, wider)
 
 
 def _pair(result):
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise TypeError("Invalid `scan_func`. `scan_func` should return a pair consisting of new "
-                        f"state and the output value but its return type is {type(result)}.")
+        raise TypeError(
+            "Invalid `scan_func`. `scan_func` should return a pair consisting of new "
+            f"state and the output value but its return type is {type(result)}."
+        )
     return result
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """structure.py: elements of data sets: their structure, and functions of them as graphs."""
+
 import _situ
 from situ._src.autograph.conversion import convert
 from situ._src.framework import default_session
@@ -48,6 +49,7 @@ def map_leaves(function, structure):
 
 class DatasetSpec:
     """The kind of elements that are data sets themselves."""
+
     dtype, shape = as_dtype("resource"), as_shape([])
 
     def __init__(self, element_spec, dataset_shape=()):
@@ -60,6 +62,7 @@ class DatasetSpec:
 
     def __call__(self, handle):
         from situ._src.data import dataset
+
         return dataset.from_handle(handle, self.element_spec)
 
     def __eq__(self, other):
@@ -92,8 +95,9 @@ def tensor(value, dtype=None):
         return value
     if isinstance(value, EagerTensor):
         return value
-    if isinstance(value, (list, tuple)) and any(isinstance(v, (GraphTensor, EagerTensor)) or
-                                                hasattr(v, "_situ_tensor_") for v in value):
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(v, (GraphTensor, EagerTensor)) or hasattr(v, "_situ_tensor_") for v in value
+    ):
         return tensor(convert_to_tensor(value, dtype))
     return _situ.host(value, None if dtype is None else as_dtype(dtype))
 
@@ -107,12 +111,15 @@ def values_now(arguments):
     sessions run in the session of this place, or in one of their own."""
     tensors = [a for a in arguments if isinstance(a, GraphTensor)]
     found = iter(_evaluated(tensors) if tensors else ())
-    return tuple(convert_to_tensor(next(found)) if isinstance(a, GraphTensor) else
-                 a._situ_tensor_() for a in arguments)
+    return tuple(
+        convert_to_tensor(next(found)) if isinstance(a, GraphTensor) else a._situ_tensor_()
+        for a in arguments
+    )
 
 
 def _evaluated(tensors):
     from situ._src.framework.session import Session
+
     session = default_session.current()
     if session is not None and session.graph is tensors[0].graph:
         return session.run(tensors)
@@ -143,22 +150,33 @@ class DataGraph(FuncGraph):
 
 def _at_run_time(function, result):
     """A function that changes variables, as one that Python calls for each element."""
+
     def call(element):
         from situ._src.ops.script_ops import py_function
 
         def now(*parts):
             made = function(pack(element, parts))
             return flatten(tuple(made) if isinstance(made, list) else made)
+
         traced = flatten(result)
         made = py_function(now, flatten(element), [t.dtype for t in traced])
         for one, before in zip(made, traced):
             one.set_shape(before.shape)
         return pack(result, made)
+
     return call
 
 
-_CHANGES = ("Assign", "Scatter", "ResourceScatter", "Apply", "ResourceApply", "ResourceStrided",
-            "StridedSliceAssign", "CountUpTo")
+_CHANGES = (
+    "Assign",
+    "Scatter",
+    "ResourceScatter",
+    "Apply",
+    "ResourceApply",
+    "ResourceStrided",
+    "StridedSliceAssign",
+    "CountUpTo",
+)
 
 
 def _refuse_changes(graph):
@@ -166,14 +184,18 @@ def _refuse_changes(graph):
     change a copy."""
     inner = {id(inside): outer for outer, inside in graph.captured.values()}
     for operation in graph.get_operations():
-        if operation.type.startswith(_CHANGES) and operation.inputs and \
-                id(operation.inputs[0]) in inner:
+        if (
+            operation.type.startswith(_CHANGES)
+            and operation.inputs
+            and id(operation.inputs[0]) in inner
+        ):
             name = getattr(inner[id(operation.inputs[0])], "name", "?").split(":")[0]
             raise NotImplementedError(
                 f"A function of a tf.data.Dataset changes variable '{name}' ({operation.type}) of "
                 "a graph that sessions run, which situ does not support. Return what is to be "
                 "assigned, and assign it outside of the data set; in eager style and in "
-                "tf.function such functions work.")
+                "tf.function such functions work."
+            )
 
 
 class Traced:
@@ -217,14 +239,16 @@ class Traced:
         try:
             return tensor(convert_to_tensor(result))  # one of another graph is captured
         except (TypeError, ValueError) as error:
-            raise TypeError("Unsupported return value from function passed to Dataset.map(): "
-                            f"{result}.") from error
+            raise TypeError(
+                f"Unsupported return value from function passed to Dataset.map(): {result}."
+            ) from error
 
     def give_tensors(self, bound):
         """Data sets among the results become tensors."""
         with self.graph.as_default(), self.graph.device("/device:CPU:0"):
-            self.result = map_leaves(lambda x: bound(x) if hasattr(x, "element_spec") else x,
-                                     self.result)
+            self.result = map_leaves(
+                lambda x: bound(x) if hasattr(x, "element_spec") else x, self.result
+            )
 
     @property
     def captured(self):
@@ -237,6 +261,7 @@ class Traced:
         key = tuple(id(o) for o in outputs)
         if key not in self._native:
             inside = tuple(inner for _, inner in self.graph.captured.values())
-            self._native[key] = _situ.Transform(self.graph, tuple(self.inputs) + inside,
-                                                tuple(outputs))
+            self._native[key] = _situ.Transform(
+                self.graph, tuple(self.inputs) + inside, tuple(outputs)
+            )
         return self._native[key]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """context.py: where a program is: in a replica, or outside of all; the strategy of this place."""
+
 from situ._src.distribute import reduction, threads
 from situ._src.distribute.strategy import Strategy, chosen
 from situ._src.distribute.values import PerReplica, on
@@ -52,6 +53,7 @@ class ReplicaContext:
 
         def merged(strategy, *values):
             return tuple(self._joined(strategy, kind, v) for v in values)
+
         reduced = self._linked(kind, leaves, list(self.merge_call(merged, tuple(leaves))))
         return nest.pack_sequence_as(value, reduced) if nest.is_nested(value) else reduced[0]
 
@@ -68,12 +70,14 @@ class ReplicaContext:
     def _linked(self, kind, leaves, reduced):
         """What all_reduce gave, with its gradients. A replica that asks for them all-reduces what
         arrives; outside of replicas they follow the operations that added the values."""
+
         def back(grads):
             context = get_replica_context()
             if context is None or context.num_replicas_in_sync == 1:
                 return [*grads, *[None] * len(leaves)]
             given = [op("ZerosLike", r) if g is None else g for g, r in zip(grads, reduced)]
             return [*[None] * len(reduced), *context.all_reduce(kind, given)]
+
         return with_gradient([*reduced, *leaves], reduced, back)
 
     def __enter__(self):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """input.py: batches for replicas: each gets its part of a global batch."""
+
+import operator
+
 import numpy
 
 import _situ
@@ -37,10 +40,15 @@ def parts(value, devices):
     """A tensor or an array cut along its first dimension, a part on each device."""
     if isinstance(value, GraphTensor):
         return _parts_of_graph(value, devices)
-    array = value if isinstance(value, numpy.ndarray) else \
-        numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
-    return [_situ.copy_to(convert_to_tensor(array[a:b]), d)
-            for (a, b), d in zip(bounds(len(array), len(devices)), devices)]
+    array = (
+        value
+        if isinstance(value, numpy.ndarray)
+        else numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    )
+    return [
+        _situ.copy_to(convert_to_tensor(array[a:b]), d)
+        for (a, b), d in zip(bounds(len(array), len(devices)), devices)
+    ]
 
 
 def spread(batch, strategy):
@@ -60,9 +68,9 @@ def spread_spec(spec, strategy):
 
     def one(whole):
         dims = whole.shape.as_list() if whole.shape.ndims else [None]
-        rows = [None] * count if dims[0] is None else \
-            [b - a for a, b in bounds(dims[0], count)]
+        rows = [None] * count if dims[0] is None else [b - a for a, b in bounds(dims[0], count)]
         return PerReplica(type(whole)([n, *dims[1:]], whole.dtype) for n in rows)
+
     return nest.map_structure(one, spec)
 
 
@@ -84,6 +92,7 @@ class DistributedIterator:
     def get_next_as_optional(self):
         """The next batch, or an Optional without a value at the end."""
         from situ._src.data.iterators import Optional
+
         try:
             return Optional(self._next(), None)
         except (StopIteration, errors.CLASSES[11]):
@@ -100,6 +109,7 @@ def _batches(dataset):
         taken = iter(dataset)
         return lambda: next(taken), ()
     from situ._src.data.iterators import make_initializable_iterator
+
     iterator = make_initializable_iterator(dataset)
     return iterator.get_next, iterator.initializer
 
@@ -136,8 +146,10 @@ class InputContext:
 
     def get_per_replica_batch_size(self, global_batch_size):
         if global_batch_size % self.num_replicas_in_sync:
-            raise ValueError(f"The `global_batch_size` {global_batch_size} is not divisible by "
-                             f"`num_replicas_in_sync` {self.num_replicas_in_sync} ")
+            raise ValueError(
+                f"The `global_batch_size` {global_batch_size} is not divisible by "
+                f"`num_replicas_in_sync` {self.num_replicas_in_sync} "
+            )
         return global_batch_size // self.num_replicas_in_sync
 
 
@@ -152,8 +164,9 @@ class DatasetsFromFunction:
         (next_batch, initializer), devices = _batches(self._dataset), self._strategy.devices
 
         def one(batch, where):
-            move = lambda t: t if isinstance(t, GraphTensor) else \
-                _situ.copy_to(convert_to_tensor(t), where)
+            move = lambda t: (
+                t if isinstance(t, GraphTensor) else _situ.copy_to(convert_to_tensor(t), where)
+            )
             return nest.map_structure(move, batch)
 
         def take():
@@ -162,6 +175,7 @@ class DatasetsFromFunction:
                 return some[0]
             leaves = [PerReplica(x) for x in zip(*[nest.flatten(s) for s in some])]
             return nest.pack_sequence_as(some[0], leaves) if nest.is_nested(some[0]) else leaves[0]
+
         return DistributedIterator(take, initializer)
 
     make_initializable_iterator = make_one_shot_iterator = __iter__
@@ -185,5 +199,5 @@ class NumpyDataset:
         count = len(nest.flatten(self._arrays)[0])
         step = self._size or 1
         for start in range(0, count, step):
-            cut = lambda a: a[start:start + step] if self._size else a[start]
-            yield nest.map_structure(cut, self._arrays)
+            part = slice(start, start + step) if self._size else start
+            yield nest.map_structure(operator.itemgetter(part), self._arrays)

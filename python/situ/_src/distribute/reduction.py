@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """reduction.py: sums over devices: to one device, or in parts. The order of the terms is fixed:
 results do not depend on timing, and are the same on every device."""
+
 import enum
 
 import _situ
@@ -14,6 +15,7 @@ _SMALL = 1 << 14  # elements; below, one device adds
 @export("distribute.ReduceOp")
 class ReduceOp(enum.Enum):
     """How values of replicas become one."""
+
     SUM = "SUM"
     MEAN = "MEAN"
 
@@ -25,19 +27,23 @@ class ReduceOp(enum.Enum):
 @export("distribute.CrossDeviceOps")
 class CrossDeviceOps:
     """How values are added over devices."""
+
     KIND = "auto"
 
     def __init__(self, num_packs=1):
         if num_packs < 0:
-            raise ValueError("NCCL all-reduce requires num_packs >= 0, but {} is specified".format(
-                num_packs))
+            raise ValueError(
+                f"NCCL all-reduce requires num_packs >= 0, but {num_packs} is specified"
+            )
         self.num_packs = num_packs
 
 
-@export("distribute.ReductionToOneDevice",
-        v1="contrib.distribute.ReductionToOneDeviceCrossDeviceOps")
+@export(
+    "distribute.ReductionToOneDevice", v1="contrib.distribute.ReductionToOneDeviceCrossDeviceOps"
+)
 class ReductionToOneDevice(CrossDeviceOps):
     """One device adds, the others get copies."""
+
     KIND = "one"
 
     def __init__(self, reduce_to_device=None, accumulation_fn=None):
@@ -48,6 +54,7 @@ class ReductionToOneDevice(CrossDeviceOps):
 @export("distribute.HierarchicalCopyAllReduce")
 class HierarchicalCopyAllReduce(CrossDeviceOps):
     """Each device adds its part of a tensor, and gives it to the others."""
+
     KIND = "parts"
 
 
@@ -55,13 +62,17 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
 class NcclAllReduce(CrossDeviceOps):
     """NCCL adds, in its own order, in what is compiled (graphs, tf.function, Keras) for NVIDIA's
     GPUs; without NCCL each device adds its part, as by HierarchicalCopyAllReduce."""
+
     KIND = "library"
 
 
 def as_reduce_op(value):
     """The ReduceOp of a ReduceOp or its name in any case; ValueError for others."""
-    return value if isinstance(value, ReduceOp) else \
-        ReduceOp(str(getattr(value, "name", value)).upper())
+    return (
+        value
+        if isinstance(value, ReduceOp)
+        else ReduceOp(str(getattr(value, "name", value)).upper())
+    )
 
 
 def added(values, where):

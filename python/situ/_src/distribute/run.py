@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py: one run of all replicas: their writes to variables and steps of optimizers, joined."""
+
 from math import prod
 
 from situ._src.distribute import reduction
@@ -11,6 +12,7 @@ from situ._src.training.variable_updates import dense
 class Run:
     """Replicas are run one after the other; what must be joined waits until the last one has
     given its part."""
+
     mean = False
 
     def __init__(self, strategy, count):
@@ -29,12 +31,14 @@ class Run:
 
     def write(self, variable, kind, value):
         from situ._src.variables.eager_variable import place
+
         entry = self._writes.setdefault(id(variable), (variable, {}))[1]
         entry.setdefault(place.index, []).append((kind, value))
 
     def apply(self, optimizer, pairs, **words):
         """A step of an optimizer, which the last replica makes for all."""
         from situ._src.variables.eager_variable import place
+
         key = id(optimizer), self._at.get((id(optimizer), place.index), 0)
         self._at[id(optimizer), place.index] = key[1] + 1
         waiting = self._steps.setdefault(key, {})
@@ -55,20 +59,25 @@ class Run:
         for index, where in enumerate(devices):
             with at(index, "update"), device(where):
                 optimizer.apply_gradients(
-                    [(t[index] if t is not None else None, v)
-                     for t, v in zip(totals, variables)], **words)
+                    [(t[index] if t is not None else None, v) for t, v in zip(totals, variables)],
+                    **words,
+                )
 
     def _has_homes(self, optimizer, variables):
         """Whether each variable may be changed on one device and copied to the others: not where
         an optimizer looks at all gradients or variables at once, or a program says how to add."""
         devices = self.strategy.devices
-        if len(devices) == 1 or self.strategy.several_processes or \
-                self.strategy.cross_device_ops is not None or \
-                getattr(optimizer, "global_clipnorm", None) or \
-                getattr(optimizer, "use_ema", False):
+        if (
+            len(devices) == 1
+            or self.strategy.several_processes
+            or self.strategy.cross_device_ops is not None
+            or getattr(optimizer, "global_clipnorm", None)
+            or getattr(optimizer, "use_ema", False)
+        ):
             return False
-        return all(isinstance(v, MirroredVariable) and len(v.values) == len(devices)
-                   for v in variables)
+        return all(
+            isinstance(v, MirroredVariable) and len(v.values) == len(devices) for v in variables
+        )
 
     def _choose_homes(self, variables):
         """Gives each variable the device that has the fewest elements to change so far."""
@@ -88,8 +97,10 @@ class Run:
         for index, where in enumerate(devices):
             mine = [(v, g) for v, g in zip(variables, grads) if v.home == index]
             with at(None, None):
-                pairs = [(reduction.added([dense(x, v) for x in g], where) if g else None, v)
-                         for v, g in mine]
+                pairs = [
+                    (reduction.added([dense(x, v) for x in g], where) if g else None, v)
+                    for v, g in mine
+                ]
             with at(index, "update"), device(where):
                 if any(g is not None for g, _ in pairs):
                     optimizer.apply_gradients(pairs, **words)
@@ -101,12 +112,17 @@ class Run:
 
     def _reduced(self, all_pairs, devices):
         """For each variable its gradient, summed over the replicas, on every device."""
-        all_values = [[dense(g, v) for g, v in several if g is not None]
-                      for several in zip(*all_pairs)]
+        all_values = [
+            [dense(g, v) for g, v in several if g is not None] for several in zip(*all_pairs)
+        ]
         if self.strategy.several_processes:
             return self._reduced_far(all_values, devices)
-        return [reduction.all_reduce(values, devices, self.strategy.cross_device_ops)
-                if values else None for values in all_values]
+        return [
+            reduction.all_reduce(values, devices, self.strategy.cross_device_ops)
+            if values
+            else None
+            for values in all_values
+        ]
 
     def _reduced_far(self, all_values, devices):
         """The same over all processes: what one device has summed travels, all in one message."""
@@ -117,8 +133,9 @@ class Run:
     def finish(self):
         """What is left when all replicas have run."""
         if self._steps:
-            raise RuntimeError("Some replicas made a different number of replica_context()."
-                               "merge_call() calls.")
+            raise RuntimeError(
+                "Some replicas made a different number of replica_context().merge_call() calls."
+            )
         for variable, entry in self._writes.values():
             longest = max(len(some) for some in entry.values())
             for step in range(longest):

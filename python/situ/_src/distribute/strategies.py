@@ -1,28 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategies.py: MirroredStrategy, OneDeviceStrategy, CentralStorageStrategy."""
+
 from situ._src.distribute.strategy import Strategy, all_devices, full_name
 from situ._src.framework import logs
 from situ._src.framework.api import export
 
 
-@export("distribute.MirroredStrategy", "python.distribute.mirrored_strategy.MirroredStrategy",
-        v1="contrib.distribute.MirroredStrategy")
+@export(
+    "distribute.MirroredStrategy",
+    "python.distribute.mirrored_strategy.MirroredStrategy",
+    v1="contrib.distribute.MirroredStrategy",
+)
 class MirroredStrategy(Strategy):
     """A copy of the variables on each device; gradients are summed over all, in a fixed order."""
 
-    def __init__(self, devices=None, cross_device_ops=None, num_gpus=None,
-                 num_gpus_per_worker=None, auto_shard_dataset=False, cross_tower_ops=None):
+    def __init__(
+        self,
+        devices=None,
+        cross_device_ops=None,
+        num_gpus=None,
+        num_gpus_per_worker=None,
+        auto_shard_dataset=False,
+        cross_tower_ops=None,
+    ):
         count = num_gpus if num_gpus is not None else num_gpus_per_worker
         if not devices and count is not None:
             devices = [f"/device:GPU:{i}" for i in range(count)] or ["/device:CPU:0"]
         names = [full_name(d) for d in devices or all_devices()]
         if len(set(names)) != len(names):
-            raise AssertionError("No duplicates allowed in `devices` argument: "
-                                 f"({', '.join(repr(n) for n in names)})")
+            raise AssertionError(
+                "No duplicates allowed in `devices` argument: "
+                f"({', '.join(repr(n) for n in names)})"
+            )
         super().__init__(names, cross_device_ops or cross_tower_ops)
         if any("GPU" not in n for n in names):
-            logs.warn("There are non-GPU devices in `tf.distribute.Strategy`, not using nccl "
-                      "allreduce.")
+            logs.warn(
+                "There are non-GPU devices in `tf.distribute.Strategy`, not using nccl allreduce."
+            )
 
 
 @export("distribute.OneDeviceStrategy", v1="contrib.distribute.OneDeviceStrategy")
@@ -33,16 +47,22 @@ class OneDeviceStrategy(Strategy):
         super().__init__([device])
 
 
-@export("distribute.experimental.CentralStorageStrategy",
-        v1="contrib.distribute.CentralStorageStrategy")
+@export(
+    "distribute.experimental.CentralStorageStrategy", v1="contrib.distribute.CentralStorageStrategy"
+)
 class CentralStorageStrategy(Strategy):
     """One copy of the variables; every device computes."""
 
     def __init__(self, compute_devices=None, parameter_device=None):
         devices = [full_name(d) for d in compute_devices or all_devices()]
         super().__init__(devices)
-        self._store = full_name(parameter_device) if parameter_device else \
-            devices[0] if len(devices) == 1 else full_name("/device:CPU:0")
+        self._store = (
+            full_name(parameter_device)
+            if parameter_device
+            else devices[0]
+            if len(devices) == 1
+            else full_name("/device:CPU:0")
+        )
         self.extended.parameter_devices = (self._store,)
 
     def make_variable(self, graph, args, words):

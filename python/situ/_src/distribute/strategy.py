@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategy.py: tf.distribute.Strategy: replicas of a computation on devices."""
+
 import _situ
 from situ._src.distribute import reduction, threads
 from situ._src.distribute.run import Run
-from situ._src.distribute.values import (Copies, MirroredVariable, PerReplica, SyncOnReadVariable,
-                                         at, copy_name, on)
+from situ._src.distribute.values import (
+    Copies,
+    MirroredVariable,
+    PerReplica,
+    SyncOnReadVariable,
+    at,
+    copy_name,
+    on,
+)
 from situ._src.framework import config
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
@@ -71,7 +79,8 @@ class Extended:
     experimental_between_graph = False
     should_checkpoint = should_save_summary = True
     num_replicas_in_sync = _num_replicas_in_sync = property(
-        lambda s: s._strategy.num_replicas_in_sync)
+        lambda s: s._strategy.num_replicas_in_sync
+    )
 
     def call_for_each_replica(self, fn, args=(), kwargs=None):
         return self._strategy.run(fn, args, kwargs)
@@ -102,9 +111,11 @@ def _modes(words):
     name = words.get("name")
     mode = synchronization.synchronization(words.get("synchronization"), name)
     if mode is VariableSynchronization.NONE:
-        raise ValueError("`NONE` variable synchronization mode is not supported with tf.distribute "
-                         "strategy. Please change the `synchronization` for variable: "
-                         f"{name}")
+        raise ValueError(
+            "`NONE` variable synchronization mode is not supported with tf.distribute "
+            "strategy. Please change the `synchronization` for variable: "
+            f"{name}"
+        )
     return mode, synchronization.aggregation(words.get("aggregation"), name)
 
 
@@ -139,16 +150,20 @@ class Strategy:
         mode, how = _modes(words)
         first, rest = self._first(words), self.devices[1:]
         if how is VariableAggregation.MEAN and not first.dtype.is_floating:
-            raise ValueError("creating distributed tf.Variable with aggregation=MEAN and a "
-                             "non-floating dtype is not supported, please use a different "
-                             "aggregation or dtype")
+            raise ValueError(
+                "creating distributed tf.Variable with aggregation=MEAN and a "
+                "non-floating dtype is not supported, please use a different "
+                "aggregation or dtype"
+            )
         name = words.get("name") or "Variable"
         parts = [first]
         for i, where in enumerate(rest):
-            copy = _situ.copy_to(first._value, where) if first._value.device != where else \
-                first._value
-            parts.append(EagerVariable(copy, trainable=first.trainable,
-                                       name=copy_name(name, i + 1)))
+            copy = (
+                _situ.copy_to(first._value, where) if first._value.device != where else first._value
+            )
+            parts.append(
+                EagerVariable(copy, trainable=first.trainable, name=copy_name(name, i + 1))
+            )
             parts[-1]._device = where
         kind = SyncOnReadVariable if mode is VariableSynchronization.ON_READ else MirroredVariable
         return kind(parts, first.trainable, words.get("constraint"), name + ":0", how)
@@ -171,16 +186,30 @@ class Strategy:
 
     def mirror_members(self, thing):
         """Variables that an object holds already become mirrored."""
+
         def mirror(value):
             if isinstance(value, EagerVariable) and not isinstance(value, Copies):
                 made = done.get(id(value))
                 if made is None:
-                    made = done[id(value)] = self.make_variable(None, (), {
-                        "initial_value": value._value, "trainable": value.trainable,
-                        "name": value.name.split(":")[0], "constraint": value.constraint})
+                    made = done[id(value)] = self.make_variable(
+                        None,
+                        (),
+                        {
+                            "initial_value": value._value,
+                            "trainable": value.trainable,
+                            "name": value.name.split(":")[0],
+                            "constraint": value.constraint,
+                        },
+                    )
                 return made
-            return [mirror(v) for v in value] if isinstance(value, list) else \
-                tuple(mirror(v) for v in value) if type(value) is tuple else value
+            return (
+                [mirror(v) for v in value]
+                if isinstance(value, list)
+                else tuple(mirror(v) for v in value)
+                if type(value) is tuple
+                else value
+            )
+
         done = self.__dict__.setdefault("_mirrored", {})
         for name, value in list(vars(thing).items()):
             if isinstance(value, (EagerVariable, list)):
@@ -208,6 +237,7 @@ class Strategy:
     def build_towers(self, fn, parts, mean=False):
         """The same in a graph that sessions run; mean: of gradients, where tf.train adds them."""
         from situ._src.distribute.towers import Towers
+
         with variable.strategy_scope(self):
             return Towers(self, len(parts), _situ.current_graph(), mean).call(fn, parts)
 
@@ -248,8 +278,10 @@ class Strategy:
         elif len(self.devices) == 1:
             values = [value]
         else:
-            raise ValueError(f"A non-DistributedValues value {value} cannot be reduced with the "
-                             f"given reduce op {reduction.ReduceOp.SUM}.")
+            raise ValueError(
+                f"A non-DistributedValues value {value} cannot be reduced with the "
+                f"given reduce op {reduction.ReduceOp.SUM}."
+            )
         values = [convert_to_tensor(v) for v in values]
         if axis is not None:
             axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
@@ -273,10 +305,12 @@ class Strategy:
 
     def experimental_distribute_dataset(self, dataset, options=None):
         from situ._src.distribute.input import DistributedDataset
+
         return DistributedDataset(self, dataset)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
         from situ._src.distribute.input import DatasetsFromFunction
+
         return DatasetsFromFunction(self, dataset_fn)
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
@@ -288,20 +322,26 @@ class Strategy:
         return iter(self.distribute_datasets_from_function(input_fn))
 
     def distribute_dataset(self, dataset_fn):
-        return self.experimental_distribute_dataset(dataset_fn() if callable(dataset_fn) else
-                                                    dataset_fn)
+        return self.experimental_distribute_dataset(
+            dataset_fn() if callable(dataset_fn) else dataset_fn
+        )
 
     def experimental_make_numpy_dataset(self, numpy_input, session=None):
         from situ._src.data.dataset import Dataset
         from situ._src.distribute.input import NumpyDataset
+
         graph = _situ.current_graph()
-        return NumpyDataset(numpy_input) if graph is None else \
-            Dataset.from_tensor_slices(numpy_input)
+        return (
+            NumpyDataset(numpy_input) if graph is None else Dataset.from_tensor_slices(numpy_input)
+        )
 
     def experimental_distribute_values_from_function(self, value_fn):
         from situ._src.distribute.context import ValueContext
-        return PerReplica(on(d, convert_to_tensor(value_fn(ValueContext(i, len(self.devices)))))
-                          for i, d in enumerate(self.devices))
+
+        return PerReplica(
+            on(d, convert_to_tensor(value_fn(ValueContext(i, len(self.devices)))))
+            for i, d in enumerate(self.devices)
+        )
 
     @property
     def cluster_resolver(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """threads.py: replicas that meet in the middle (merge_call, all_reduce): each in a thread of its
 own, one at a time, so that Python's side of a step stays in order."""
+
 import threading
 
 import _situ
@@ -34,13 +35,13 @@ class _Scopes:
         graph = self.graph
         if graph is None:
             return None
-        kept = graph._devices[self.devices:], graph._controls[self.controls:], graph._scope
+        kept = graph._devices[self.devices :], graph._controls[self.controls :], graph._scope
         for level in kept[0]:
             graph._pop_device()
             graph._functions -= callable(level)
         for _ in kept[1]:
             graph._pop_control()
-        del graph._devices[self.devices:], graph._controls[self.controls:]
+        del graph._devices[self.devices :], graph._controls[self.controls :]
         graph._scope = self.names
         return kept
 
@@ -49,12 +50,14 @@ class _Scopes:
         if graph is None:
             return
         from situ._src.framework import device_spec
+
         for level in kept[0]:
             is_function = callable(level)
             graph._devices.append(level)
             graph._functions += is_function
-            graph._push_device("" if is_function else None if level is None else
-                               device_spec.for_engine(level))
+            graph._push_device(
+                "" if is_function else None if level is None else device_spec.for_engine(level)
+            )
         for level in kept[1]:
             graph._controls.append(level)
             graph._push_control(level)
@@ -89,8 +92,7 @@ class _Worker:
         _situ.tape_inherit(self.tapes)
         _set_keras_state(self.keras)
         try:
-            with at(self.index, "replica", self.run), \
-                    device(self.run.strategy.devices[self.index]):
+            with at(self.index, "replica", self.run), device(self.run.strategy.devices[self.index]):
                 self.result = self.fn(*self.args)
         except _Cancelled:
             self.cancelled = True
@@ -121,11 +123,13 @@ class _Worker:
 
 def _keras_state():
     from situ._src.keras.context import call
+
     return call.names, call.training, call.depth, call.share
 
 
 def _set_keras_state(state):
     from situ._src.keras.context import call
+
     call.names, call.training, call.depth, call.share = list(state[0]), *state[1:]
 
 
@@ -140,6 +144,7 @@ def _end(workers):
 def call_all(run, fn, parts):
     """Calls fn for each replica; a list of results."""
     from situ._src.distribute.strategy import chosen, grouped
+
     scopes = _Scopes(_situ.current_graph())
     workers = [_Worker(run, i, fn, args, scopes) for i, args in enumerate(parts)]
     while True:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """towers.py: replicas of a model in a graph that a session runs: each is built on its device,
 and all share the variables that the first one makes."""
+
 import contextlib
 import functools
 
@@ -30,8 +31,12 @@ class Towers(Run):
     # What belongs to one tower
 
     def _new(self):
-        return ({k: list(v) for k, v in self._collections.items()}, dict(self._store),
-                dict(self._begin[1]), self._begin[0])
+        return (
+            {k: list(v) for k, v in self._collections.items()},
+            dict(self._store),
+            dict(self._begin[1]),
+            self._begin[0],
+        )
 
     def _swap(self, values):
         graph = self._graph
@@ -69,9 +74,11 @@ class Towers(Run):
 
     def call(self, fn, parts):
         """Calls fn for each tower with its arguments; a list of results."""
+
         def in_tower(*args):
             with self._tower(place.index):
                 return fn(*args)
+
         return threads.call_all(self, in_tower, parts)
 
     # Variables

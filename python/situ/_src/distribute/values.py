@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """values.py: values of replicas: PerReplica, mirrored variables, variables that are summed when
 they are read."""
+
 import contextlib
 
 import _situ
@@ -13,6 +14,7 @@ from situ._src.variables.synchronization import VariableAggregation, VariableSyn
 
 class PerReplica(tuple):
     """One value for each replica."""
+
     values = property(lambda s: tuple(s))
 
     @classmethod
@@ -112,7 +114,8 @@ _NEEDS_AGGREGATION = (
     "`tf.Variable(..., aggregation=tf.VariableAggregation.SUM)``tf.VariableAggregation` lists the "
     "possible aggregation methods.This is required because MirroredVariable should always be kept "
     "in sync. When updating them or assigning to them in a replica context, we automatically try "
-    "to aggregate the values before updating the variable.")
+    "to aggregate the values before updating the variable."
+)
 
 
 class MirroredVariable(Copies):
@@ -153,8 +156,13 @@ class MirroredVariable(Copies):
                 value = self.across.joined_over_processes(value, self.aggregation.name.lower())
         for index, part in enumerate(self._parts):
             with at(index, "update"), device(part._device):
-                new = value if kind == "set" else self._unrecorded(
-                    "Add" if kind == "add" else "Sub", part._situ_tensor_(), value)
+                new = (
+                    value
+                    if kind == "set"
+                    else self._unrecorded(
+                        "Add" if kind == "add" else "Sub", part._situ_tensor_(), value
+                    )
+                )
                 part._put(on(part._device, new))
 
     def spread(self):
@@ -172,8 +180,13 @@ class MirroredVariable(Copies):
         for i, part in enumerate(self._parts):
             with device(part._device):
                 first = value() if callable(value) else value
-                parts.append(EagerVariable(on(part._device, convert_to_tensor(
-                    first, self.dtype.base_dtype)), trainable=False, name=copy_name(name, i)))
+                parts.append(
+                    EagerVariable(
+                        on(part._device, convert_to_tensor(first, self.dtype.base_dtype)),
+                        trainable=False,
+                        name=copy_name(name, i),
+                    )
+                )
         return Slot(parts, self)
 
 
@@ -190,6 +203,7 @@ class Slot(MirroredVariable):
 
 class SyncOnReadVariable(Copies):
     """Every replica has a value of its own; outside they are read as one: metrics."""
+
     synchronization = VariableSynchronization.ON_READ
 
     def _is_local(self):
@@ -200,8 +214,10 @@ class SyncOnReadVariable(Copies):
             return super()._situ_tensor_()
         how = self.aggregation
         if how is VariableAggregation.NONE:
-            raise ValueError("Could not convert from `tf.VariableAggregation` "
-                             f"{how} to`tf.distribute.ReduceOp` type")
+            raise ValueError(
+                "Could not convert from `tf.VariableAggregation` "
+                f"{how} to`tf.distribute.ReduceOp` type"
+            )
         total = joined([p._situ_tensor_() for p in self._parts], how, self._parts[0]._device)
         if self.across is None or how is VariableAggregation.ONLY_FIRST_REPLICA:
             return total
@@ -228,8 +244,10 @@ class SyncOnReadVariable(Copies):
         if self._is_local():
             return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
         if self.aggregation is VariableAggregation.SUM:
-            raise ValueError(f"SyncOnReadVariable does not support `{name}` in cross-replica "
-                             "context when aggregation is set to `tf.VariableAggregation.SUM`.")
+            raise ValueError(
+                f"SyncOnReadVariable does not support `{name}` in cross-replica "
+                "context when aggregation is set to `tf.VariableAggregation.SUM`."
+            )
         for index, part in enumerate(self._parts):
             with at(index, "update"), device(part._device):
                 part._put(self._unrecorded(row, part._situ_tensor_(), on(part._device, delta)))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """workers.py: MultiWorkerMirroredStrategy: replicas on the devices of several processes."""
+
 import enum
+import operator
 
 import _situ
 from situ._src.cluster import messages, processes, servers
@@ -14,41 +16,60 @@ from situ._src.framework.api import export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
-@export("distribute.experimental.CommunicationImplementation",
-        "distribute.experimental.CollectiveCommunication")
+@export(
+    "distribute.experimental.CommunicationImplementation",
+    "distribute.experimental.CollectiveCommunication",
+)
 class CommunicationImplementation(enum.Enum):
     """Who carries the messages. situ takes shared memory and MPI whatever is said."""
+
     AUTO = "AUTO"
     RING = "RING"
     NCCL = "NCCL"
 
 
-@export("distribute.experimental.CommunicationOptions",
-        "distribute.experimental.CollectiveHints")
+@export("distribute.experimental.CommunicationOptions", "distribute.experimental.CollectiveHints")
 class CommunicationOptions:
     """Wishes for the messages."""
 
-    def __init__(self, bytes_per_pack=0, timeout_seconds=None,
-                 implementation=CommunicationImplementation.AUTO):
+    def __init__(
+        self,
+        bytes_per_pack=0,
+        timeout_seconds=None,
+        implementation=CommunicationImplementation.AUTO,
+    ):
         self.bytes_per_pack, self.timeout_seconds = bytes_per_pack, timeout_seconds
         self.implementation = implementation
 
 
-@export("distribute.MultiWorkerMirroredStrategy",
-        "distribute.experimental.MultiWorkerMirroredStrategy",
-        v1="contrib.distribute.CollectiveAllReduceStrategy")
+@export(
+    "distribute.MultiWorkerMirroredStrategy",
+    "distribute.experimental.MultiWorkerMirroredStrategy",
+    v1="contrib.distribute.CollectiveAllReduceStrategy",
+)
 class MultiWorkerMirroredStrategy(MirroredStrategy):
     """Mirrored over the devices of all processes that mpirun (or TF_CONFIG) started. Every process
     runs the same program; of a global batch each takes its part."""
 
-    def __init__(self, cluster_resolver=None, communication_options=None, communication=None,
-                 num_gpus_per_worker=None):
-        if cluster_resolver is not None and not processes.is_initialized() and \
-                not processes.under_mpirun():
+    def __init__(
+        self,
+        cluster_resolver=None,
+        communication_options=None,
+        communication=None,
+        num_gpus_per_worker=None,
+    ):
+        if (
+            cluster_resolver is not None
+            and not processes.is_initialized()
+            and not processes.under_mpirun()
+        ):
             spec = cluster_resolver.cluster_spec()
             if spec.jobs:
-                processes.join_tasks({j: dict(spec.items_of(j)) for j in spec.jobs},
-                                     cluster_resolver.task_type, cluster_resolver.task_id)
+                processes.join_tasks(
+                    {j: dict(spec.items_of(j)) for j in spec.jobs},
+                    cluster_resolver.task_type,
+                    cluster_resolver.task_id,
+                )
         processes.init()
         super().__init__(num_gpus=num_gpus_per_worker)
         self._resolver = cluster_resolver or servers.TFConfigClusterResolver()
@@ -107,8 +128,9 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
             return messages.reduced([local])[0]
         weight = len(self.devices)
         if axis is not None:
-            ones = PerReplica(op("OnesLike", convert_to_tensor(v))
-                              for v in self.experimental_local_results(value))
+            ones = PerReplica(
+                op("OnesLike", convert_to_tensor(v)) for v in self.experimental_local_results(value)
+            )
             weight = super().reduce("SUM", ones, axis)
         total, count = messages.reduced([local, cast(convert_to_tensor(weight), local.dtype)])
         return total / count
@@ -124,7 +146,8 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
         context = InputContext(processes.size(), processes.rank(), self.num_replicas_in_sync)
         return Strategy.experimental_distribute_datasets_from_function(
-            self, lambda _: dataset_fn(context))
+            self, lambda _: dataset_fn(context)
+        )
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
 
@@ -149,4 +172,4 @@ class _Own:
         for batch in self._dataset:
             leaves = nest.flatten(batch)
             start, stop = bounds(int(leaves[0].shape[0]), size)[rank]
-            yield nest.map_structure(lambda t: t[start:stop], batch)
+            yield nest.map_structure(operator.itemgetter(slice(start, stop)), batch)

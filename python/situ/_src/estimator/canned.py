@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """canned.py: ready-made models: linear ones, deep ones, and both together."""
+
 import math
 
 from situ._src.estimator import heads
@@ -9,7 +10,8 @@ from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.scopes import control_dependencies
 from situ._src.legacy.feature_layers import input_layer, linear_model
-from situ._src.legacy.layers import dense, dropout as drop
+from situ._src.legacy.layers import dense
+from situ._src.legacy.layers import dropout as drop
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import group, op
 from situ._src.ops.math_ops import zero_fraction
@@ -18,9 +20,13 @@ from situ._src.training import optimizers
 from situ._src.training.global_step import get_global_step
 from situ._src.variables.variable_scope import variable_scope
 
-_NAMES = {"Adagrad": optimizers.AdagradOptimizer, "Adam": optimizers.AdamOptimizer,
-          "Ftrl": optimizers.FtrlOptimizer, "RMSProp": optimizers.RMSPropOptimizer,
-          "SGD": optimizers.GradientDescentOptimizer}
+_NAMES = {
+    "Adagrad": optimizers.AdagradOptimizer,
+    "Adam": optimizers.AdamOptimizer,
+    "Ftrl": optimizers.FtrlOptimizer,
+    "RMSProp": optimizers.RMSPropOptimizer,
+    "SGD": optimizers.GradientDescentOptimizer,
+}
 DNN, LINEAR = "dnn", "linear"
 
 
@@ -28,8 +34,9 @@ def _optimizer(given, rate):
     """An optimizer by its name, as it is, or as a function gives it."""
     if isinstance(given, str):
         if given not in _NAMES:
-            raise ValueError(f"Unsupported optimizer name: {given}. Supported names are: "
-                             f"{tuple(sorted(_NAMES))}")
+            raise ValueError(
+                f"Unsupported optimizer name: {given}. Supported names are: {tuple(sorted(_NAMES))}"
+            )
         return _NAMES[given](learning_rate=rate)
     made = given() if callable(given) and not hasattr(given, "minimize") else given
     if hasattr(made, "get_updates") or not hasattr(made, "minimize"):
@@ -49,8 +56,9 @@ def _deep(features, columns, units, width, activation, dropout, mode):
             net = input_layer(features, columns)
         for i, count in enumerate(units):
             name = f"hiddenlayer_{i}"
-            net = dense(net, count, activation, kernel_initializer=init_ops.GlorotUniform(),
-                        name=name)
+            net = dense(
+                net, count, activation, kernel_initializer=init_ops.GlorotUniform(), name=name
+            )
             if dropout is not None and mode == ModeKeys.TRAIN:
                 net = drop(net, dropout, training=True)
             _watched(net, f"{DNN}/{name}")
@@ -64,6 +72,7 @@ def _linear(features, columns, width, combiner):
 
 def _trains(parts):
     """A function of a loss: each optimizer changes the variables of its scope."""
+
     def train(loss):
         graph, done = get_default_graph(), []
         for name, given, rate in parts:
@@ -71,6 +80,7 @@ def _trains(parts):
             done.append(_optimizer(given, rate).minimize(loss, var_list=chosen))
         with control_dependencies(done):
             return group(get_global_step().assign_add(1))
+
     return train
 
 
@@ -83,8 +93,9 @@ class _Canned(Estimator):
             parts, logits = [], []
             if deep:
                 columns, units, given, activation, dropout = deep
-                logits.append(_deep(features, columns, units, head.width, activation, dropout,
-                                    mode))
+                logits.append(
+                    _deep(features, columns, units, head.width, activation, dropout, mode)
+                )
                 parts.append((DNN, given, 0.001 if linear else 0.05))
             if linear:
                 columns, given, combiner = linear
@@ -93,6 +104,7 @@ class _Canned(Estimator):
                 parts.append((LINEAR, given, rate))
             logits = logits[0] if len(logits) == 1 else op("Add", *logits)
             return head.spec(features, mode, logits, labels, _trains(parts))
+
         super().__init__(model_fn, **words)
 
 
@@ -104,55 +116,120 @@ def _deep_part(units, columns, optimizer, activation_fn, dropout):
 class DNNClassifier(_Canned):
     """Classes, by layers over columns."""
 
-    def __init__(self, hidden_units, feature_columns, model_dir=None, n_classes=2,
-                 weight_column=None, label_vocabulary=None, optimizer="Adagrad",
-                 activation_fn=None, dropout=None, config=None, warm_start_from=None,
-                 loss_reduction=None):
-        head = heads.classifier(n_classes, label_vocabulary, weight_column=weight_column,
-                                loss_reduction=loss_reduction)
-        self._make(head, _deep_part(hidden_units, feature_columns, optimizer, activation_fn,
-                                    dropout), model_dir=model_dir, config=config,
-                   warm_start_from=warm_start_from)
+    def __init__(
+        self,
+        hidden_units,
+        feature_columns,
+        model_dir=None,
+        n_classes=2,
+        weight_column=None,
+        label_vocabulary=None,
+        optimizer="Adagrad",
+        activation_fn=None,
+        dropout=None,
+        config=None,
+        warm_start_from=None,
+        loss_reduction=None,
+    ):
+        head = heads.classifier(
+            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        self._make(
+            head,
+            _deep_part(hidden_units, feature_columns, optimizer, activation_fn, dropout),
+            model_dir=model_dir,
+            config=config,
+            warm_start_from=warm_start_from,
+        )
 
 
 @export("estimator.DNNRegressor", v1="contrib.learn.DNNRegressor")
 class DNNRegressor(_Canned):
     """Numbers, by layers over columns."""
 
-    def __init__(self, hidden_units, feature_columns, model_dir=None, label_dimension=1,
-                 weight_column=None, optimizer="Adagrad", activation_fn=None, dropout=None,
-                 config=None, warm_start_from=None, loss_reduction=None):
-        head = heads.Regression(label_dimension, weight_column=weight_column,
-                                loss_reduction=loss_reduction)
-        self._make(head, _deep_part(hidden_units, feature_columns, optimizer, activation_fn,
-                                    dropout), model_dir=model_dir, config=config,
-                   warm_start_from=warm_start_from)
+    def __init__(
+        self,
+        hidden_units,
+        feature_columns,
+        model_dir=None,
+        label_dimension=1,
+        weight_column=None,
+        optimizer="Adagrad",
+        activation_fn=None,
+        dropout=None,
+        config=None,
+        warm_start_from=None,
+        loss_reduction=None,
+    ):
+        head = heads.Regression(
+            label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        self._make(
+            head,
+            _deep_part(hidden_units, feature_columns, optimizer, activation_fn, dropout),
+            model_dir=model_dir,
+            config=config,
+            warm_start_from=warm_start_from,
+        )
 
 
 @export("estimator.LinearClassifier", v1="contrib.learn.LinearClassifier")
 class LinearClassifier(_Canned):
     """Classes, by a weighted sum of columns."""
 
-    def __init__(self, feature_columns, model_dir=None, n_classes=2, weight_column=None,
-                 label_vocabulary=None, optimizer="Ftrl", config=None, partitioner=None,
-                 warm_start_from=None, loss_reduction=None, sparse_combiner="sum"):
-        head = heads.classifier(n_classes, label_vocabulary, weight_column=weight_column,
-                                loss_reduction=loss_reduction)
-        self._make(head, linear=(list(feature_columns), optimizer, sparse_combiner),
-                   model_dir=model_dir, config=config, warm_start_from=warm_start_from)
+    def __init__(
+        self,
+        feature_columns,
+        model_dir=None,
+        n_classes=2,
+        weight_column=None,
+        label_vocabulary=None,
+        optimizer="Ftrl",
+        config=None,
+        partitioner=None,
+        warm_start_from=None,
+        loss_reduction=None,
+        sparse_combiner="sum",
+    ):
+        head = heads.classifier(
+            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        self._make(
+            head,
+            linear=(list(feature_columns), optimizer, sparse_combiner),
+            model_dir=model_dir,
+            config=config,
+            warm_start_from=warm_start_from,
+        )
 
 
 @export("estimator.LinearRegressor", v1="contrib.learn.LinearRegressor")
 class LinearRegressor(_Canned):
     """Numbers, by a weighted sum of columns."""
 
-    def __init__(self, feature_columns, model_dir=None, label_dimension=1, weight_column=None,
-                 optimizer="Ftrl", config=None, partitioner=None, warm_start_from=None,
-                 loss_reduction=None, sparse_combiner="sum"):
-        head = heads.Regression(label_dimension, weight_column=weight_column,
-                                loss_reduction=loss_reduction)
-        self._make(head, linear=(list(feature_columns), optimizer, sparse_combiner),
-                   model_dir=model_dir, config=config, warm_start_from=warm_start_from)
+    def __init__(
+        self,
+        feature_columns,
+        model_dir=None,
+        label_dimension=1,
+        weight_column=None,
+        optimizer="Ftrl",
+        config=None,
+        partitioner=None,
+        warm_start_from=None,
+        loss_reduction=None,
+        sparse_combiner="sum",
+    ):
+        head = heads.Regression(
+            label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        self._make(
+            head,
+            linear=(list(feature_columns), optimizer, sparse_combiner),
+            model_dir=model_dir,
+            config=config,
+            warm_start_from=warm_start_from,
+        )
 
 
 def _combined(self, head, words, deep, linear):
@@ -167,33 +244,76 @@ def _combined(self, head, words, deep, linear):
 class DNNLinearCombinedClassifier(_Canned):
     """Classes, by a weighted sum of columns and layers over others."""
 
-    def __init__(self, model_dir=None, linear_feature_columns=None, linear_optimizer="Ftrl",
-                 dnn_feature_columns=None, dnn_optimizer="Adagrad", dnn_hidden_units=None,
-                 dnn_activation_fn=None, dnn_dropout=None, n_classes=2, weight_column=None,
-                 label_vocabulary=None, config=None, warm_start_from=None, loss_reduction=None,
-                 linear_sparse_combiner="sum"):
-        head = heads.classifier(n_classes, label_vocabulary, weight_column=weight_column,
-                                loss_reduction=loss_reduction)
-        _combined(self, head, {"model_dir": model_dir, "config": config,
-                               "warm_start_from": warm_start_from},
-                  _deep_part(dnn_hidden_units or (), dnn_feature_columns or (), dnn_optimizer,
-                             dnn_activation_fn, dnn_dropout),
-                  (list(linear_feature_columns or ()), linear_optimizer, linear_sparse_combiner))
+    def __init__(
+        self,
+        model_dir=None,
+        linear_feature_columns=None,
+        linear_optimizer="Ftrl",
+        dnn_feature_columns=None,
+        dnn_optimizer="Adagrad",
+        dnn_hidden_units=None,
+        dnn_activation_fn=None,
+        dnn_dropout=None,
+        n_classes=2,
+        weight_column=None,
+        label_vocabulary=None,
+        config=None,
+        warm_start_from=None,
+        loss_reduction=None,
+        linear_sparse_combiner="sum",
+    ):
+        head = heads.classifier(
+            n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        _combined(
+            self,
+            head,
+            {"model_dir": model_dir, "config": config, "warm_start_from": warm_start_from},
+            _deep_part(
+                dnn_hidden_units or (),
+                dnn_feature_columns or (),
+                dnn_optimizer,
+                dnn_activation_fn,
+                dnn_dropout,
+            ),
+            (list(linear_feature_columns or ()), linear_optimizer, linear_sparse_combiner),
+        )
 
 
 @export("estimator.DNNLinearCombinedRegressor")
 class DNNLinearCombinedRegressor(_Canned):
     """Numbers, by a weighted sum of columns and layers over others."""
 
-    def __init__(self, model_dir=None, linear_feature_columns=None, linear_optimizer="Ftrl",
-                 dnn_feature_columns=None, dnn_optimizer="Adagrad", dnn_hidden_units=None,
-                 dnn_activation_fn=None, dnn_dropout=None, label_dimension=1, weight_column=None,
-                 config=None, warm_start_from=None, loss_reduction=None,
-                 linear_sparse_combiner="sum"):
-        head = heads.Regression(label_dimension, weight_column=weight_column,
-                                loss_reduction=loss_reduction)
-        _combined(self, head, {"model_dir": model_dir, "config": config,
-                               "warm_start_from": warm_start_from},
-                  _deep_part(dnn_hidden_units or (), dnn_feature_columns or (), dnn_optimizer,
-                             dnn_activation_fn, dnn_dropout),
-                  (list(linear_feature_columns or ()), linear_optimizer, linear_sparse_combiner))
+    def __init__(
+        self,
+        model_dir=None,
+        linear_feature_columns=None,
+        linear_optimizer="Ftrl",
+        dnn_feature_columns=None,
+        dnn_optimizer="Adagrad",
+        dnn_hidden_units=None,
+        dnn_activation_fn=None,
+        dnn_dropout=None,
+        label_dimension=1,
+        weight_column=None,
+        config=None,
+        warm_start_from=None,
+        loss_reduction=None,
+        linear_sparse_combiner="sum",
+    ):
+        head = heads.Regression(
+            label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
+        )
+        _combined(
+            self,
+            head,
+            {"model_dir": model_dir, "config": config, "warm_start_from": warm_start_from},
+            _deep_part(
+                dnn_hidden_units or (),
+                dnn_feature_columns or (),
+                dnn_optimizer,
+                dnn_activation_fn,
+                dnn_dropout,
+            ),
+            (list(linear_feature_columns or ()), linear_optimizer, linear_sparse_combiner),
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """config.py: tf.estimator.RunConfig: where a model is kept, and how often."""
+
 import copy
 import json
 import os
@@ -8,11 +9,24 @@ from situ._src.cluster.servers import ClusterSpec
 from situ._src.framework.api import export
 
 USE_DEFAULT = object()
-_CHANGEABLE = ("model_dir", "tf_random_seed", "save_summary_steps", "save_checkpoints_steps",
-               "save_checkpoints_secs", "session_config", "keep_checkpoint_max",
-               "keep_checkpoint_every_n_hours", "log_step_count_steps", "train_distribute",
-               "device_fn", "protocol", "eval_distribute", "experimental_distribute",
-               "experimental_max_worker_delay_secs", "session_creation_timeout_secs")
+_CHANGEABLE = (
+    "model_dir",
+    "tf_random_seed",
+    "save_summary_steps",
+    "save_checkpoints_steps",
+    "save_checkpoints_secs",
+    "session_config",
+    "keep_checkpoint_max",
+    "keep_checkpoint_every_n_hours",
+    "log_step_count_steps",
+    "train_distribute",
+    "device_fn",
+    "protocol",
+    "eval_distribute",
+    "experimental_distribute",
+    "experimental_max_worker_delay_secs",
+    "session_creation_timeout_secs",
+)
 
 
 def _positive(name, value, zero=False):
@@ -24,26 +38,47 @@ def _positive(name, value, zero=False):
 class RunConfig:
     """What does not belong to the model: its folder, seeds, how often it is saved."""
 
-    def __init__(self, model_dir=None, tf_random_seed=None, save_summary_steps=100,
-                 save_checkpoints_steps=USE_DEFAULT, save_checkpoints_secs=USE_DEFAULT,
-                 session_config=None, keep_checkpoint_max=5,
-                 keep_checkpoint_every_n_hours=10000, log_step_count_steps=100,
-                 train_distribute=None, device_fn=None, protocol=None, eval_distribute=None,
-                 experimental_distribute=None, experimental_max_worker_delay_secs=None,
-                 session_creation_timeout_secs=7200, gpu_memory_fraction=None, **others):
+    def __init__(
+        self,
+        model_dir=None,
+        tf_random_seed=None,
+        save_summary_steps=100,
+        save_checkpoints_steps=USE_DEFAULT,
+        save_checkpoints_secs=USE_DEFAULT,
+        session_config=None,
+        keep_checkpoint_max=5,
+        keep_checkpoint_every_n_hours=10000,
+        log_step_count_steps=100,
+        train_distribute=None,
+        device_fn=None,
+        protocol=None,
+        eval_distribute=None,
+        experimental_distribute=None,
+        experimental_max_worker_delay_secs=None,
+        session_creation_timeout_secs=7200,
+        gpu_memory_fraction=None,
+        **others,
+    ):
         if others:
             raise TypeError(f"RunConfig() got an unexpected keyword argument '{min(others)}'")
         given = locals()
         steps, seconds = save_checkpoints_steps, save_checkpoints_secs
         if steps is USE_DEFAULT and seconds is USE_DEFAULT:
             steps, seconds = None, 600
-        elif steps is not USE_DEFAULT and seconds is not USE_DEFAULT and \
-                steps is not None and seconds is not None:
-            raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both "
-                             "set.")
+        elif (
+            steps is not USE_DEFAULT
+            and seconds is not USE_DEFAULT
+            and steps is not None
+            and seconds is not None
+        ):
+            raise ValueError(
+                "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set."
+            )
         self._values = {name: given[name] for name in _CHANGEABLE}
-        self._values.update(save_checkpoints_steps=None if steps is USE_DEFAULT else steps,
-                            save_checkpoints_secs=None if seconds is USE_DEFAULT else seconds)
+        self._values.update(
+            save_checkpoints_steps=None if steps is USE_DEFAULT else steps,
+            save_checkpoints_secs=None if seconds is USE_DEFAULT else seconds,
+        )
         self._check()
         self._read_environment()
 
@@ -70,8 +105,9 @@ class RunConfig:
         self.global_id_in_cluster = self.evaluation_master = None
         jobs = told.get("cluster") or {}
         self.num_ps_replicas = len(jobs.get("ps") or ())
-        self.num_worker_replicas = len(jobs.get("worker") or ()) + len(jobs.get("chief") or ()) \
-            if jobs else 1
+        self.num_worker_replicas = (
+            len(jobs.get("worker") or ()) + len(jobs.get("chief") or ()) if jobs else 1
+        )
         self.is_chief = not jobs or self.task_type in ("chief", "master")
         self.master, self.evaluation_master, self.service = "", "", None
 
@@ -85,12 +121,16 @@ class RunConfig:
         """Another one, with some values changed."""
         for name in kwargs:
             if name not in _CHANGEABLE:
-                raise ValueError(f"Replacing {name} is not supported. Allowed properties are "
-                                 f"{list(_CHANGEABLE)}.")
+                raise ValueError(
+                    f"Replacing {name} is not supported. Allowed properties are "
+                    f"{list(_CHANGEABLE)}."
+                )
         made = copy.copy(self)
         made._values = dict(self._values)
-        for name, other in (("save_checkpoints_steps", "save_checkpoints_secs"),
-                            ("save_checkpoints_secs", "save_checkpoints_steps")):
+        for name, other in (
+            ("save_checkpoints_steps", "save_checkpoints_secs"),
+            ("save_checkpoints_secs", "save_checkpoints_steps"),
+        ):
             if kwargs.get(name) is not None and other not in kwargs:
                 made._values[other] = None
         made._values.update(kwargs)

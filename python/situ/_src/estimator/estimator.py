@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """estimator.py: tf.estimator.Estimator: trains, evaluates and asks what a function makes."""
+
 import os
 import tempfile
 
@@ -32,11 +33,16 @@ def _config(config, model_dir):
     config = RunConfig() if config is None else config
     if not isinstance(config, RunConfig):
         raise ValueError(f"config must be an instance of RunConfig, but provided {config}.")
-    if model_dir is not None and config.model_dir is not None and \
-            os.fspath(model_dir) != config.model_dir:
-        raise ValueError("`model_dir` are set both in constructor and `RunConfig`, but with "
-                         f"different values. In constructor: '{model_dir}', in `RunConfig`: "
-                         f"'{config.model_dir}' ")
+    if (
+        model_dir is not None
+        and config.model_dir is not None
+        and os.fspath(model_dir) != config.model_dir
+    ):
+        raise ValueError(
+            "`model_dir` are set both in constructor and `RunConfig`, but with "
+            f"different values. In constructor: '{model_dir}', in `RunConfig`: "
+            f"'{config.model_dir}' "
+        )
     model_dir = model_dir if model_dir is not None else config.model_dir
     if model_dir is None:
         model_dir = tempfile.mkdtemp()
@@ -55,8 +61,10 @@ class Estimator:
         if "features" not in names and not getattr(model_fn, "any_arguments", False):
             raise ValueError(f"model_fn ({model_fn}) must include features argument.")
         if params is not None and "params" not in names:
-            raise ValueError(f"model_fn ({model_fn}) does not include params argument, but params "
-                             f"({params}) is passed to Estimator.")
+            raise ValueError(
+                f"model_fn ({model_fn}) does not include params argument, but params "
+                f"({params}) is passed to Estimator."
+            )
         self._config = _config(config, model_dir)
         self._model_dir, self._session_config = self._config.model_dir, self._config.session_config
         other = params is not None and not isinstance(params, dict)  # HParams and its like
@@ -75,6 +83,7 @@ class Estimator:
     def model_fn(self):
         def public(features, labels, mode, config):
             return self._call(features, labels, mode, config)
+
         return public
 
     def eval_dir(self, name=None):
@@ -92,8 +101,9 @@ class Estimator:
 
     def _reader(self):
         if not self.latest_checkpoint():
-            raise ValueError(f"Estimator has not been trained yet: no checkpoint in "
-                             f"{self._model_dir}.")
+            raise ValueError(
+                f"Estimator has not been trained yet: no checkpoint in {self._model_dir}."
+            )
         return load_checkpoint(self._model_dir)
 
     def _call(self, features, labels, mode, config):
@@ -145,8 +155,9 @@ class Estimator:
         with Graph().as_default():
             step, spec, input_hooks = self._build(input_fn, ModeKeys.TRAIN)
             session.warm_start(self._warm_start, self.latest_checkpoint())
-            loss = session.train(self._config, step, spec, input_hooks + hooks,
-                                 list(saving_listeners or []))
+            loss = session.train(
+                self._config, step, spec, input_hooks + hooks, list(saving_listeners or [])
+            )
         logs.info("Loss for final step: %s.", loss)
         return self
 
@@ -162,26 +173,38 @@ class Estimator:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         hooks, path = _check_hooks(hooks), checkpoint_path or self.latest_checkpoint()
         if not path:
-            logs.info("Could not find trained model in model_dir: %s, running initialization to "
-                      "evaluate.", self._model_dir)
+            logs.info(
+                "Could not find trained model in model_dir: %s, running initialization to "
+                "evaluate.",
+                self._model_dir,
+            )
         with Graph().as_default():
             step, spec, input_hooks = self._build(input_fn, ModeKeys.EVAL)
             values = session.evaluate(self._config, step, spec, input_hooks + hooks, path, steps)
         session.write_results(self.eval_dir(name), values, path)
         return values
 
-    def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None,
-                yield_single_examples=True):
+    def predict(
+        self,
+        input_fn,
+        predict_keys=None,
+        hooks=None,
+        checkpoint_path=None,
+        yield_single_examples=True,
+    ):
         """What the model says of each example of the input, one after another."""
         hooks, path = _check_hooks(hooks), checkpoint_path or self.latest_checkpoint()
         if not path:
-            logs.info("Could not find trained model in model_dir: %s, running initialization to "
-                      "predict.", self._model_dir)
+            logs.info(
+                "Could not find trained model in model_dir: %s, running initialization to predict.",
+                self._model_dir,
+            )
         with Graph().as_default():
             _, spec, input_hooks = self._build(input_fn, ModeKeys.PREDICT)
             wanted = _chosen(spec.predictions, predict_keys)
-            watched = session.reading(self._config, spec.scaffold, path,
-                                      input_hooks + list(spec.prediction_hooks) + hooks)
+            watched = session.reading(
+                self._config, spec.scaffold, path, input_hooks + list(spec.prediction_hooks) + hooks
+            )
         try:
             while not watched.should_stop():
                 try:
@@ -192,13 +215,25 @@ class Estimator:
         finally:
             watched.close()
 
-    def export_savedmodel(self, export_dir_base, serving_input_receiver_fn=None,
-                          assets_extra=None, as_text=False, checkpoint_path=None,
-                          strip_default_attrs=False, experimental_mode=ModeKeys.PREDICT):
+    def export_savedmodel(
+        self,
+        export_dir_base,
+        serving_input_receiver_fn=None,
+        assets_extra=None,
+        as_text=False,
+        checkpoint_path=None,
+        strip_default_attrs=False,
+        experimental_mode=ModeKeys.PREDICT,
+    ):
         """Writes the model for those who serve it, into a folder named by the time."""
         from situ._src.estimator import exporting
-        return exporting.export(self, export_dir_base, serving_input_receiver_fn,
-                                checkpoint_path or self.latest_checkpoint())
+
+        return exporting.export(
+            self,
+            export_dir_base,
+            serving_input_receiver_fn,
+            checkpoint_path or self.latest_checkpoint(),
+        )
 
     export_saved_model = export_savedmodel
 
@@ -210,8 +245,9 @@ def _chosen(predictions, keys):
         raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
     chosen = {k: v for k, v in predictions.items() if k in keys}
     if not chosen:
-        raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided "
-                         f"{keys}.")
+        raise ValueError(
+            f"Expected to run at least one output from {list(predictions)}, provided {keys}."
+        )
     return chosen
 
 
@@ -222,11 +258,14 @@ def _examples(values):
         return
     sizes = {k: numpy.shape(v)[:1] for k, v in values.items()}
     if len(set(sizes.values())) != 1:
-        raise ValueError("Batch length of predictions should be same. "
-                         + ", ".join(f"{k} has batch length {s}" for k, s in sizes.items()))
+        raise ValueError(
+            "Batch length of predictions should be same. "
+            + ", ".join(f"{k} has batch length {s}" for k, s in sizes.items())
+        )
     for i in range(next(iter(sizes.values()))[0]):
         yield {k: v[i] for k, v in values.items()}
 
 
-V1["contrib.learn.ModeKeys"] = type("ModeKeys", (), {"TRAIN": "train", "EVAL": "eval",
-                                                     "INFER": "infer"})
+V1["contrib.learn.ModeKeys"] = type(
+    "ModeKeys", (), {"TRAIN": "train", "EVAL": "eval", "INFER": "infer"}
+)

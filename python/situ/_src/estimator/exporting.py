@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """exporting.py: estimators as saved models: receivers of what is asked, exporters."""
+
 import collections
 import os
 import shutil
@@ -7,7 +8,8 @@ import time
 
 from situ._src.estimator.spec import ModeKeys
 from situ._src.framework import logs
-from situ._src.framework.api import BOTH, V1, export as exported
+from situ._src.framework.api import BOTH, V1
+from situ._src.framework.api import export as exported
 from situ._src.framework.graph import Graph
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.session import Session
@@ -18,8 +20,11 @@ _DEFAULT = "serving_default"
 
 
 @exported("estimator.export.ServingInputReceiver")
-class ServingInputReceiver(collections.namedtuple(
-        "ServingInputReceiver", ["features", "receiver_tensors", "receiver_tensors_alternatives"])):
+class ServingInputReceiver(
+    collections.namedtuple(
+        "ServingInputReceiver", ["features", "receiver_tensors", "receiver_tensors_alternatives"]
+    )
+):
     """What a model is asked with: its features, and the tensors that are fed for them."""
 
     def __new__(cls, features, receiver_tensors, receiver_tensors_alternatives=None):
@@ -35,6 +40,7 @@ BOTH["estimator.export.TensorServingInputReceiver"] = ServingInputReceiver
 @exported("estimator.export.build_raw_serving_input_receiver_fn")
 def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
     """Features are fed as they are."""
+
     def receive():
         made = {}
         for name, tensor in features.items():
@@ -43,16 +49,19 @@ def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
                 shape = [default_batch_size, *shape[1:]]
             made[name] = placeholder(tensor.dtype, shape, tensor.op.name)
         return ServingInputReceiver(made, dict(made))
+
     return receive
 
 
 @exported("estimator.export.build_parsing_serving_input_receiver_fn")
 def build_parsing_serving_input_receiver_fn(feature_spec, default_batch_size=None):
     """Features are fed as serialized examples."""
+
     def receive():
         texts = placeholder("string", [default_batch_size], "input_example_tensor")
         parse = V1.get("parse_example") or BOTH["io.parse_example"]
         return ServingInputReceiver(parse(texts, feature_spec), {"examples": texts})
+
     return receive
 
 
@@ -60,14 +69,18 @@ def _outputs(spec):
     """(inputs are classified?, tensors) of the outputs of a model, by the names of signatures."""
     outputs = spec.export_outputs
     if not outputs:
-        named = spec.predictions if isinstance(spec.predictions, dict) else \
-            {"output": spec.predictions}
+        named = (
+            spec.predictions if isinstance(spec.predictions, dict) else {"output": spec.predictions}
+        )
         return {_DEFAULT: ("predict", named)}
     made = {}
     for key, output in outputs.items():
         parts = vars(output)
-        kind = {"PredictOutput": "predict", "RegressionOutput": "regress",
-                "ClassificationOutput": "classify"}.get(type(output).__name__, "predict")
+        kind = {
+            "PredictOutput": "predict",
+            "RegressionOutput": "regress",
+            "ClassificationOutput": "classify",
+        }.get(type(output).__name__, "predict")
         if kind == "predict":
             tensors = parts["outputs"]
             tensors = tensors if isinstance(tensors, dict) else {"output": tensors}
@@ -92,6 +105,7 @@ def _folder(base):
 def export(estimator, base, receive, path):
     """Writes the model of a checkpoint; gives the folder, as TensorFlow does, as bytes."""
     from situ._src.checkpoint.saver import Saver
+
     if receive is None:
         raise ValueError("serving_input_receiver_fn must be defined.")
     if not path:
@@ -100,19 +114,23 @@ def export(estimator, base, receive, path):
     folder = _folder(base)
     with Graph().as_default() as graph:
         from situ._src.training.global_step import create_global_step
+
         create_global_step()
         receiver = receive()
         spec = estimator._call(receiver.features, None, ModeKeys.PREDICT, estimator.config)
-        signatures = {key: saved_model_v1._signature(kind, receiver.receiver_tensors, tensors)
-                      for key, (kind, tensors) in _outputs(spec).items()}
+        signatures = {
+            key: saved_model_v1._signature(kind, receiver.receiver_tensors, tensors)
+            for key, (kind, tensors) in _outputs(spec).items()
+        }
         with Session(graph=graph, config=estimator.config.session_config) as session:
             saver = spec.scaffold.saver or Saver(allow_empty=True)
             saver.restore(session, path)
             main = saved_model_v1.main_op()
             session.run(main)
             builder = saved_model_v1.SavedModelBuilder(folder)
-            builder.add_meta_graph_and_variables(session, ["serve"], signatures, main_op=main,
-                                                 saver=saver)
+            builder.add_meta_graph_and_variables(
+                session, ["serve"], signatures, main_op=main, saver=saver
+            )
             builder.save()
     logs.info("SavedModel written to: %s", folder)
     return folder.encode()
@@ -121,10 +139,17 @@ def export(estimator, base, receive, path):
 @exported("estimator.Exporter")
 class Exporter:
     """Something that writes a model after an evaluation."""
+
     name = "exporter"
 
-    def __init__(self, name="exporter", serving_input_receiver_fn=None, assets_extra=None,
-                 as_text=False, exports_to_keep=5):
+    def __init__(
+        self,
+        name="exporter",
+        serving_input_receiver_fn=None,
+        assets_extra=None,
+        as_text=False,
+        exports_to_keep=5,
+    ):
         unsupported("Exporter", assets_extra=(assets_extra, None))
         self.name, self._receive, self._keep = name, serving_input_receiver_fn, exports_to_keep
 
@@ -132,7 +157,7 @@ class Exporter:
         made = export(estimator, export_path, self._receive, checkpoint_path)
         if self._keep:
             old = sorted(d for d in os.listdir(export_path) if d.isdigit())
-            for folder in old[:-self._keep]:
+            for folder in old[: -self._keep]:
                 shutil.rmtree(os.path.join(export_path, folder))
         return made
 
@@ -141,8 +166,9 @@ class Exporter:
 class LatestExporter(Exporter):
     """Writes the model after every evaluation, and keeps the last ones."""
 
-    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, as_text=False,
-                 exports_to_keep=5):
+    def __init__(
+        self, name, serving_input_receiver_fn, assets_extra=None, as_text=False, exports_to_keep=5
+    ):
         super().__init__(name, serving_input_receiver_fn, exports_to_keep=exports_to_keep)
 
 
@@ -163,9 +189,16 @@ class FinalExporter(Exporter):
 class BestExporter(Exporter):
     """Writes the model where an evaluation is better than all before: its loss, by default."""
 
-    def __init__(self, name="best_exporter", serving_input_receiver_fn=None,
-                 event_file_pattern="eval/*.tfevents.*", compare_fn=None, assets_extra=None,
-                 as_text=False, exports_to_keep=5):
+    def __init__(
+        self,
+        name="best_exporter",
+        serving_input_receiver_fn=None,
+        event_file_pattern="eval/*.tfevents.*",
+        compare_fn=None,
+        assets_extra=None,
+        as_text=False,
+        exports_to_keep=5,
+    ):
         super().__init__(name, serving_input_receiver_fn, exports_to_keep=exports_to_keep)
         self._better = compare_fn or (lambda best, now: best["loss"] > now["loss"])
         self._best = None
@@ -174,5 +207,6 @@ class BestExporter(Exporter):
         if self._best is not None and not self._better(self._best, eval_result):
             return None
         self._best = eval_result
-        return super().export(estimator, export_path, checkpoint_path, eval_result,
-                              is_the_final_export)
+        return super().export(
+            estimator, export_path, checkpoint_path, eval_result, is_the_final_export
+        )

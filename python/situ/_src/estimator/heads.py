@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """heads.py: the last part of ready-made models: from logits to losses, predictions and metrics."""
+
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys
 from situ._src.framework import style
 from situ._src.framework.graph import scope
@@ -11,12 +12,16 @@ from situ._src.training import metrics, threshold_metrics
 
 class Head:
     """What all have in common: weights of examples, the sum or mean of their losses."""
+
     width = 1
 
     def __init__(self, weight_column=None, loss_reduction=None):
         self._weight_column = weight_column
-        self._mean = loss_reduction in ("sum_over_batch_size", "weighted_sum_over_batch_size") \
-            if loss_reduction is not None else not style.is_graph()
+        self._mean = (
+            loss_reduction in ("sum_over_batch_size", "weighted_sum_over_batch_size")
+            if loss_reduction is not None
+            else not style.is_graph()
+        )
 
     def _weights(self, features):
         if self._weight_column is None:
@@ -43,10 +48,12 @@ class Head:
         if mode == ModeKeys.PREDICT:
             return EstimatorSpec(mode, predictions=predictions)
         if labels is None:
-            raise ValueError("You must provide a labels Tensor. Given: None. Suggested "
-                             "troubleshooting steps: Check that your data contain your label "
-                             "feature. Check that your input_fn properly parses and returns "
-                             "labels.")
+            raise ValueError(
+                "You must provide a labels Tensor. Given: None. Suggested "
+                "troubleshooting steps: Check that your data contain your label "
+                "feature. Check that your input_fn properly parses and returns "
+                "labels."
+            )
         labels, weights = self.labels(convert_to_tensor(labels)), self._weights(features)
         losses = self.losses(labels, logits)
         loss = self._reduced(losses, weights)
@@ -65,15 +72,20 @@ def _numbers(labels, vocabulary):
     """Labels that are words as numbers."""
     if vocabulary is None:
         if labels.dtype.name == "string":
-            raise ValueError("Labels dtype should be integer. Instead got <dtype: 'string'>. "
-                             "label_vocabulary says which words there are.")
+            raise ValueError(
+                "Labels dtype should be integer. Instead got <dtype: 'string'>. "
+                "label_vocabulary says which words there are."
+            )
         return labels
     return positions(constant(list(vocabulary), "string"), len(vocabulary), labels)
 
 
 def _classes(ids, vocabulary):
-    return op("AsString", ids) if vocabulary is None else \
-        op("GatherV2", constant(list(vocabulary), "string"), ids, 0)
+    return (
+        op("AsString", ids)
+        if vocabulary is None
+        else op("GatherV2", constant(list(vocabulary), "string"), ids, 0)
+    )
 
 
 class Binary(Head):
@@ -93,9 +105,13 @@ class Binary(Head):
         logistic = op("Sigmoid", logits, name="logistic")
         both = op("ConcatV2", [op("ZerosLike", logits), logits], -1)
         ids = op("ExpandDims", op("ArgMax", both, -1), -1)
-        return {"logits": logits, "logistic": logistic, "class_ids": ids,
-                "probabilities": op("Softmax", both, name="probabilities"),
-                "classes": _classes(ids, self._vocabulary)}
+        return {
+            "logits": logits,
+            "logistic": logistic,
+            "class_ids": ids,
+            "probabilities": op("Softmax", both, name="probabilities"),
+            "classes": _classes(ids, self._vocabulary),
+        }
 
     def metrics(self, labels, logits, predictions, losses, weights):
         share, ids = predictions["logistic"], predictions["class_ids"]
@@ -110,7 +126,9 @@ class Binary(Head):
             "accuracy_baseline": tuple(op("Maximum", v, 1.0 - v) for v in baseline),
             "auc": threshold_metrics.auc(labels, share, weights),
             "auc_precision_recall": threshold_metrics.auc(
-                labels, share, weights, curve="PR", summation_method="careful_interpolation")}
+                labels, share, weights, curve="PR", summation_method="careful_interpolation"
+            ),
+        }
 
 
 class Classes(Head):
@@ -125,18 +143,24 @@ class Classes(Head):
 
     def losses(self, labels, logits):
         loss = losses.sparse_softmax_cross_entropy_with_logits(
-            labels=op("Reshape", labels, [-1]), logits=logits)
+            labels=op("Reshape", labels, [-1]), logits=logits
+        )
         return op("ExpandDims", loss, -1)
 
     def predictions(self, logits):
         ids = op("ExpandDims", op("ArgMax", logits, -1), -1)
-        return {"logits": logits, "class_ids": ids,
-                "probabilities": op("Softmax", logits, name="probabilities"),
-                "classes": _classes(ids, self._vocabulary)}
+        return {
+            "logits": logits,
+            "class_ids": ids,
+            "probabilities": op("Softmax", logits, name="probabilities"),
+            "classes": _classes(ids, self._vocabulary),
+        }
 
     def metrics(self, labels, logits, predictions, losses, weights):
-        return {"average_loss": metrics.mean(losses, weights),
-                "accuracy": metrics.accuracy(labels, predictions["class_ids"], weights)}
+        return {
+            "average_loss": metrics.mean(losses, weights),
+            "accuracy": metrics.accuracy(labels, predictions["class_ids"], weights),
+        }
 
 
 class Regression(Head):
@@ -151,21 +175,28 @@ class Regression(Head):
 
     def losses(self, labels, logits):
         if not labels.shape.is_compatible_with(logits.shape):
-            raise ValueError(f"labels shape must be [D0, D1, ... DN, {self.width}]. labels shape: "
-                             f"{labels.shape}, logits shape: {logits.shape}")
+            raise ValueError(
+                f"labels shape must be [D0, D1, ... DN, {self.width}]. labels shape: "
+                f"{labels.shape}, logits shape: {logits.shape}"
+            )
         return op("SquaredDifference", logits, labels)
 
     def predictions(self, logits):
         return {"predictions": logits}
 
     def metrics(self, labels, logits, predictions, losses, weights):
-        return {"average_loss": metrics.mean(losses, weights),
-                "label/mean": metrics.mean(labels, weights),
-                "prediction/mean": metrics.mean(logits, weights)}
+        return {
+            "average_loss": metrics.mean(losses, weights),
+            "label/mean": metrics.mean(labels, weights),
+            "prediction/mean": metrics.mean(logits, weights),
+        }
 
 
 def classifier(n_classes, label_vocabulary, **words):
     if n_classes < 2:
         raise ValueError(f"n_classes must be > 1 for classification: {n_classes}.")
-    return Binary(label_vocabulary, **words) if n_classes == 2 else \
-        Classes(n_classes, label_vocabulary, **words)
+    return (
+        Binary(label_vocabulary, **words)
+        if n_classes == 2
+        else Classes(n_classes, label_vocabulary, **words)
+    )

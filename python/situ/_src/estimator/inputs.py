@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """inputs.py: functions that give a model its input: of arrays, of data frames, of data sets."""
+
 import inspect
 
 import numpy
@@ -34,13 +35,16 @@ def call(input_fn, mode, params, config, count=1):
     given = input_fn(**{k: v for k, v in known.items() if k in names})
     if not isinstance(given, Dataset):
         if count > 1:
-            raise ValueError("dataset_fn() must return a tf.data.Dataset when using a "
-                             f"tf.distribute.Strategy: input_fn gave {type(given).__name__}, of "
-                             "which several replicas cannot get different batches.")
+            raise ValueError(
+                "dataset_fn() must return a tf.data.Dataset when using a "
+                f"tf.distribute.Strategy: input_fn gave {type(given).__name__}, of "
+                "which several replicas cannot get different batches."
+            )
         return [_pair(given)], []
     iterator = make_initializable_iterator(given)
     get_default_graph().get_collection_ref(GraphKeys.TABLE_INITIALIZERS).remove(
-        iterator.initializer)  # the hook does it, when other tables are filled
+        iterator.initializer
+    )  # the hook does it, when other tables are filled
     return [_pair(iterator.get_next()) for _ in range(count)], [_Begin(iterator)]
 
 
@@ -70,8 +74,10 @@ def _tensors(parts, batch_size, num_epochs, shuffle):
     sizes = {len(a) for a in parts.values()}
     if len(sizes) != 1:
         shapes = ", ".join(f"{k}: {len(a)}" for k, a in parts.items())
-        raise ValueError("Length of tensors in x and y is mismatched. All elements in x and y must "
-                         f"have the same length. Shapes: {shapes}")
+        raise ValueError(
+            "Length of tensors in x and y is mismatched. All elements in x and y must "
+            f"have the same length. Shapes: {shapes}"
+        )
     size = sizes.pop()
 
     def rows():
@@ -80,16 +86,22 @@ def _tensors(parts, batch_size, num_epochs, shuffle):
 
     def kind(array):
         return "string" if array.dtype.kind in "OSU" else array.dtype
-    data = Dataset.from_generator(rows, {k: kind(a) for k, a in parts.items()},
-                                  {k: [None, *a.shape[1:]] for k, a in parts.items()})
+
+    data = Dataset.from_generator(
+        rows,
+        {k: kind(a) for k, a in parts.items()},
+        {k: [None, *a.shape[1:]] for k, a in parts.items()},
+    )
     return make_one_shot_iterator(data.prefetch(2)).get_next()
 
 
 def _check_shuffle(shuffle):
     if shuffle not in (True, False):
-        raise ValueError("shuffle must be provided and explicitly set as boolean (it is "
-                         "recommended to set it as True for training); got "
-                         f"{shuffle}")
+        raise ValueError(
+            "shuffle must be provided and explicitly set as boolean (it is "
+            "recommended to set it as True for training); got "
+            f"{shuffle}"
+        )
 
 
 def _unused(name, taken):
@@ -99,8 +111,9 @@ def _unused(name, taken):
 
 
 @export("estimator.inputs.numpy_input_fn", v1="contrib.learn.io.numpy_input_fn")
-def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000,
-                   num_threads=1):
+def numpy_input_fn(
+    x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1
+):
     """A function that gives batches of arrays: x is an array or a dict of them."""
     _check_shuffle(shuffle)
     if not isinstance(x, (dict, numpy.ndarray)):
@@ -116,8 +129,10 @@ def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_
                 raise ValueError("y cannot be empty dict, use None instead.")
             clash = set(y) & set(parts)
             if clash:
-                raise ValueError(f"{len(clash)} duplicate keys are found in both x and y. "
-                                 f"Conflicting keys: {sorted(clash)}")
+                raise ValueError(
+                    f"{len(clash)} duplicate keys are found in both x and y. "
+                    f"Conflicting keys: {sorted(clash)}"
+                )
             parts.update({k: numpy.asarray(v) for k, v in y.items()})
         elif y is not None:
             target = _unused("target", parts)
@@ -127,19 +142,34 @@ def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_
         if y is None:
             return features
         return features, {k: made[k] for k in y} if target is None else made[target]
+
     return input_fn
 
 
 @export("estimator.inputs.pandas_input_fn", v1="contrib.learn.io.pandas_input_fn")
-def pandas_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000,
-                    num_threads=1, target_column="target"):
+def pandas_input_fn(
+    x,
+    y=None,
+    batch_size=128,
+    num_epochs=1,
+    shuffle=None,
+    queue_capacity=1000,
+    num_threads=1,
+    target_column="target",
+):
     """A function that gives batches of a data frame: a tensor for each column."""
     _check_shuffle(shuffle)
     if y is not None and not numpy.array_equal(x.index, y.index):
-        raise ValueError(f"Index for x and y are mismatched.\nIndex for x: {x.index}\nIndex for y: "
-                         f"{y.index}")
-    return numpy_input_fn({k: x[k].to_numpy() for k in x.columns},
-                          None if y is None else y.to_numpy(), batch_size, num_epochs, shuffle)
+        raise ValueError(
+            f"Index for x and y are mismatched.\nIndex for x: {x.index}\nIndex for y: {y.index}"
+        )
+    return numpy_input_fn(
+        {k: x[k].to_numpy() for k in x.columns},
+        None if y is None else y.to_numpy(),
+        batch_size,
+        num_epochs,
+        shuffle,
+    )
 
 
 for _name in ("numpy_input_fn", "pandas_input_fn"):

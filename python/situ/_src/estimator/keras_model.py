@@ -4,12 +4,14 @@
 The weights of a model are values of its own. While the graph of an estimator is built, variables
 of that graph stand in their place; a session gives them the values, or those of a checkpoint.
 """
+
 import contextlib
 
 from situ._src.distribute.context import replicas
 from situ._src.estimator.estimator import Estimator
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys, make_local
-from situ._src.framework import graph as graphs, nest
+from situ._src.framework import graph as graphs
+from situ._src.framework import nest
 from situ._src.framework.api import BOTH
 from situ._src.keras import compile_utils, context, weights
 from situ._src.keras.registry import shown
@@ -32,21 +34,36 @@ def _variables_of_graph(model):
     def twin(variable):
         if id(variable) not in made:
             shape, dtype = variable.shape.as_list(), variable.dtype.base_dtype
-            made[id(variable)] = variable, variables.variable(
-                lambda: Zeros()(shape, dtype=dtype), dtype=dtype, trainable=variable.trainable,
-                name=base_name(variable), constraint=variable.constraint, collections=keys)
+            made[id(variable)] = (
+                variable,
+                variables.variable(
+                    lambda: Zeros()(shape, dtype=dtype),
+                    dtype=dtype,
+                    trainable=variable.trainable,
+                    name=base_name(variable),
+                    constraint=variable.constraint,
+                    collections=keys,
+                ),
+            )
         return made[id(variable)][1]
+
     pairs = [(variable, twin(variable)) for variable in model.weights]
     layers = model._flat_layers()
     keys = [graphs.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
     given = model._given
-    counting = compile_utils.objects([[layer._metrics for layer in layers], given["metrics"],
-                            given["weighted_metrics"]])
+    counting = compile_utils.objects(
+        [[layer._metrics for layer in layers], given["metrics"], given["weighted_metrics"]]
+    )
     before = [(thing, dict(vars(thing))) for thing in (*layers, *counting)]
     try:
         for thing, _ in before:
-            vars(thing).update({k: weights.replaced(v, twin) for k, v in vars(thing).items()
-                                if k not in weights.KEPT})
+            vars(thing).update(
+                {
+                    k: weights.replaced(v, twin)
+                    for k, v in vars(thing).items()
+                    if k not in weights.KEPT
+                }
+            )
         yield pairs
     finally:
         for thing, own in before:
@@ -63,7 +80,8 @@ def _ordered(given, names, what, kind):
             f"The dictionary passed into {what} does not have the expected {kind} keys defined in "
             f"the keras model.\n\tExpected keys: {sorted(names)}\n\t{what} keys: {sorted(given)}"
             f"\n\tDifference: {sorted(set(given) ^ set(names))}. The names are those of "
-            f"model.{kind}_names.")
+            f"model.{kind}_names."
+        )
     return [given[n] for n in names]
 
 
@@ -75,8 +93,10 @@ def _train_op(model, loss, trained):
     """One step of the model's optimizer, which counts in the global step."""
     step, graph, optimizer = get_global_step(), graphs.get_default_graph(), model.optimizer
     if not trained:
-        raise ValueError(f"The model '{model.name}' has no weights that may be trained: set "
-                         "layer.trainable = True before model_to_estimator.")
+        raise ValueError(
+            f"The model '{model.name}' has no weights that may be trained: set "
+            "layer.trainable = True before model_to_estimator."
+        )
     if hasattr(optimizer, "get_config"):
         optimizer = type(optimizer).from_config(optimizer.get_config())
         optimizer.iterations = step
@@ -97,8 +117,10 @@ def _metrics_of(model, labels, outputs, renamed):
     count = group(*graph.get_operations()[before:])
     names = {m.name: m.name for m in found.metrics} if renamed is None else renamed
     if set(names) != {m.name for m in found.metrics}:
-        raise ValueError(f"metric_names_map gives names to {sorted(names)}, but the metrics of the "
-                         f"model are {sorted(m.name for m in found.metrics)}.")
+        raise ValueError(
+            f"metric_names_map gives names to {sorted(names)}, but the metrics of the "
+            f"model are {sorted(m.name for m in found.metrics)}."
+        )
     return {names[m.name]: (m.result(), count) for m in found.metrics}
 
 
@@ -115,8 +137,11 @@ def _parts(model, features, labels, mode, renamed):
     make_local(losses.metrics)
     if mode == ModeKeys.TRAIN:
         return {"predictions": predictions, "loss": loss}
-    return {"predictions": predictions, "loss": loss,
-            "eval_metric_ops": _metrics_of(model, labels, outputs, renamed)}
+    return {
+        "predictions": predictions,
+        "loss": loss,
+        "eval_metric_ops": _metrics_of(model, labels, outputs, renamed),
+    }
 
 
 def _build(model, features):
@@ -125,12 +150,18 @@ def _build(model, features):
         return
     sizes = [[None, *t.shape.as_list()[1:]] for t in nest.flatten(features)]
     with context.eager():
-        model.build(sizes if isinstance(features, list) else
-                    dict(zip(sorted(features), sizes)) if isinstance(features, dict) else sizes[0])
+        model.build(
+            sizes
+            if isinstance(features, list)
+            else dict(zip(sorted(features), sizes))
+            if isinstance(features, dict)
+            else sizes[0]
+        )
 
 
 def _function(model, renamed):
     """The model as a function of an estimator."""
+
     def model_fn(features, labels, mode):
         names = model.input_names
         features = _tensors(_ordered(features, names, "features", "input") if names else features)
@@ -146,25 +177,37 @@ def _function(model, renamed):
             values = weights.values([own for own, _ in pairs])
             for (_, variable), value in zip(pairs, values):
                 variable.load(value, session)
+
         return EstimatorSpec(mode, scaffold=Scaffold(init_fn=begin), **parts)
+
     return model_fn
 
 
 @shown("estimator.model_to_estimator")
-def model_to_estimator(keras_model=None, keras_model_path=None, custom_objects=None,
-                       model_dir=None, config=None, checkpoint_format="checkpoint",
-                       metric_names_map=None):
+def model_to_estimator(
+    keras_model=None,
+    keras_model_path=None,
+    custom_objects=None,
+    model_dir=None,
+    config=None,
+    checkpoint_format="checkpoint",
+    metric_names_map=None,
+):
     """An Estimator of a compiled Keras model, which begins with the weights of the model."""
     if keras_model is None and keras_model_path is None:
         raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided.")
     if keras_model is not None and keras_model_path is not None:
         raise ValueError("Please specify either `keras_model` or `keras_model_path`, but not both.")
     if checkpoint_format not in (None, *_FORMATS):
-        raise ValueError(f"checkpoint_format must be one of {_FORMATS}, given: "
-                         f"{checkpoint_format}. Both write the same files.")
+        raise ValueError(
+            f"checkpoint_format must be one of {_FORMATS}, given: "
+            f"{checkpoint_format}. Both write the same files."
+        )
     if keras_model is None:
         keras_model = BOTH["keras.models.load_model"](keras_model_path, custom_objects)
     if not keras_model._is_compiled:
-        raise ValueError("The given keras model has not been compiled yet. Please compile the "
-                         "model with `model.compile()` before calling `model_to_estimator()`.")
+        raise ValueError(
+            "The given keras model has not been compiled yet. Please compile the "
+            "model with `model.compile()` before calling `model_to_estimator()`."
+        )
     return Estimator(_function(keras_model, metric_names_map), model_dir, config)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kmeans.py: tf.estimator.experimental.KMeans: k-means as an estimator."""
+
 from situ._src.estimator.estimator import Estimator
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys
 from situ._src.framework.api import export
@@ -52,23 +53,41 @@ def _points(features, columns):
 @export("estimator.experimental.KMeans", v1="contrib.factorization.KMeansClustering")
 class KMeansClustering(Estimator):
     """Groups points by the nearest of some centers, and finds the centers."""
+
     SQUARED_EUCLIDEAN_DISTANCE = kmeans.SQUARED_EUCLIDEAN_DISTANCE
     COSINE_DISTANCE = kmeans.COSINE_DISTANCE
     RANDOM_INIT, KMEANS_PLUS_PLUS_INIT = kmeans.RANDOM_INIT, kmeans.KMEANS_PLUS_PLUS_INIT
     SCORE, CLUSTER_INDEX, ALL_DISTANCES = "score", "cluster_index", "all_distances"
     CLUSTER_CENTERS_VAR_NAME = kmeans.CLUSTERS_VAR_NAME
 
-    def __init__(self, num_clusters, model_dir=None, initial_clusters=kmeans.RANDOM_INIT,
-                 distance_metric=kmeans.SQUARED_EUCLIDEAN_DISTANCE, seed=0, use_mini_batch=True,
-                 mini_batch_steps_per_iteration=1, kmeans_plus_plus_num_retries=2,
-                 relative_tolerance=None, config=None, feature_columns=None, random_seed=None):
+    def __init__(
+        self,
+        num_clusters,
+        model_dir=None,
+        initial_clusters=kmeans.RANDOM_INIT,
+        distance_metric=kmeans.SQUARED_EUCLIDEAN_DISTANCE,
+        seed=0,
+        use_mini_batch=True,
+        mini_batch_steps_per_iteration=1,
+        kmeans_plus_plus_num_retries=2,
+        relative_tolerance=None,
+        config=None,
+        feature_columns=None,
+        random_seed=None,
+    ):
         seed = seed if random_seed is None else random_seed
 
         def model_fn(features, labels, mode, config):
             points = _points(features, feature_columns)
             (every, nearest, scores, initialized, _, init_op, step) = kmeans.KMeans(
-                points, num_clusters, initial_clusters, distance_metric, use_mini_batch,
-                mini_batch_steps_per_iteration, seed, kmeans_plus_plus_num_retries
+                points,
+                num_clusters,
+                initial_clusters,
+                distance_metric,
+                use_mini_batch,
+                mini_batch_steps_per_iteration,
+                seed,
+                kmeans_plus_plus_num_retries,
             ).training_graph()
             loss = op("Sum", scores[0], [0])
             scalar("loss/raw", loss)
@@ -76,10 +95,16 @@ class KMeansClustering(Estimator):
             if relative_tolerance is not None:
                 hooks.append(_StopWhenStill(loss, relative_tolerance))
             return EstimatorSpec(
-                mode, {self.ALL_DISTANCES: every[0], self.CLUSTER_INDEX: nearest[0]}, loss,
+                mode,
+                {self.ALL_DISTANCES: every[0], self.CLUSTER_INDEX: nearest[0]},
+                loss,
                 train_op=group(step, get_global_step().assign_add(1))
-                if mode == ModeKeys.TRAIN else None,
-                eval_metric_ops={self.SCORE: metrics.mean(loss)}, training_hooks=hooks)
+                if mode == ModeKeys.TRAIN
+                else None,
+                eval_metric_ops={self.SCORE: metrics.mean(loss)},
+                training_hooks=hooks,
+            )
+
         super().__init__(model_fn, model_dir, config)
 
     def _said(self, input_fn, key):

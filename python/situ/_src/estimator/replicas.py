@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """replicas.py: training of an estimator on several devices: RunConfig(train_distribute=...)."""
+
 from situ._src.framework.protos import ConfigProto
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import group, op

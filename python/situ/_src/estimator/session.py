@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """session.py: the sessions of an estimator: training, evaluating, reading a checkpoint."""
+
 import collections
 import os
 import time
@@ -9,7 +10,7 @@ import numpy
 from situ._src.checkpoint.saver import Saver
 from situ._src.estimator import replicas
 from situ._src.framework import logs
-from situ._src.framework.api import BOTH, export
+from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.ops.array_ops import group
 from situ._src.summary.file_writer import FileWriterCache
@@ -17,25 +18,46 @@ from situ._src.summary.protos import Summary
 from situ._src.summary.summary_ops import scalar
 from situ._src.training.basic_hooks import FinalOpsHook, LoggingTensorHook, NanTensorHook
 from situ._src.training.metrics import mean
-from situ._src.training.monitored_session import (ChiefSessionCreator, MonitoredSession,
-                                                  MonitoredTrainingSession)
+from situ._src.training.monitored_session import (
+    ChiefSessionCreator,
+    MonitoredSession,
+    MonitoredTrainingSession,
+)
 from situ._src.training.saver_hooks import CheckpointSaverHook
 from situ._src.training.session_run_hook import SessionRunHook
 from situ._src.training.warm_start import warm_start as warm_start_variables
 
 
 @export("estimator.WarmStartSettings")
-class WarmStartSettings(collections.namedtuple(
-        "WarmStartSettings", ["ckpt_to_initialize_from", "vars_to_warm_start",
-                              "var_name_to_vocab_info", "var_name_to_prev_var_name"])):
+class WarmStartSettings(
+    collections.namedtuple(
+        "WarmStartSettings",
+        [
+            "ckpt_to_initialize_from",
+            "vars_to_warm_start",
+            "var_name_to_vocab_info",
+            "var_name_to_prev_var_name",
+        ],
+    )
+):
     """With which values of which checkpoint variables begin."""
 
-    def __new__(cls, ckpt_to_initialize_from, vars_to_warm_start=".*",
-                var_name_to_vocab_info=None, var_name_to_prev_var_name=None):
+    def __new__(
+        cls,
+        ckpt_to_initialize_from,
+        vars_to_warm_start=".*",
+        var_name_to_vocab_info=None,
+        var_name_to_prev_var_name=None,
+    ):
         if not ckpt_to_initialize_from:
             raise ValueError("`ckpt_to_initialize_from` MUST be set in WarmStartSettings")
-        return super().__new__(cls, ckpt_to_initialize_from, vars_to_warm_start,
-                               var_name_to_vocab_info or {}, var_name_to_prev_var_name or {})
+        return super().__new__(
+            cls,
+            ckpt_to_initialize_from,
+            vars_to_warm_start,
+            var_name_to_vocab_info or {},
+            var_name_to_prev_var_name or {},
+        )
 
 
 def warm_start(settings, trained):
@@ -52,10 +74,16 @@ def _saver(config, scaffold):
     """The saver that the model gave, or one for all its variables."""
     graph = get_default_graph()
     if scaffold.saver is None and not graph.get_collection(GraphKeys.SAVERS):
-        graph.add_to_collection(GraphKeys.SAVERS, Saver(
-            sharded=True, max_to_keep=config.keep_checkpoint_max,
-            keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours, defer_build=True,
-            save_relative_paths=True))
+        graph.add_to_collection(
+            GraphKeys.SAVERS,
+            Saver(
+                sharded=True,
+                max_to_keep=config.keep_checkpoint_max,
+                keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
+                defer_build=True,
+                save_relative_paths=True,
+            ),
+        )
 
 
 def train(config, step, spec, hooks, listeners):
@@ -66,28 +94,46 @@ def train(config, step, spec, hooks, listeners):
     graph.add_to_collection(GraphKeys.LOSSES, spec.loss)
     hooks = hooks + [NanTensorHook(spec.loss)]
     if config.log_step_count_steps:
-        hooks.append(LoggingTensorHook({"loss": spec.loss, "step": step},
-                                       every_n_iter=config.log_step_count_steps))
+        hooks.append(
+            LoggingTensorHook(
+                {"loss": spec.loss, "step": step}, every_n_iter=config.log_step_count_steps
+            )
+        )
     hooks.extend(spec.training_hooks)
     _saver(config, spec.scaffold)
     chief = list(spec.training_chief_hooks)
     savers = [h for h in hooks + chief if isinstance(h, CheckpointSaverHook)]
     if (config.save_checkpoints_secs or config.save_checkpoints_steps) and not savers:
-        savers = [CheckpointSaverHook(config.model_dir, config.save_checkpoints_secs,
-                                      config.save_checkpoints_steps, scaffold=spec.scaffold)]
+        savers = [
+            CheckpointSaverHook(
+                config.model_dir,
+                config.save_checkpoints_secs,
+                config.save_checkpoints_steps,
+                scaffold=spec.scaffold,
+            )
+        ]
         chief += savers
     if listeners:
         if not savers:
-            raise ValueError("There should be a CheckpointSaverHook to use saving_listeners. "
-                             "Please set one of the RunConfig.save_checkpoints_steps or "
-                             "RunConfig.save_checkpoints_secs.")
+            raise ValueError(
+                "There should be a CheckpointSaverHook to use saving_listeners. "
+                "Please set one of the RunConfig.save_checkpoints_steps or "
+                "RunConfig.save_checkpoints_secs."
+            )
         savers[0]._listeners.extend(listeners)
     loss = None
     with MonitoredTrainingSession(
-            config.master, config.is_chief, config.model_dir, spec.scaffold, hooks, chief,
-            save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps or None,
-            config=replicas.session_config(config),
-            log_step_count_steps=config.log_step_count_steps) as session:
+        config.master,
+        config.is_chief,
+        config.model_dir,
+        spec.scaffold,
+        hooks,
+        chief,
+        save_checkpoint_secs=0,
+        save_summaries_steps=config.save_summary_steps or None,
+        config=replicas.session_config(config),
+        log_step_count_steps=config.log_step_count_steps,
+    ) as session:
         while not session.should_stop():
             _, loss = session.run([spec.train_op, spec.loss])
     return loss
@@ -110,8 +156,9 @@ class StopAfter(SessionRunHook):
 
 def reading(config, scaffold, path, hooks):
     """A session with the variables of a checkpoint."""
-    creator = ChiefSessionCreator(scaffold, config.master, config.session_config,
-                                  checkpoint_filename_with_path=path)
+    creator = ChiefSessionCreator(
+        scaffold, config.master, config.session_config, checkpoint_filename_with_path=path
+    )
     return MonitoredSession(creator, hooks)
 
 
@@ -149,11 +196,12 @@ def write_results(folder, values, path):
     logs.info("Saving dict for global step %d: %s", step, text)
     summary = Summary()
     for key, value in values.items():
-        if key != GraphKeys.GLOBAL_STEP and numpy.ndim(value) == 0 and \
-                numpy.asarray(value).dtype.kind in "fiu":
+        if (
+            key != GraphKeys.GLOBAL_STEP
+            and numpy.ndim(value) == 0
+            and numpy.asarray(value).dtype.kind in "fiu"
+        ):
             summary.value.add(tag=key, simple_value=float(value))
     writer = FileWriterCache.get(folder)
     writer.add_summary(summary, step)
     writer.flush()
-
-

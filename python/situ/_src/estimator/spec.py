@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """spec.py: what a function of a model gives: tf.estimator.EstimatorSpec."""
+
 import collections
 
 import _situ
@@ -14,12 +15,23 @@ from situ._src.variables.variable import Variable
 @export("estimator.ModeKeys")
 class ModeKeys:
     """What a model is wanted for."""
+
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 
-_FIELDS = ("mode", "predictions", "loss", "train_op", "eval_metric_ops", "export_outputs",
-           "training_chief_hooks", "training_hooks", "scaffold", "evaluation_hooks",
-           "prediction_hooks")
+_FIELDS = (
+    "mode",
+    "predictions",
+    "loss",
+    "train_op",
+    "eval_metric_ops",
+    "export_outputs",
+    "training_chief_hooks",
+    "training_hooks",
+    "scaffold",
+    "evaluation_hooks",
+    "prediction_hooks",
+)
 
 
 def _is_node(thing):
@@ -61,8 +73,10 @@ def _check_metrics(metrics):
     for key, value in metrics.items():
         pair = isinstance(value, tuple) and len(value) == 2
         if not pair and not hasattr(value, "update_state"):
-            raise TypeError("Values of eval_metric_ops must be (metric_value, update_op) tuples, "
-                            f"given: {value} for key: {key}")
+            raise TypeError(
+                "Values of eval_metric_ops must be (metric_value, update_op) tuples, "
+                f"given: {value} for key: {key}"
+            )
     make_local([m for m in metrics.values() if not isinstance(m, tuple)])
     return metrics
 
@@ -89,9 +103,20 @@ def _check_hooks(hooks, what):
 class EstimatorSpec(collections.namedtuple("EstimatorSpec", _FIELDS)):
     """The operations of a model: what it predicts, its loss, how it is trained and judged."""
 
-    def __new__(cls, mode, predictions=None, loss=None, train_op=None, eval_metric_ops=None,
-                export_outputs=None, training_chief_hooks=None, training_hooks=None,
-                scaffold=None, evaluation_hooks=None, prediction_hooks=None):
+    def __new__(
+        cls,
+        mode,
+        predictions=None,
+        loss=None,
+        train_op=None,
+        eval_metric_ops=None,
+        export_outputs=None,
+        training_chief_hooks=None,
+        training_hooks=None,
+        scaffold=None,
+        evaluation_hooks=None,
+        prediction_hooks=None,
+    ):
         if train_op is None and mode == ModeKeys.TRAIN:
             raise ValueError("Missing train_op.")
         if train_op is not None and not _is_node(train_op):
@@ -100,12 +125,19 @@ class EstimatorSpec(collections.namedtuple("EstimatorSpec", _FIELDS)):
         if not isinstance(scaffold, Scaffold):
             raise TypeError(f"scaffold must be tf.train.Scaffold. Given: {scaffold}")
         return super().__new__(
-            cls, mode, _check_predictions(predictions, mode), _check_loss(loss, mode), train_op,
-            _check_metrics(eval_metric_ops), export_outputs,
+            cls,
+            mode,
+            _check_predictions(predictions, mode),
+            _check_loss(loss, mode),
+            train_op,
+            _check_metrics(eval_metric_ops),
+            export_outputs,
             _check_hooks(training_chief_hooks, "training_chief_hooks"),
-            _check_hooks(training_hooks, "training_hooks"), scaffold,
+            _check_hooks(training_hooks, "training_hooks"),
+            scaffold,
             _check_hooks(evaluation_hooks, "evaluation_hooks"),
-            _check_hooks(prediction_hooks, "prediction_hooks"))
+            _check_hooks(prediction_hooks, "prediction_hooks"),
+        )
 
 
 class _Output:
@@ -118,6 +150,7 @@ class _Output:
 def _output(name, *fields):
     def __init__(self, *values, **named):
         _Output.__init__(self, **{**dict.fromkeys(fields), **dict(zip(fields, values)), **named})
+
     made = type(name, (_Output,), {"__init__": __init__, "__doc__": _Output.__doc__})
     BOTH["estimator.export." + name] = made
 

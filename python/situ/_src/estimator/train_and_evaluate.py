@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """train_and_evaluate.py: training with an evaluation at every checkpoint."""
+
 import collections
 import os
 import time
@@ -18,33 +19,61 @@ def _check(input_fn, max_or_steps, name):
 
 
 @export("estimator.TrainSpec")
-class TrainSpec(collections.namedtuple(
-        "TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])):
+class TrainSpec(
+    collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])
+):
     """How a model is trained."""
 
     def __new__(cls, input_fn, max_steps=None, hooks=None, saving_listeners=None):
         _check(input_fn, max_steps, "max_steps")
-        return super().__new__(cls, input_fn, max_steps, tuple(hooks or ()),
-                               tuple(saving_listeners or ()))
+        return super().__new__(
+            cls, input_fn, max_steps, tuple(hooks or ()), tuple(saving_listeners or ())
+        )
 
 
 @export("estimator.EvalSpec")
-class EvalSpec(collections.namedtuple(
-        "EvalSpec", ["input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs",
-                     "throttle_secs"])):
+class EvalSpec(
+    collections.namedtuple(
+        "EvalSpec",
+        ["input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs", "throttle_secs"],
+    )
+):
     """How a model is judged meanwhile."""
 
-    def __new__(cls, input_fn, steps=100, name=None, hooks=None, exporters=None,
-                start_delay_secs=120, throttle_secs=600):
+    def __new__(
+        cls,
+        input_fn,
+        steps=100,
+        name=None,
+        hooks=None,
+        exporters=None,
+        start_delay_secs=120,
+        throttle_secs=600,
+    ):
         _check(input_fn, steps, "steps")
-        for key, value in (("start_delay_secs", start_delay_secs),
-                           ("throttle_secs", throttle_secs)):
+        for key, value in (
+            ("start_delay_secs", start_delay_secs),
+            ("throttle_secs", throttle_secs),
+        ):
             if value < 0:
                 raise ValueError(f"Must specify {key} >= 0, given: {value}")
-        exporters = tuple(exporters) if isinstance(exporters, (list, tuple)) else \
-            (exporters,) if exporters is not None else ()
-        return super().__new__(cls, input_fn, steps, name, tuple(hooks or ()), exporters,
-                               start_delay_secs, throttle_secs)
+        exporters = (
+            tuple(exporters)
+            if isinstance(exporters, (list, tuple))
+            else (exporters,)
+            if exporters is not None
+            else ()
+        )
+        return super().__new__(
+            cls,
+            input_fn,
+            steps,
+            name,
+            tuple(hooks or ()),
+            exporters,
+            start_delay_secs,
+            throttle_secs,
+        )
 
 
 class _Evaluations(CheckpointSaverListener):
@@ -63,8 +92,9 @@ class _Evaluations(CheckpointSaverListener):
                 self._export(True)
             return
         self._seen, spec = step, self._spec
-        self.results = self._estimator.evaluate(spec.input_fn, spec.steps, list(spec.hooks),
-                                                name=spec.name)
+        self.results = self._estimator.evaluate(
+            spec.input_fn, spec.steps, list(spec.hooks), name=spec.name
+        )
         self._when = time.time()
         self._export(final)
 
@@ -73,18 +103,19 @@ class _Evaluations(CheckpointSaverListener):
         made, told = [], self._estimator
         for exporter in self._spec.exporters:
             folder = os.path.join(told.model_dir, "export", exporter.name)
-            made.append(exporter.export(told, folder, told.latest_checkpoint(), self.results,
-                                        final))
+            made.append(
+                exporter.export(told, folder, told.latest_checkpoint(), self.results, final)
+            )
         self.exports = made or self.exports
 
     def after_save(self, session, global_step_value):
         if self._when is None:  # the checkpoint of the beginning
             self._when = time.time()
-            return None
+            return
         done = self._last_step is not None and global_step_value >= self._last_step
         if done or time.time() - self._when >= self._spec.throttle_secs:
             self._evaluate(global_step_value)
-        return None
+        return
 
     def end(self, session, global_step_value):
         self._evaluate(global_step_value, True)
@@ -94,21 +125,31 @@ class _Evaluations(CheckpointSaverListener):
 def train_and_evaluate(estimator, train_spec, eval_spec):
     """Trains, and evaluates at checkpoints and at the end; (last metrics, exports)."""
     if not isinstance(estimator, Estimator):
-        raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`, given "
-                        f"{type(estimator)}")
+        raise TypeError(
+            f"`estimator` must have type `tf.estimator.Estimator`, given {type(estimator)}"
+        )
     if not isinstance(train_spec, TrainSpec):
-        raise TypeError(f"`train_spec` must have type `tf.estimator.TrainSpec`, given "
-                        f"{type(train_spec)}")
+        raise TypeError(
+            f"`train_spec` must have type `tf.estimator.TrainSpec`, given {type(train_spec)}"
+        )
     if not isinstance(eval_spec, EvalSpec):
-        raise TypeError(f"`eval_spec` must have type `tf.estimator.EvalSpec`, given "
-                        f"{type(eval_spec)}")
-    logs.info("Start train and evaluate loop. The evaluate will happen after every checkpoint. "
-              "Checkpoint frequency is determined based on RunConfig arguments: "
-              "save_checkpoints_steps %s or save_checkpoints_secs %s.",
-              estimator.config.save_checkpoints_steps, estimator.config.save_checkpoints_secs)
+        raise TypeError(
+            f"`eval_spec` must have type `tf.estimator.EvalSpec`, given {type(eval_spec)}"
+        )
+    logs.info(
+        "Start train and evaluate loop. The evaluate will happen after every checkpoint. "
+        "Checkpoint frequency is determined based on RunConfig arguments: "
+        "save_checkpoints_steps %s or save_checkpoints_secs %s.",
+        estimator.config.save_checkpoints_steps,
+        estimator.config.save_checkpoints_secs,
+    )
     evaluations = _Evaluations(estimator, eval_spec, train_spec.max_steps)
-    estimator.train(train_spec.input_fn, list(train_spec.hooks), max_steps=train_spec.max_steps,
-                    saving_listeners=[*train_spec.saving_listeners, evaluations])
+    estimator.train(
+        train_spec.input_fn,
+        list(train_spec.hooks),
+        max_steps=train_spec.max_steps,
+        saving_listeners=[*train_spec.saving_listeners, evaluations],
+    )
     if evaluations.results is None:  # trained already
         evaluations._evaluate(None if estimator.latest_checkpoint() else -1)
     return evaluations.results, evaluations.exports

@@ -6,6 +6,7 @@ which style, so that a name that is asked for imports the module that defines it
 tools/name_table.py generates the table. Functions of ops come from the op definitions in the
 extension, and have no lines in it.
 """
+
 import importlib
 import os
 import sys
@@ -15,12 +16,20 @@ import _situ
 from situ._src.framework import style
 
 # Modules that hook into the engine: tensors print, convert, and have operators with them.
-CORE = ("framework.errors", "framework.tensor", "framework.graph", "framework.op_docs",
-        "framework.config", "ops.array_ops", "ops.indexing", "ops.math_ops")
+CORE = (
+    "framework.errors",
+    "framework.tensor",
+    "framework.graph",
+    "framework.op_docs",
+    "framework.config",
+    "ops.array_ops",
+    "ops.indexing",
+    "ops.math_ops",
+)
 OPS, _rows = {}, {}  # name of an op, dotted name -> the function of an op definition
 _state = {"table": None, "core": False}
 MOVED = {"python.keras": "keras", "contrib.eager.python.tfe": "contrib.eager"}
-_roots = []          # names of the modules at the top: situ, situ.compat.v1
+_roots = []  # names of the modules at the top: situ, situ.compat.v1
 
 
 class Exports(dict):
@@ -46,11 +55,13 @@ BOTH, V1, V2 = Exports("both"), Exports("v1"), Exports("v2")
 
 def export(*names, v1=(), v2=()):
     """A decorator: the names of a function under tf, in both styles and in one."""
+
     def record(thing):
         for table, some in ((BOTH, names), (V1, v1), (V2, v2)):
-            for name in ((some,) if isinstance(some, str) else some):
+            for name in (some,) if isinstance(some, str) else some:
                 table[name] = thing
         return thing
+
     return record
 
 
@@ -62,9 +73,11 @@ def named(name):
 def front(op, name=None, rank=-1, real=False):
     """A decorator: calls of a function with tensors alone (of a rank; of real numbers) are calls of
     an op, and go there without a detour; `name` is the node's, where it is not the op's."""
+
     def wrap(function):
         read_rows()
         return _situ.Front(OPS[op], function, name, rank, real)
+
     return wrap
 
 
@@ -81,6 +94,7 @@ def read_rows():
 
 # The table: lines "name style module", sorted
 
+
 def table():
     """The text of name_table.txt, with a line feed before the first line."""
     if _state["table"] is None:
@@ -96,7 +110,7 @@ def lines(start):
     at = text.find(start)
     while at >= 0:
         end = text.find("\n", at + 1)
-        yield text[at + 1:end].split(" ")
+        yield text[at + 1 : end].split(" ")
         at = end if end + 1 < len(text) and text.startswith(start, end) else -1
 
 
@@ -111,7 +125,7 @@ def moved(name):
     """The name of a module, or below it, where the table has it: tf.keras for tf.python.keras."""
     for old, new in MOVED.items():
         if name == old or name.startswith(old + "."):
-            return new + name[len(old):]
+            return new + name[len(old) :]
     return name
 
 
@@ -121,6 +135,7 @@ def canonical(name):
     name = moved(name)
     if name.startswith("keras.") and not any(lines(name + " ")):
         from situ._src.framework import keras_aliases
+
         return "keras." + keras_aliases.today(name[6:])
     return name
 
@@ -159,8 +174,13 @@ def exports_of(which):
 def has(name, which):
     """Whether a style has a name that is no module."""
     name = canonical(name)
-    return bool(module_of(name, which) or module_of(name, "both") or name in read_rows() or
-                name in exports_of(which) or name in BOTH)
+    return bool(
+        module_of(name, which)
+        or module_of(name, "both")
+        or name in read_rows()
+        or name in exports_of(which)
+        or name in BOTH
+    )
 
 
 def lookup(name, which):
@@ -174,14 +194,17 @@ def lookup(name, which):
 
 def is_part(name, which):
     """Whether a dotted name is a module of a style: names stand below it."""
-    if any(old.startswith(name + ".") and new != name and is_part(new, which)
-           for old, new in MOVED.items()):
+    if any(
+        old.startswith(name + ".") and new != name and is_part(new, which)
+        for old, new in MOVED.items()
+    ):
         return True
     name = moved(name)
     if any(line[1] in ("both", which) for line in lines(name + ".")):
         return True
     if name.startswith("keras."):
         from situ._src.framework import keras_aliases
+
         return name[6:] in keras_aliases.MODULES or bool(keras_aliases.names_below(name[6:]))
     return any(row.startswith(name + ".") for row in read_rows())
 
@@ -190,13 +213,14 @@ def names_below(path, which):
     """The names that a module of a style has."""
     start = path + "." if path else ""
     below = [old for old, new in MOVED.items() if old.startswith(start) and is_part(new, which)]
-    found = {moved(start) + old[len(start):] for old in below}
+    found = {moved(start) + old[len(start) :] for old in below}
     path, start = moved(path), moved(start)
     found.update(line[0] for line in lines(start) if line[1] in ("both", which))
     found.update(row for row in read_rows() if row.startswith(start))
-    cut = {name[len(start):].partition(".")[0] for name in found}
+    cut = {name[len(start) :].partition(".")[0] for name in found}
     if path == "keras" or start.startswith("keras."):
         from situ._src.framework import keras_aliases
+
         cut |= keras_aliases.names_below(path[6:])
         if path[6:] in keras_aliases.MODULES:
             today = "keras." + keras_aliases.MODULES[path[6:]]
@@ -210,6 +234,7 @@ def all_names(*which):
 
 
 # Modules made of names
+
 
 class Names(types.ModuleType):
     """A part of tf: tf.math. A name that is not there is an error that helps."""
@@ -243,6 +268,7 @@ def find(path, name, have, which, prefix):
 def missing(path, name, which):
     """The AttributeError for a name that situ does not have."""
     from situ._src.runner import missing_names
+
     other = "v2" if style.is_graph() else "v1"
     return missing_names.missing(path, name, names_below(path, which), all_names(other))
 
@@ -261,7 +287,7 @@ class _Finder:
             root = sys.modules.get(prefix)
             if not name.startswith(prefix + ".") or root is None:
                 continue
-            at, below = root, name[len(prefix) + 1:]
+            at, below = root, name[len(prefix) + 1 :]
             if below.startswith("_"):
                 return None
             for part in below.split("."):
@@ -271,6 +297,7 @@ class _Finder:
                     break
             if isinstance(at, Names) and at.__name__ == name:
                 from importlib.machinery import ModuleSpec
+
                 return ModuleSpec(name, _Finder, is_package=True)
         return None
 

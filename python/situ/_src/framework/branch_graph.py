@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """branch_graph.py: functions of a graph: what tf.cond and tf.while_loop trace their arguments
 into."""
+
 import contextlib
 import itertools
 
@@ -51,8 +52,11 @@ class BranchGraph(Graph):
                 return OPS["VariableV2"](shape=tensor.shape, dtype=dtype, name="captured")
         if tensor.op.type == "VarHandleOp":
             with self.device(tensor.op.device or None):
-                return OPS["VarHandleOp"](shape=tensor.op.get_attr("shape"),
-                                          dtype=tensor.op.get_attr("dtype"), name="captured")
+                return OPS["VarHandleOp"](
+                    shape=tensor.op.get_attr("shape"),
+                    dtype=tensor.op.get_attr("dtype"),
+                    name="captured",
+                )
         if tensor.op.type == "Const" and not dtype.is_floating:  # nobody asks for its gradient
             return convert_to_tensor(constant_value(tensor), dtype, "captured")
         return OPS["Placeholder"](dtype=dtype, shape=tensor.shape, name="captured")
@@ -66,6 +70,7 @@ class BranchGraph(Graph):
         """What a variable of eager style holds here; each has an input of its own."""
         if variable in self.writes:
             from situ._src.framework.concrete_function import read_written
+
             return read_written(self, variable)
         if variable not in self.reads:
             self.reads[variable] = self._input(variable, self._outer.read_variable(variable))
@@ -95,8 +100,9 @@ class BranchGraph(Graph):
         """Operations that run though nobody reads them: in functions all that have no outputs."""
         if not self.building_function:
             return []
-        return [o for o in self.get_operations() if not o.outputs and o.type != "NoOp"] + \
-            self.__dict__.get("_effects", [])
+        return [
+            o for o in self.get_operations() if not o.outputs and o.type != "NoOp"
+        ] + self.__dict__.get("_effects", [])
 
 
 @contextlib.contextmanager
@@ -148,8 +154,11 @@ def inner(graph, keys):
 
 def drop_constants(outers, graphs):
     """Leaves out what the functions have as constants of their own."""
-    return {key: tensor for key, tensor in outers.items()
-            if any(g.captured[key][1].op.type != "Const" for g in graphs)}
+    return {
+        key: tensor
+        for key, tensor in outers.items()
+        if any(g.captured[key][1].op.type != "Const" for g in graphs)
+    }
 
 
 def with_effects(graph, outputs):
@@ -180,6 +189,8 @@ def tensor_of(leaf, convert=convert_to_tensor):
 
 def pack(structure, values):
     """Tensors in a structure; where that has an array, as such."""
-    filled = [old._with_flow(new) if hasattr(old, "_with_flow") else new
-              for old, new in zip(leaves(structure), values)]
+    filled = [
+        old._with_flow(new) if hasattr(old, "_with_flow") else new
+        for old, new in zip(leaves(structure), values)
+    ]
     return nest.pack_sequence_as(structure, filled)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """concrete_function.py: one trace of a function: its graph, and how that is called."""
+
 import _situ
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph
-from situ._src.framework.structure import leaves as _leaves, mapped as _map, split as _split
+from situ._src.framework.structure import leaves as _leaves
+from situ._src.framework.structure import mapped as _map
+from situ._src.framework.structure import split as _split
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import Signature, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -16,14 +19,19 @@ def read_written(graph, variable):
     versions = graph.versions.setdefault(variable, [])
     written = graph.writes[variable]
     if not versions or versions[-1].op.inputs[0] is not written:
-        with graph.as_default(), graph.control_dependencies(None), graph.device(None), \
-                graph.device(variable.device):
+        with (
+            graph.as_default(),
+            graph.control_dependencies(None),
+            graph.device(None),
+            graph.device(variable.device),
+        ):
             versions.append(op("Identity", written))
     return versions[-1]
 
 
 class FuncGraph(Graph):
     """The graph of a traced function; what it finds outside is fed to it."""
+
     building_function = True
 
     def __init__(self, name):
@@ -64,9 +72,20 @@ class FuncGraph(Graph):
         function makes starts with it."""
         fed = [*self.captured.values(), *[(v, p) for p, v in self.given.items()]]
         return _situ.Trace(
-            self, function_options(), self.name, tensor, (), tuple(inside for _, inside in fed),
-            tuple(value for value, _ in fed), tuple(self.reads.values()), tuple(self.reads),
-            (tensor,), (), (), ()).run([])
+            self,
+            function_options(),
+            self.name,
+            tensor,
+            (),
+            tuple(inside for _, inside in fed),
+            tuple(value for value, _ in fed),
+            tuple(self.reads.values()),
+            tuple(self.reads),
+            (tensor,),
+            (),
+            (),
+            (),
+        ).run([])
 
 
 def is_tensor(value):
@@ -96,8 +115,14 @@ class ConcreteFunction:
                 signature.append(value)
                 return value
             spec = value if isinstance(value, TensorSpec) else specs(value)
-            self.inputs.append(op("Placeholder", dtype=spec.dtype, shape=spec.shape,
-                                  name=spec.name or self._name or "x"))
+            self.inputs.append(
+                op(
+                    "Placeholder",
+                    dtype=spec.dtype,
+                    shape=spec.shape,
+                    name=spec.name or self._name or "x",
+                )
+            )
             signature.append(TensorSpec(spec.shape, spec.dtype, spec.name or self._name))
             if isinstance(value, EagerTensor):
                 graph.given[self.inputs[-1]] = value
@@ -108,8 +133,9 @@ class ConcreteFunction:
             with graph.as_default(), graph.device(device or ""):
                 args, words = self._each(args, words, argument)
                 result = python(*args, **words)
-                self.structure = _map(_split(result), lambda v: None if v is None else
-                                      convert_to_tensor(v))
+                self.structure = _map(
+                    _split(result), lambda v: None if v is None else convert_to_tensor(v)
+                )
         finally:
             _situ.swap_device(device)
             graph.given.clear()
@@ -145,12 +171,16 @@ class ConcreteFunction:
 
     def _each(self, args, words, function):
         """Arguments with the results of a function in them; it sees the argument's name."""
+
         def one(name, value):
             self._name = name
             return _map(value, function)
+
         names = [*self._names, *[None] * len(args)]
-        return (tuple([one(n, v) for n, v in zip(names, args)]),
-                {k: one(k, v) for k, v in words.items()})
+        return (
+            tuple([one(n, v) for n, v in zip(names, args)]),
+            {k: one(k, v) for k, v in words.items()},
+        )
 
     variables = property(lambda s: tuple(dict.fromkeys((*s.graph.reads, *s.graph.writes))))
 
@@ -160,13 +190,25 @@ class ConcreteFunction:
         if self._trace is None:
             graph = self.graph
             captured = list(graph.captured.values())
-            effects = tuple([o for o in graph.get_operations() if not o.outputs] +
-                            graph.__dict__.get("_effects", []))
+            effects = tuple(
+                [o for o in graph.get_operations() if not o.outputs]
+                + graph.__dict__.get("_effects", [])
+            )
             self._trace = _situ.Trace(
-                graph, function_options(), self.name, self.structure, tuple(self.inputs),
-                tuple(inside for _, inside in captured), tuple(tensor for tensor, _ in captured),
-                tuple(graph.reads.values()), tuple(graph.reads), tuple(self.outputs),
-                tuple(graph.writes.values()), tuple(graph.writes), effects)
+                graph,
+                function_options(),
+                self.name,
+                self.structure,
+                tuple(self.inputs),
+                tuple(inside for _, inside in captured),
+                tuple(tensor for tensor, _ in captured),
+                tuple(graph.reads.values()),
+                tuple(graph.reads),
+                tuple(self.outputs),
+                tuple(graph.writes.values()),
+                tuple(graph.writes),
+                effects,
+            )
             note_compiled(graph)
         return self._trace
 
@@ -175,6 +217,7 @@ class ConcreteFunction:
             return self.trace.run(tensors)
         if self._taped is None:
             from situ._src.framework.function_gradients import Taped
+
             self._taped = Taped(self)
         return self._taped.call([convert_to_tensor(t) for t in tensors])
 
@@ -186,20 +229,27 @@ class ConcreteFunction:
 
     def _tensors(self, args, words):
         """The tensors of a call as the traced function was called."""
+
         def fail(why):
-            raise TypeError(f"Binding inputs to tf.function failed due to `{why}`. Received args: "
-                            f"{args} and kwargs: {words} for signature: {self.function_type!r}.")
+            raise TypeError(
+                f"Binding inputs to tf.function failed due to `{why}`. Received args: "
+                f"{args} and kwargs: {words} for signature: {self.function_type!r}."
+            )
+
         whole, _ = self.structured_input_signature
         full = args
         rest = dict(words)
-        for name, spec in zip(self._names[len(args):], whole[len(args):]):
+        for name, spec in zip(self._names[len(args) :], whole[len(args) :]):
             full = (*full, rest.pop(name, spec))
         given, known = _leaves((full, rest)), _leaves(self.structured_input_signature)
         if len(given) < len(known):  # what was no tensor may be left out: it is part of the trace
-            given += [k for k in known[len(given):] if not isinstance(k, TensorSpec)]
+            given += [k for k in known[len(given) :] if not isinstance(k, TensorSpec)]
         if len(given) != len(known):
-            fail("too many positional arguments" if len(given) > len(known) else
-                 "missing a required argument")
+            fail(
+                "too many positional arguments"
+                if len(given) > len(known)
+                else "missing a required argument"
+            )
         for g, k in zip(given, known):
             if isinstance(g, TensorSpec):
                 fail(f"missing a required argument: {g.name!r}")

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """config.py: tf.config of both generations, placement logging, memory figures."""
+
 import _situ
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.variables import eager_variable
 
-_START = {"log": False, "soft": False, "visible": None, "growth": {}, "fraction": 0.0,
-          "virtual": {}, "physical": None, "cpus": 0, "threads": 0, "inter": 0,
-          "proto": {}}
+_START = {
+    "log": False,
+    "soft": False,
+    "visible": None,
+    "growth": {},
+    "fraction": 0.0,
+    "virtual": {},
+    "physical": None,
+    "cpus": 0,
+    "threads": 0,
+    "inter": 0,
+    "proto": {},
+}
 _state = {}
 
 
@@ -45,24 +56,30 @@ class LogicalDevice(PhysicalDevice):
 class LogicalDeviceConfiguration:
     """A piece of a device: memory_limit in MB."""
 
-    def __init__(self, memory_limit=None, experimental_priority=None,
-                 experimental_device_ordinal=None):
+    def __init__(
+        self, memory_limit=None, experimental_priority=None, experimental_device_ordinal=None
+    ):
         self.memory_limit = memory_limit
 
     def __repr__(self):
         return f"LogicalDeviceConfiguration(memory_limit={self.memory_limit})"
 
     def __eq__(self, other):
-        return isinstance(other, LogicalDeviceConfiguration) and \
-            self.memory_limit == other.memory_limit
+        return (
+            isinstance(other, LogicalDeviceConfiguration)
+            and self.memory_limit == other.memory_limit
+        )
 
     def __hash__(self):
         return hash(self.memory_limit)
 
 
-for _names in (("LogicalDevice", LogicalDevice), ("PhysicalDevice", PhysicalDevice),
-               ("LogicalDeviceConfiguration", LogicalDeviceConfiguration),
-               ("experimental.VirtualDeviceConfiguration", LogicalDeviceConfiguration)):
+for _names in (
+    ("LogicalDevice", LogicalDevice),
+    ("PhysicalDevice", PhysicalDevice),
+    ("LogicalDeviceConfiguration", LogicalDeviceConfiguration),
+    ("experimental.VirtualDeviceConfiguration", LogicalDeviceConfiguration),
+):
     export("config." + _names[0])(_names[1])
 
 
@@ -76,7 +93,9 @@ def _physical():
         found = _situ.devices()
         _state["physical"] = [
             PhysicalDevice(f"/physical_device:{d['kind']}:{d['index']}", d["kind"])
-            for d in found if d["kind"] != "CPU" or d["index"] == 0]
+            for d in found
+            if d["kind"] != "CPU" or d["index"] == 0
+        ]
         if not _situ.is_started():
             try:
                 _situ.devices_reset()  # nothing is decided by listing
@@ -103,8 +122,11 @@ def list_physical_devices(device_type=None):
 @_both("list_logical_devices")
 def list_logical_devices(device_type=None):
     _situ.start()
-    return [LogicalDevice(d["name"], d["kind"]) for d in _situ.devices()
-            if device_type in (None, d["kind"])]
+    return [
+        LogicalDevice(d["name"], d["kind"])
+        for d in _situ.devices()
+        if device_type in (None, d["kind"])
+    ]
 
 
 @_both("get_visible_devices")
@@ -120,8 +142,11 @@ def set_visible_devices(devices, device_type=None):
         _check_known(d)
         if device_type is not None and d.device_type != device_type:
             raise ValueError(f"Unrecognized device: {d!r}")
-    others = [] if device_type is None else [
-        d for d in get_visible_devices() if d.device_type != device_type]
+    others = (
+        []
+        if device_type is None
+        else [d for d in get_visible_devices() if d.device_type != device_type]
+    )
     new = others + list(devices)
     if _situ.is_started() and set(new) == set(get_visible_devices()):
         return
@@ -154,8 +179,9 @@ def set_logical_device_configuration(device, logical_devices):
     _check_known(device)
     for piece in logical_devices:
         if device.device_type == "CPU" and piece.memory_limit is not None:
-            raise ValueError("Setting memory limit on CPU virtual devices is currently not "
-                             "supported")
+            raise ValueError(
+                "Setting memory limit on CPU virtual devices is currently not supported"
+            )
         if device.device_type == "GPU" and piece.memory_limit is None:
             raise ValueError("Setting memory limit is required for GPU virtual devices")
     if _state["virtual"].get(device) == list(logical_devices):
@@ -282,6 +308,7 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
         run with other options; device_policy or execution_mode is none of these.
     """
     from situ._src.framework import protos, style
+
     if config is not None and not isinstance(config, protos.ConfigProto):
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
     if device_policy not in (None, 0, 1, 2, 3):
@@ -302,10 +329,13 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
 def options():
     """The options of the engine for eager calls."""
     proto = _state["proto"]
-    result = {**proto, "log_device_placement": _state["log"],
-              "allow_soft_placement": _state["soft"],
-              "threads": _state["threads"] or proto.get("threads", 0),
-              "memory": {**proto.get("memory", {})}}
+    result = {
+        **proto,
+        "log_device_placement": _state["log"],
+        "allow_soft_placement": _state["soft"],
+        "threads": _state["threads"] or proto.get("threads", 0),
+        "memory": {**proto.get("memory", {})},
+    }
     if _state["fraction"]:
         result["memory"]["fraction"] = _state["fraction"]
     if _state["visible"] is not None:
@@ -328,8 +358,9 @@ def _add_memory(result):
         raise ValueError("Memory growth cannot differ between GPU devices")
     if grown and all(grown):
         result["memory"]["growth"] = True
-    pieces = [(i, p.memory_limit << 20) for i, d in enumerate(gpus)
-              for p in _state["virtual"].get(d, ())]
+    pieces = [
+        (i, p.memory_limit << 20) for i, d in enumerate(gpus) for p in _state["virtual"].get(d, ())
+    ]
     if pieces:
         result["virtual_devices"] = pieces
     for device, cut in _state["virtual"].items():

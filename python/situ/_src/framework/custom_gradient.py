@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """custom_gradient.py: tf.custom_gradient: functions with gradients of their own, in both
 styles, and of the variables that they read."""
+
 import functools
 import inspect
 
@@ -23,8 +24,10 @@ def _takes_variables(gradient):
 def _check(gradient, variables):
     """A gradient of variables has to be told of them."""
     if variables and not _takes_variables(gradient):
-        raise TypeError("@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
-                        f"since function uses variables: {variables}")
+        raise TypeError(
+            "@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
+            f"since function uses variables: {variables}"
+        )
 
 
 def _call(gradient, given, variables):
@@ -67,6 +70,7 @@ def _eager(function, args, words):
         given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
         made = _call(gradient, given, [v._owner or v for v in variables])
         return [None if g is None else convert_to_tensor(g) for g in made]
+
     _situ.tape_function([*tensors, *read], outputs, back)
     return like(result, outputs)
 
@@ -74,6 +78,7 @@ def _eager(function, args, words):
 def _graph(function, args, words):
     """The results are one operation, whose gradient leads to the arguments and variables."""
     from situ._src.autograph.conversion import convert
+
     graph = _situ.current_graph()
     inside = getattr(graph, "inside", convert_to_tensor)  # of a branch or loop: captured
     tensors = [inside(a) for a in args]
@@ -83,14 +88,20 @@ def _graph(function, args, words):
         variables += [v for v in _read_since(graph, before) if v not in variables]
         _check(gradient, variables)
     inner = [convert_to_tensor(r) for r in flat(result)]
-    outputs = [op("Identity", inner[0])] if len(inner) == 1 else \
-        list(op("IdentityN", inner, T=[t.dtype for t in inner]))
+    outputs = (
+        [op("Identity", inner[0])]
+        if len(inner) == 1
+        else list(op("IdentityN", inner, T=[t.dtype for t in inner]))
+    )
 
     def back(operation, grads):
         given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
         return _call(gradient, given, [getattr(v, "_owner", None) or v for v in variables])
-    behind = [graph.read_variable(v) if isinstance(v, eager_variable.EagerVariable)
-              else inside(v.handle) for v in variables]
+
+    behind = [
+        graph.read_variable(v) if isinstance(v, eager_variable.EagerVariable) else inside(v.handle)
+        for v in variables
+    ]
     override(outputs[0].op, (back, (*tensors, *behind)))
     return like(result, outputs)
 
@@ -118,8 +129,11 @@ def _handles(graph):
     known = dict(graph.__dict__.get("_handles", {}))
     if hasattr(graph, "captured"):
         outer = _handles(graph._outer)
-        known.update((inner.op, outer[source.op]) for source, inner in graph.captured.values()
-                     if source.op in outer)
+        known.update(
+            (inner.op, outer[source.op])
+            for source, inner in graph.captured.values()
+            if source.op in outer
+        )
     return known
 
 
@@ -146,6 +160,7 @@ def custom_gradient(f=None):
     def decorated(*args, **words):
         run = _eager if _situ.current_graph() is None else _graph
         return run(f, args, words)
+
     return decorated
 
 
@@ -158,9 +173,12 @@ def recompute_grad(f):
 @export("grad_pass_through")
 def grad_pass_through(f):
     """f, with the gradient of the identity."""
+
     @custom_gradient
     def call(*args, **words):
         def back(*grads):
             return grads[0] if len(args) == 1 else nest.pack_sequence_as(args, list(grads))
+
         return f(*args, **words), back
+
     return call

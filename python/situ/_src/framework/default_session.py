@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """default_session.py: the stack of default sessions of each thread."""
+
 import threading
 
 _local = threading.local()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """device_lib.py: devices as TensorFlow lists them."""
+
 import _situ
 
 _CPU_LIMIT = 256 << 20  # what TensorFlow says of every CPU
@@ -13,8 +14,10 @@ class _DeviceAttributes:
         self.memory_limit_bytes, self.incarnation = memory_limit_bytes, incarnation
 
     def __repr__(self):
-        return (f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
-                f"{self.incarnation})")
+        return (
+            f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
+            f"{self.incarnation})"
+        )
 
 
 def limit(device):
@@ -25,7 +28,7 @@ def limit(device):
 
 def incarnation(device):
     """A number that stays the same for the same device in this process."""
-    return hash((device["name"], device["bus_id"])) & (2 ** 63 - 1)
+    return hash((device["name"], device["bus_id"])) & (2**63 - 1)
 
 
 def session_device(device, task=None):
@@ -47,9 +50,11 @@ class DeviceAttributes:
         self.locality = None
 
     def __repr__(self):
-        text = (f'name: "{self.name}"\ndevice_type: "{self.device_type}"\n'
-                f"memory_limit: {self.memory_limit}\nlocality {{\n}}\n"
-                f"incarnation: {self.incarnation}\n")
+        text = (
+            f'name: "{self.name}"\ndevice_type: "{self.device_type}"\n'
+            f"memory_limit: {self.memory_limit}\nlocality {{\n}}\n"
+            f"incarnation: {self.incarnation}\n"
+        )
         if self.physical_device_desc:
             text += f'physical_device_desc: "{self.physical_device_desc}"\n'
         return text
@@ -57,6 +62,7 @@ class DeviceAttributes:
 
 def list_local_devices(session_config=None):
     from situ._src.framework import protos
+
     if session_config is not None:
         _situ.configure(protos.options_of(session_config))
     return [DeviceAttributes(d) for d in _situ.devices()]

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """device_spec.py: DeviceSpec, and the names of devices that tf.device takes."""
+
 import re
 
 from situ._src.framework import style
 
-_NATIVE = re.compile(r"(?:/(?:job:[A-Za-z]\w*|replica:\d+|task:\d+|(?:cpu|gpu|CPU|GPU):\d+"
-                     r"|device:(?!cpu:|gpu:)[A-Za-z]\w*:(?:\d+|\*)))+")
+_NATIVE = re.compile(
+    r"(?:/(?:job:[A-Za-z]\w*|replica:\d+|task:\d+|(?:cpu|gpu|CPU|GPU):\d+"
+    r"|device:(?!cpu:|gpu:)[A-Za-z]\w*:(?:\d+|\*)))+"
+)
 
 
 class DeviceSpec:
@@ -43,22 +46,30 @@ class DeviceSpec:
             if n == 2 and key in wildcard:
                 if part[1] != "*" or key == "job":
                     setattr(self, key, wildcard[key](part[1]))
-            elif key and (key.upper() in ("CPU", "GPU") and n in (1, 2) or
-                          key == "device" and n == 3):
+            elif key and (
+                key.upper() in ("CPU", "GPU") and n in (1, 2) or key == "device" and n == 3
+            ):
                 if self.device_type is not None:
                     raise ValueError(
-                        f"Cannot specify multiple device types: {spec}" if style.is_graph() else
-                        "Multiple device types are not allowed while parsing the device spec: "
-                        f"{spec}.")
-                kind, index = (part[1], part[2]) if key == "device" else \
-                    (key.upper(), part[1] if n == 2 else "*")
+                        f"Cannot specify multiple device types: {spec}"
+                        if style.is_graph()
+                        else "Multiple device types are not allowed while parsing the device spec: "
+                        f"{spec}."
+                    )
+                kind, index = (
+                    (part[1], part[2])
+                    if key == "device"
+                    else (key.upper(), part[1] if n == 2 else "*")
+                )
                 self.device_type = kind if kind != "*" else None
                 self.device_index = None if index == "*" else int(index)
             elif key or n > 1:
                 raise ValueError(
-                    f"Unknown attribute: '{key}' in '{spec}'" if style.is_graph() else
-                    f"Unknown attribute '{key}' is encountered while parsing the device spec: "
-                    f"'{spec}'.")
+                    f"Unknown attribute: '{key}' in '{spec}'"
+                    if style.is_graph()
+                    else f"Unknown attribute '{key}' is encountered while parsing the device spec: "
+                    f"'{spec}'."
+                )
         return self
 
     @classmethod
@@ -76,8 +87,7 @@ class DeviceSpec:
 
     def make_merged_spec(self, other):
         """This one with the fields that the other has."""
-        return DeviceSpec(*(a if b is None else b
-                            for a, b in zip(self._fields(), other._fields())))
+        return DeviceSpec(*(a if b is None else b for a, b in zip(self._fields(), other._fields())))
 
     def merge_from(self, other):
         merged = self.make_merged_spec(other)
@@ -110,5 +120,6 @@ def for_engine(spec):
 def canonical_name(device):
     if device is None:
         return ""
-    return (device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)) \
-        .to_string()
+    return (
+        device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
+    ).to_string()

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """dtypes.py: the types of elements."""
+
 import _situ
 
-_NUMPY_ONLY = {8: ("complex64", 8), 14: ("bfloat16", 2), 18: ("complex128", 16),
-               22: ("uint32", 4), 23: ("uint64", 8)}
+_NUMPY_ONLY = {
+    8: ("complex64", 8),
+    14: ("bfloat16", 2),
+    18: ("complex128", 16),
+    22: ("uint32", 4),
+    23: ("uint64", 8),
+}
 
 
 class DType:
@@ -15,6 +21,7 @@ class DType:
     @property
     def as_numpy_dtype(self):
         import numpy
+
         if self.name in ("string", "resource", "variant"):
             return object
         return getattr(numpy, {"bool": "bool_"}.get(self.base_dtype.name, self.base_dtype.name))
@@ -24,8 +31,9 @@ class DType:
         return ALL[self.as_datatype_enum % 100]
 
     real_dtype = base_dtype
-    is_floating = property(lambda s: s.base_dtype.name in ("float16", "float32", "float64",
-                                                           "bfloat16"))
+    is_floating = property(
+        lambda s: s.base_dtype.name in ("float16", "float32", "float64", "bfloat16")
+    )
     is_integer = property(lambda s: "int" in s.name)
     is_bool = property(lambda s: s.base_dtype.name == "bool")
     is_complex = property(lambda s: s.name.startswith("complex"))
@@ -35,6 +43,7 @@ class DType:
 
     def _limit(self, which):
         import numpy
+
         if self.is_bool:
             return which == "max"
         info = numpy.finfo if self.is_floating else numpy.iinfo
@@ -77,8 +86,9 @@ class DType:
 def _all():
     types = {}
     for _, number, size, word, numpy_word in _situ.types():
-        types[number] = DType(number, word if word in ("string", "resource", "variant") else
-                              numpy_word, size)
+        types[number] = DType(
+            number, word if word in ("string", "resource", "variant") else numpy_word, size
+        )
         _situ.set_dtype(number, types[number])
     for number, (name, size) in _NUMPY_ONLY.items():
         types[number] = DType(number, name, size)
@@ -89,11 +99,22 @@ def _all():
 
 ALL = _all()
 BY_NAME = {t.name: t for t in ALL.values()}
-BY_NAME.update(half=BY_NAME["float16"], double=BY_NAME["float64"], float=BY_NAME["float32"],
-               object=BY_NAME["string"], bool_=BY_NAME["bool"], str=BY_NAME["string"],
-               int=BY_NAME["int32"], bytes=BY_NAME["string"], object_=BY_NAME["string"])
-NAMES = {n: t for n, t in BY_NAME.items() if n not in ("object", "bool_", "str", "int", "float",
-                                                       "bytes", "object_")}
+BY_NAME.update(
+    half=BY_NAME["float16"],
+    double=BY_NAME["float64"],
+    float=BY_NAME["float32"],
+    object=BY_NAME["string"],
+    bool_=BY_NAME["bool"],
+    str=BY_NAME["string"],
+    int=BY_NAME["int32"],
+    bytes=BY_NAME["string"],
+    object_=BY_NAME["string"],
+)
+NAMES = {
+    n: t
+    for n, t in BY_NAME.items()
+    if n not in ("object", "bool_", "str", "int", "float", "bytes", "object_")
+}
 
 
 def as_dtype(type_value):
@@ -104,8 +125,11 @@ def as_dtype(type_value):
         return BY_NAME[type_value]
     if isinstance(type_value, int) and not isinstance(type_value, bool) and type_value in ALL:
         return ALL[type_value]
-    name = getattr(type_value, "__name__", None) if isinstance(type_value, type) else \
-        getattr(type_value, "name", None)
+    name = (
+        getattr(type_value, "__name__", None)
+        if isinstance(type_value, type)
+        else getattr(type_value, "name", None)
+    )
     if name in BY_NAME and not isinstance(type_value, str):
         return BY_NAME[name]
     kind = getattr(type_value, "kind", None)

@@ -1,15 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """errors.py: the exceptions of tf.errors, by code."""
+
 import contextlib
 import errno
 import os
 
 import _situ
 
-NAMES = ["OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-         "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-         "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
-         "UNAUTHENTICATED"]
+NAMES = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+]
 
 
 class OpError(Exception):
@@ -39,20 +55,31 @@ def _make(code):
 
     def begin(self, node_def, op, message):
         OpError.__init__(self, node_def, op, message, code)
-    return name, type(name, (OpError,), {"__init__": begin, "__module__": "situ.errors",
-                                         "__doc__": f"The code {NAMES[code]} ({code})."})
+
+    return name, type(
+        name,
+        (OpError,),
+        {
+            "__init__": begin,
+            "__module__": "situ.errors",
+            "__doc__": f"The code {NAMES[code]} ({code}).",
+        },
+    )
 
 
 class OperatorNotAllowedInGraphError(TypeError):
     """Python asked a tensor that has no value yet for its value."""
+
     __module__ = "situ.errors"
 
 
 CLASSES = {code: _make(code)[1] for code in range(1, len(NAMES))}
-PUBLIC = {"OpError": OpError,
-          "OperatorNotAllowedInGraphError": OperatorNotAllowedInGraphError,
-          **{c.__name__: c for c in CLASSES.values()},
-          **{name: code for code, name in enumerate(NAMES)}}
+PUBLIC = {
+    "OpError": OpError,
+    "OperatorNotAllowedInGraphError": OperatorNotAllowedInGraphError,
+    **{c.__name__: c for c in CLASSES.values()},
+    **{name: code for code, name in enumerate(NAMES)},
+}
 globals().update(PUBLIC)
 OpError.__module__ = "situ.errors"
 
@@ -63,9 +90,19 @@ def make(code, message, node, graph):
     return CLASSES.get(code, CLASSES[2])(None, op, message)
 
 
-_CODES = {errno.ENOENT: 5, errno.EEXIST: 6, errno.EACCES: 7, errno.EPERM: 7, errno.EROFS: 7,
-          errno.ENOTDIR: 9, errno.EISDIR: 9, errno.ENOTEMPTY: 9, errno.ENOSPC: 8, errno.EDQUOT: 8,
-          errno.EFBIG: 8}
+_CODES = {
+    errno.ENOENT: 5,
+    errno.EEXIST: 6,
+    errno.EACCES: 7,
+    errno.EPERM: 7,
+    errno.EROFS: 7,
+    errno.ENOTDIR: 9,
+    errno.EISDIR: 9,
+    errno.ENOTEMPTY: 9,
+    errno.ENOSPC: 8,
+    errno.EDQUOT: 8,
+    errno.EFBIG: 8,
+}
 
 
 @contextlib.contextmanager

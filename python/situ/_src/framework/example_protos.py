@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """example_protos.py: tf.train.Example and its parts: records of named lists."""
+
 from situ._src.framework.api import BOTH
 from situ._src.framework.protobuf_wire import Proto
 from situ._src.framework.protos import Parts
@@ -19,14 +20,19 @@ class Int64List(Proto):
 
 class Feature(Proto):
     """A list of bytes, of reals, or of integers."""
+
     FIELDS = {"bytes_list": BytesList, "float_list": FloatList, "int64_list": Int64List}
-    WIRE = {"bytes_list": (1, BytesList), "float_list": (2, FloatList),
-            "int64_list": (3, Int64List)}
+    WIRE = {
+        "bytes_list": (1, BytesList),
+        "float_list": (2, FloatList),
+        "int64_list": (3, Int64List),
+    }
     ONEOF = {"kind": ("bytes_list", "float_list", "int64_list")}
 
 
 class _Map(dict):
     """A part is made when it is first asked for."""
+
     kind = Feature
 
     def __missing__(self, key):
@@ -40,6 +46,7 @@ class Features(Proto):
 
 class Example(Proto):
     """Features by name."""
+
     FIELDS, WIRE = {"features": Features}, {"features": (1, Features)}
 
 
@@ -61,10 +68,24 @@ class FeatureLists(Proto):
 
 class SequenceExample(Proto):
     """Features by name, and lists of them."""
+
     FIELDS = {"context": Features, "feature_lists": FeatureLists}
     WIRE = {"context": (1, Features), "feature_lists": (2, FeatureLists)}
 
 
-BOTH.update({"train." + c.__name__: c for c in (
-    BytesList, FloatList, Int64List, Feature, Features, Example, FeatureList, FeatureLists,
-    SequenceExample)})
+BOTH.update(
+    {
+        "train." + c.__name__: c
+        for c in (
+            BytesList,
+            FloatList,
+            Int64List,
+            Feature,
+            Features,
+            Example,
+            FeatureList,
+            FeatureLists,
+            SequenceExample,
+        )
+    }
+)

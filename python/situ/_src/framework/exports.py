@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """exports.py: public names of types, errors, shapes, graphs, sessions and protocol messages."""
+
 import _situ
-from situ._src.framework import (api, config, device_lib, device_spec, dtypes, errors, function,
-                                 graph, node_def, protos, scopes, session, style, tensor,
-                                 tensor_shape)
+from situ._src.framework import (
+    api,
+    config,
+    device_lib,
+    device_spec,
+    dtypes,
+    errors,
+    function,
+    graph,
+    node_def,
+    protos,
+    scopes,
+    session,
+    style,
+    tensor,
+    tensor_shape,
+)
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.ops import argument_order, array_ops, indexing, init_ops, math_ops, random_ops
 from situ._src.profiler import step_stats
@@ -17,35 +32,54 @@ for _name, _class in errors.PUBLIC.items():
 for _name in ("exception_type_from_error_code", "error_code_from_exception_type"):
     V1["errors." + _name] = getattr(errors, _name)
 
-BOTH.update({
-    "DType": dtypes.DType, "dtypes.DType": dtypes.DType, "as_dtype": dtypes.as_dtype,
-    "dtypes.as_dtype": dtypes.as_dtype, "TensorShape": tensor_shape.TensorShape,
-    "Tensor": tensor.Tensor, "Operation": tensor.Operation, "Graph": graph.Graph,
-    "DeviceSpec": device_spec.DeviceSpec, "experimental.dlpack.to_dlpack": _situ.to_dlpack,
-    "experimental.dlpack.from_dlpack": _situ.from_dlpack,
-    "executing_eagerly": _situ.executing_eagerly,
-    "situ_version": _situ.version, "keras.__version__": style.VERSIONS["v2"],
-    "python.client.device_lib.list_local_devices": device_lib.list_local_devices,
-    "python.client.timeline.Timeline": step_stats.Timeline,
-})
-V1.update({
-    "Dimension": tensor_shape.Dimension, "GraphKeys": graph.GraphKeys,
-    "get_default_graph": graph.get_default_graph, "reset_default_graph": graph.reset_default_graph,
-    "Session": session.Session, "InteractiveSession": session.InteractiveSession,
-    "get_default_session": session.get_default_session, "GraphDef": node_def.GraphDef,
-    "ConfigProto": protos.ConfigProto, "GPUOptions": protos.GPUOptions,
-    "GraphOptions": protos.GraphOptions, "OptimizerOptions": protos.OptimizerOptions,
-    "RewriterConfig": protos.RewriterConfig,
-    "RunOptions": protos.RunOptions, "StepStats": step_stats.StepStats,
-    "RunMetadata": step_stats.RunMetadata,
-    "NodeDef": node_def.NodeDef, "dimension_value": tensor_shape.dimension_value,
-    "compat.dimension_value": tensor_shape.dimension_value,
-    "enable_eager_execution": config.enable_eager_execution,
-    "disable_eager_execution": style.disable_eager_execution,
-    "enable_v2_behavior": style.enable_v2_behavior,
-    "disable_v2_behavior": style.disable_v2_behavior,
-    "disable_v2_tensorshape": lambda: None,
-})
+BOTH.update(
+    {
+        "DType": dtypes.DType,
+        "dtypes.DType": dtypes.DType,
+        "as_dtype": dtypes.as_dtype,
+        "dtypes.as_dtype": dtypes.as_dtype,
+        "TensorShape": tensor_shape.TensorShape,
+        "Tensor": tensor.Tensor,
+        "Operation": tensor.Operation,
+        "Graph": graph.Graph,
+        "DeviceSpec": device_spec.DeviceSpec,
+        "experimental.dlpack.to_dlpack": _situ.to_dlpack,
+        "experimental.dlpack.from_dlpack": _situ.from_dlpack,
+        "executing_eagerly": _situ.executing_eagerly,
+        "situ_version": _situ.version,
+        "keras.__version__": style.VERSIONS["v2"],
+        "python.client.device_lib.list_local_devices": device_lib.list_local_devices,
+        "python.client.timeline.Timeline": step_stats.Timeline,
+    }
+)
+V1.update(
+    {
+        "Dimension": tensor_shape.Dimension,
+        "GraphKeys": graph.GraphKeys,
+        "get_default_graph": graph.get_default_graph,
+        "reset_default_graph": graph.reset_default_graph,
+        "Session": session.Session,
+        "InteractiveSession": session.InteractiveSession,
+        "get_default_session": session.get_default_session,
+        "GraphDef": node_def.GraphDef,
+        "ConfigProto": protos.ConfigProto,
+        "GPUOptions": protos.GPUOptions,
+        "GraphOptions": protos.GraphOptions,
+        "OptimizerOptions": protos.OptimizerOptions,
+        "RewriterConfig": protos.RewriterConfig,
+        "RunOptions": protos.RunOptions,
+        "StepStats": step_stats.StepStats,
+        "RunMetadata": step_stats.RunMetadata,
+        "NodeDef": node_def.NodeDef,
+        "dimension_value": tensor_shape.dimension_value,
+        "compat.dimension_value": tensor_shape.dimension_value,
+        "enable_eager_execution": config.enable_eager_execution,
+        "disable_eager_execution": style.disable_eager_execution,
+        "enable_v2_behavior": style.enable_v2_behavior,
+        "disable_v2_behavior": style.disable_v2_behavior,
+        "disable_v2_tensorshape": lambda: None,
+    }
+)
 V1["GraphDef"] = node_def.GraphDef
 for _name in ("enable_eager_execution", "disable_eager_execution"):
     BOTH["python.framework.ops." + _name] = V1[_name]
@@ -71,7 +105,7 @@ def fill(dims, value, name=None):
 
 @export("is_tensor", v1="contrib.framework.is_tensor")
 def is_tensor(x):
-    return isinstance(x, tensor.Tensor) or isinstance(x, variable.Variable)
+    return isinstance(x, (tensor.Tensor, variable.Variable))
 
 
 def _text(encode):
@@ -79,9 +113,14 @@ def _text(encode):
         if isinstance(bytes_or_text, str):
             return bytes_or_text.encode(encoding) if encode else bytes_or_text
         return bytes_or_text if encode else bytes_or_text.decode(encoding)
+
     return convert
 
 
-for _name, _make in (("as_bytes", True), ("as_text", False), ("as_str", False),
-                     ("as_str_any", False)):
+for _name, _make in (
+    ("as_bytes", True),
+    ("as_text", False),
+    ("as_str", False),
+    ("as_str_any", False),
+):
     BOTH["compat." + _name] = BOTH["python.util.compat." + _name] = _text(_make)

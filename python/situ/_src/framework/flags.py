@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """flags.py: tf.app.flags: options of a program, as absl has them."""
+
 import sys
 
 from situ._src.framework.api import BOTH, V1
@@ -74,8 +75,9 @@ class Flag:
         try:
             return self.parse(text)
         except (TypeError, ValueError) as error:
-            raise IllegalFlagValueError(f"flag --{self.name}={text}: "
-                                        f"{error.args[0] if error.args else error}") from None
+            raise IllegalFlagValueError(
+                f"flag --{self.name}={text}: {error.args[0] if error.args else error}"
+            ) from None
 
     def set(self, text):
         value = self._read(text)
@@ -92,8 +94,10 @@ class FlagValues:
 
     def _define(self, flag, override=False):
         if flag.name in self._flags and not override:
-            raise DuplicateFlagError(f"The flag '{flag.name}' is defined twice. Description from "
-                                     f"first occurrence: {self._flags[flag.name].help}")
+            raise DuplicateFlagError(
+                f"The flag '{flag.name}' is defined twice. Description from "
+                f"first occurrence: {self._flags[flag.name].help}"
+            )
         self._flags[flag.name] = flag
         if flag.short_name:
             self._flags[flag.short_name] = flag
@@ -150,8 +154,10 @@ class FlagValues:
     def _check_required(self):
         for flag in self._flags.values():
             if flag.required and flag.value is None:
-                raise IllegalFlagValueError(f"flag --{flag.name}=None: Flag --{flag.name} must "
-                                            "have a value other than None.")
+                raise IllegalFlagValueError(
+                    f"flag --{flag.name}=None: Flag --{flag.name} must "
+                    "have a value other than None."
+                )
         for names, check, message in self._checks:
             values = {n: self._flags[n].value for n in names}
             if not check(values[names[0]] if len(names) == 1 else values):
@@ -248,33 +254,64 @@ def _bounded(parse, lower, upper):
         if lower is not None and value < lower or upper is not None and value > upper:
             raise ValueError(f"{value} is not {wanted}")
         return value
+
     return read
 
 
 def _definer(parse, **options):
-    def define(name=None, default=None, help=None, flag_values=None, short_name=None,
-               required=False, flag_name=None, default_value=None, docstring=None,
-               lower_bound=None, upper_bound=None, module_name=None,
-               allow_overwrite=True, allow_override=True, allow_hide_cpp=False, **kwargs):
+    def define(
+        name=None,
+        default=None,
+        help=None,
+        flag_values=None,
+        short_name=None,
+        required=False,
+        flag_name=None,
+        default_value=None,
+        docstring=None,
+        lower_bound=None,
+        upper_bound=None,
+        module_name=None,
+        allow_overwrite=True,
+        allow_override=True,
+        allow_hide_cpp=False,
+        **kwargs,
+    ):
         reject_unknown(define, kwargs, "DEFINE")
         name = flag_name if name is None else name
         default = default_value if default is None else default
         free = lower_bound is None and upper_bound is None
-        flag = Flag(name, default, help if help is not None else docstring,
-                    parse if free else _bounded(parse, lower_bound, upper_bound), short_name,
-                    **options)
+        flag = Flag(
+            name,
+            default,
+            help if help is not None else docstring,
+            parse if free else _bounded(parse, lower_bound, upper_bound),
+            short_name,
+            **options,
+        )
         flag.required = required
         (FLAGS if flag_values is None else flag_values)._define(flag)
+
     return define
 
 
-def _enum(name, default, enum_values, help=None, flag_values=None, module_name=None,
-          required=False, short_name=None, case_sensitive=True):
+def _enum(
+    name,
+    default,
+    enum_values,
+    help=None,
+    flag_values=None,
+    module_name=None,
+    required=False,
+    short_name=None,
+    case_sensitive=True,
+):
     def parse(text):
         for value in enum_values:
             if text == value or not case_sensitive and text.lower() == value.lower():
                 return value
         raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
+
     flag = Flag(name, default, help, parse, short_name)
     flag.required = required
     (FLAGS if flag_values is None else flag_values)._define(flag)
@@ -297,6 +334,7 @@ def validator(flag_name, message="Flag validation failed", flag_values=FLAGS):
     def keep(function):
         register_validator(flag_name, function, message, flag_values)
         return function
+
     return keep
 
 
@@ -309,28 +347,38 @@ def run(main=None, argv=None):
         if installed is not None and getattr(installed, "FLAGS", FLAGS) is not FLAGS:
             rest = installed.FLAGS(rest, known_only=True)
     except Error as error:
-        sys.stderr.write(f"FATAL Flags parsing error:\n  {error}\nPass --helpshort or --helpfull "
-                         "to see help on flags.\n")
+        sys.stderr.write(
+            f"FATAL Flags parsing error:\n  {error}\nPass --helpshort or --helpfull "
+            "to see help on flags.\n"
+        )
         sys.exit(1)
     sys.exit(main(rest))
 
 
-_NAMES = {"FLAGS": FLAGS, "FlagValues": FlagValues, "Error": Error,
-          "DuplicateFlagError": DuplicateFlagError,
-          "IllegalFlagValueError": IllegalFlagValueError,
-          "UnparsedFlagAccessError": UnparsedFlagAccessError,
-          "UnrecognizedFlagError": UnrecognizedFlagError,
-          "DEFINE_string": _definer(lambda t: t if isinstance(t, str) else str(t)),
-          "DEFINE_integer": _definer(_integer), "DEFINE_float": _definer(float),
-          "DEFINE_bool": _definer(_truth, boolean=True),
-          "DEFINE_boolean": _definer(_truth, boolean=True), "DEFINE_list": _definer(_list),
-          "DEFINE_spaceseplist": _definer(lambda t: t.split() if isinstance(t, str) else list(t)),
-          "DEFINE_multi_string": _definer(str, multi=True),
-          "DEFINE_multi_integer": _definer(_integer, multi=True),
-          "DEFINE_multi_float": _definer(float, multi=True), "DEFINE_enum": _enum,
-          "mark_flag_as_required": mark_flag_as_required,
-          "mark_flags_as_required": mark_flags_as_required,
-          "register_validator": register_validator, "validator": validator}
+_NAMES = {
+    "FLAGS": FLAGS,
+    "FlagValues": FlagValues,
+    "Error": Error,
+    "DuplicateFlagError": DuplicateFlagError,
+    "IllegalFlagValueError": IllegalFlagValueError,
+    "UnparsedFlagAccessError": UnparsedFlagAccessError,
+    "UnrecognizedFlagError": UnrecognizedFlagError,
+    "DEFINE_string": _definer(lambda t: t if isinstance(t, str) else str(t)),
+    "DEFINE_integer": _definer(_integer),
+    "DEFINE_float": _definer(float),
+    "DEFINE_bool": _definer(_truth, boolean=True),
+    "DEFINE_boolean": _definer(_truth, boolean=True),
+    "DEFINE_list": _definer(_list),
+    "DEFINE_spaceseplist": _definer(lambda t: t.split() if isinstance(t, str) else list(t)),
+    "DEFINE_multi_string": _definer(str, multi=True),
+    "DEFINE_multi_integer": _definer(_integer, multi=True),
+    "DEFINE_multi_float": _definer(float, multi=True),
+    "DEFINE_enum": _enum,
+    "mark_flag_as_required": mark_flag_as_required,
+    "mark_flags_as_required": mark_flags_as_required,
+    "register_validator": register_validator,
+    "validator": validator,
+}
 for _prefix in ("app.flags.", "flags.", "python.platform.flags."):
     V1.update({_prefix + k: v for k, v in _NAMES.items()})
 V1["app.run"] = BOTH["python.platform.app.run"] = run

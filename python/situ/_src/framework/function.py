@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """function.py: tf.function: traces a Python function to a graph and runs that."""
+
 import functools
 import inspect
 import weakref
@@ -7,9 +8,11 @@ import weakref
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
-from situ._src.framework.concrete_function import ConcreteFunction, is_tensor as _is_tensor
+from situ._src.framework.concrete_function import ConcreteFunction
+from situ._src.framework.concrete_function import is_tensor as _is_tensor
 from situ._src.framework.dtypes import dtype_of
-from situ._src.framework.structure import leaves as _leaves, mapped as _map
+from situ._src.framework.structure import leaves as _leaves
+from situ._src.framework.structure import mapped as _map
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
@@ -52,8 +55,9 @@ class Function(_situ.Function):
         key = "_situ_function_" + self._name
         if key not in instance.__dict__:
             bound = self.python_function.__get__(instance, owner)
-            instance.__dict__[key] = Function(bound, self.input_signature, self._name,
-                                              self._autograph, self._relax)
+            instance.__dict__[key] = Function(
+                bound, self.input_signature, self._name, self._autograph, self._relax
+            )
         return instance.__dict__[key]
 
     def _key(self, value, shaped=True):
@@ -88,13 +92,16 @@ class Function(_situ.Function):
                 args, words = bound.args, bound.kwargs
             if self.input_signature is not None:
                 if len(args) != len(self.input_signature) or words:
-                    raise TypeError(f"{len(self.input_signature)} arguments stand in the "
-                                    f"input_signature, {len(args) + len(words)} were given")
+                    raise TypeError(
+                        f"{len(self.input_signature)} arguments stand in the "
+                        f"input_signature, {len(args) + len(words)} were given"
+                    )
                 return tuple(self._fit(a, s) for a, s in zip(args, self.input_signature)), {}
         except TypeError as e:
-            raise TypeError(f"Binding inputs to tf.function failed due to `{e}`. Received args: "
-                            f"{given[0]} and kwargs: {given[1]} for signature: {self._signature}."
-                            ) from None
+            raise TypeError(
+                f"Binding inputs to tf.function failed due to `{e}`. Received args: "
+                f"{given[0]} and kwargs: {given[1]} for signature: {self._signature}."
+            ) from None
         turn = lambda v: convert_to_tensor(v) if hasattr(v, "__array_interface__") else v
         return _map(tuple(args), turn), _map(words, turn)
 
@@ -117,12 +124,20 @@ class Function(_situ.Function):
         if not self._autograph:
             return self.python_function
         from situ._src.autograph.conversion import convert
+
         return convert(self.python_function)
 
     def _names(self):
         """The names of the parameters by place."""
-        return [p.name for p in self._signature.parameters.values() if p.kind in
-                (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)] if self._signature else []
+        return (
+            [
+                p.name
+                for p in self._signature.parameters.values()
+                if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            ]
+            if self._signature
+            else []
+        )
 
     def _make(self, args, words, specs):
         """A trace. Variables are made by the first one alone, which therefore is made again."""
@@ -131,13 +146,16 @@ class Function(_situ.Function):
 
         def trace():
             return ConcreteFunction(self._name, python, args, words, specs(), names)
+
         concrete = trace()
         if concrete.graph.created and not self._traces:
             concrete = trace()
         if concrete.graph.created or concrete.graph.slots and self._traces:
-            raise ValueError("tf.function only supports singleton tf.Variables created on the "
-                             "first call. Make sure the tf.Variable is only created once or "
-                             "created outside tf.function.")
+            raise ValueError(
+                "tf.function only supports singleton tf.Variables created on the "
+                "first call. Make sure the tf.Variable is only created once or "
+                "created outside tf.function."
+            )
         return concrete
 
     def _wider(self, args, words, tensors):
@@ -154,6 +172,7 @@ class Function(_situ.Function):
         def specs():
             given = iter(wanted)
             return lambda v: next(given)
+
         concrete = self._make(args, words, specs)
         self._relaxed.append((kind, wanted, concrete))
         self._traces[kind, tuple(wanted)] = concrete
@@ -165,14 +184,16 @@ class Function(_situ.Function):
         if self._relax and self.input_signature is None:
             tensors = [v for v in leaves if _is_tensor(v)]
             return self._wider(args, words, tensors), tensors
-        key = (device, self._key(args), self._key(words)) if self.input_signature is None else \
-            device
+        key = (
+            (device, self._key(args), self._key(words)) if self.input_signature is None else device
+        )
 
         def specs():
             if self.input_signature is None:
                 return lambda v: TensorSpec(v.shape, v.dtype)
             signature = iter(_leaves(self.input_signature))
             return lambda v: next(signature)
+
         if key not in self._traces:
             self._traces[key] = self._make(args, words, specs)
         return self._traces[key], [v for v in leaves if _is_tensor(v)]
@@ -207,9 +228,17 @@ class Function(_situ.Function):
 
 
 @export("function")
-def function(func=None, input_signature=None, autograph=True, experimental_implements=None,
-             experimental_autograph_options=None, experimental_relax_shapes=False,
-             experimental_compile=None, jit_compile=None, reduce_retracing=False):
+def function(
+    func=None,
+    input_signature=None,
+    autograph=True,
+    experimental_implements=None,
+    experimental_autograph_options=None,
+    experimental_relax_shapes=False,
+    experimental_compile=None,
+    jit_compile=None,
+    reduce_retracing=False,
+):
     """Makes a Python function run as a graph: as a decorator, with or without arguments."""
     relax = bool(reduce_retracing or experimental_relax_shapes)
     if func is None:

@@ -2,6 +2,7 @@
 """function_gradients.py: traced functions under tapes: one run forward, which keeps what
 gradients will read, and one run backward. A derivative of a derivative computes again what
 it needs."""
+
 import _situ
 from situ._src.framework.concrete_function import note_compiled
 from situ._src.framework.config import function_options
@@ -16,8 +17,21 @@ def _is_real(tensor):
 
 def _trace(graph, name, structure, fed, outputs, writes=None, effects=()):
     writes = writes or {}
-    return _situ.Trace(graph, function_options(), name, structure, tuple(fed), (), (), (), (),
-                       tuple(outputs), tuple(writes.values()), tuple(writes), tuple(effects))
+    return _situ.Trace(
+        graph,
+        function_options(),
+        name,
+        structure,
+        tuple(fed),
+        (),
+        (),
+        (),
+        (),
+        tuple(outputs),
+        tuple(writes.values()),
+        tuple(writes),
+        tuple(effects),
+    )
 
 
 def _unlike(tensors, graph):
@@ -37,14 +51,15 @@ class _Backward:
     def __init__(self, graph, name, ys, sources):
         before = graph.get_operations()
         with graph.as_default(), graph.control_dependencies(None):
-            self.arriving = [op("Placeholder", dtype=y.dtype, shape=y.shape, name="arriving")
-                             for y in ys]
+            self.arriving = [
+                op("Placeholder", dtype=y.dtype, shape=y.shape, name="arriving") for y in ys
+            ]
         found = gradients_of(graph, ys, sources, self.arriving, "backward")
         with graph.as_default():
             self.found = [None if g is None else convert_to_tensor(g) for g in found]
         self.outputs = _unlike([g for g in self.found if g is not None], graph)
         old, self.reads, seen = set(before), [], set()
-        for operation in graph.get_operations()[len(before):]:
+        for operation in graph.get_operations()[len(before) :]:
             for tensor in operation.inputs:
                 if tensor.op in old and tensor.op.type != "Const" and id(tensor) not in seen:
                     seen.add(id(tensor))
@@ -76,9 +91,17 @@ class Pure:
 
     def _back(self, values):
         def back(grads):
-            return pure_gradient(self._graph, self._name, self._outputs,
-                                 [[f] for f in self._fed], self._fed, self._backward, grads,
-                                 values)
+            return pure_gradient(
+                self._graph,
+                self._name,
+                self._outputs,
+                [[f] for f in self._fed],
+                self._fed,
+                self._backward,
+                grads,
+                values,
+            )
+
         return back
 
 
@@ -106,21 +129,39 @@ class Taped:
         tensors = [*concrete.inputs, *[p for _, p in self.captured]]
         self._sources = [[t] for t in tensors] + [sources_in(graph, v) for v in self.reads]
         self._outputs = _unlike(concrete.outputs, graph)
-        self._drawn = [t for o in graph.get_operations() if "andom" in o.type or
-                       "Multinomial" in o.type for t in o.outputs]
+        self._drawn = [
+            t
+            for o in graph.get_operations()
+            if "andom" in o.type or "Multinomial" in o.type
+            for t in o.outputs
+        ]
         self._structure = concrete.structure
         self._real = [_is_real(o) for o in self._outputs]
         effects = [o for o in graph.get_operations() if not o.outputs]
-        full = _Backward(graph, self._name, [o for o, r in zip(self._outputs, self._real) if r],
-                         self._sources) if any(self._real) else None
+        full = (
+            _Backward(
+                graph,
+                self._name,
+                [o for o, r in zip(self._outputs, self._real) if r],
+                self._sources,
+            )
+            if any(self._real)
+            else None
+        )
         self._linked = [g is not None for g in full.found] if full else [False] * len(self._fed)
         skip = {id(t) for t in self._fed}
         self._kept = [t for t in (full.reads if full else []) if id(t) not in skip]
         skip.update(id(t) for t in self._kept)
         self._kept += [t for t in self._drawn if id(t) not in skip]
-        self._forward = _trace(graph, self._name, [list(self._outputs), list(self._kept)],
-                               self._fed, [*self._outputs, *self._kept], graph.writes,
-                               effects + graph.__dict__.get("_effects", []))
+        self._forward = _trace(
+            graph,
+            self._name,
+            [list(self._outputs), list(self._kept)],
+            self._fed,
+            [*self._outputs, *self._kept],
+            graph.writes,
+            effects + graph.__dict__.get("_effects", []),
+        )
         note_compiled(graph)
         self._quick, self._pure = {}, {}
         if full is not None:
@@ -128,8 +169,11 @@ class Taped:
 
     def call(self, tensors):
         """Runs the function, and tells the tapes."""
-        values = [*tensors, *[t for t, _ in self.captured],
-                  *[v._situ_tensor_() for v in self.reads]]
+        values = [
+            *tensors,
+            *[t for t, _ in self.captured],
+            *[v._situ_tensor_() for v in self.reads],
+        ]
         count = _situ.tape_pause()
         try:
             results, kept = self._forward.run(values)
@@ -142,18 +186,30 @@ class Taped:
         grads = [g if r else None for g, r in zip(grads, self._real)]
         if all(g is None for g in grads):
             return [None] * len(values)
-        made = self._again(grads, values, kept) if _situ.tape_count() else \
-            self._once(grads, values, kept)
-        return [op("ZerosLike", v) if g is None and linked else g  # as of one op of its own
-                for g, v, linked in zip(made, values, self._linked)]
+        made = (
+            self._again(grads, values, kept)
+            if _situ.tape_count()
+            else self._once(grads, values, kept)
+        )
+        return [
+            op("ZerosLike", v) if g is None and linked else g  # as of one op of its own
+            for g, v, linked in zip(made, values, self._linked)
+        ]
 
     def _again(self, grads, values, kept):
         """Gradients that a tape hears of, as a function of what was given."""
         held = {id(t): k for t, k in zip(self._kept, kept)}
         drawn = [held[id(t)] for t in self._drawn]
-        return pure_gradient(self._graph, self._name, self._outputs, self._sources,
-                             [*self._fed, *self._drawn], self._pure, grads,
-                             [*values, *drawn])[:len(values)]
+        return pure_gradient(
+            self._graph,
+            self._name,
+            self._outputs,
+            self._sources,
+            [*self._fed, *self._drawn],
+            self._pure,
+            grads,
+            [*values, *drawn],
+        )[: len(values)]
 
     def _once(self, grads, values, kept):
         """Gradients that nobody differentiates again, of what the run forward kept."""
@@ -163,7 +219,12 @@ class Taped:
             ys = [o for o, there in zip(self._outputs, mask) if there]
             backward = _Backward(self._graph, self._name, ys, self._sources)
         if run is None:
-            run = _trace(self._graph, self._name, list(backward.outputs),
-                         [*self._fed, *self._kept, *backward.arriving], backward.outputs)
+            run = _trace(
+                self._graph,
+                self._name,
+                list(backward.outputs),
+                [*self._fed, *self._kept, *backward.arriving],
+                backward.outputs,
+            )
             self._quick[mask] = backward, run
         return backward.spread(run.run([*values, *kept, *[g for g in grads if g is not None]]))

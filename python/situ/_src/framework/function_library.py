@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """function_library.py: the functions of a graph (branches, bodies of loops) as data, and back."""
+
 import json
 
 from situ._src.framework import branch_graph, import_graph_def
@@ -7,10 +8,21 @@ from situ._src.framework import branch_graph, import_graph_def
 
 def written(graph):
     """The functions that a graph was given, by name."""
-    return {name: {"nodes": json.loads(body._save(True)).get("node", []),
-                   "inputs": [t.name for t in inputs], "outputs": [t.name for t in outputs],
-                   "functions": written(body)}
-            for name, (body, inputs, outputs) in graph.__dict__.get("_bodies", {}).items()}
+    return {
+        name: {
+            "nodes": json.loads(body._save(True)).get("node", []),
+            "inputs": [t.name for t in inputs],
+            "outputs": [t.name for t in outputs],
+            "functions": written(body),
+        }
+        for name, (body, inputs, outputs) in graph.__dict__.get("_bodies", {}).items()
+    }
+
+
+def _outputs_by_name(operations, names):
+    """The tensors of names "operation:index"."""
+    parts = [name.partition(":") for name in names]
+    return [operations[name].outputs[int(index)] for name, _, index in parts]
 
 
 def read(graph, functions):
@@ -22,8 +34,7 @@ def read(graph, functions):
             inner = read(body, entry["functions"])
             made = import_graph_def.import_nodes(entry["nodes"], functions=inner)
 
-            def tensors(some):
-                return [made[n.partition(":")[0]].outputs[int(n.partition(":")[2])] for n in some]
-            inputs, outputs = tensors(entry["inputs"]), tensors(entry["outputs"])
+            inputs = _outputs_by_name(made, entry["inputs"])
+            outputs = _outputs_by_name(made, entry["outputs"])
         names[name] = branch_graph.add(graph, name.rpartition("_")[0], body, inputs, outputs)
     return names

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradient_tape.py: tf.GradientTape. Eager tensors are seen to by _situ.Tape."""
+
 import contextlib
 
 import _situ
@@ -24,8 +25,9 @@ class GradientTape(_situ.Tape):
             elif isinstance(item, EagerTensor):
                 self._watch(item)
             elif not isinstance(item, GraphTensor) and not hasattr(item, "_situ_tensor_"):
-                raise ValueError("Passed in object of type {}, not tf.Tensor or tf.Variable"
-                                 .format(type(item)))
+                raise ValueError(
+                    f"Passed in object of type {type(item)}, not tf.Tensor or tf.Variable"
+                )
 
     def watched_variables(self):
         """The variables, in the order in which they were first read."""
@@ -49,21 +51,29 @@ class GradientTape(_situ.Tape):
         finally:
             self._push()
 
-    def _gradient(self, target, sources, output_gradients=None,
-                  unconnected_gradients=UnconnectedGradients.NONE):
+    def _gradient(
+        self,
+        target,
+        sources,
+        output_gradients=None,
+        unconnected_gradients=UnconnectedGradients.NONE,
+    ):
         """What `gradient` leaves: structures, variables, graphs, given gradients."""
         if sources is None:
             raise TypeError("Argument `sources` to GradientTape.gradient cannot be None.")
         zero = is_zero(unconnected_gradients)
         targets, wanted = flat(target), flat(sources)
         for read in targets:  # a variable is read here, and its gradient for itself is 1
-            if isinstance(read, EagerVariable) and read.trainable and \
-                    _situ.current_graph() is None:
+            if isinstance(read, EagerVariable) and read.trainable and _situ.current_graph() is None:
                 self._watch_variable(read._here(), read._value)
         given = None if output_gradients is None else flat(output_gradients)
         if given is not None:  # rows of a tensor: what arrives at those rows
-            given = [op("GatherV2", g, t.indices, 0) if isinstance(t, IndexedSlices) and
-                     g is not None else g for g, t in zip(given, targets)]
+            given = [
+                op("GatherV2", g, t.indices, 0)
+                if isinstance(t, IndexedSlices) and g is not None
+                else g
+                for g, t in zip(given, targets)
+            ]
         targets = [t.values if isinstance(t, IndexedSlices) else t for t in targets]
         targets = [t._situ_tensor_() if hasattr(t, "_situ_tensor_") else t for t in targets]
         inside = [t for t in targets if isinstance(t, GraphTensor)]
@@ -76,22 +86,27 @@ class GradientTape(_situ.Tape):
     def _eager(self, targets, sources, given, zero):
         flat_sources, counts = [], []
         for source in sources:
-            behind = self._variables.get(source._here(), [source._value]) \
-                if isinstance(source, EagerVariable) else [source]
+            behind = (
+                self._variables.get(source._here(), [source._value])
+                if isinstance(source, EagerVariable)
+                else [source]
+            )
             if not isinstance(behind[0], EagerTensor):
                 raise ValueError(f"{source!r} is not a tensor or a variable.")
             flat_sources += behind
             counts.append(len(behind))
         if given is not None:
-            given = [None if g is None else convert_to_tensor(g, t.dtype)
-                     for g, t in zip(given, targets)]
+            given = [
+                None if g is None else convert_to_tensor(g, t.dtype) for g, t in zip(given, targets)
+            ]
         made = iter(self._compute([convert_to_tensor(t) for t in targets], flat_sources, given))
         found = []
         for source, count in zip(sources, counts):
             parts = [g for g in [next(made) for _ in range(count)] if g is not None]
             total = add(parts) if parts else None
-            found.append(op("ZerosLike", convert_to_tensor(source)) if total is None and zero else
-                         total)
+            found.append(
+                op("ZerosLike", convert_to_tensor(source)) if total is None and zero else total
+            )
         return found
 
     @staticmethod
@@ -111,8 +126,14 @@ class GradientTape(_situ.Tape):
         finally:
             self._persistent = before
 
-    def jacobian(self, target, sources, unconnected_gradients=UnconnectedGradients.NONE,
-                 parallel_iterations=None, experimental_use_pfor=True):
+    def jacobian(
+        self,
+        target,
+        sources,
+        unconnected_gradients=UnconnectedGradients.NONE,
+        parallel_iterations=None,
+        experimental_use_pfor=True,
+    ):
         """The derivative of each element of the target for each element of the sources."""
         target = convert_to_tensor(target)
         shape = [int(d) for d in target.shape]
@@ -121,17 +142,33 @@ class GradientTape(_situ.Tape):
             count *= size
         wanted = flat(sources)
         with self._again():
-            rows = [self._gradient(target, wanted, op("Reshape", _unit(i, count, target), shape),
-                                   unconnected_gradients) for i in range(count)]
+            rows = [
+                self._gradient(
+                    target,
+                    wanted,
+                    op("Reshape", _unit(i, count, target), shape),
+                    unconnected_gradients,
+                )
+                for i in range(count)
+            ]
         found = []
         for k, source in enumerate(wanted):
             parts = [None if row[k] is None else convert_to_tensor(row[k]) for row in rows]
-            found.append(None if any(p is None for p in parts) else
-                         op("Reshape", op("Pack", parts), shape + [int(d) for d in source.shape]))
+            found.append(
+                None
+                if any(p is None for p in parts)
+                else op("Reshape", op("Pack", parts), shape + [int(d) for d in source.shape])
+            )
         return like(sources, found)
 
-    def batch_jacobian(self, target, source, unconnected_gradients=UnconnectedGradients.NONE,
-                       parallel_iterations=None, experimental_use_pfor=True):
+    def batch_jacobian(
+        self,
+        target,
+        source,
+        unconnected_gradients=UnconnectedGradients.NONE,
+        parallel_iterations=None,
+        experimental_use_pfor=True,
+    ):
         """The same for each example of a batch by itself."""
         shape = [int(d) for d in target.shape]
         count = 1
@@ -141,8 +178,11 @@ class GradientTape(_situ.Tape):
         with self._again():
             for i in range(count):
                 ones = op("BroadcastTo", _unit(i, count, target), [shape[0], count])
-                rows.append(self._gradient(target, source, op("Reshape", ones, shape),
-                                           unconnected_gradients))
+                rows.append(
+                    self._gradient(
+                        target, source, op("Reshape", ones, shape), unconnected_gradients
+                    )
+                )
         if any(r is None for r in rows):
             return None
         rows = [convert_to_tensor(row) for row in rows]
@@ -152,8 +192,9 @@ class GradientTape(_situ.Tape):
 
 def _unit(i, count, target):
     """A vector with a 1 at place i."""
-    return op("OneHot", i, count, convert_to_tensor(1, target.dtype),
-              convert_to_tensor(0, target.dtype))
+    return op(
+        "OneHot", i, count, convert_to_tensor(1, target.dtype), convert_to_tensor(0, target.dtype)
+    )
 
 
 @export("autodiff.ForwardAccumulator")
@@ -163,12 +204,16 @@ class ForwardAccumulator:
 
     def __init__(self, primals, tangents):
         self._primals, directions = flat(primals), flat(tangents)
-        self._tangents = [convert_to_tensor(t, convert_to_tensor(p).dtype)
-                          for p, t in zip(self._primals, directions)]
+        self._tangents = [
+            convert_to_tensor(t, convert_to_tensor(p).dtype)
+            for p, t in zip(self._primals, directions)
+        ]
         for p, t in zip(self._primals, self._tangents):
             if not tensor_shape.as_shape(p.shape).is_compatible_with(t.shape):
-                raise ValueError(f"Dimensions of tangent {t.shape} do not match the shape "
-                                 f"{p.shape} of its primal.")
+                raise ValueError(
+                    f"Dimensions of tangent {t.shape} do not match the shape "
+                    f"{p.shape} of its primal."
+                )
         self._tape = GradientTape(persistent=True)
 
     def __enter__(self):
@@ -181,8 +226,9 @@ class ForwardAccumulator:
 
     def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
         """The derivatives of tensors that were computed inside, along the tangents."""
-        return like(primals, [self._along(p, is_zero(unconnected_gradients))
-                              for p in flat(primals)])
+        return like(
+            primals, [self._along(p, is_zero(unconnected_gradients)) for p in flat(primals)]
+        )
 
     def _along(self, target, zero):
         target = convert_to_tensor(target)
@@ -190,8 +236,11 @@ class ForwardAccumulator:
         with GradientTape() as outer:
             outer.watch(arriving)
             found = self._tape.gradient(target, self._primals, output_gradients=[arriving])
-            parts = [op("Sum", convert_to_tensor(g) * t, list(range(t.shape.rank)))
-                     for g, t in zip(found, self._tangents) if g is not None]
+            parts = [
+                op("Sum", convert_to_tensor(g) * t, list(range(t.shape.rank)))
+                for g, t in zip(found, self._tangents)
+                if g is not None
+            ]
             total = add(parts) if parts else None
         made = None if total is None else outer.gradient(total, arriving)
         return op("ZerosLike", target) if made is None and zero else made

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradients.py: gradients of graphs: tf.gradients, tf.hessians, gradients that programs define."""
+
 import collections.abc
 import contextlib
 import enum
@@ -17,6 +18,7 @@ from situ._src.variables.eager_variable import EagerVariable
 @export("UnconnectedGradients")
 class UnconnectedGradients(enum.Enum):
     """What stands for the gradient of something that the target does not depend on."""
+
     NONE = "none"
     ZERO = "zero"
 
@@ -24,6 +26,7 @@ class UnconnectedGradients(enum.Enum):
 @export(v1="AggregationMethod")
 class AggregationMethod:
     """How gradients that meet are added: always by one AddN."""
+
     ADD_N = DEFAULT = 0
     EXPERIMENTAL_TREE = 1
     EXPERIMENTAL_ACCUMULATE_N = 2
@@ -48,8 +51,10 @@ def like(structure, values):
             return {key: found[key] for key in part}
         if isinstance(part, tuple) and hasattr(part, "_fields"):
             return type(part)(*[fill(p) for p in part])
-        return type(part)(fill(p) for p in part) if isinstance(part, (list, tuple)) else \
-            next(values)
+        return (
+            type(part)(fill(p) for p in part) if isinstance(part, (list, tuple)) else next(values)
+        )
+
     return fill(structure)
 
 
@@ -75,8 +80,11 @@ def source_in(graph, source):
 def sources_in(graph, source):
     """The tensors of a graph that a source is: of a variable all that were read of it."""
     first = source_in(graph, source)
-    more = getattr(graph, "versions", {}).get(source._here(), []) \
-        if isinstance(source, EagerVariable) else []
+    more = (
+        getattr(graph, "versions", {}).get(source._here(), [])
+        if isinstance(source, EagerVariable)
+        else []
+    )
     return [s for s in (first, *more) if s is not None]
 
 
@@ -104,8 +112,11 @@ def _within(graph, function):
 
     def call(operation, grads):
         with graph.as_default():
-            return [convert_to_tensor(g) if is_slices(g) else g
-                    for g in flat(function(operation, grads))]
+            return [
+                convert_to_tensor(g) if is_slices(g) else g
+                for g in flat(function(operation, grads))
+            ]
+
     return call
 
 
@@ -114,76 +125,125 @@ def _gradient(found):
     return IndexedSlices(*found) if isinstance(found, tuple) else found
 
 
-def gradients_of(graph, ys, sources, arriving, name, colocate=False, stop=(), zero=False,
-                 gate=False):
+def gradients_of(
+    graph, ys, sources, arriving, name, colocate=False, stop=(), zero=False, gate=False
+):
     """Gradients of tensors of a graph for sources, each of which is a list of tensors that count
     together; None where there is none."""
     present = tuple(s for some in sources for s in some)
     stop = (*stop, *[v for some in getattr(graph, "versions", {}).values() for v in some])
     with graph.as_default(), name_scope(name, "gradients") as scope:
-        arriving = tuple(None if g is None else convert_to_tensor(g, y.dtype)
-                         for g, y in zip(arriving or [None] * len(ys), ys))
+        arriving = tuple(
+            None if g is None else convert_to_tensor(g, y.dtype)
+            for g, y in zip(arriving or [None] * len(ys), ys)
+        )
         with graph._device_functions_follow():
-            found = iter(_situ.gradients(graph, tuple(ys), present, arriving, tuple(stop), scope,
-                                         not colocate, zero, gate, _overrides(graph)))
+            found = iter(
+                _situ.gradients(
+                    graph,
+                    tuple(ys),
+                    present,
+                    arriving,
+                    tuple(stop),
+                    scope,
+                    not colocate,
+                    zero,
+                    gate,
+                    _overrides(graph),
+                )
+            )
         return [_sum([_gradient(next(found)) for _ in some]) for some in sources]
 
 
-def graph_gradients(graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(),
-                    zero=False, gate=False):
+def graph_gradients(
+    graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(), zero=False, gate=False
+):
     """Gradients of tensors of a graph; None where there is none."""
-    made = gradients_of(graph, ys, [sources_in(graph, x) for x in xs], grad_ys, name, colocate,
-                        stop, zero, gate)
+    made = gradients_of(
+        graph, ys, [sources_in(graph, x) for x in xs], grad_ys, name, colocate, stop, zero, gate
+    )
     if training_costs.wanted:
         training_costs.note_graph(graph, xs, made)
     if not zero:
         return made
     with graph.as_default(), name_scope(name, "gradients"):
-        return [op("ZerosLike", convert_to_tensor(x)) if g is None else g
-                for g, x in zip(made, xs)]
+        return [op("ZerosLike", convert_to_tensor(x)) if g is None else g for g, x in zip(made, xs)]
 
 
 @export(v1="gradients", v2="gradients")
-def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False,
-              gate_gradients=False, aggregation_method=None, stop_gradients=None,
-              unconnected_gradients=UnconnectedGradients.NONE):
+def gradients(
+    ys,
+    xs,
+    grad_ys=None,
+    name="gradients",
+    colocate_gradients_with_ops=False,
+    gate_gradients=False,
+    aggregation_method=None,
+    stop_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
+):
     """The gradients of the sum of all ys with respect to each x; None where no y depends on it."""
     graph = _situ.current_graph()
     if graph is None:
-        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use "
-                           "tf.GradientTape instead.")
+        raise RuntimeError(
+            "tf.gradients is not supported when eager execution is enabled. Use "
+            "tf.GradientTape instead."
+        )
     if aggregation_method not in (None, 0, 1, 2):
-        raise ValueError(f"Invalid `aggregation_method` specified {aggregation_method}. Accepted "
-                         "values are [0, 1, 2].")
+        raise ValueError(
+            f"Invalid `aggregation_method` specified {aggregation_method}. Accepted "
+            "values are [0, 1, 2]."
+        )
     many, several = isinstance(xs, (list, tuple)), isinstance(ys, (list, tuple))
     ys = [convert_to_tensor(y) for y in (ys if several else [ys])]
-    grads = None if grad_ys is None else \
-        list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
+    grads = (
+        None
+        if grad_ys is None
+        else list(grad_ys)
+        if isinstance(grad_ys, (list, tuple))
+        else [grad_ys]
+    )
     if grads is not None and len(grads) != len(ys):
         raise ValueError(f"Passed {len(grads)} grad_ys for {len(ys)} ys")
     for y in ys:
         if y.graph is not graph:
             raise ValueError(f"{y} is not from the graph that is being built.")
     stop = [source_in(graph, s) for s in flat([] if stop_gradients is None else stop_gradients)]
-    return graph_gradients(graph, ys, list(xs) if many else [xs], grads, name,
-                           colocate_gradients_with_ops, stop, is_zero(unconnected_gradients),
-                           bool(gate_gradients))
+    return graph_gradients(
+        graph,
+        ys,
+        list(xs) if many else [xs],
+        grads,
+        name,
+        colocate_gradients_with_ops,
+        stop,
+        is_zero(unconnected_gradients),
+        bool(gate_gradients),
+    )
 
 
 @export("hessians")
-def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians",
-             colocate_gradients_with_ops=False):
+def hessians(
+    ys,
+    xs,
+    gate_gradients=False,
+    aggregation_method=None,
+    name="hessians",
+    colocate_gradients_with_ops=False,
+):
     """The second derivatives of the sum of ys with respect to each x, whose shape is known."""
     found = []
-    for x in (list(xs) if isinstance(xs, (list, tuple)) else [xs]):
+    for x in list(xs) if isinstance(xs, (list, tuple)) else [xs]:
         first = convert_to_tensor(gradients(ys, x, name=name)[0])
         sizes = [int(d) for d in x.shape]
         row = op("Reshape", first, [-1])
         count = 1
         for size in sizes:
             count *= size
-        rows = [convert_to_tensor(gradients(row[i], x, unconnected_gradients="zero")[0])
-                for i in range(count)]
+        rows = [
+            convert_to_tensor(gradients(row[i], x, unconnected_gradients="zero")[0])
+            for i in range(count)
+        ]
         found.append(op("Reshape", op("Pack", rows), sizes + sizes))
     return found
 
@@ -232,6 +292,7 @@ def _by_name(name):
         if name not in _registered:
             return _as_if(name, operation, given)
         return flat(_registered[name](operation, *given))
+
     return compute
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph.py: Graph: scopes of names, devices and control edges, collections, finding things."""
+
 import contextlib
 import re
 
@@ -11,6 +12,7 @@ from situ._src.framework.tensor_shape import TensorShape
 
 class GraphKeys:
     """The names of the collections that situ itself fills."""
+
     GLOBAL_VARIABLES = "variables"
     VARIABLES = GLOBAL_VARIABLES
     LOCAL_VARIABLES = "local_variables"
@@ -100,6 +102,7 @@ class Graph(_situ.Graph):
     def gradient_override_map(self, op_type_map):
         """Operations added in this scope have the registered gradients that the map names."""
         from situ._src.framework.gradients import override_map
+
         return override_map(self, op_type_map)
 
     def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
@@ -108,40 +111,61 @@ class Graph(_situ.Graph):
         if convert is not None:
             obj = convert()
         if isinstance(obj, (str, bytes)):
-            return self._by_name(obj if isinstance(obj, str) else obj.decode(), allow_tensor,
-                                 allow_operation)
-        if isinstance(obj, _situ.GraphTensor) and allow_tensor or \
-                isinstance(obj, _situ.Operation) and allow_operation:
+            return self._by_name(
+                obj if isinstance(obj, str) else obj.decode(), allow_tensor, allow_operation
+            )
+        if (
+            isinstance(obj, _situ.GraphTensor)
+            and allow_tensor
+            or isinstance(obj, _situ.Operation)
+            and allow_operation
+        ):
             if obj.graph is not self:
                 raise ValueError(f"{obj} is not an element of this graph.")
             return obj
-        types = "Tensor or Operation" if allow_tensor and allow_operation else \
-            "Tensor" if allow_tensor else "Operation"
+        types = (
+            "Tensor or Operation"
+            if allow_tensor and allow_operation
+            else "Tensor"
+            if allow_tensor
+            else "Operation"
+        )
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {types}.")
 
     def _by_name(self, name, allow_tensor, allow_operation):
         if ":" in name and allow_tensor:
             op_name, _, index = name.rpartition(":")
             if not index.isdigit():
-                raise ValueError(f"The name {name!r} looks a like a Tensor name, but is not a "
-                                 'valid one. Tensor names must be of the form '
-                                 '"<op_name>:<output_index>".')
+                raise ValueError(
+                    f"The name {name!r} looks a like a Tensor name, but is not a "
+                    "valid one. Tensor names must be of the form "
+                    '"<op_name>:<output_index>".'
+                )
             op = self._find(op_name)
             if op is None:
-                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The "
-                               f"operation, {op_name!r}, does not exist in the graph.")
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The "
+                    f"operation, {op_name!r}, does not exist in the graph."
+                )
             if int(index) >= len(op.outputs):
-                raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The "
-                               f"operation, {op_name!r}, exists but only has {len(op.outputs)} "
-                               "outputs.")
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The "
+                    f"operation, {op_name!r}, exists but only has {len(op.outputs)} "
+                    "outputs."
+                )
             return op.outputs[int(index)]
         if not allow_operation:
             known = self._find(name) is not None
-            raise ValueError(f"The name {name!r} " + (
-                "refers to an Operation, not a Tensor. Tensor names must be of the form "
-                '"<op_name>:<output_index>".' if known else
-                "looks like an (invalid) Operation name, not a Tensor. Tensor names must be of "
-                'the form "<op_name>:<output_index>".'))
+            raise ValueError(
+                f"The name {name!r} "
+                + (
+                    "refers to an Operation, not a Tensor. Tensor names must be of the form "
+                    '"<op_name>:<output_index>".'
+                    if known
+                    else "looks like an (invalid) Operation name, not a Tensor. Tensor names must "
+                    'be of the form "<op_name>:<output_index>".'
+                )
+            )
         if ":" in name:
             raise ValueError(f"The name {name!r} appears to refer to a Tensor, not a Operation.")
         op = self._find(name)
@@ -167,30 +191,38 @@ class Graph(_situ.Graph):
         except TypeError as e:
             if fetch is None:
                 raise TypeError("Fetch argument None has invalid type <class 'NoneType'>") from None
-            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)!r}, must be "
-                            f"a string or Tensor. ({e})") from None
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type {type(fetch)!r}, must be "
+                f"a string or Tensor. ({e})"
+            ) from None
         except (ValueError, KeyError) as e:
-            raise ValueError(f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. "
-                             f"({e})") from None
+            raise ValueError(
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({e})"
+            ) from None
 
     def _fed(self, key):
         try:
             return self.as_graph_element(key, allow_operation=False)
         except Exception as e:
-            raise TypeError("Cannot interpret feed_dict key as Tensor: " +
-                            str(e.args[0] if e.args else e)) from None
+            raise TypeError(
+                "Cannot interpret feed_dict key as Tensor: " + str(e.args[0] if e.args else e)
+            ) from None
 
     def _flat_feeds(self, feeds):
         """Feeds with structures as keys: each tensor with its part of the value."""
         from situ._src.framework import nest
+
         return nest.flatten_dict_items(feeds)
 
     def _feedable(self, tensor, value):
         import numpy
+
         if isinstance(value, _situ.GraphTensor):
-            raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed "
-                            "values include Python scalars, strings, lists, numpy ndarrays, or "
-                            "TensorHandles.")
+            raise TypeError(
+                "The value of a feed cannot be a tf.Tensor object. Acceptable feed "
+                "values include Python scalars, strings, lists, numpy ndarrays, or "
+                "TensorHandles."
+            )
         return numpy.asarray(value, dtype=tensor.dtype.as_numpy_dtype)
 
     def _capture(self, tensor, name):
@@ -227,8 +259,11 @@ class Graph(_situ.Graph):
         elif name.endswith("/"):
             new = name
         else:
-            if not re.fullmatch(r"[A-Za-z0-9_.\-/]*", name) or \
-                    not before and not re.match(r"[A-Za-z0-9.]", name):
+            if (
+                not re.fullmatch(r"[A-Za-z0-9_.\-/]*", name)
+                or not before
+                and not re.match(r"[A-Za-z0-9.]", name)
+            ):
                 raise ValueError(f"'{name}' is not a valid scope name")
             new = self._unique(before, name) + "/"
         self._scope = new
@@ -256,8 +291,9 @@ class Graph(_situ.Graph):
         try:
             yield
             for op in self.get_operations()[first:]:
-                if op.name not in self._asked and op.colocation_groups() == \
-                        [b"loc:@" + op.name.encode()]:
+                if op.name not in self._asked and op.colocation_groups() == [
+                    b"loc:@" + op.name.encode()
+                ]:
                     op._ask_device(self._device_of(_Proxy(self, op.type, op.name, op.inputs)))
         finally:
             self._asked = before
@@ -321,8 +357,10 @@ def get_default_graph():
 
 def reset_default_graph():
     if _situ.swap_graph(before := _situ.swap_graph(None)) or before is not None:
-        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you "
-                             "need a cleared graph, exit the nesting and create a new graph.")
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you "
+            "need a cleared graph, exit the nesting and create a new graph."
+        )
     _situ.set_default_graph(Graph())
     style.forget_default_graph()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_def_reader.py: a GraphDef from its binary form, as the JSON that the engine would write."""
+
 import base64
 import struct
 
@@ -7,9 +8,16 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.protobuf_wire import _unpack, fields
 
 # What a TensorProto may hold its numbers in: name in JSON, kind of the numbers.
-_VALUES = {5: ("floatVal", "float"), 6: ("doubleVal", "double"), 7: ("intVal", "int"),
-           10: ("int64Val", "int"), 11: ("boolVal", "bool"), 13: ("halfVal", "int"),
-           16: ("uint32Val", "int"), 17: ("uint64Val", "int")}
+_VALUES = {
+    5: ("floatVal", "float"),
+    6: ("doubleVal", "double"),
+    7: ("intVal", "int"),
+    10: ("int64Val", "int"),
+    11: ("boolVal", "bool"),
+    13: ("halfVal", "int"),
+    16: ("uint32Val", "int"),
+    17: ("uint64Val", "int"),
+}
 
 
 def _text(data):
@@ -49,7 +57,8 @@ def _tensor(data):
         elif number in _VALUES:
             name, kind = _VALUES[number]
             made.setdefault(name, []).extend(
-                _unpack(kind, value) if how == 2 else [_number(kind, value)])
+                _unpack(kind, value) if how == 2 else [_number(kind, value)]
+            )
     return made
 
 
@@ -115,8 +124,9 @@ def _node(data):
 
 def parse(data):
     """The nodes of a serialized GraphDef; inputs come before those that use them."""
-    nodes = [_node(value) for number, how, value in fields(memoryview(data))
-             if number == 1 and how == 2]
+    nodes = [
+        _node(value) for number, how, value in fields(memoryview(data)) if number == 1 and how == 2
+    ]
     return {"node": sorted_nodes(nodes)}
 
 
@@ -130,9 +140,14 @@ def sorted_nodes(nodes):
             if node["name"] in done:
                 stack.pop()
                 continue
-            waits = next((by_name[k] for k in (i.lstrip("^").partition(":")[0] for i in inputs)
-                          if k in by_name and k not in done and
-                          all(k != s["name"] for s, _ in stack)), None)
+            waits = next(
+                (
+                    by_name[k]
+                    for k in (i.lstrip("^").partition(":")[0] for i in inputs)
+                    if k in by_name and k not in done and all(k != s["name"] for s, _ in stack)
+                ),
+                None,
+            )
             if waits is None:
                 done.add(node["name"])
                 out.append(node)

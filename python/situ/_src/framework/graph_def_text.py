@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_def_text.py: a GraphDef from its text (.pbtxt), as the JSON that the engine would write."""
+
 import ast
 import base64
 import re
@@ -8,9 +9,16 @@ from situ._src.framework.graph_def_reader import sorted_nodes
 from situ._src.framework.node_def import GraphDef
 
 _TOKEN = re.compile(r'\s*(?:#[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[{}<>:;,\[\]]|[^\s{}<>:;,\[\]"]+)')
-_NUMBERS = {"float_val": "floatVal", "double_val": "doubleVal", "int_val": "intVal",
-            "int64_val": "int64Val", "bool_val": "boolVal", "half_val": "halfVal",
-            "uint32_val": "uint32Val", "uint64_val": "uint64Val"}
+_NUMBERS = {
+    "float_val": "floatVal",
+    "double_val": "doubleVal",
+    "int_val": "intVal",
+    "int64_val": "int64Val",
+    "bool_val": "boolVal",
+    "half_val": "halfVal",
+    "uint32_val": "uint32Val",
+    "uint64_val": "uint64Val",
+}
 
 
 def _tokens(text):
@@ -19,7 +27,9 @@ def _tokens(text):
         found = _TOKEN.match(text, at)
         if found is None:
             if text[at:].strip():
-                raise ValueError(f"The text of a graph is not understood at: {text[at:at + 40]!r}")
+                raise ValueError(
+                    f"The text of a graph is not understood at: {text[at : at + 40]!r}"
+                )
             return
         at = found.end()
         if found.group(1) not in ";,":
@@ -69,8 +79,10 @@ def _shape(message):
 
 
 def _tensor(message):
-    made = {"dtype": message.get("dtype", ["DT_FLOAT"])[0],
-            "tensorShape": _shape(message.get("tensor_shape", [{}])[0])}
+    made = {
+        "dtype": message.get("dtype", ["DT_FLOAT"])[0],
+        "tensorShape": _shape(message.get("tensor_shape", [{}])[0]),
+    }
     if "tensor_content" in message:
         made["tensorContent"] = _text(message["tensor_content"][0])
     if "string_val" in message:
@@ -87,16 +99,23 @@ _HOW = {"s": _text, "i": str, "shape": _shape, "tensor": _tensor}
 def _attr(message):
     for kind, values in message.items():
         if kind == "list":
-            return {"list": {k: [_HOW.get(k, lambda v: v)(v) for v in vs]
-                             for k, vs in values[0].items()}}
+            return {
+                "list": {
+                    k: [_HOW.get(k, lambda v: v)(v) for v in vs] for k, vs in values[0].items()
+                }
+            }
         if kind in ("s", "i", "f", "b", "type", "shape", "tensor"):
             return {kind: _HOW.get(kind, lambda v: v)(values[0])}
     return None
 
 
 def _node(message):
-    node = {"name": message["name"][0].decode(), "op": message["op"][0].decode(),
-            "input": [i.decode() for i in message.get("input", [])], "attr": {}}
+    node = {
+        "name": message["name"][0].decode(),
+        "op": message["op"][0].decode(),
+        "input": [i.decode() for i in message.get("input", [])],
+        "attr": {},
+    }
     if "device" in message:
         node["device"] = message["device"][0].decode()
     for entry in message.get("attr", []):

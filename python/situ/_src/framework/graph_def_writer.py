@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_def_writer.py: a GraphDef in protobuf's binary form, from the JSON that the engine
 writes."""
+
 import base64
 import json
 import struct
@@ -17,8 +18,9 @@ def _type(word):
 def _shape(value):
     if value.get("unknownRank"):
         return tagged(3, 0, varint(1))
-    return b"".join(block(2, tagged(1, 0, varint(int(d.get("size", 0)))))
-                    for d in value.get("dim", ()))
+    return b"".join(
+        block(2, tagged(1, 0, varint(int(d.get("size", 0))))) for d in value.get("dim", ())
+    )
 
 
 def _tensor(value):
@@ -57,7 +59,7 @@ def _node(node):
     if node.get("device"):
         out += block(4, node["device"].encode())
     for key, attr in sorted(node.get("attr", {}).items()):
-        (kind, value), = attr.items()
+        ((kind, value),) = attr.items()
         out += block(5, block(1, key.encode()) + block(2, _one(kind, value)))
     return out
 

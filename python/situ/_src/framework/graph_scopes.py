@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_scopes.py: the context managers of a graph: device, control_dependencies, colocate_with.
 Each may be entered again, also inside itself."""
+
 from __future__ import annotations
 
 import contextlib
@@ -41,8 +42,11 @@ class DeviceScope(ReusableScope):
 
     def _enter(self) -> tuple[None, Any]:
         graph, device = self._graph, self._device
-        if device is not None and not callable(device) and \
-                not isinstance(device, (str, DeviceSpec)):
+        if (
+            device is not None
+            and not callable(device)
+            and not isinstance(device, (str, DeviceSpec))
+        ):
             raise TypeError(f"a device is a str, a DeviceSpec, a function or None, not {device!r}")
         is_function = callable(device)
         name = "" if is_function else None if device is None else device_spec.for_engine(device)
@@ -54,6 +58,7 @@ class DeviceScope(ReusableScope):
             graph._functions -= is_function
             graph._devices.pop()
             graph._pop_device()
+
         return None, leave
 
 
@@ -108,6 +113,7 @@ class ControlScope(ReusableScope):
             for level in hidden:
                 graph._push_control(level)
                 graph._controls.append(level)
+
         return None, leave
 
 
@@ -118,8 +124,9 @@ class ColocationScope(ReusableScope):
     def __init__(self, graph: Any, op: Any, ignore_existing: bool) -> None:
         super().__init__()
         if op is None and not ignore_existing:
-            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not "
-                             "True")
+            raise ValueError(
+                "Trying to reset colocation (op is None) but ignore_existing is not True"
+            )
         self._graph, self._ignore = graph, ignore_existing
         self._op = None if op is None else self._operation(op)
 
@@ -140,6 +147,7 @@ class ColocationScope(ReusableScope):
             for _ in range(self._ignore + (self._op is not None)):
                 graph._pop_colocation()
             graph._devices, graph._functions = devices, functions
+
         return None, leave
 
 

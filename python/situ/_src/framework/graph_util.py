@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_util.py: parts of graphs, variables as constants, graphs in files (tf.graph_util)."""
+
 import base64
 import json
 import os
@@ -42,26 +43,43 @@ def extract_sub_graph(graph_def, dest_nodes):
 
 def _constant(name, array, device):
     from situ._src.framework.dtypes import as_dtype
+
     kind = as_dtype("string" if array.dtype.kind in "OSU" else array.dtype)
-    tensor = {"dtype": "DT_" + kind.name.upper(),
-              "tensorShape": {"dim": [{"size": str(d)} for d in array.shape]}}
+    tensor = {
+        "dtype": "DT_" + kind.name.upper(),
+        "tensorShape": {"dim": [{"size": str(d)} for d in array.shape]},
+    }
     if kind.name == "string":
         tensor["stringVal"] = [base64.b64encode(v).decode() for v in array.ravel().tolist()]
     else:
         tensor["tensorContent"] = base64.b64encode(array.tobytes()).decode()
-    return {"name": name, "op": "Const", "input": [], "device": device,
-            "attr": {"dtype": {"type": tensor["dtype"]}, "value": {"tensor": tensor}}}
+    return {
+        "name": name,
+        "op": "Const",
+        "input": [],
+        "device": device,
+        "attr": {"dtype": {"type": tensor["dtype"]}, "value": {"tensor": tensor}},
+    }
 
 
 @_exported("convert_variables_to_constants")
-def convert_variables_to_constants(sess, input_graph_def, output_node_names,
-                                   variable_names_whitelist=None, variable_names_blacklist=None):
+def convert_variables_to_constants(
+    sess,
+    input_graph_def,
+    output_node_names,
+    variable_names_whitelist=None,
+    variable_names_blacklist=None,
+):
     """What outputs need, with the values that variables have now in their places."""
     part = extract_sub_graph(input_graph_def, list(output_node_names))
     nodes = json.loads(part._json())["node"]
-    chosen = [n["name"] for n in nodes if n["op"] in VARIABLES and
-              (variable_names_whitelist is None or n["name"] in variable_names_whitelist) and
-              n["name"] not in (variable_names_blacklist or ())]
+    chosen = [
+        n["name"]
+        for n in nodes
+        if n["op"] in VARIABLES
+        and (variable_names_whitelist is None or n["name"] in variable_names_whitelist)
+        and n["name"] not in (variable_names_blacklist or ())
+    ]
     reads = {n["name"]: _sources(n)[0] for n in nodes if n["op"] == "ReadVariableOp"}
     fetches = {name: name + ":0" for name in chosen if name not in reads.values()}
     fetches.update({source: read + ":0" for read, source in reads.items() if source in chosen})
@@ -73,8 +91,9 @@ def frozen(nodes, values):
     made = []
     for node in nodes:
         if node["name"] in values:
-            node = _constant(node["name"], numpy.asarray(values[node["name"]]),
-                             node.get("device", ""))
+            node = _constant(
+                node["name"], numpy.asarray(values[node["name"]]), node.get("device", "")
+            )
         elif node["op"] == "ReadVariableOp" and _sources(node)[0] in values:
             node = dict(node, op="Identity", attr={"T": node["attr"]["dtype"]})
         made.append(node)
@@ -85,8 +104,11 @@ def frozen(nodes, values):
 def remove_training_nodes(input_graph, protected_nodes=None):
     """Without nodes that only training needs: checks of numbers."""
     nodes = json.loads(input_graph._json()).get("node", [])
-    gone = {n["name"]: n["input"][0] for n in nodes if n["op"] == "CheckNumerics" and
-            n["name"] not in (protected_nodes or ())}
+    gone = {
+        n["name"]: n["input"][0]
+        for n in nodes
+        if n["op"] == "CheckNumerics" and n["name"] not in (protected_nodes or ())
+    }
     for node in nodes:
         node["input"] = [gone.get(i, i) for i in node.get("input", ())]
     return GraphDef._of([n for n in nodes if n["name"] not in gone])
@@ -95,8 +117,11 @@ def remove_training_nodes(input_graph, protected_nodes=None):
 @export("io.write_graph", v1=("train.write_graph", "python.framework.graph_io.write_graph"))
 def write_graph(graph_or_graph_def, logdir, name, as_text=True):
     """Writes a graph to a file; gives the path."""
-    graph_def = graph_or_graph_def.as_graph_def() if isinstance(graph_or_graph_def, Graph) else \
-        graph_or_graph_def
+    graph_def = (
+        graph_or_graph_def.as_graph_def()
+        if isinstance(graph_or_graph_def, Graph)
+        else graph_or_graph_def
+    )
     os.makedirs(logdir or ".", exist_ok=True)
     path = os.path.join(logdir, name)
     with open(path, "wb") as file:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """import_graph_def.py: adds the nodes of a GraphDef to the current graph: tf.import_graph_def."""
+
 import base64
 import contextlib
 import json
@@ -12,8 +13,17 @@ from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.ops.array_ops import convert_to_tensor
 
-_LISTS = ("floatVal", "doubleVal", "intVal", "int64Val", "boolVal", "halfVal", "stringVal",
-          "uint32Val", "uint64Val")
+_LISTS = (
+    "floatVal",
+    "doubleVal",
+    "intVal",
+    "int64Val",
+    "boolVal",
+    "halfVal",
+    "stringVal",
+    "uint32Val",
+    "uint64Val",
+)
 
 
 def _type(word):
@@ -30,8 +40,10 @@ def tensor_value(tensor):
     if tensor.get("tensorContent"):
         data = base64.b64decode(tensor["tensorContent"])
         if len(data) != kind.itemsize * math.prod(shape):
-            raise ValueError(f"A TensorProto of shape {shape} and type {dtype.name} has "
-                             f"{len(data)} bytes of tensor_content.")
+            raise ValueError(
+                f"A TensorProto of shape {shape} and type {dtype.name} has "
+                f"{len(data)} bytes of tensor_content."
+            )
         return numpy.frombuffer(data, kind).reshape(shape)
     key = next((k for k in _LISTS if k in tensor), None)
     items = tensor.get(key, []) if key else []
@@ -50,7 +62,7 @@ def tensor_value(tensor):
 
 
 def attr_value(attr):
-    (kind, value), = attr.items()
+    ((kind, value),) = attr.items()
     return tensor_value(value) if kind == "tensor" else node_def.value_of(attr)
 
 
@@ -102,7 +114,8 @@ class _Importer:
             raise NotImplementedError(
                 f"{node['op']} '{node['name']}' calls a function (a branch, or the body of a "
                 "loop) that does not come with its graph: GraphDefs, and graphs over several "
-                "tasks, have no functions. A checkpoint with its .meta file has them.")
+                "tasks, have no functions. A checkpoint with its .meta file has them."
+            )
         return self.functions[name]
 
     def add(self, node):
@@ -122,8 +135,13 @@ class _Importer:
             else:
                 result = self.call(node["op"], inputs, attrs, name + "/")
         first = result[0] if isinstance(result, (list, tuple)) and result else result
-        self.made[node["name"]] = first if hasattr(first, "outputs") else first.op if \
-            first is not None and first != [] else self.graph.get_operation_by_name(name)
+        self.made[node["name"]] = (
+            first
+            if hasattr(first, "outputs")
+            else first.op
+            if first is not None and first != []
+            else self.graph.get_operation_by_name(name)
+        )
 
     @staticmethod
     def call(kind, inputs, attrs, name):
@@ -133,15 +151,17 @@ class _Importer:
             types = attrs.get(type_name)
             if "*" in type_name or isinstance(types, (list, tuple)):
                 count = int(attrs[type_name.partition("*")[0]]) if "*" in type_name else len(types)
-                args.append(inputs[at:at + count] if count >= 0 else [])
+                args.append(inputs[at : at + count] if count >= 0 else [])
                 at += count
             else:
                 args.append(inputs[at] if at < len(inputs) else None)
                 at += 1
         if at != len(inputs):
-            raise ValueError(f"NodeDef expected inputs '{function.row['inputs']}' do not match "
-                             f"{len(inputs)} inputs specified for node '{name.rstrip('/')}' (op: "
-                             f"'{kind}').")
+            raise ValueError(
+                f"NodeDef expected inputs '{function.row['inputs']}' do not match "
+                f"{len(inputs)} inputs specified for node '{name.rstrip('/')}' (op: "
+                f"'{kind}')."
+            )
         meant = {m for _, m, _ in function.parameters}
         return function(*args, name=name, **{k: v for k, v in attrs.items() if k in meant})
 
@@ -165,8 +185,15 @@ def import_nodes(nodes, prefix="", input_map=None, functions=None, lenient=False
 
 
 @export("graph_util.import_graph_def", v1="import_graph_def")
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None,
-                     producer_op_list=None, validate_colocation_constraints=True):
+def import_graph_def(
+    graph_def,
+    input_map=None,
+    return_elements=None,
+    name=None,
+    op_dict=None,
+    producer_op_list=None,
+    validate_colocation_constraints=True,
+):
     """Adds a graph to the current one, below a scope; gives the elements asked for."""
     graph = get_default_graph()
     prefix = "import" if name is None else name

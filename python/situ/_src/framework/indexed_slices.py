@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """indexed_slices.py: tf.IndexedSlices: some rows of a tensor, as gradients of gather are."""
+
 import collections
 
 from situ._src.framework import tensor_shape
@@ -32,9 +33,11 @@ class IndexedSlices:
         if known is not None:
             return tensor_shape.as_shape([int(size) for size in known])
         rank = tensor_shape.as_shape(self.values.shape).rank
-        return tensor_shape.as_shape(None if rank is None else
-                                     [None,
-                                      *tensor_shape.as_shape(self.values.shape).as_list()[1:]])
+        return tensor_shape.as_shape(
+            None
+            if rank is None
+            else [None, *tensor_shape.as_shape(self.values.shape).as_list()[1:]]
+        )
 
     def get_shape(self):
         return self.shape
@@ -51,8 +54,9 @@ class IndexedSlices:
 
     def _situ_tensor_(self):
         if self.dense_shape is None:
-            raise ValueError("Tensor conversion requested for IndexedSlices without dense_shape: "
-                             f"{self!r}")
+            raise ValueError(
+                f"Tensor conversion requested for IndexedSlices without dense_shape: {self!r}"
+            )
         rows = op("StridedSlice", self.dense_shape, [0], [1], [1], shrink_axis_mask=1)
         return op("UnsortedSegmentSum", self.values, self.indices, rows)
 
@@ -89,5 +93,6 @@ def add(parts):
         return op("AddN", [convert_to_tensor(p) for p in parts])
     same = len({p.indices.dtype for p in parts}) == 1
     indices = [p.indices if same else op("Cast", p.indices, "int64") for p in parts]
-    return IndexedSlices(concat([p.values for p in parts], 0), concat(indices, 0),
-                         parts[0].dense_shape)
+    return IndexedSlices(
+        concat([p.values for p in parts], 0), concat(indices, 0), parts[0].dense_shape
+    )

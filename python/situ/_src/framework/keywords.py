@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """keywords.py: errors for keyword arguments that a function does not have or support."""
+
 import difflib
 import inspect
-from typing import Any, Callable, Iterable, Mapping, Union
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, Union
 
 
 def _known_names(function: Union[Callable, Iterable[str]]) -> list:
@@ -59,8 +61,9 @@ def bind(name: str, defaults: Mapping[str, Any], args: tuple, kwargs: Mapping[st
     """
     names = list(defaults)
     if len(args) > len(names):
-        raise TypeError(f"{name}() takes at most {len(names)} positional arguments but "
-                        f"{len(args)} were given")
+        raise TypeError(
+            f"{name}() takes at most {len(names)} positional arguments but {len(args)} were given"
+        )
     found = dict(zip(names, args))
     for keyword, value in kwargs.items():
         if keyword not in defaults:
@@ -77,5 +80,9 @@ def bind(name: str, defaults: Mapping[str, Any], args: tuple, kwargs: Mapping[st
 def signature(defaults: Mapping[str, Any], first: Iterable[str] = ()) -> inspect.Signature:
     """Returns the signature of a function that binds its arguments with `bind`."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature([*[inspect.Parameter(n, kind) for n in first], *[
-        inspect.Parameter(n, kind, default=value) for n, value in defaults.items()]])
+    return inspect.Signature(
+        [
+            *[inspect.Parameter(n, kind) for n in first],
+            *[inspect.Parameter(n, kind, default=value) for n, value in defaults.items()],
+        ]
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """logs.py: tf.logging: lines such as `INFO:tensorflow:text` on standard error."""
+
 import logging
 import sys
 
@@ -32,6 +33,7 @@ def _logger():
 def _log(level):
     def log(msg, *args, **words):
         _logger().log(level, msg, *args, **words)
+
     return log
 
 
@@ -74,13 +76,28 @@ def flush():
         handler.flush()
 
 
-_NAMES = {"DEBUG": DEBUG, "INFO": INFO, "WARN": WARN, "ERROR": ERROR, "FATAL": FATAL,
-          "debug": debug, "info": info, "warn": warn, "warning": warn, "error": error,
-          "fatal": fatal, "log": lambda level, msg, *args, **words:
-          _logger().log(level, msg, *args, **words), "log_every_n": log_every_n,
-          "log_first_n": log_first_n, "log_if": log_if, "get_verbosity": get_verbosity,
-          "set_verbosity": set_verbosity, "vlog": vlog, "flush": flush,
-          "TaskLevelStatusMessage": info}
+_NAMES = {
+    "DEBUG": DEBUG,
+    "INFO": INFO,
+    "WARN": WARN,
+    "ERROR": ERROR,
+    "FATAL": FATAL,
+    "debug": debug,
+    "info": info,
+    "warn": warn,
+    "warning": warn,
+    "error": error,
+    "fatal": fatal,
+    "log": lambda level, msg, *args, **words: _logger().log(level, msg, *args, **words),
+    "log_every_n": log_every_n,
+    "log_first_n": log_first_n,
+    "log_if": log_if,
+    "get_verbosity": get_verbosity,
+    "set_verbosity": set_verbosity,
+    "vlog": vlog,
+    "flush": flush,
+    "TaskLevelStatusMessage": info,
+}
 V1.update({"logging." + k: v for k, v in _NAMES.items()})
 V1.update({"python.platform.tf_logging." + k: v for k, v in _NAMES.items()})
 BOTH["get_logger"] = _logger

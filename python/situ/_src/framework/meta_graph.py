@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """meta_graph.py: a graph with its collections in a file: export_meta_graph, import_meta_graph."""
+
 import json
 import os
 
@@ -15,8 +16,13 @@ from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import RefVariable, Variable
 
 _FORMAT = "situ meta graph"
-_VARIABLES = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.MODEL_VARIABLES,
-              GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES)
+_VARIABLES = (
+    GraphKeys.GLOBAL_VARIABLES,
+    GraphKeys.LOCAL_VARIABLES,
+    GraphKeys.MODEL_VARIABLES,
+    GraphKeys.TRAINABLE_VARIABLES,
+    GraphKeys.MOVING_AVERAGE_VARIABLES,
+)
 
 
 class MetaGraphDef:
@@ -31,6 +37,7 @@ class MetaGraphDef:
     def signature_def(self):
         """The signatures of a saved model, by name."""
         from situ._src.saved_model import builder
+
         return builder.signatures(self._data.get("signatures", {}))
 
     def __str__(self):
@@ -60,31 +67,58 @@ def _collections(graph, only):
 
 
 def _variables(graph):
-    known = {v.op.name: v for key in _VARIABLES for v in graph.get_collection(key)
-             if isinstance(v, (RefVariable, ResourceVariable))}
-    return [{"name": name, "initializer": v.initializer.name, "snapshot": v._snapshot.name,
-             "initial_value": v.initial_value.name, "trainable": v.trainable,
-             "slice": sliced_variables.info(v) and vars(sliced_variables.info(v))}
-            for name, v in known.items()]
+    known = {
+        v.op.name: v
+        for key in _VARIABLES
+        for v in graph.get_collection(key)
+        if isinstance(v, (RefVariable, ResourceVariable))
+    }
+    return [
+        {
+            "name": name,
+            "initializer": v.initializer.name,
+            "snapshot": v._snapshot.name,
+            "initial_value": v.initial_value.name,
+            "trainable": v.trainable,
+            "slice": sliced_variables.info(v) and vars(sliced_variables.info(v)),
+        }
+        for name, v in known.items()
+    ]
 
 
 def write(path, graph, saver=None, collection_list=None):
     """Writes a graph; without a path only gives it."""
     from situ._src.framework import function_library
-    data = {"format": _FORMAT, "graph": json.loads(graph._save(True)),
-            "functions": function_library.written(graph),
-            "variables": _variables(graph), "collections": _collections(graph, collection_list),
-            "saver": saver.as_saver_def() if saver is not None else None}
+
+    data = {
+        "format": _FORMAT,
+        "graph": json.loads(graph._save(True)),
+        "functions": function_library.written(graph),
+        "variables": _variables(graph),
+        "collections": _collections(graph, collection_list),
+        "saver": saver.as_saver_def() if saver is not None else None,
+    }
     if path:
         safetensors.replace(os.fspath(path), [json.dumps(data).encode()])
     return MetaGraphDef(data)
 
 
 @export(v1="train.export_meta_graph")
-def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None,
-                      collection_list=None, as_text=False, graph=None, export_scope=None,
-                      clear_devices=False, clear_extraneous_savers=False,
-                      strip_default_attrs=False, save_debug_info=False, **kwargs):
+def export_meta_graph(
+    filename=None,
+    meta_info_def=None,
+    graph_def=None,
+    saver_def=None,
+    collection_list=None,
+    as_text=False,
+    graph=None,
+    export_scope=None,
+    clear_devices=False,
+    clear_extraneous_savers=False,
+    strip_default_attrs=False,
+    save_debug_info=False,
+    **kwargs,
+):
     for keyword in kwargs:
         raise unexpected("export_meta_graph", keyword, export_meta_graph)
     """Writes the graph and its collections."""
@@ -111,8 +145,10 @@ def _read(source):
 
 def _rebuilt(graph, made, entry):
     """A variable over nodes that were imported."""
+
     def op(name):
         return made[name.split(":")[0]]
+
     node = made[entry["name"]]
     kind = ResourceVariable if node.type == "VarHandleOp" else RefVariable
     new = kind.__new__(kind)
@@ -133,29 +169,39 @@ def _rebuilt(graph, made, entry):
 def _found(graph, made, entries, prefix):
     """The variables of a saved graph; where the graph has one of the name, it is meant, as in
     TensorFlow, which looks nodes up by their names."""
-    old = {v.op.name: v for key in _VARIABLES for v in graph.get_collection(key)
-           if isinstance(v, (RefVariable, ResourceVariable))}
-    return {e["name"]: old[prefix + e["name"]] if prefix + e["name"] in old else
-            _rebuilt(graph, made, e) for e in entries}
+    old = {
+        v.op.name: v
+        for key in _VARIABLES
+        for v in graph.get_collection(key)
+        if isinstance(v, (RefVariable, ResourceVariable))
+    }
+    return {
+        e["name"]: old[prefix + e["name"]]
+        if prefix + e["name"] in old
+        else _rebuilt(graph, made, e)
+        for e in entries
+    }
 
 
 @export(v1="train.import_meta_graph")
 def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **words):
     """Adds a saved graph to the current one; gives a Saver for its variables, or None."""
     from situ._src.checkpoint.saver import Saver
+
     data, graph = _read(meta_graph_or_file), get_default_graph()
     nodes = data["graph"].get("node", [])
     if clear_devices:
         nodes = [{k: v for k, v in n.items() if k != "device"} for n in nodes]
     prefix = import_scope + "/" if import_scope else ""
     from situ._src.framework import function_library
+
     functions = function_library.read(graph, data.get("functions", {}))
     made = import_graph_def.import_nodes(nodes, prefix, functions=functions, lenient=True)
     variables = _found(graph, made, data["variables"], prefix)
     known = {id(v) for v in variables.values()}
     for key, items in data["collections"].items():
         for item in items:
-            (kind, value), = item.items()
+            ((kind, value),) = item.items()
             if kind in ("tensor", "operation") and value.partition(":")[0] not in made:
                 continue  # it hangs on gradients of loops
             if kind == "variable":
@@ -172,7 +218,9 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
         graph._variable_store.setdefault(prefix + name, variable)
     saver = data.get("saver")
     if saver is not None:
-        named = {k: [variables[name] for name in ([n] if isinstance(n, str) else n)]
-                 for k, n in saver["variables"].items()}
+        named = {
+            k: [variables[name] for name in ([n] if isinstance(n, str) else n)]
+            for k, n in saver["variables"].items()
+        }
         return Saver(named, max_to_keep=saver["max_to_keep"], **words)
     return Saver(**words) if variables else None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """module.py: tf.Module: an object that finds its variables."""
+
 import functools
 import re
 
@@ -10,8 +11,9 @@ from situ._src.variables.variable import Variable
 
 
 def _snake(name):
-    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2",
-                  re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)).lower()
+    return re.sub(
+        r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    ).lower()
 
 
 @export("Module")
@@ -22,8 +24,10 @@ class Module:
         if name is None:
             name = _snake(type(self).__name__)
         elif not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise ValueError(f"'{name}' is not a valid module name. Module names must be valid "
-                             "Python identifiers (e.g. a valid class name).")
+            raise ValueError(
+                f"'{name}' is not a valid module name. Module names must be valid "
+                "Python identifiers (e.g. a valid class name)."
+            )
         self._name = name
         with name_scope(name) as full:
             self._scope_name = full
@@ -65,6 +69,7 @@ class Module:
                         below.append(leaf)
             for inner in below:
                 members(inner)
+
         members(self)
         return tuple(found)
 
@@ -87,8 +92,10 @@ class Module:
     @classmethod
     def with_name_scope(cls, method):
         """A decorator: names of what the method makes begin with the module's."""
+
         @functools.wraps(method)
         def call(self, *args, **words):
             with self.name_scope:
                 return method(self, *args, **words)
+
         return call

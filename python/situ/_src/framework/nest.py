@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """nest.py: tf.nest: structures of lists, tuples, dicts and named tuples."""
+
 from situ._src.framework.api import BOTH
 
 
@@ -40,29 +41,39 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     """The leaves in a structure."""
     flat, count = list(flat_sequence), len(flatten(structure))
     if len(flat) != count:
-        raise ValueError(f"Could not pack sequence. Structure had {count} atoms, but flat_sequence "
-                         f"had {len(flat)} items.  Structure: {structure}, flat_sequence: {flat}.")
+        raise ValueError(
+            f"Could not pack sequence. Structure had {count} atoms, but flat_sequence "
+            f"had {len(flat)} items.  Structure: {structure}, flat_sequence: {flat}."
+        )
     return _packed(structure, iter(flat))
 
 
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
     def fail():
-        raise ValueError(f"The two structures don't have the same nested structure.\n\nFirst "
-                         f"structure: {nest1}\n\nSecond structure: {nest2}")
+        raise ValueError(
+            f"The two structures don't have the same nested structure.\n\nFirst "
+            f"structure: {nest1}\n\nSecond structure: {nest2}"
+        )
 
     def walk(a, b):
         if is_nested(a) != is_nested(b):
             fail()
         if not is_nested(a):
             return
-        if check_types and type(a) is not type(b) and not \
-                (isinstance(a, dict) and isinstance(b, dict)):
-            raise TypeError("The two structures don't have the same sequence type. First "
-                            f"structure has type {type(a)}, second structure has type {type(b)}.")
+        if (
+            check_types
+            and type(a) is not type(b)
+            and not (isinstance(a, dict) and isinstance(b, dict))
+        ):
+            raise TypeError(
+                "The two structures don't have the same sequence type. First "
+                f"structure has type {type(a)}, second structure has type {type(b)}."
+            )
         if len(a) != len(b) or isinstance(a, dict) and set(a) != set(b):
             fail()
         for x, y in zip(_parts(a), _parts(b)):
             walk(x, y)
+
     walk(nest1, nest2)
 
 
@@ -71,8 +82,10 @@ def map_structure(func, *structure, check_types=True, expand_composites=False, *
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if kwargs:
-        raise ValueError("Only valid keyword arguments are `check_types` and "
-                         f"`expand_composites`, not: `{'`, `'.join(kwargs)}`")
+        raise ValueError(
+            "Only valid keyword arguments are `check_types` and "
+            f"`expand_composites`, not: `{'`, `'.join(kwargs)}`"
+        )
     if not structure:
         raise ValueError("Must provide at least one structure")
     for other in structure[1:]:
@@ -89,11 +102,18 @@ def flatten_dict_items(dictionary):
     flat = {}
     for key, value in dictionary.items():
         parts = getattr(key, "_situ_parts_", None)
-        keys, values = ((parts, list(value)) if parts is not None else
-                        (flatten(key), flatten(value)) if is_nested(key) else ([key], [value]))
+        keys, values = (
+            (parts, list(value))
+            if parts is not None
+            else (flatten(key), flatten(value))
+            if is_nested(key)
+            else ([key], [value])
+        )
         if len(keys) != len(values):
-            raise ValueError(f"Could not flatten dictionary. Key had {len(keys)} elements, but "
-                             f"value had {len(values)} elements. Key: {keys}, value: {values}.")
+            raise ValueError(
+                f"Could not flatten dictionary. Key had {len(keys)} elements, but "
+                f"value had {len(values)} elements. Key: {keys}, value: {values}."
+            )
         for one, part in zip(keys, values):
             if one in flat:
                 raise ValueError(f"Could not flatten dictionary: key {one} is not unique.")
@@ -101,8 +121,13 @@ def flatten_dict_items(dictionary):
     return flat
 
 
-_NAMES = {"flatten": flatten, "is_nested": is_nested, "map_structure": map_structure,
-          "pack_sequence_as": pack_sequence_as, "assert_same_structure": assert_same_structure}
+_NAMES = {
+    "flatten": flatten,
+    "is_nested": is_nested,
+    "map_structure": map_structure,
+    "pack_sequence_as": pack_sequence_as,
+    "assert_same_structure": assert_same_structure,
+}
 for _prefix in ("nest.", "python.util.nest.", "contrib.framework.nest."):
     BOTH.update({_prefix + k: v for k, v in _NAMES.items()})
 BOTH["python.util.nest.is_sequence"] = is_nested

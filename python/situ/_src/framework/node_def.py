@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """node_def.py: nodes as text (NodeDef, GraphDef) and their attributes, as the engine writes
 them."""
+
 import json
 
 import _situ
@@ -36,19 +37,20 @@ def block_name(block):
 
 
 def text_of(operation):
-    block, = blocks(operation._save(False))
+    (block,) = blocks(operation._save(False))
     return "\n".join(block) + "\n"
 
 
 def value_of(attr):
     """The Python value of an attribute as GraphDef's JSON has it."""
-    (kind, value), = attr.items()
+    ((kind, value),) = attr.items()
     if kind == "type":
         return dtypes.as_dtype(value[3:].lower() if value.startswith("DT_") else value)
     if kind == "i":
         return int(value)
     if kind == "s":
         import base64
+
         return base64.b64decode(value)
     if kind == "shape":
         if value.get("unknownRank"):
@@ -62,6 +64,7 @@ def value_of(attr):
 
 class AttrValue:
     """An attribute as NodeDef has it: the field of its kind (type, i, f, s, b, shape, list)."""
+
     EMPTY = {"type": 0, "i": 0, "f": 0.0, "s": b"", "b": False}
 
     def __init__(self, attr):
@@ -88,8 +91,14 @@ class AttrValue:
 def node_def(operation):
     found = json.loads(operation._save(True))
     attrs = {name: AttrValue(value) for name, value in found.get("attr", {}).items()}
-    return NodeDef(operation.name, operation.type, found.get("input", ()), operation.device,
-                   text_of(operation), attrs)
+    return NodeDef(
+        operation.name,
+        operation.type,
+        found.get("input", ()),
+        operation.device,
+        text_of(operation),
+        attrs,
+    )
 
 
 def get_attr(operation, name):
@@ -108,8 +117,10 @@ class GraphDef:
         self.node = []
         if graph is not None:
             texts = {block_name(b): "\n".join(b) + "\n" for b in blocks(self._text)}
-            self.node = [NodeDef(o.name, o.type, [t.name for t in o.inputs], o.device,
-                                 texts.get(o.name, "")) for o in graph.get_operations()]
+            self.node = [
+                NodeDef(o.name, o.type, [t.name for t in o.inputs], o.device, texts.get(o.name, ""))
+                for o in graph.get_operations()
+            ]
 
     @classmethod
     def _of(cls, nodes):
@@ -120,10 +131,21 @@ class GraphDef:
 
     def _take(self, nodes):
         self._nodes = json.dumps({"node": nodes})
-        self.node = [NodeDef(n["name"], n["op"], n.get("input", ()), n.get("device", ""), "", {
-            k: AttrValue(v) for k, v in n.get("attr", {}).items()}) for n in nodes]
-        self._text = "".join(f"node {{\n  name: {json.dumps(n['name'])}\n  op: "
-                             f"{json.dumps(n['op'])}\n}}\n" for n in nodes)
+        self.node = [
+            NodeDef(
+                n["name"],
+                n["op"],
+                n.get("input", ()),
+                n.get("device", ""),
+                "",
+                {k: AttrValue(v) for k, v in n.get("attr", {}).items()},
+            )
+            for n in nodes
+        ]
+        self._text = "".join(
+            f"node {{\n  name: {json.dumps(n['name'])}\n  op: {json.dumps(n['op'])}\n}}\n"
+            for n in nodes
+        )
 
     def __str__(self):
         return self._text
@@ -139,6 +161,7 @@ class GraphDef:
     def ParseFromString(self, serialized):
         """Takes the nodes of a .pb file."""
         from situ._src.framework import graph_def_reader
+
         self._take(graph_def_reader.parse(serialized)["node"])
         return len(serialized)
 
@@ -156,6 +179,7 @@ class GraphDef:
     def SerializeToString(self):
         """The bytes of the message, as in a .pb file."""
         from situ._src.framework import graph_def_writer
+
         return graph_def_writer.serialize(self._json())
 
     def ByteSize(self):

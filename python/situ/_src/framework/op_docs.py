@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """op_docs.py: what help(tf.matmul) and inspect.signature(tf.matmul) say, told from the op's row."""
+
 import _situ
 
 _WORD = r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)"
@@ -15,6 +16,7 @@ def ports(text):
 def attributes(op):
     """name -> (kind, default as written or None), in the row's order."""
     import re  # nobody needs it to start
+
     found = {}
     for name, rest in re.findall(_WORD, op.row["attrs"] or ""):
         found[name] = re.match(_KIND, rest).groups()
@@ -36,12 +38,12 @@ def default(text):
 def signature(op):
     """The signature of an op's function, for inspect and the stubs."""
     import inspect
+
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     found, optional = [], False
     for name, _, text in op.parameters:
         optional = optional or text is not None
-        value = default(text) if text is not None else None if optional else \
-            inspect.Parameter.empty
+        value = default(text) if text is not None else None if optional else inspect.Parameter.empty
         found.append(inspect.Parameter(name, kind, default=value))
     found.append(inspect.Parameter("name", kind, default=None))
     return inspect.Signature(found)
@@ -54,10 +56,12 @@ def types_of(op, type_name):
     many = "*" in type_name
     type_name = type_name.rpartition("*")[2].lstrip("&")
     kind = attributes(op).get(type_name, (type_name, None))[0]
-    texts = kind.strip("{}").split() if kind.startswith("{") else \
-        [] if kind == "type" else [type_name]
-    return ("a list of tensors" if many else "a tensor") + \
-        (" of " + ", ".join(texts) if texts else "")
+    texts = (
+        kind.strip("{}").split() if kind.startswith("{") else [] if kind == "type" else [type_name]
+    )
+    return ("a list of tensors" if many else "a tensor") + (
+        " of " + ", ".join(texts) if texts else ""
+    )
 
 
 def documentation(op):
@@ -81,7 +85,11 @@ def short_name(op):
     return names[0].rpartition(".")[2]
 
 
-for _name, _get in (("__signature__", signature), ("__doc__", documentation),
-                    ("__name__", short_name), ("__qualname__", short_name)):
+for _name, _get in (
+    ("__signature__", signature),
+    ("__doc__", documentation),
+    ("__name__", short_name),
+    ("__qualname__", short_name),
+):
     _situ.extend(_situ.Op, _name, property(_get))
 _situ.extend(_situ.Op, "__module__", "situ")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ops_module.py: names of tensorflow.python.framework.ops, ops.resources and util.tf_decorator."""
+
 import contextlib
 import functools
 import inspect
@@ -8,10 +9,25 @@ from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.ops.array_ops import group
 
-for _name in ("add_to_collection", "get_collection", "RegisterGradient", "colocate_with", "Graph",
-              "control_dependencies", "get_default_graph", "name_scope", "device",
-              "reset_default_graph", "convert_to_tensor", "Tensor", "Operation", "GraphKeys",
-              "NotDifferentiable", "NoGradient", "get_default_session"):
+for _name in (
+    "add_to_collection",
+    "get_collection",
+    "RegisterGradient",
+    "colocate_with",
+    "Graph",
+    "control_dependencies",
+    "get_default_graph",
+    "name_scope",
+    "device",
+    "reset_default_graph",
+    "convert_to_tensor",
+    "Tensor",
+    "Operation",
+    "GraphKeys",
+    "NotDifferentiable",
+    "NoGradient",
+    "get_default_session",
+):
     _thing = V1.get(_name, BOTH.get(_name))
     if _thing is not None:
         BOTH["python.framework.ops." + _name] = _thing
@@ -55,8 +71,9 @@ BOTH["python.util.tf_contextlib.contextmanager"] = contextlib.contextmanager
 
 
 @export("python.util.tf_decorator.make_decorator")
-def make_decorator(target, decorator_func, decorator_name=None, decorator_doc="",
-                   decorator_argspec=None):
+def make_decorator(
+    target, decorator_func, decorator_name=None, decorator_doc="", decorator_argspec=None
+):
     """What a decorator made of a function, with the name and the text of the function."""
     return functools.update_wrapper(decorator_func, target)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """protobuf_wire.py: messages in protobuf's binary form: WIRE gives number and kind of each
 field."""
+
 import struct
 
 from situ._src.framework.protos import Message
@@ -69,6 +70,7 @@ def fields(data):
         nonlocal at
         value, at = read_varint(data, at)
         return value
+
     while at < end:
         key = number()
         kind = key & 7
@@ -82,7 +84,7 @@ def fields(data):
             size = number()
         if at + size > end:
             raise ValueError("Error parsing message")
-        yield key >> 3, kind, bytes(data[at:at + size])
+        yield key >> 3, kind, bytes(data[at : at + size])
         at += size
 
 
@@ -107,7 +109,7 @@ def decode(kind, value):
 def _unpack(kind, data):
     if kind in _FIXED:
         form, _ = _FIXED[kind]
-        return [v for v, in struct.iter_unpack(form, data)]
+        return [v for (v,) in struct.iter_unpack(form, data)]
     found, at = [], 0
     while at < len(data):
         value, at = read_varint(data, at)
@@ -118,6 +120,7 @@ def _unpack(kind, data):
 class Proto(Message):
     """A message that is kept in files. WIRE: name -> (number, kind); a repeated field is a list in
     FIELDS, a map by text a dict; numbers of a list are packed."""
+
     WIRE = {}
     ONEOF = {}
 
@@ -145,8 +148,10 @@ class Proto(Message):
         for name, value in self._values.items():
             number, kind = self.WIRE[name]
             if isinstance(value, dict):
-                out += [block(number, encode(1, "text", k) + encode(2, kind, value[k]))
-                        for k in sorted(value)]
+                out += [
+                    block(number, encode(1, "text", k) + encode(2, kind, value[k]))
+                    for k in sorted(value)
+                ]
             elif not isinstance(value, list):
                 out.append(encode(number, kind, value))
             elif kind in _FIXED and value:

@@ -20,6 +20,7 @@ class Counts(dict):
 
 class Message:
     """A message with the fields of FIELDS: name -> default, or the class of a part."""
+
     FIELDS = {}
     ENUMS = {}  # field -> names by number
 
@@ -29,8 +30,7 @@ class Message:
         object.__setattr__(self, "_values", {})
         for name, value in values.items():
             if name not in self.FIELDS:
-                raise ValueError(
-                    f'Protocol message {type(self).__name__} has no "{name}" field.')
+                raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
             if value is None:
                 continue
             part = self.FIELDS[name]
@@ -38,9 +38,11 @@ class Message:
                 if isinstance(value, dict):
                     value = part(**value)
                 if not isinstance(value, part):
-                    raise TypeError(f"Parameter to MergeFrom() must be instance of same class: "
-                                    f"expected {self.FIELDS[name].__name__} got "
-                                    f"{type(value).__name__}.")
+                    raise TypeError(
+                        f"Parameter to MergeFrom() must be instance of same class: "
+                        f"expected {self.FIELDS[name].__name__} got "
+                        f"{type(value).__name__}."
+                    )
                 self._values[name] = value
             elif isinstance(self.FIELDS[name], Counts):
                 getattr(self, name).update(value)
@@ -53,21 +55,25 @@ class Message:
         if name.startswith("__") or name not in self.FIELDS:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         default = self.FIELDS[name]
-        if isinstance(default, type) or isinstance(default, (dict, list)):
+        if isinstance(default, (type, dict, list)):
             if name not in self._values:
-                self._values[name] = default() if isinstance(default, type) else \
-                    type(default)(default)
+                self._values[name] = (
+                    default() if isinstance(default, type) else type(default)(default)
+                )
             return self._values[name]
         return self._values.get(name, default)
 
     def __setattr__(self, name, value):
         if name not in self.FIELDS:
-            raise AttributeError(f'Assignment not allowed (no field "{name}" in protocol message '
-                                 f"object {type(self).__name__}).")
+            raise AttributeError(
+                f'Assignment not allowed (no field "{name}" in protocol message '
+                f"object {type(self).__name__})."
+            )
         default = self.FIELDS[name]
         if isinstance(default, (type, dict, list)):
-            raise AttributeError(f'Assignment not allowed to composite field "{name}" in protocol '
-                                 "message object.")
+            raise AttributeError(
+                f'Assignment not allowed to composite field "{name}" in protocol message object.'
+            )
         self._values[name] = self._checked(name, default, value)
 
     def _checked(self, name, default, value):
@@ -75,10 +81,12 @@ class Message:
         numpy_value = getattr(value, "item", None)
         value = numpy_value() if numpy_value is not None else value
         if not isinstance(value, wanted) or (isinstance(value, bool) and type(default) is str):
-            raise TypeError(f"{value!r} has type {type(value).__name__}, but expected one of: " +
-                            ", ".join(t.__name__ for t in wanted))
+            raise TypeError(
+                f"{value!r} has type {type(value).__name__}, but expected one of: "
+                + ", ".join(t.__name__ for t in wanted)
+            )
         bits = 63 if name.endswith(WIDE) else 31
-        if type(default) is int and not -2 ** bits <= value < 2 ** bits:
+        if type(default) is int and not -(2**bits) <= value < 2**bits:
             raise ValueError(f"Value out of range: {value}")
         return type(default)(value)
 
@@ -159,6 +167,7 @@ class Message:
 
 class Parts(list):
     """A list of messages of one kind."""
+
     kind = Message
 
     def add(self, **values):
@@ -175,49 +184,88 @@ class VirtualDevicesList(Parts):
 
 
 class GPUExperimental(Message):
-    FIELDS = {"virtual_devices": VirtualDevicesList(), "use_unified_memory": False,
-              "num_dev_to_dev_copy_streams": 0, "collective_ring_order": "",
-              "timestamped_allocator": False, "kernel_tracker_max_interval": 0,
-              "kernel_tracker_max_bytes": 0, "kernel_tracker_max_pending": 0}
+    FIELDS = {
+        "virtual_devices": VirtualDevicesList(),
+        "use_unified_memory": False,
+        "num_dev_to_dev_copy_streams": 0,
+        "collective_ring_order": "",
+        "timestamped_allocator": False,
+        "kernel_tracker_max_interval": 0,
+        "kernel_tracker_max_bytes": 0,
+        "kernel_tracker_max_pending": 0,
+    }
     VirtualDevices = VirtualDevices
 
 
 class GPUOptions(Message):
-    FIELDS = {"per_process_gpu_memory_fraction": 0.0, "allocator_type": "",
-              "deferred_deletion_bytes": 0, "allow_growth": False, "visible_device_list": "",
-              "polling_active_delay_usecs": 0, "polling_inactive_delay_msecs": 0,
-              "force_gpu_compatible": False, "experimental": GPUExperimental}
+    FIELDS = {
+        "per_process_gpu_memory_fraction": 0.0,
+        "allocator_type": "",
+        "deferred_deletion_bytes": 0,
+        "allow_growth": False,
+        "visible_device_list": "",
+        "polling_active_delay_usecs": 0,
+        "polling_inactive_delay_msecs": 0,
+        "force_gpu_compatible": False,
+        "experimental": GPUExperimental,
+    }
     Experimental = GPUExperimental
 
 
 class OptimizerOptions(Message):
     L1, L0, DEFAULT, OFF, ON_1, ON_2 = 0, -1, 0, -1, 1, 2
-    ENUMS = {"opt_level": {-1: "L0", 0: "L1"},
-             "global_jit_level": {-1: "OFF", 1: "ON_1", 2: "ON_2"}}
-    FIELDS = {"do_common_subexpression_elimination": False, "do_constant_folding": False,
-              "opt_level": 0, "do_function_inlining": False, "global_jit_level": 0,
-              "max_folded_constant_in_bytes": 0}
+    ENUMS = {
+        "opt_level": {-1: "L0", 0: "L1"},
+        "global_jit_level": {-1: "OFF", 1: "ON_1", 2: "ON_2"},
+    }
+    FIELDS = {
+        "do_common_subexpression_elimination": False,
+        "do_constant_folding": False,
+        "opt_level": 0,
+        "do_function_inlining": False,
+        "global_jit_level": 0,
+        "max_folded_constant_in_bytes": 0,
+    }
 
 
 class RewriterConfig(Message):
     """Options of TensorFlow's optimizer of graphs; situ compiles graphs in its own way."""
+
     DEFAULT, ON, OFF, AGGRESSIVE = 0, 1, 2, 3
     FIELDS = dict.fromkeys(
-        ("layout_optimizer constant_folding shape_optimization remapping arithmetic_optimization "
-         "dependency_optimization loop_optimization function_optimization debug_stripper "
-         "scoped_allocator_optimization pin_to_host_optimization implementation_selector "
-         "auto_mixed_precision memory_optimization meta_optimizer_iterations min_graph_nodes "
-         "meta_optimizer_timeout_ms").split(), 0)
-    FIELDS.update({"disable_model_pruning": False, "disable_meta_optimizer": False,
-                   "fail_on_optimizer_errors": False, "optimizers": [],
-                   "memory_optimizer_target_node_name_scope": ""})
+        (
+            "layout_optimizer constant_folding shape_optimization remapping "
+            "arithmetic_optimization dependency_optimization loop_optimization "
+            "function_optimization debug_stripper scoped_allocator_optimization "
+            "pin_to_host_optimization implementation_selector "
+            "auto_mixed_precision memory_optimization meta_optimizer_iterations min_graph_nodes "
+            "meta_optimizer_timeout_ms"
+        ).split(),
+        0,
+    )
+    FIELDS.update(
+        {
+            "disable_model_pruning": False,
+            "disable_meta_optimizer": False,
+            "fail_on_optimizer_errors": False,
+            "optimizers": [],
+            "memory_optimizer_target_node_name_scope": "",
+        }
+    )
 
 
 class GraphOptions(Message):
-    FIELDS = {"enable_recv_scheduling": False, "optimizer_options": OptimizerOptions,
-              "build_cost_model": 0, "infer_shapes": False, "place_pruned_graph": False,
-              "enable_bfloat16_sendrecv": False, "timeline_step": 0,
-              "build_cost_model_after": 0, "rewrite_options": RewriterConfig}
+    FIELDS = {
+        "enable_recv_scheduling": False,
+        "optimizer_options": OptimizerOptions,
+        "build_cost_model": 0,
+        "infer_shapes": False,
+        "place_pruned_graph": False,
+        "enable_bfloat16_sendrecv": False,
+        "timeline_step": 0,
+        "build_cost_model_after": 0,
+        "rewrite_options": RewriterConfig,
+    }
 
 
 class ThreadPoolOption(Message):
@@ -225,28 +273,52 @@ class ThreadPoolOption(Message):
 
 
 class ConfigExperimental(Message):
-    FIELDS = {"collective_group_leader": "", "executor_type": "", "use_numa_affinity": False,
-              "recv_buf_max_chunk": 0, "disable_thread_spinning": False, "sim_gpus": ""}
+    FIELDS = {
+        "collective_group_leader": "",
+        "executor_type": "",
+        "use_numa_affinity": False,
+        "recv_buf_max_chunk": 0,
+        "disable_thread_spinning": False,
+        "sim_gpus": "",
+    }
 
 
 class ConfigProto(Message):
     """Options of a session. sim_gpus is situ's own: simulated GPUs, as in SITU_SIM_GPUS."""
-    FIELDS = {"device_count": Counts(), "intra_op_parallelism_threads": 0, "placement_period": 0,
-              "device_filters": [], "inter_op_parallelism_threads": 0, "gpu_options": GPUOptions,
-              "allow_soft_placement": False, "log_device_placement": False,
-              "use_per_session_threads": False, "graph_options": GraphOptions,
-              "operation_timeout_in_ms": 0, "session_inter_op_thread_pool": [],
-              "rpc_options": Message, "cluster_def": Message, "isolate_session_state": False,
-              "share_cluster_devices_in_session": False, "experimental": ConfigExperimental,
-              "sim_gpus": ""}
+
+    FIELDS = {
+        "device_count": Counts(),
+        "intra_op_parallelism_threads": 0,
+        "placement_period": 0,
+        "device_filters": [],
+        "inter_op_parallelism_threads": 0,
+        "gpu_options": GPUOptions,
+        "allow_soft_placement": False,
+        "log_device_placement": False,
+        "use_per_session_threads": False,
+        "graph_options": GraphOptions,
+        "operation_timeout_in_ms": 0,
+        "session_inter_op_thread_pool": [],
+        "rpc_options": Message,
+        "cluster_def": Message,
+        "isolate_session_state": False,
+        "share_cluster_devices_in_session": False,
+        "experimental": ConfigExperimental,
+        "sim_gpus": "",
+    }
     Experimental = ConfigExperimental
 
 
 class RunOptions(Message):
     NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = 0, 1, 2, 3
     ENUMS = {"trace_level": {1: "SOFTWARE_TRACE", 2: "HARDWARE_TRACE", 3: "FULL_TRACE"}}
-    FIELDS = {"trace_level": 0, "timeout_in_ms": 0, "inter_op_thread_pool": 0,
-              "output_partition_graphs": False, "report_tensor_allocations_upon_oom": False}
+    FIELDS = {
+        "trace_level": 0,
+        "timeout_in_ms": 0,
+        "inter_op_thread_pool": 0,
+        "output_partition_graphs": False,
+        "report_tensor_allocations_upon_oom": False,
+    }
 
 
 def options_of(config):
@@ -255,17 +327,21 @@ def options_of(config):
         return {}
     gpu = config.gpu_options
     counts = {k.upper(): v for k, v in config.device_count.items()}
-    options = {"log_device_placement": config.log_device_placement,
-               "allow_soft_placement": config.allow_soft_placement,
-               "threads": config.intra_op_parallelism_threads,
-               "sim_gpus": config.sim_gpus or None,
-               "visible_device_list": gpu.visible_device_list or None,
-               "cpu_devices": counts.get("CPU", 0),
-               "gpu_devices": (counts["GPU"] or -1) if "GPU" in counts else 0,
-               "memory": {"fraction": gpu.per_process_gpu_memory_fraction,
-                          "growth": gpu.allow_growth}}
-    pieces = [(i, mb << 20) for i, v in enumerate(gpu.experimental.virtual_devices)
-              for mb in v.memory_limit_mb]
+    options = {
+        "log_device_placement": config.log_device_placement,
+        "allow_soft_placement": config.allow_soft_placement,
+        "threads": config.intra_op_parallelism_threads,
+        "sim_gpus": config.sim_gpus or None,
+        "visible_device_list": gpu.visible_device_list or None,
+        "cpu_devices": counts.get("CPU", 0),
+        "gpu_devices": (counts["GPU"] or -1) if "GPU" in counts else 0,
+        "memory": {"fraction": gpu.per_process_gpu_memory_fraction, "growth": gpu.allow_growth},
+    }
+    pieces = [
+        (i, mb << 20)
+        for i, v in enumerate(gpu.experimental.virtual_devices)
+        for mb in v.memory_limit_mb
+    ]
     if pieces:
         options["virtual_devices"] = pieces
     return options

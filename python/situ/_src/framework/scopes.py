@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scopes.py: tf.device, tf.name_scope, tf.control_dependencies and their like, in both styles."""
+
 import contextlib
 import threading
 
@@ -56,8 +57,7 @@ class Device(ReusableScope):
         self._name = name
 
     def _enter(self):
-        made = get_default_graph().device(self._name) if _is_building() else \
-            EagerDevice(self._name)
+        made = get_default_graph().device(self._name) if _is_building() else EagerDevice(self._name)
         return made.__enter__(), made.__exit__
 
 
@@ -148,8 +148,11 @@ def colocate_with_variable(variable):
     """Operations of this scope go where a variable is; an eager variable (or None) has no place in
     a graph."""
     op = getattr(variable, "op", None)
-    return contextlib.nullcontext() if op is None else \
-        colocate_with(getattr(getattr(variable, "handle", None), "op", op))
+    return (
+        contextlib.nullcontext()
+        if op is None
+        else colocate_with(getattr(getattr(variable, "handle", None), "op", op))
+    )
 
 
 @export("init_scope")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """session.py: Session and InteractiveSession."""
+
 import weakref
 
 import _situ
@@ -21,8 +22,9 @@ class Session(_situ.Session):
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._config, self._target, self._entered = config, target, []
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
-        self._open(graph if graph is not None else get_default_graph(),
-                   self._options(target, config))
+        self._open(
+            graph if graph is not None else get_default_graph(), self._options(target, config)
+        )
         self.graph._session = weakref.ref(self)
 
     def _options(self, target, config):
@@ -31,6 +33,7 @@ class Session(_situ.Session):
         target = target.decode() if isinstance(target, bytes) else target
         if target.startswith("grpc://") or _situ.cluster_place()[2] > 1:
             from situ._src.cluster import tasks
+
             return tasks.attach(self, target, config)
         return function_options() if config is None else protos.options_of(config)
 
@@ -43,6 +46,7 @@ class Session(_situ.Session):
         target has its own."""
         if target:
             from situ._src.cluster import tasks
+
             tasks.reset(target, containers)
 
     def __enter__(self):
@@ -90,6 +94,7 @@ class Session(_situ.Session):
             if more and not accept_options:
                 raise TypeError(f"got an unexpected keyword argument '{next(iter(more))}'")
             return self.run(fetches, dict(zip(keys, values)), **more)
+
         return call
 
     def partial_run_setup(self, fetches, feeds=None):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """structure.py: structures of arguments and results of functions: lists, dicts, and things that
 are several tensors, such as ragged and sparse tensors."""
+
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 
 _parts = {}  # class of things that consist of tensors -> class of tuples of these tensors
@@ -16,8 +17,11 @@ def _whole(kind, pieces):
 def _tuple(kind, pieces):
     """The pieces as a tuple that becomes the thing again where results are put together."""
     if kind not in _parts:
-        _parts[kind] = type(kind.__name__ + "Parts", (tuple,), {
-            "_make": classmethod(lambda cls, some: kind._situ_made_(list(some)))})
+        _parts[kind] = type(
+            kind.__name__ + "Parts",
+            (tuple,),
+            {"_make": classmethod(lambda cls, some: kind._situ_made_(list(some)))},
+        )
     return _parts[kind](pieces)
 
 
@@ -29,8 +33,11 @@ def split(structure):
         return {k: split(v) for k, v in structure.items()}
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
         return type(structure)(*[split(v) for v in structure])
-    return type(structure)(map(split, structure)) if isinstance(structure, (list, tuple)) else \
-        structure
+    return (
+        type(structure)(map(split, structure))
+        if isinstance(structure, (list, tuple))
+        else structure
+    )
 
 
 def mapped(structure, function):
@@ -38,8 +45,11 @@ def mapped(structure, function):
     if hasattr(structure, "_situ_pieces_"):
         before = structure._situ_pieces_
         after = [function(p) for p in before]
-        return structure if all(a is b for a, b in zip(after, before)) else \
-            _whole(type(structure), after)
+        return (
+            structure
+            if all(a is b for a, b in zip(after, before))
+            else _whole(type(structure), after)
+        )
     if isinstance(structure, dict):
         return {k: mapped(v, function) for k, v in structure.items()}
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):

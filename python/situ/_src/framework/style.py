@@ -5,6 +5,7 @@ The first import of situ chooses: `import situ` eager style, `import situ.compat
 Later imports change nothing; tf.compat.v1.disable_eager_execution and its like do. Under `situ run`
 the runner chooses (usage.style_of), before the program imports anything.
 """
+
 import sys
 
 import _situ
@@ -13,8 +14,7 @@ VERSIONS = {"v1": "1.15.5", "v2": "2.15.0"}
 # style: of ops now; program: of the program, also while Keras runs something eagerly for it.
 _state = {"style": "v2", "program": "v2", "root": "situ", "is_open": False, "is_graph_used": False}
 # Imports that choose no style: that of situ.compat.v1 after them does.
-_NEUTRAL = ("situ.compat", "situ.testing", "situ.mpi", "situ.__main__",
-            "situ._src")
+_NEUTRAL = ("situ.compat", "situ.testing", "situ.mpi", "situ.__main__", "situ._src")
 
 
 def is_graph():
@@ -42,8 +42,9 @@ def _imported_name():
     """The module that the import statement names which loads situ: importlib loads `situ` before
     `situ.compat.v1`."""
     frame, name = sys._getframe(2), "situ"
-    while (frame := frame.f_back) is not None and \
-            frame.f_globals.get("__name__", "").startswith("importlib"):
+    while (frame := frame.f_back) is not None and frame.f_globals.get("__name__", "").startswith(
+        "importlib"
+    ):
         if frame.f_code.co_name == "_find_and_load":
             name = frame.f_locals.get("name", name)
     return name
@@ -124,6 +125,7 @@ def set_root(name):
     _state["root"] = name
     if name == "tensorflow":  # what a traceback shows
         from situ._src.framework import errors
+
         for thing in errors.PUBLIC.values():
             if isinstance(thing, type):
                 thing.__module__ = "tensorflow.python.framework.errors_impl"

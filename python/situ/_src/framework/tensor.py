@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor.py: what tensors print, how they are indexed, and the methods that both kinds share."""
+
 import _situ
 from situ._src.framework import default_session, device_spec, dtypes, errors, node_def, tensor_shape
 
@@ -38,22 +39,28 @@ def _extend(cls, **members):
 
 def _eval(self, feed_dict=None, session=None):
     if isinstance(self, EagerTensor):
-        raise NotImplementedError("eval is not supported when eager execution is enabled, is "
-                                  ".numpy() what you're looking for?")
+        raise NotImplementedError(
+            "eval is not supported when eager execution is enabled, is "
+            ".numpy() what you're looking for?"
+        )
     session = session or default_session.current()
     if session is None:
-        raise ValueError("Cannot evaluate tensor using `eval()`: No default session is registered. "
-                         "Use `with sess.as_default()` or pass an explicit session to "
-                         "`eval(session=sess)`")
+        raise ValueError(
+            "Cannot evaluate tensor using `eval()`: No default session is registered. "
+            "Use `with sess.as_default()` or pass an explicit session to "
+            "`eval(session=sess)`"
+        )
     return session.run(self, feed_dict)
 
 
 def _run(self, feed_dict=None, session=None):
     session = session or default_session.current()
     if session is None:
-        raise ValueError("Cannot execute operation using `run()`: No default session is "
-                         "registered. Use `with sess.as_default():` or pass an explicit session "
-                         "to `run(session=sess)`")
+        raise ValueError(
+            "Cannot execute operation using `run()`: No default session is "
+            "registered. Use `with sess.as_default():` or pass an explicit session "
+            "to `run(session=sess)`"
+        )
     session.run(self, feed_dict)
 
 
@@ -72,14 +79,18 @@ def copy_to_device(tensor, device):
     made = _situ.copy_to(tensor, device)
     if _situ.tape_count() and made is not tensor:
         home = tensor.device
-        _situ.tape_function([tensor], [made], lambda grads: [
-            None if grads[0] is None else copy_to_device(grads[0], home)])
+        _situ.tape_function(
+            [tensor],
+            [made],
+            lambda grads: [None if grads[0] is None else copy_to_device(grads[0], home)],
+        )
     return made
 
 
 def _to(device):
     def copy(self, index=0):
         return copy_to_device(self, f"/device:{device}:{index}")
+
     return copy
 
 
@@ -104,31 +115,39 @@ class Reference:
 
 def _refuse_bool(self):
     if not self.graph.building_function:
-        raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not "
-                        "None:` instead of `if t:` to test if a tensor is defined, and use "
-                        "TensorFlow ops such as tf.cond to execute subgraphs conditioned on the "
-                        "value of a tensor.")
+        raise TypeError(
+            "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not "
+            "None:` instead of `if t:` to test if a tensor is defined, and use "
+            "TensorFlow ops such as tf.cond to execute subgraphs conditioned on the "
+            "value of a tensor."
+        )
     raise errors.OperatorNotAllowedInGraphError(
         "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph did not convert "
-        "this code.\n" + _WAY_OUT)
+        "this code.\n" + _WAY_OUT
+    )
 
 
-_WAY_OUT = ("`if`, `while` and `for` over tensors are converted in functions whose source is "
-            "there, outside of generators and installed packages; elsewhere they see tensors "
-            "that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or let the "
-            "decision hang on an argument that is no tensor.")
+_WAY_OUT = (
+    "`if`, `while` and `for` over tensors are converted in functions whose source is "
+    "there, outside of generators and installed packages; elsewhere they see tensors "
+    "that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or let the "
+    "decision hang on an argument that is no tensor."
+)
 
 
 def _refuse_iteration(self):
     if not self.graph.building_function:
-        raise TypeError("Tensor objects are only iterable when eager execution is enabled. To "
-                        "iterate over this tensor use tf.map_fn.")
+        raise TypeError(
+            "Tensor objects are only iterable when eager execution is enabled. To "
+            "iterate over this tensor use tf.map_fn."
+        )
     if self.shape.rank == 0:
         raise TypeError("Cannot iterate over a scalar tensor.")
     if self.shape.rank is None or self.shape.as_list()[0] is None:
         raise errors.OperatorNotAllowedInGraphError(
             "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph did not convert this "
-            "code.\n" + _WAY_OUT)
+            "code.\n" + _WAY_OUT
+        )
 
 
 def _refuse_array(self, dtype=None, copy=None):
@@ -136,23 +155,37 @@ def _refuse_array(self, dtype=None, copy=None):
 
 
 def _refuse_length(self):
-    raise TypeError(f"len is not well defined for symbolic Tensors. ({self.name}) Please call "
-                    "`x.shape` rather than `len(x)` for shape information.")
+    raise TypeError(
+        f"len is not well defined for symbolic Tensors. ({self.name}) Please call "
+        "`x.shape` rather than `len(x)` for shape information."
+    )
 
 
 def _undefined(name):
     def get(self):
         raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+
     return property(get)
 
 
-_extend(GraphTensor, _refuse_bool=_refuse_bool, _refuse_iteration=_refuse_iteration,
-        _refuse_length=_refuse_length, __array__=_refuse_array,
-        __format__=lambda self, spec: format(str(self), spec))
-_extend(EagerTensor, **{name: _undefined(name) for name in ("graph", "name", "op", "value_index")},
-        __format__=lambda self, spec: format(self.numpy(), spec) if spec or self.ndim == 0 else
-        str(self.numpy()), __deepcopy__=lambda self, memo: self, __copy__=lambda self: self,
-        __reduce__=lambda self: (_restore, (self.numpy(), self.dtype.name)))
+_extend(
+    GraphTensor,
+    _refuse_bool=_refuse_bool,
+    _refuse_iteration=_refuse_iteration,
+    _refuse_length=_refuse_length,
+    __array__=_refuse_array,
+    __format__=lambda self, spec: format(str(self), spec),
+)
+_extend(
+    EagerTensor,
+    **{name: _undefined(name) for name in ("graph", "name", "op", "value_index")},
+    __format__=lambda self, spec: (
+        format(self.numpy(), spec) if spec or self.ndim == 0 else str(self.numpy())
+    ),
+    __deepcopy__=lambda self, memo: self,
+    __copy__=lambda self: self,
+    __reduce__=lambda self: (_restore, (self.numpy(), self.dtype.name)),
+)
 
 
 def _dlpack(self, stream=None, max_version=None, dl_device=None, copy=None):
@@ -176,11 +209,22 @@ def _ref(self):
     return Reference(self)
 
 
-_extend(Tensor, ref=_ref, experimental_ref=_ref, eval=_eval, set_shape=_set_shape,
-        get_shape=lambda self: self.shape, __array_priority__=100)
+_extend(
+    Tensor,
+    ref=_ref,
+    experimental_ref=_ref,
+    eval=_eval,
+    set_shape=_set_shape,
+    get_shape=lambda self: self.shape,
+    __array_priority__=100,
+)
 _extend(GraphTensor, consumers=_consumers, _as_graph_element=lambda self: self)
-_extend(EagerTensor, cpu=_to("CPU"), gpu=_to("GPU"),
-        _shape_tuple=lambda self: tuple(self.shape.as_list()))
+_extend(
+    EagerTensor,
+    cpu=_to("CPU"),
+    gpu=_to("GPU"),
+    _shape_tuple=lambda self: tuple(self.shape.as_list()),
+)
 
 
 def _set_device(self, device):
@@ -190,11 +234,16 @@ def _set_device(self, device):
     self._device_text = text
 
 
-_extend(Operation, run=_run, _set_device=_set_device,
-        get_attr=node_def.get_attr, node_def=property(node_def.node_def),
-        _as_graph_element=lambda self: self,
-        colocation_groups=lambda self: [g.encode() for g in _groups(self)],
-        values=lambda self: tuple(self.outputs))
+_extend(
+    Operation,
+    run=_run,
+    _set_device=_set_device,
+    get_attr=node_def.get_attr,
+    node_def=property(node_def.node_def),
+    _as_graph_element=lambda self: self,
+    colocation_groups=lambda self: [g.encode() for g in _groups(self)],
+    values=lambda self: tuple(self.outputs),
+)
 
 
 def _groups(operation):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor_proto.py: tensors as messages (TensorProto): tf.io.serialize_tensor and back."""
+
 import numpy
 
 from situ._src.framework import errors, graph_def_reader
@@ -27,6 +28,7 @@ def serialize_tensor(tensor, name=None):
 
     def write(array):
         return numpy.array(_message(numpy.asarray(array), dtype), object)
+
     made = py_func(write, [tensor], "string", name=name)
     if hasattr(made, "set_shape"):
         made.set_shape([])
@@ -44,10 +46,15 @@ def parse_tensor(serialized, out_type, name=None):
             array = tensor_value(found)
         except (ValueError, KeyError, IndexError) as error:
             raise errors.InvalidArgumentError(
-                None, None, f"Could not parse `serialized` as TensorProto: {error}") from None
+                None, None, f"Could not parse `serialized` as TensorProto: {error}"
+            ) from None
         if found["dtype"] != "DT_" + dtype.name.upper():
             raise errors.InvalidArgumentError(
-                None, None, f"Type mismatch between parsed tensor ({found['dtype'][3:].lower()}) "
-                f"and dtype ({dtype.name})")
+                None,
+                None,
+                f"Type mismatch between parsed tensor ({found['dtype'][3:].lower()}) "
+                f"and dtype ({dtype.name})",
+            )
         return array
+
     return py_func(read, [convert_to_tensor(serialized, "string")], dtype, name=name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor_shape.py: TensorShape and Dimension."""
+
 import operator
 
 import _situ
@@ -13,8 +14,10 @@ def _size(value):
     try:
         size = operator.index(getattr(value, "value", value))
     except TypeError:
-        raise TypeError("Dimension value must be integer or None or have an __index__ method, got "
-                        f"value '{value!r}' with type '{type(value)!r}'") from None
+        raise TypeError(
+            "Dimension value must be integer or None or have an __index__ method, got "
+            f"value '{value!r}' with type '{type(value)!r}'"
+        ) from None
     if size < 0:
         raise ValueError(f"Dimension {size} must be >= 0")
     return size
@@ -29,14 +32,17 @@ def _arithmetic(function, is_reflected=False):
         if is_reflected:
             pair = pair[::-1]
         return Dimension(None if None in pair else function(*pair))
+
     return compute
 
 
 def _comparison(function):
     """None where one of both is unknown."""
+
     def compare(self, other):
         pair = self.value, as_dimension(other).value
         return None if None in pair else function(*pair)
+
     return compare
 
 
@@ -63,17 +69,23 @@ class Dimension:
     __add__ = __radd__ = _arithmetic(operator.add)
     __mul__ = __rmul__ = _arithmetic(operator.mul)
     __sub__, __rsub__ = _arithmetic(operator.sub), _arithmetic(operator.sub, True)
-    __floordiv__, __rfloordiv__ = _arithmetic(operator.floordiv), _arithmetic(operator.floordiv,
-                                                                              True)
+    __floordiv__, __rfloordiv__ = (
+        _arithmetic(operator.floordiv),
+        _arithmetic(operator.floordiv, True),
+    )
     __mod__, __rmod__ = _arithmetic(operator.mod), _arithmetic(operator.mod, True)
 
     def __truediv__(self, other):
-        raise TypeError(f"unsupported operand type(s) for /: 'Dimension' and "
-                        f"'{type(other).__name__}', please use // instead")
+        raise TypeError(
+            f"unsupported operand type(s) for /: 'Dimension' and "
+            f"'{type(other).__name__}', please use // instead"
+        )
 
     def __rtruediv__(self, other):
-        raise TypeError(f"unsupported operand type(s) for /: '{type(other).__name__}' and "
-                        "'Dimension', please use // instead")
+        raise TypeError(
+            f"unsupported operand type(s) for /: '{type(other).__name__}' and "
+            "'Dimension', please use // instead"
+        )
 
     def __eq__(self, other):
         try:
@@ -124,8 +136,11 @@ class TensorShape:
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
         else:
-            if isinstance(dims, Dimension) or hasattr(dims, "__index__") and \
-                    not hasattr(dims, "__len__"):
+            if (
+                isinstance(dims, Dimension)
+                or hasattr(dims, "__index__")
+                and not hasattr(dims, "__len__")
+            ):
                 dims = [dims]
             self._dims = tuple(d.value if isinstance(d, Dimension) else _size(d) for d in dims)
 
@@ -158,7 +173,8 @@ class TensorShape:
         if self._dims is None or other._dims is None:
             return True
         return len(self._dims) == len(other._dims) and all(
-            a is None or b is None or a == b for a, b in zip(self._dims, other._dims))
+            a is None or b is None or a == b for a, b in zip(self._dims, other._dims)
+        )
 
     def assert_is_compatible_with(self, other):
         if not self.is_compatible_with(other):
@@ -193,7 +209,8 @@ class TensorShape:
         if other._dims is None:
             return True
         return self.rank == other.rank and all(
-            b is None or a == b for a, b in zip(self._dims, other._dims))
+            b is None or a == b for a, b in zip(self._dims, other._dims)
+        )
 
     def merge_with(self, other):
         other = TensorShape(other)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_util.py: tf.test: test cases, gradients checked by differences. Devices for tests are
 situ.testing's."""
+
 import atexit
 import contextlib
 import random
@@ -32,16 +33,19 @@ def get_temp_dir():
 def _fresh():
     """What a test begins with: an empty graph, and the same random numbers as every other."""
     import numpy
+
     random.seed(_SEED)
     numpy.random.seed(_SEED)
     if style.is_graph():
         from situ._src.framework.graph import reset_default_graph
+
         reset_default_graph()
     random_ops.set_seed(_SEED)
 
 
 def _array(value):
     import numpy
+
     if not _situ.executing_eagerly() and hasattr(value, "eval"):
         value = value.eval()
     return numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
@@ -52,6 +56,7 @@ class _Arrays:
 
     def assertAllEqual(self, a, b, msg=None):
         import numpy
+
         numpy.testing.assert_array_equal(_array(a), _array(b), msg or "")
 
     def assertNotAllEqual(self, a, b, msg=None):
@@ -60,21 +65,36 @@ class _Arrays:
 
     def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
         import numpy
+
         if isinstance(a, dict):
             self.assertEqual(set(a), set(b), msg)
             for key in a:
                 self.assertAllClose(a[key], b[key], rtol, atol, msg)
             return
-        if isinstance(a, (list, tuple)) and len(a) == len(b) and \
-                len({numpy.shape(_array(x)) for x in a}) > 1:
+        if (
+            isinstance(a, (list, tuple))
+            and len(a) == len(b)
+            and len({numpy.shape(_array(x)) for x in a}) > 1
+        ):
             for x, y in zip(a, b):
                 self.assertAllClose(x, y, rtol, atol, msg)
             return
         numpy.testing.assert_allclose(_array(a), _array(b), rtol, atol, err_msg=msg or "")
 
-    def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, half_rtol=1e-3,
-                                      half_atol=1e-3, msg=None, float_rtol=1e-6, float_atol=1e-6,
-                                      bfloat16_rtol=1e-2, bfloat16_atol=1e-2):
+    def assertAllCloseAccordingToType(
+        self,
+        a,
+        b,
+        rtol=1e-6,
+        atol=1e-6,
+        half_rtol=1e-3,
+        half_atol=1e-3,
+        msg=None,
+        float_rtol=1e-6,
+        float_atol=1e-6,
+        bfloat16_rtol=1e-2,
+        bfloat16_atol=1e-2,
+    ):
         kinds = (_array(a).dtype.name, _array(b).dtype.name)
         if "float32" in kinds:
             rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
@@ -84,6 +104,7 @@ class _Arrays:
 
     def assertNotAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
         import numpy
+
         self.assertFalse(numpy.allclose(_array(a), _array(b), rtol, atol), msg)
 
     def assertAllGreater(self, a, bound):
@@ -143,6 +164,7 @@ class TestCase(_Arrays, unittest.TestCase):
         """The values of tensors, in both styles."""
         from situ._src.framework import nest
         from situ._src.framework.session import get_default_session
+
         if not _situ.executing_eagerly():
             return get_default_session().run(tensors)
         return nest.map_structure(lambda t: t.numpy() if hasattr(t, "numpy") else t, tensors)
@@ -152,6 +174,7 @@ class TestCase(_Arrays, unittest.TestCase):
         """A session of a graph; of the graph that is there where none is named."""
         from situ._src.framework.graph import Graph
         from situ._src.framework.session import Session
+
         if graph is None and not style.is_graph():
             graph = Graph()
         with Session(graph=graph, config=config) as sess:
@@ -163,6 +186,7 @@ class TestCase(_Arrays, unittest.TestCase):
     def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
         """The same session each time in a test."""
         from situ._src.framework.session import Session
+
         if "_cached" not in self.__dict__:
             self._cached = Session(graph=graph, config=config)
             self.addCleanup(self._cached.close)
@@ -174,8 +198,11 @@ class TestCase(_Arrays, unittest.TestCase):
         with self.assertRaises(exception_type) as caught:
             yield
         check = expected_err_re_or_predicate
-        good = check(caught.exception) if callable(check) else \
-            check is None or re.search(check, str(caught.exception))
+        good = (
+            check(caught.exception)
+            if callable(check)
+            else check is None or re.search(check, str(caught.exception))
+        )
         self.assertTrue(good, f"{caught.exception} does not match {check}")
 
     def assertRaisesOpError(self, expected_err_re_or_predicate):
@@ -201,21 +228,29 @@ def _shift(values, i, delta):
 
 
 @export(v1="test.compute_gradient")
-def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None,
-                     extra_feed_dict=None):
+def compute_gradient(
+    x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None, extra_feed_dict=None
+):
     """Two tables of how y changes with x, one row for each element of x: by tf.gradients, and by
     differences. Needs a session that is the default."""
     import numpy
+
     from situ._src.framework.session import get_default_session
+
     if isinstance(x, (list, tuple)):
         starts = x_init_value or [None] * len(x)
-        return [compute_gradient(a, s, y, y_shape, v, delta, init_targets, extra_feed_dict)
-                for a, s, v in zip(x, x_shape, starts)]
+        return [
+            compute_gradient(a, s, y, y_shape, v, delta, init_targets, extra_feed_dict)
+            for a, s, v in zip(x, x_shape, starts)
+        ]
     sess, kind = get_default_session(), x.dtype.base_dtype.as_numpy_dtype
     for target in init_targets or []:
         sess.run(target)
-    start = numpy.random.random_sample(x_shape).astype(kind) if x_init_value is None else \
-        numpy.asarray(x_init_value, kind)
+    start = (
+        numpy.random.random_sample(x_shape).astype(kind)
+        if x_init_value is None
+        else numpy.asarray(x_init_value, kind)
+    )
     feeds, weights = dict(extra_feed_dict or {}), numpy.zeros(y_shape, kind)
     slope, given = _gradient_of(y, x, y_shape)
     told = numpy.zeros((start.size, weights.size), kind)
@@ -233,16 +268,19 @@ def _gradient_of(y, x, y_shape):
     """(the gradient of y by x, the placeholder of the weights of y)"""
     from situ._src.framework.api import OPS
     from situ._src.framework.gradients import gradients
+
     weights = OPS["Placeholder"](dtype=y.dtype.base_dtype, shape=y_shape)
     return gradients(y, x, weights)[0], weights
 
 
 @export(v1="test.compute_gradient_error")
-def compute_gradient_error(x, x_shape, y, y_shape, x_init_value=None, delta=1e-3,
-                           init_targets=None, extra_feed_dict=None):
+def compute_gradient_error(
+    x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None, extra_feed_dict=None
+):
     """The largest difference of the two tables of compute_gradient."""
-    tables = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets,
-                              extra_feed_dict)
+    tables = compute_gradient(
+        x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
+    )
     tables = [tables] if isinstance(tables, tuple) else tables
     return max([0.0] + [float(abs(a - b).max()) for a, b in tables if a.size])
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """type_spec.py: tf.TypeSpec, tf.TensorSpec: what arguments and elements are like; how the
 signatures of functions are written for people."""
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
@@ -9,17 +10,24 @@ from situ._src.framework.dtypes import as_dtype
 @export("TypeSpec")
 class TypeSpec:
     """What a value is like: its kind, shape and type."""
+
     value_type = property(lambda s: None)
 
     def is_compatible_with(self, spec_or_value):
         """Whether a value, or every value that another spec describes, is like this."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
-        return type(other) is type(self) and other.dtype == self.dtype and \
-            self.shape.is_compatible_with(other.shape)
+        return (
+            type(other) is type(self)
+            and other.dtype == self.dtype
+            and self.shape.is_compatible_with(other.shape)
+        )
 
     def is_subtype_of(self, other):
-        return type(other) is type(self) and other.dtype == self.dtype and \
-            other.shape.most_specific_compatible_shape(self.shape) == other.shape
+        return (
+            type(other) is type(self)
+            and other.dtype == self.dtype
+            and other.shape.most_specific_compatible_shape(self.shape) == other.shape
+        )
 
     def most_specific_common_supertype(self, others):
         """The narrowest spec that describes what each of them does; None if there is none."""
@@ -55,6 +63,7 @@ class TensorSpec(TypeSpec):
     @property
     def value_type(self):
         from situ._src.framework.tensor import Tensor
+
         return Tensor
 
     @classmethod
@@ -81,13 +90,17 @@ class SparseTensorSpec(TypeSpec):
     @property
     def value_type(self):
         from situ._src.ops.sparse_ops import SparseTensor
+
         return SparseTensor
 
     @property
     def _situ_pieces_(self):
         rank = self.shape.rank
-        return [TensorSpec([None, rank], "int64"), TensorSpec([None], self.dtype),
-                TensorSpec([rank], "int64")]
+        return [
+            TensorSpec([None, rank], "int64"),
+            TensorSpec([None], self.dtype),
+            TensorSpec([rank], "int64"),
+        ]
 
     def _situ_made_(self, pieces):
         return self.value_type(*pieces)
@@ -101,18 +114,22 @@ def spec_of(value):
     """What a value is like."""
     if hasattr(value, "with_flat_values"):
         from situ._src.ops.ragged_ops import RaggedTensorSpec
+
         return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank)
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
         return SparseTensorSpec(value.shape, value.dtype)
     if hasattr(value, "element_spec"):
         from situ._src.data.structure import DatasetSpec
+
         return DatasetSpec(value.element_spec)
     from situ._src.ops.array_ops import convert_to_tensor
+
     try:
         tensor = convert_to_tensor(value)
     except (TypeError, ValueError):
-        raise TypeError(f"Could not build a TypeSpec for {value!r} of unsupported type "
-                        f"{type(value)}.") from None
+        raise TypeError(
+            f"Could not build a TypeSpec for {value!r} of unsupported type {type(value)}."
+        ) from None
     return TensorSpec(tensor.shape, tensor.dtype)
 
 

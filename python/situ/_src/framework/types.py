@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """types.py: tf.types.experimental: classes to annotate with, to ask for, to derive from."""
+
 import abc
 import typing
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """versions.py: version and build information, options without effect, and hardware that situ
 does not support."""
+
 from situ._src.cluster.servers import ClusterResolver
 from situ._src.framework import logs, style
 from situ._src.framework.api import BOTH, V1, V2, export
@@ -9,19 +10,31 @@ from situ._src.framework.graph import get_default_graph
 VERSION = style.VERSIONS["v2"]
 V1["version.VERSION"] = style.VERSIONS["v1"]
 V2["version.VERSION"] = VERSION
-BOTH.update({"version.GIT_VERSION": "situ",
-             "version.COMPILER_VERSION": "C11",
-             "version.GRAPH_DEF_VERSION": 1645,
-             "version.GRAPH_DEF_VERSION_MIN_CONSUMER": 0,
-             "version.GRAPH_DEF_VERSION_MIN_PRODUCER": 0, "sysconfig.CXX11_ABI_FLAG": 1,
-             "sysconfig.CXX_VERSION": 201703, "sysconfig.MONOLITHIC_BUILD": 0})
+BOTH.update(
+    {
+        "version.GIT_VERSION": "situ",
+        "version.COMPILER_VERSION": "C11",
+        "version.GRAPH_DEF_VERSION": 1645,
+        "version.GRAPH_DEF_VERSION_MIN_CONSUMER": 0,
+        "version.GRAPH_DEF_VERSION_MIN_PRODUCER": 0,
+        "sysconfig.CXX11_ABI_FLAG": 1,
+        "sysconfig.CXX_VERSION": 201703,
+        "sysconfig.MONOLITHIC_BUILD": 0,
+    }
+)
 
 
 @export("sysconfig.get_build_info")
 def get_build_info():
     """What situ is built for: neither CUDA nor ROCm is needed to build it."""
-    return {"is_cuda_build": False, "is_rocm_build": False, "is_tensorrt_build": False,
-            "cuda_version": "", "cudnn_version": "", "msvcp_dll_names": ""}
+    return {
+        "is_cuda_build": False,
+        "is_rocm_build": False,
+        "is_tensorrt_build": False,
+        "cuda_version": "",
+        "cudnn_version": "",
+        "msvcp_dll_names": "",
+    }
 
 
 export("test.is_built_with_rocm", "test.is_built_with_xla")(lambda: False)
@@ -34,17 +47,22 @@ _switches = {"options": {}, "synchronous": True, "filtering": True}
 
 def _switch(name, *setters):
     """Functions that keep a value and give it back."""
+
     def get():
         return _switches[name]
 
     def put(value=None):
         _switches[name] = value
+
     for place, which in setters:
         export(place)(put if which else get)
 
 
-_switch("synchronous", ("config.experimental.get_synchronous_execution", False),
-        ("config.experimental.set_synchronous_execution", True))
+_switch(
+    "synchronous",
+    ("config.experimental.get_synchronous_execution", False),
+    ("config.experimental.set_synchronous_execution", True),
+)
 _switch("filtering", ("debugging.is_traceback_filtering_enabled", False))
 
 
@@ -58,8 +76,10 @@ def tensor_float_32_execution_enabled() -> bool:
 def enable_tensor_float_32_execution(enabled: bool) -> None:
     """Warns where TensorFloat-32 is asked for: float32 operations keep their full precision."""
     if enabled:
-        logs.warn("TensorFloat-32 is not supported: float32 operations keep their full precision "
-                  "on every device.")
+        logs.warn(
+            "TensorFloat-32 is not supported: float32 operations keep their full precision "
+            "on every device."
+        )
 
 
 @export("config.optimizer.get_jit")
@@ -95,8 +115,10 @@ def get_experimental_options():
 def set_experimental_options(options):
     """Keeps the options: situ plans every graph in the same way."""
     if options.get("auto_mixed_precision"):
-        logs.warn("auto_mixed_precision is not supported: operations keep their types. Use "
-                  "tf.keras.mixed_precision.")
+        logs.warn(
+            "auto_mixed_precision is not supported: operations keep their types. Use "
+            "tf.keras.mixed_precision."
+        )
     _switches["options"].update(options)
 
 
@@ -109,6 +131,7 @@ def enable_op_determinism():
 def get_device_details(device):
     """The name of a GPU, as far as it is known."""
     from situ._src.framework import device_lib
+
     number = device.name.rpartition(":")[2]
     for found in device_lib.list_local_devices():
         if found.device_type == "GPU" and found.name.rpartition(":")[2] == number:
@@ -132,12 +155,14 @@ def get_current_name_scope():
 def inside_function():
     import _situ
     from situ._src.framework.concrete_function import FuncGraph
+
     return isinstance(_situ.current_graph(), FuncGraph)
 
 
 @export("is_symbolic_tensor")
 def is_symbolic_tensor(tensor):
     from situ._src.framework.tensor import GraphTensor
+
     return isinstance(tensor, GraphTensor)
 
 
@@ -158,8 +183,10 @@ class TPUClusterResolver(ClusterResolver):
 
 @export("config.experimental_connect_to_cluster")
 def experimental_connect_to_cluster(*args, **words):
-    raise ValueError("situ joins the processes that `situ run --ranks` or mpirun starts, it does "
-                     "not connect to others (docs/how-to/multiple-processes.md).")
+    raise ValueError(
+        "situ joins the processes that `situ run --ranks` or mpirun starts, it does "
+        "not connect to others (docs/how-to/multiple-processes.md)."
+    )
 
 
 BOTH["newaxis"] = None

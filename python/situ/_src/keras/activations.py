@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """activations.py: tf.keras.activations: functions of what a layer has computed."""
-from situ._src.framework.api import export, named as function
+
+from situ._src.framework.api import export
+from situ._src.framework.api import named as function
 from situ._src.keras.registry import Kind, shown
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
@@ -38,6 +40,7 @@ def relu(x, alpha=0.0, max_value=None, threshold=0.0, negative_slope=None):
 def _row(name, row):
     def activation(x):
         return op(row, convert_to_tensor(x))
+
     activation.__name__ = name
     return _shown(activation)
 

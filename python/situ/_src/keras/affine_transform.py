@@ -2,6 +2,7 @@
 """affine_transform.py: images seen through affine maps: pixel (x, y) of the result is that of
 the image at (a x + b y + c, d x + e y + f); outside of the image `fill_mode` says what is
 seen."""
+
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 MODES = ("reflect", "wrap", "constant", "nearest")
@@ -25,14 +26,14 @@ def _mapped(at, size, mode):
 
 def _read(images, x, y, width, height, value):
     """The pixels at whole coordinates [batch, h, w]; `value` outside."""
-    inside = op("LogicalAnd", op("LogicalAnd", op("GreaterEqual", x, cast(0.0, x.dtype)),
-                                 op("Less", x, width)),
-                op("LogicalAnd", op("GreaterEqual", y, cast(0.0, y.dtype)),
-                   op("Less", y, height)))
+    inside = op(
+        "LogicalAnd",
+        op("LogicalAnd", op("GreaterEqual", x, cast(0.0, x.dtype)), op("Less", x, width)),
+        op("LogicalAnd", op("GreaterEqual", y, cast(0.0, y.dtype)), op("Less", y, height)),
+    )
     column, row = (cast(_between(v, s), "int32") for v, s in ((x, width), (y, height)))
     sizes = op("Shape", images)
-    flat = op("Reshape", images, op("Pack", [
-        convert_to_tensor(-1), op("GatherV2", sizes, 3, 0)]))
+    flat = op("Reshape", images, op("Pack", [convert_to_tensor(-1), op("GatherV2", sizes, 3, 0)]))
     first = op("Range", cast(0, "int32"), op("GatherV2", sizes, 0, 0), cast(1, "int32"))
     first = op("Reshape", first, [-1, 1, 1]) * cast(height * width, "int32")
     found = op("GatherV2", flat, first + row * cast(width, "int32") + column, 0)

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """backend.py: tf.keras.backend."""
+
 import numpy
 
 from situ._src.framework import default_session, style
-from situ._src.framework.api import BOTH, V1, export, named as function
+from situ._src.framework.api import BOTH, V1, export
+from situ._src.framework.api import named as function
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor import GraphTensor
 from situ._src.keras import activations, context, losses, registry
 from situ._src.keras.context import set_setting, setting
 from situ._src.keras.registry import forget_names, shown
 from situ._src.ops import array_ops, random_ops
-from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape as shape_op
-from situ._src.ops.nn import conv, ctc, pool as nn_conv
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.nn import conv, ctc
+from situ._src.ops.nn import pool as nn_conv
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 from situ._src.variables import variable as variables
 from situ._src.variables.eager_variable import EagerVariable
@@ -31,8 +35,9 @@ def floatx():
 @_shown
 def set_floatx(value):
     if value not in ("float16", "float32", "float64"):
-        raise ValueError(f"Unknown `floatx` value: {value}. Expected one of ('float16', "
-                         "'float32', 'float64')")
+        raise ValueError(
+            f"Unknown `floatx` value: {value}. Expected one of ('float16', 'float32', 'float64')"
+        )
     set_setting("float", value)
 
 
@@ -90,6 +95,7 @@ def get_session(op_input_list=()):
             _state["session"] = V1["Session"]()
         session = _state["session"]
     from situ._src.variables import initialization
+
     open_ = initialization.without_value(session, variables.global_variables())
     if open_:
         session.run([v.initializer for v in open_])
@@ -142,6 +148,7 @@ def constant(value, dtype=None, shape=None, name="Const"):
 def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragged=False):
     unsupported("placeholder", sparse=(sparse, False), ragged=(ragged, False))
     from situ._src.keras.input_layer import Input
+
     return Input(batch_shape=shape if shape is not None else (None,) * ndim, dtype=dtype, name=name)
 
 
@@ -180,9 +187,11 @@ def function_(inputs, outputs, updates=None, name=None, **kwargs):
     """A function of arrays: what the layers between symbolic tensors give."""
     unsupported("function", updates=(updates or None, None))
     if kwargs:
-        raise ValueError("Some keys in session_kwargs are not supported at this time: "
-                         f"{list(kwargs)}")
+        raise ValueError(
+            f"Some keys in session_kwargs are not supported at this time: {list(kwargs)}"
+        )
     from situ._src.keras.model import Model
+
     one = not isinstance(outputs, (list, tuple))
     model = Model(list(inputs), [outputs] if one else list(outputs))
 
@@ -190,6 +199,7 @@ def function_(inputs, outputs, updates=None, name=None, **kwargs):
         made = model.predict_on_batch(list(values))
         made = made if isinstance(made, list) else [made]
         return made[0] if one else made
+
     return run
 
 
@@ -204,12 +214,19 @@ def _reduction(name, row):
             x = cast(x, floatx())
         axes = list(range(x.shape.rank)) if axis is None else list(_axes(axis))
         return op(row, x, axes, keep_dims=keepdims)
+
     reduce.__name__ = name
     return _shown(reduce)
 
 
-for _name, _row in (("mean", "Mean"), ("max", "Max"), ("min", "Min"), ("prod", "Prod"),
-                    ("any", "Any"), ("all", "All")):
+for _name, _row in (
+    ("mean", "Mean"),
+    ("max", "Max"),
+    ("min", "Min"),
+    ("prod", "Prod"),
+    ("any", "Any"),
+    ("all", "All"),
+):
     _reduction(_name, _row)
 sum_ = _reduction("sum", "Sum")
 
@@ -217,33 +234,77 @@ sum_ = _reduction("sum", "Sum")
 def _plain(name, row, count=1):
     def call(*args):
         return op(row, *[convert_to_tensor(a) for a in args])
+
     call.__name__ = name
     return _shown(call)
 
 
-for _name, _row in (("abs", "Abs"), ("square", "Square"), ("sqrt", "Sqrt"), ("exp", "Exp"),
-                    ("log", "Log"), ("round", "Round"), ("sign", "Sign"), ("sin", "Sin"),
-                    ("cos", "Cos"), ("maximum", "Maximum"), ("minimum", "Minimum"),
-                    ("equal", "Equal"), ("not_equal", "NotEqual"), ("greater", "Greater"),
-                    ("greater_equal", "GreaterEqual"), ("less", "Less"),
-                    ("less_equal", "LessEqual"), ("zeros_like", "ZerosLike"),
-                    ("ones_like", "OnesLike"), ("identity", "Identity"), ("softsign", "Softsign"),
-                    ("softplus", "Softplus"), ("shape", "Shape"), ("stop_gradient",
-                                                                   "StopGradient")):
+for _name, _row in (
+    ("abs", "Abs"),
+    ("square", "Square"),
+    ("sqrt", "Sqrt"),
+    ("exp", "Exp"),
+    ("log", "Log"),
+    ("round", "Round"),
+    ("sign", "Sign"),
+    ("sin", "Sin"),
+    ("cos", "Cos"),
+    ("maximum", "Maximum"),
+    ("minimum", "Minimum"),
+    ("equal", "Equal"),
+    ("not_equal", "NotEqual"),
+    ("greater", "Greater"),
+    ("greater_equal", "GreaterEqual"),
+    ("less", "Less"),
+    ("less_equal", "LessEqual"),
+    ("zeros_like", "ZerosLike"),
+    ("ones_like", "OnesLike"),
+    ("identity", "Identity"),
+    ("softsign", "Softsign"),
+    ("softplus", "Softplus"),
+    ("shape", "Shape"),
+    ("stop_gradient", "StopGradient"),
+):
     _plain(_name, _row)
-for _function in (activations.relu, activations.elu, activations.softmax, activations.sigmoid,
-                  activations.tanh, activations.hard_sigmoid):
+for _function in (
+    activations.relu,
+    activations.elu,
+    activations.softmax,
+    activations.sigmoid,
+    activations.tanh,
+    activations.hard_sigmoid,
+):
     _shown(_function)
-for _name in ("concatenate:concat", "stack:stack", "reshape:reshape", "transpose:transpose",
-              "expand_dims:expand_dims", "squeeze:squeeze", "tile:tile", "gather:gather",
-              "one_hot:one_hot", "pow:pow", "clip:clip_by_value", "l2_normalize:nn.l2_normalize",
-              "argmax:argmax", "argmin:argmin", "cumsum:cumsum", "dot:matmul", "var:"
-              "math.reduce_variance", "std:math.reduce_std", "logsumexp:reduce_logsumexp",
-              "eye:eye", "zeros:zeros", "ones:ones", "reverse:reverse"):
+for _name in (
+    "concatenate:concat",
+    "stack:stack",
+    "reshape:reshape",
+    "transpose:transpose",
+    "expand_dims:expand_dims",
+    "squeeze:squeeze",
+    "tile:tile",
+    "gather:gather",
+    "one_hot:one_hot",
+    "pow:pow",
+    "clip:clip_by_value",
+    "l2_normalize:nn.l2_normalize",
+    "argmax:argmax",
+    "argmin:argmin",
+    "cumsum:cumsum",
+    "dot:matmul",
+    "var:math.reduce_variance",
+    "std:math.reduce_std",
+    "logsumexp:reduce_logsumexp",
+    "eye:eye",
+    "zeros:zeros",
+    "ones:ones",
+    "reverse:reverse",
+):
     _short, _long = _name.split(":")
 
     def _call(*args, _long=_long, **words):
         return function(_long)(*args, **words)
+
     _call.__name__ = _short
     _shown(_call)
 
@@ -285,8 +346,7 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 
 @_shown
-def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1,
-                                    ignore_class=None):
+def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1, ignore_class=None):
     return losses.sparse_categorical_crossentropy(target, output, from_logits, ignore_class, axis)
 
 
@@ -333,6 +393,7 @@ def cast_to_floatx(x):
     if hasattr(x, "numpy") or hasattr(x, "graph"):
         return cast(x, setting("float"))
     import numpy
+
     return numpy.asarray(x, dtype=setting("float"))
 
 
@@ -357,11 +418,12 @@ def batch_dot(x, y, axes=None):
     axes = (axes, axes) if isinstance(axes, int) else tuple(axes)
     first, second = (a % r for a, r in zip(axes, ranks))
     letters = "abcdefghijklmnopqrstuvwxyz"
-    left = list(letters[:ranks[0]])
-    right = ["a", *letters[ranks[0]:ranks[0] + ranks[1] - 1]]
+    left = list(letters[: ranks[0]])
+    right = ["a", *letters[ranks[0] : ranks[0] + ranks[1] - 1]]
     right[second] = left[first]
-    out = [c for i, c in enumerate(left) if i != first] + \
-        [c for i, c in enumerate(right) if i not in (0, second)]
+    out = [c for i, c in enumerate(left) if i != first] + [
+        c for i, c in enumerate(right) if i not in (0, second)
+    ]
     made = function("einsum")(f"{''.join(left)},{''.join(right)}->{''.join(out)}", x, y)
     return op("ExpandDims", made, 1) if len(out) == 1 else made
 
@@ -380,8 +442,14 @@ def _layout(data_format):
 
 @_shown
 def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
-    return conv.conv2d(x, kernel, strides, padding.upper(), data_format=_layout(data_format),
-                       dilations=dilation_rate)
+    return conv.conv2d(
+        x,
+        kernel,
+        strides,
+        padding.upper(),
+        data_format=_layout(data_format),
+        dilations=dilation_rate,
+    )
 
 
 @_shown
@@ -409,18 +477,23 @@ def temporal_padding(x, padding=(1, 1)):
 @_shown
 def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
     pads = [list(p) for p in padding]
-    return op("Pad", x, [[0, 0], [0, 0], *pads] if _layout(data_format) == "NCHW" else
-              [[0, 0], *pads, [0, 0]])
+    return op(
+        "Pad",
+        x,
+        [[0, 0], [0, 0], *pads] if _layout(data_format) == "NCHW" else [[0, 0], *pads, [0, 0]],
+    )
 
 
 @_shown
 def resize_images(x, height_factor, width_factor, data_format, interpolation="nearest"):
     first = data_format == "channels_first"
     x = op("Transpose", x, [0, 2, 3, 1]) if first else x
-    sizes = [n if n is not None else shape_op(x)[1 + i]
-             for i, n in enumerate(x.shape.as_list()[1:3])]
-    made = function("image.resize")(x, [sizes[0] * height_factor, sizes[1] * width_factor],
-                                    interpolation)
+    sizes = [
+        n if n is not None else shape_op(x)[1 + i] for i, n in enumerate(x.shape.as_list()[1:3])
+    ]
+    made = function("image.resize")(
+        x, [sizes[0] * height_factor, sizes[1] * width_factor], interpolation
+    )
     return op("Transpose", made, [0, 3, 1, 2]) if first else made
 
 
@@ -486,8 +559,7 @@ def foldr(fn, elems, initializer=None, name=None):
 
 @_shown
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
-    return function("random.truncated_normal")(shape, mean, stddev, dtype or setting("float"),
-                                               seed)
+    return function("random.truncated_normal")(shape, mean, stddev, dtype or setting("float"), seed)
 
 
 @_shown
@@ -544,8 +616,9 @@ def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
     else:
         found, scores = ctc.ctc_beam_search_decoder_v2(logits, lengths, beam_width, top_paths)
     wide = op("Shape", y_pred, out_type="int64")[:2]
-    return [sparse_tensor_to_dense(SparseTensor(f.indices, f.values, wide), -1)
-            for f in found], scores
+    return [
+        sparse_tensor_to_dense(SparseTensor(f.indices, f.values, wide), -1) for f in found
+    ], scores
 
 
 @export("keras.backend.ctc_label_dense_to_sparse")

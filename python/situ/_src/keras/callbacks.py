@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """callbacks.py: tf.keras.callbacks: what is called between steps of training."""
+
 import csv
 import os
 
@@ -73,16 +74,23 @@ class Callback:
         """After prediction."""
 
 
-_BATCH = {"on_train_batch_begin": "on_batch_begin", "on_train_batch_end": "on_batch_end",
-          "on_test_batch_begin": None, "on_test_batch_end": None, "on_predict_batch_begin": None,
-          "on_predict_batch_end": None}
+_BATCH = {
+    "on_train_batch_begin": "on_batch_begin",
+    "on_train_batch_end": "on_batch_end",
+    "on_test_batch_begin": None,
+    "on_test_batch_end": None,
+    "on_predict_batch_begin": None,
+    "on_predict_batch_end": None,
+}
 
 
 def _overrides(callback, name):
     """Whether a callback does something at a step: where none does, nothing is read."""
     for word in (name, _BATCH[name]):
-        if word is not None and (getattr(type(callback), word, None) is not
-                                 getattr(Callback, word, None) or word in vars(callback)):
+        if word is not None and (
+            getattr(type(callback), word, None) is not getattr(Callback, word, None)
+            or word in vars(callback)
+        ):
             return True
     return not isinstance(callback, Callback)
 
@@ -152,6 +160,7 @@ def _batch_method(name):
     def method(self, batch, logs=None):
         if self._at[name]:
             self._step(name, batch, logs)
+
     return method
 
 
@@ -159,6 +168,7 @@ def _plain_method(name):
     def method(self, logs=None):
         for callback in self.callbacks:
             getattr(callback, name)(logs if logs is not None else {})
+
     return method
 
 
@@ -222,8 +232,11 @@ class ProgbarLogger(Callback):
 
     def _make(self):
         if self._bar is None:
-            self._bar = Progbar(self.params.get("steps"), verbose=self.params.get("verbose", 1),
-                                stateful_metrics=_All())
+            self._bar = Progbar(
+                self.params.get("steps"),
+                verbose=self.params.get("verbose", 1),
+                stateful_metrics=_All(),
+            )
 
     def on_epoch_begin(self, epoch, logs=None):
         self._begin()
@@ -294,12 +307,26 @@ class _All:
 class LambdaCallback(Callback):
     """Calls functions: LambdaCallback(on_epoch_end=lambda epoch, logs: ...)."""
 
-    def __init__(self, on_epoch_begin=None, on_epoch_end=None, on_batch_begin=None,
-                 on_batch_end=None, on_train_begin=None, on_train_end=None, **words):
+    def __init__(
+        self,
+        on_epoch_begin=None,
+        on_epoch_end=None,
+        on_batch_begin=None,
+        on_batch_end=None,
+        on_train_begin=None,
+        on_train_end=None,
+        **words,
+    ):
         super().__init__()
-        given = {"on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end,
-                 "on_batch_begin": on_batch_begin, "on_batch_end": on_batch_end,
-                 "on_train_begin": on_train_begin, "on_train_end": on_train_end, **words}
+        given = {
+            "on_epoch_begin": on_epoch_begin,
+            "on_epoch_end": on_epoch_end,
+            "on_batch_begin": on_batch_begin,
+            "on_batch_end": on_batch_end,
+            "on_train_begin": on_train_begin,
+            "on_train_end": on_train_end,
+            **words,
+        }
         for name, function in given.items():
             if function is not None:
                 setattr(self, name, function)
@@ -318,8 +345,11 @@ class TerminateOnNaN(Callback):
 
 def _better(mode, monitor, min_delta=0.0):
     """Whether larger is better, and the function that compares."""
-    larger = mode == "max" or mode not in ("min", "max") and (
-        "acc" in monitor or "auc" in monitor or monitor.startswith("fmeasure"))
+    larger = (
+        mode == "max"
+        or mode not in ("min", "max")
+        and ("acc" in monitor or "auc" in monitor or monitor.startswith("fmeasure"))
+    )
     return larger, (lambda a, b: a - min_delta > b) if larger else (lambda a, b: a + min_delta < b)
 
 
@@ -333,8 +363,17 @@ def rate_of(optimizer):
 class EarlyStopping(Callback):
     """Ends training when a value has not become better for some epochs."""
 
-    def __init__(self, monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto",
-                 baseline=None, restore_best_weights=False, start_from_epoch=0):
+    def __init__(
+        self,
+        monitor="val_loss",
+        min_delta=0,
+        patience=0,
+        verbose=0,
+        mode="auto",
+        baseline=None,
+        restore_best_weights=False,
+        start_from_epoch=0,
+    ):
         super().__init__()
         self.monitor, self.patience, self.verbose = monitor, patience, verbose
         self.baseline, self.min_delta = baseline, abs(min_delta)
@@ -351,8 +390,12 @@ class EarlyStopping(Callback):
     def on_epoch_end(self, epoch, logs=None):
         current = (logs or {}).get(self.monitor)
         if current is None:
-            messages.warn("Early stopping conditioned on metric `%s` which is not available. "
-                          "Available metrics are: %s", self.monitor, ",".join(logs or {}))
+            messages.warn(
+                "Early stopping conditioned on metric `%s` which is not available. "
+                "Available metrics are: %s",
+                self.monitor,
+                ",".join(logs or {}),
+            )
             return
         if epoch < self.start_from_epoch:
             return
@@ -370,8 +413,10 @@ class EarlyStopping(Callback):
             self.stopped_epoch, self.model.stop_training = epoch, True
             if self.restore_best_weights and self.best_weights is not None:
                 if self.verbose:
-                    print("Restoring model weights from the end of the best epoch: "
-                          f"{self.best_epoch + 1}.")
+                    print(
+                        "Restoring model weights from the end of the best epoch: "
+                        f"{self.best_epoch + 1}."
+                    )
                 self.model.set_weights(self.best_weights)
 
     def on_train_end(self, logs=None):
@@ -383,9 +428,20 @@ class EarlyStopping(Callback):
 class ModelCheckpoint(Callback):
     """Saves the model or its weights, always or when a value has become better."""
 
-    def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False,
-                 save_weights_only=False, mode="auto", save_freq="epoch", period=1,
-                 initial_value_threshold=None, options=None, **kwargs):
+    def __init__(
+        self,
+        filepath,
+        monitor="val_loss",
+        verbose=0,
+        save_best_only=False,
+        save_weights_only=False,
+        mode="auto",
+        save_freq="epoch",
+        period=1,
+        initial_value_threshold=None,
+        options=None,
+        **kwargs,
+    ):
         reject_unknown(type(self), kwargs)
         super().__init__()
         self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
@@ -417,25 +473,28 @@ class ModelCheckpoint(Callback):
         try:
             return self.filepath.format(epoch=epoch + 1, batch=(batch or 0) + 1, **(logs or {}))
         except KeyError as e:
-            raise KeyError(f'Failed to format this callback filepath: "{self.filepath}". Reason: '
-                           f"{e}") from None
+            raise KeyError(
+                f'Failed to format this callback filepath: "{self.filepath}". Reason: {e}'
+            ) from None
 
     def _save(self, epoch, batch, logs):
         path = self._path(epoch, batch, logs)
         if self.save_best_only:
             current = (logs or {}).get(self.monitor)
             if current is None:
-                messages.warn("Can save best model only with %s available, skipping.",
-                              self.monitor)
+                messages.warn("Can save best model only with %s available, skipping.", self.monitor)
                 return
             if not self.is_better(current, self.best):
                 if self.verbose:
-                    print(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from "
-                          f"{self.best:.5f}")
+                    print(
+                        f"\nEpoch {epoch + 1}: {self.monitor} did not improve from {self.best:.5f}"
+                    )
                 return
             if self.verbose:
-                print(f"\nEpoch {epoch + 1}: {self.monitor} improved from {self.best:.5f} to "
-                      f"{current:.5f}, saving model to {path}")
+                print(
+                    f"\nEpoch {epoch + 1}: {self.monitor} improved from {self.best:.5f} to "
+                    f"{current:.5f}, saving model to {path}"
+                )
             self.best = current
         elif self.verbose:
             print(f"\nEpoch {epoch + 1}: saving model to {path}")
@@ -447,12 +506,21 @@ class ModelCheckpoint(Callback):
 class BackupAndRestore(Callback):
     """Keeps the weights of the last epoch, and begins with them."""
 
-    def __init__(self, backup_dir, save_freq="epoch", double_checkpoint=False,
-                 delete_checkpoint=True, save_before_preemption=False):
+    def __init__(
+        self,
+        backup_dir,
+        save_freq="epoch",
+        double_checkpoint=False,
+        delete_checkpoint=True,
+        save_before_preemption=False,
+    ):
         super().__init__()
-        unsupported("BackupAndRestore", save_freq=(save_freq, "epoch"),
-                    double_checkpoint=(double_checkpoint, False),
-                    save_before_preemption=(save_before_preemption, False))
+        unsupported(
+            "BackupAndRestore",
+            save_freq=(save_freq, "epoch"),
+            double_checkpoint=(double_checkpoint, False),
+            save_before_preemption=(save_before_preemption, False),
+        )
         self.backup_dir, self.delete_checkpoint = backup_dir, delete_checkpoint
         self._path = os.path.join(backup_dir, "chief.weights.safetensors")
 
@@ -497,14 +565,26 @@ class LearningRateScheduler(Callback):
 class ReduceLROnPlateau(Callback):
     """Makes the learning rate smaller when a value does not become better."""
 
-    def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto",
-                 min_delta=1e-4, cooldown=0, min_lr=0.0, epsilon=None, **kwargs):
+    def __init__(
+        self,
+        monitor="val_loss",
+        factor=0.1,
+        patience=10,
+        verbose=0,
+        mode="auto",
+        min_delta=1e-4,
+        cooldown=0,
+        min_lr=0.0,
+        epsilon=None,
+        **kwargs,
+    ):
         reject_unknown(type(self), kwargs)
         super().__init__()
         min_delta = min_delta if epsilon is None else epsilon  # its name before Keras 2.1.6
         if factor >= 1.0:
-            raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0. Got " +
-                             str(factor))
+            raise ValueError(
+                "ReduceLROnPlateau does not support a factor >= 1.0. Got " + str(factor)
+            )
         self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
         self.cooldown, self.min_lr = cooldown, min_lr
         self.larger, self.is_better = _better(mode, monitor, min_delta)
@@ -519,8 +599,12 @@ class ReduceLROnPlateau(Callback):
         logs["lr"] = rate
         current = logs.get(self.monitor)
         if current is None:
-            messages.warn("Learning rate reduction is conditioned on metric `%s` which is not "
-                          "available. Available metrics are: %s", self.monitor, ",".join(logs))
+            messages.warn(
+                "Learning rate reduction is conditioned on metric `%s` which is not "
+                "available. Available metrics are: %s",
+                self.monitor,
+                ",".join(logs),
+            )
             return
         if self.cooldown_counter > 0:
             self.cooldown_counter -= 1
@@ -533,8 +617,9 @@ class ReduceLROnPlateau(Callback):
                 new = max(rate * self.factor, self.min_lr)
                 self.model.optimizer.learning_rate = new
                 if self.verbose > 0:
-                    print(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to "
-                          f"{new}.")
+                    print(
+                        f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {new}."
+                    )
                 self.cooldown_counter, self.wait = self.cooldown, 0
 
 
@@ -548,8 +633,9 @@ class CSVLogger(Callback):
         self.keys = self.writer = self._file = None
 
     def on_train_begin(self, logs=None):
-        has_lines = self.append and os.path.exists(self.filename) and \
-            os.path.getsize(self.filename) > 0
+        has_lines = (
+            self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
+        )
         self.append_header = not has_lines
         self._file = open(self.filename, "a" if self.append else "w", newline="")
         self.writer = None
@@ -558,13 +644,21 @@ class CSVLogger(Callback):
         logs = logs or {}
         if self.writer is None:
             self.keys = sorted(logs)
-            self.writer = csv.DictWriter(self._file, ["epoch", *self.keys], delimiter=self.sep,
-                                         lineterminator="\n")
+            self.writer = csv.DictWriter(
+                self._file, ["epoch", *self.keys], delimiter=self.sep, lineterminator="\n"
+            )
             if self.append_header:
                 self.writer.writeheader()
         row = {"epoch": epoch}
-        row.update((k, logs.get(k, "NA") if not isinstance(logs.get(k), numpy.ndarray) else
-                    f'"[{", ".join(map(str, logs[k]))}]"') for k in self.keys)
+        row.update(
+            (
+                k,
+                logs.get(k, "NA")
+                if not isinstance(logs.get(k), numpy.ndarray)
+                else f'"[{", ".join(map(str, logs[k]))}]"',
+            )
+            for k in self.keys
+        )
         self.writer.writerow(row)
         self._file.flush()
 
@@ -577,8 +671,14 @@ class CSVLogger(Callback):
 class RemoteMonitor(Callback):
     """Sends the results of each epoch to a web server."""
 
-    def __init__(self, root="http://localhost:9000", path="/publish/epoch/end/", field="data",
-                 headers=None, send_as_json=False):
+    def __init__(
+        self,
+        root="http://localhost:9000",
+        path="/publish/epoch/end/",
+        field="data",
+        headers=None,
+        send_as_json=False,
+    ):
         super().__init__()
         self.root, self.path, self.field, self.headers = root, path, field, headers or {}
         self.send_as_json = send_as_json
@@ -587,13 +687,15 @@ class RemoteMonitor(Callback):
         import json
         import urllib.parse
         import urllib.request
+
         body, headers = json.dumps({"epoch": epoch, **(logs or {})}), dict(self.headers)
         if self.send_as_json:
             headers["Content-Type"] = "application/json"
         else:
             body = urllib.parse.urlencode({self.field: body})
         try:
-            urllib.request.urlopen(urllib.request.Request(
-                self.root + self.path, body.encode(), headers), timeout=5).close()
+            urllib.request.urlopen(
+                urllib.request.Request(self.root + self.path, body.encode(), headers), timeout=5
+            ).close()
         except OSError:
             messages.warn("Could not reach RemoteMonitor root server at %s", self.root)

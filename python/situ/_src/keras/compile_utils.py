@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """compile_utils.py: the losses and metrics that compile was given, for the outputs of a model."""
+
 from situ._src.framework import nest, style
 from situ._src.keras import context, loss_classes, losses, metrics, mixed_precision
 from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape
@@ -11,13 +12,17 @@ def spread(given, outputs, names):
     if isinstance(given, dict):
         unknown = set(given) - set(names)
         if unknown and not isinstance(outputs, dict):
-            raise ValueError(f"Found unexpected keys that do not correspond to any Model output: "
-                             f"{sorted(unknown)}. Expected: {names}")
+            raise ValueError(
+                f"Found unexpected keys that do not correspond to any Model output: "
+                f"{sorted(unknown)}. Expected: {names}"
+            )
         return [given.get(n) for n in names]
     if isinstance(given, (list, tuple)):
         if len(given) != count:
-            raise ValueError(f"When passing a list, it should have one entry per model output. The "
-                             f"model has {count} outputs, but you passed {given}")
+            raise ValueError(
+                f"When passing a list, it should have one entry per model output. The "
+                f"model has {count} outputs, but you passed {given}"
+            )
         return list(given)
     return [given] * count
 
@@ -44,8 +49,13 @@ def in_order(values, outputs, names):
 
 def batch_size(tensor):
     known = tensor.shape.as_list()
-    return float(known[0]) if known and known[0] is not None else \
-        cast(shape(tensor)[0], "float32") if known else 1.0
+    return (
+        float(known[0])
+        if known and known[0] is not None
+        else cast(shape(tensor)[0], "float32")
+        if known
+        else 1.0
+    )
 
 
 def _is_column(label, prediction):
@@ -76,9 +86,11 @@ def _check_target(loss, label, prediction):
         return
     known = label.shape.rank, prediction.shape.rank
     if None not in known and not label.shape[1:].is_compatible_with(prediction.shape[1:]):
-        raise ValueError(f"A target array with shape {label.shape} was passed for an output of "
-                         f"shape {prediction.shape} while using as loss `{loss.name}`. This loss "
-                         "expects targets to have the same shape as the output.")
+        raise ValueError(
+            f"A target array with shape {label.shape} was passed for an output of "
+            f"shape {prediction.shape} while using as loss `{loss.name}`. This loss "
+            "expects targets to have the same shape as the output."
+        )
 
 
 class LossesContainer:
@@ -100,9 +112,14 @@ class LossesContainer:
             given = given[0]
         self._losses = [loss_classes.as_loss(x) for x in spread(given, outputs, names)]
         self._factors = spread(self._weights, outputs, names)
-        self._parts = [None] * len(names) if len(names) == 1 else \
-            [None if x is None else metrics.Mean(n + "_loss")
-             for n, x in zip(names, self._losses)]
+        self._parts = (
+            [None] * len(names)
+            if len(names) == 1
+            else [
+                None if x is None else metrics.Mean(n + "_loss")
+                for n, x in zip(names, self._losses)
+            ]
+        )
 
     def __call__(self, y_true, y_pred, sample_weight=None, regularization_losses=None, model=None):
         if self._losses is None:
@@ -143,11 +160,16 @@ def _sum(values):
     return values[0] if len(values) == 1 else op("AddN", values)
 
 
-_ACCURACIES = {"binary": metrics.binary_accuracy, "categorical": metrics.categorical_accuracy,
-               "sparse": metrics.sparse_categorical_accuracy}
-_ENTROPIES = {"binary": losses.binary_crossentropy,
-              "categorical": losses.categorical_crossentropy,
-              "sparse": losses.sparse_categorical_crossentropy}
+_ACCURACIES = {
+    "binary": metrics.binary_accuracy,
+    "categorical": metrics.categorical_accuracy,
+    "sparse": metrics.sparse_categorical_accuracy,
+}
+_ENTROPIES = {
+    "binary": losses.binary_crossentropy,
+    "categorical": losses.categorical_crossentropy,
+    "sparse": losses.sparse_categorical_crossentropy,
+}
 
 
 def _kind(y_true, y_pred):
@@ -208,8 +230,9 @@ class MetricsContainer:
             found = list(given)
         else:
             found = [given] * len(names)
-        return [list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f]
-                for f in found]
+        return [
+            list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f] for f in found
+        ]
 
     def build(self, model, y_true, y_pred):
         names = self._names = output_names(model, y_pred)

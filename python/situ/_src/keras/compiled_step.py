@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """compiled_step.py: steps of training as compiled programs: one per kind and shapes of a batch."""
+
 from numpy import ndarray
 
 from situ._src.framework import nest
@@ -24,8 +25,9 @@ class Programs:
     def run(self, kind, batch):
         """A step ("train", "test", "predict") on a batch (x, y, weights) of arrays or tensors;
         what it gives stays where it is."""
-        leaves = [t if t is None or isinstance(t, ndarray) else as_tensor(t)
-                  for t in _leaves(batch)]
+        leaves = [
+            t if t is None or isinstance(t, ndarray) else as_tensor(t) for t in _leaves(batch)
+        ]
         if self._model.run_eagerly or functions_run_eagerly():
             return self._python(kind, leaves)(_tensors(batch))
         key = kind, context.setting("phase"), *map(_kind_of, leaves)
@@ -34,19 +36,25 @@ class Programs:
             made = self._made[key] = self._make(kind, batch, leaves)
         trace, bounds = made
         leaves = [array(t) if isinstance(t, ndarray) else t for t in leaves if t is not None]
-        return trace.run(leaves if bounds is None else
-                         [t[a:b] for a, b in bounds for t in leaves])
+        return trace.run(leaves if bounds is None else [t[a:b] for a, b in bounds for t in leaves])
 
     def _make(self, kind, batch, leaves):
         """A trace, and where it wants the arrays of a batch to be cut; None: it cuts itself."""
         strategy, bounds, parts = self._strategy(), None, [batch]
-        if strategy is not None and not _is_far(strategy, kind) and \
-                all(t is None or isinstance(t, ndarray) for t in leaves):
+        if (
+            strategy is not None
+            and not _is_far(strategy, kind)
+            and all(t is None or isinstance(t, ndarray) for t in leaves)
+        ):
             bounds = _bounds(leaves, len(strategy.devices))
             parts = [_viewed(batch, a, b) for a, b in bounds]
-        made = ConcreteFunction(kind + "_function", self._python(kind, leaves, bounds is not None),
-                                tuple(map(_tensors, parts)), {},
-                                lambda v: TensorSpec(v.shape, v.dtype))
+        made = ConcreteFunction(
+            kind + "_function",
+            self._python(kind, leaves, bounds is not None),
+            tuple(map(_tensors, parts)),
+            {},
+            lambda v: TensorSpec(v.shape, v.dtype),
+        )
         self.graphs.setdefault(kind, made.graph)
         return made.trace, bounds
 
@@ -72,6 +80,7 @@ class Programs:
             if far:
                 parts, shares = strategy.own_parts(parts, shares)
             return _towers(model, strategy, kind, parts, shares)
+
         return run
 
 
@@ -106,17 +115,20 @@ def _viewed(batch, start, stop):
 
 def _sliced(batch, start, stop):
     """The same of a batch of tensors."""
+
     def part(tensor):
         if tensor is None:
             return None
         rest = [0] * (tensor.shape.rank - 1)
         return op("Slice", tensor, [start, *rest], [stop - start, *[-1 for _ in rest]])
+
     return nest.map_structure(part, batch)
 
 
 def _towers(model, strategy, kind, parts, shares):
     """One step of all replicas: towers in one graph, each on its device with its part."""
     from situ._src.keras.training import Training
+
     far, step = _is_far(strategy, kind), getattr(model, kind + "_step")
 
     def replica(part, share):
@@ -126,13 +138,18 @@ def _towers(model, strategy, kind, parts, shares):
             return context.graphed(step)(pack(*part))
         finally:
             context.call.share, place.idle = before, False
+
     own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")
     made = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=own)
     if kind == "predict":
         with device("/cpu:0"):
-            return nest.pack_sequence_as(made[0], [
-                op("ConcatV2", list(some), 0) if len(some) > 1 else some[0]
-                for some in zip(*[nest.flatten(m) for m in made])])
+            return nest.pack_sequence_as(
+                made[0],
+                [
+                    op("ConcatV2", list(some), 0) if len(some) > 1 else some[0]
+                    for some in zip(*[nest.flatten(m) for m in made])
+                ],
+            )
     found = dict(made[0])
     for name in found:
         if len(made) > 1:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """constraints.py: tf.keras.constraints: what weights are brought to after each step."""
+
 from situ._src.keras.registry import Kind, shown
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
@@ -31,6 +32,7 @@ def _named(*names):
     def record(cls):
         KIND.add(cls, *names)
         return shown(*["constraints." + n for n in names])(cls)
+
     return record
 
 
@@ -74,8 +76,9 @@ class MinMaxNorm(Constraint):
     def __call__(self, w):
         w = convert_to_tensor(w)
         norms = _norm(w, self.axis)
-        inside = op("ClipByValue", norms, cast(self.min_value, w.dtype),
-                    cast(self.max_value, w.dtype))
+        inside = op(
+            "ClipByValue", norms, cast(self.min_value, w.dtype), cast(self.max_value, w.dtype)
+        )
         wanted = self.rate * inside + (1 - self.rate) * norms
         return w * (wanted / (norms + _SMALL))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """context.py: what calls of layers know of the calls around them: names, training, masks."""
+
 import collections
 import contextlib
 import functools
@@ -12,8 +13,13 @@ from situ._src.framework.tensor import EagerTensor, GraphTensor, _extend
 from situ._src.keras.registry import forget_names, shown
 
 _MOST_MASKS = 64
-_state = {"graph": None, "float": "float32", "epsilon": 1e-7, "format": "channels_last",
-          "phase": None}
+_state = {
+    "graph": None,
+    "float": "float32",
+    "epsilon": 1e-7,
+    "format": "channels_last",
+    "phase": None,
+}
 
 
 class KerasGraph(FuncGraph):
@@ -130,14 +136,17 @@ def graphed(python):
     if _situ.current_graph() is None:
         return python
     from situ._src.autograph.conversion import convert
+
     return convert(python)
 
 
 def graphs(method):
     """A method that a program gives a class, called as `graphed` does it."""
+
     @functools.wraps(method)
     def called(self, *args, **words):
         return graphed(method)(self, *args, **words)
+
     return called
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """conv_lstm.py: ConvLSTM2D: an LSTM whose products are convolutions of images."""
+
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import activations, constraints, context, initializers, regularizers
 from situ._src.keras.input_spec import InputSpec
@@ -7,7 +8,8 @@ from situ._src.keras.layer import Layer
 from situ._src.keras.layers_conv import many
 from situ._src.keras.layers_core import named, settings
 from situ._src.keras.rnn_cells import ForgetBias
-from situ._src.ops.array_ops import op, shape as shape_op, zeros
+from situ._src.ops.array_ops import op, zeros
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import conv
 
 
@@ -15,14 +17,35 @@ from situ._src.ops.nn import conv
 class ConvLSTM2D(Layer):
     """Sequences of images [batch, time, rows, columns, channels]; the time must be known."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None,
-                 dilation_rate=(1, 1), activation="tanh", recurrent_activation="hard_sigmoid",
-                 use_bias=True, kernel_initializer="glorot_uniform",
-                 recurrent_initializer="orthogonal", bias_initializer="zeros",
-                 unit_forget_bias=True, kernel_regularizer=None, recurrent_regularizer=None,
-                 bias_regularizer=None, kernel_constraint=None, recurrent_constraint=None,
-                 bias_constraint=None, return_sequences=False, return_state=False,
-                 go_backwards=False, stateful=False, dropout=0.0, recurrent_dropout=0.0, **words):
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        data_format=None,
+        dilation_rate=(1, 1),
+        activation="tanh",
+        recurrent_activation="hard_sigmoid",
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        unit_forget_bias=True,
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        return_sequences=False,
+        return_state=False,
+        go_backwards=False,
+        stateful=False,
+        dropout=0.0,
+        recurrent_dropout=0.0,
+        **words,
+    ):
         super().__init__(**words)
         self.filters, self.kernel_size = filters, many(kernel_size, 2, "kernel_size")
         self.strides, self.padding = many(strides, 2, "strides"), padding.lower()
@@ -34,49 +57,76 @@ class ConvLSTM2D(Layer):
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.recurrent_initializer = initializers.get(recurrent_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
-        for word, given in (("kernel", kernel_regularizer), ("recurrent", recurrent_regularizer),
-                            ("bias", bias_regularizer)):
+        for word, given in (
+            ("kernel", kernel_regularizer),
+            ("recurrent", recurrent_regularizer),
+            ("bias", bias_regularizer),
+        ):
             setattr(self, word + "_regularizer", regularizers.get(given))
-        for word, given in (("kernel", kernel_constraint), ("recurrent", recurrent_constraint),
-                            ("bias", bias_constraint)):
+        for word, given in (
+            ("kernel", kernel_constraint),
+            ("recurrent", recurrent_constraint),
+            ("bias", bias_constraint),
+        ):
             setattr(self, word + "_constraint", constraints.get(given))
         self.return_sequences, self.return_state = return_sequences, return_state
         self.go_backwards, self.stateful = go_backwards, stateful
         self.dropout, self.recurrent_dropout, self.bias = dropout, recurrent_dropout, None
         if stateful:
-            raise ValueError("ConvLSTM2D: situ has no state that stays from batch to batch "
-                             "(stateful=True).")
+            raise ValueError(
+                "ConvLSTM2D: situ has no state that stays from batch to batch (stateful=True)."
+            )
         self.input_spec = InputSpec(ndim=5)
 
     def build(self, input_shape):
         first = self.data_format == "channels_first"
         width = tensor_shape.as_shape(input_shape).as_list()[2 if first else 4]
         wide = 4 * self.filters
-        self.kernel = self.add_weight("kernel", [*self.kernel_size, width, wide],
-                                      initializer=self.kernel_initializer,
-                                      regularizer=self.kernel_regularizer,
-                                      constraint=self.kernel_constraint)
+        self.kernel = self.add_weight(
+            "kernel",
+            [*self.kernel_size, width, wide],
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
         self.recurrent_kernel = self.add_weight(
-            "recurrent_kernel", [*self.kernel_size, self.filters, wide],
-            initializer=self.recurrent_initializer, regularizer=self.recurrent_regularizer,
-            constraint=self.recurrent_constraint)
+            "recurrent_kernel",
+            [*self.kernel_size, self.filters, wide],
+            initializer=self.recurrent_initializer,
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )
         if self.use_bias:
-            start = ForgetBias(self.filters, self.bias_initializer) if self.unit_forget_bias \
+            start = (
+                ForgetBias(self.filters, self.bias_initializer)
+                if self.unit_forget_bias
                 else self.bias_initializer
-            self.bias = self.add_weight("bias", [wide], initializer=start,
-                                        regularizer=self.bias_regularizer,
-                                        constraint=self.bias_constraint)
+            )
+            self.bias = self.add_weight(
+                "bias",
+                [wide],
+                initializer=start,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
         self.built = True
 
     def _projected(self, inputs):
         """The convolution of the images of all steps at once; and one part for each step."""
         known = inputs.shape.as_list()
         if known[1] is None or None in known[2:]:
-            raise ValueError("ConvLSTM2D needs a known number of steps and a known size of images, "
-                             f"but the input is {inputs.shape}.")
-        made = conv.conv2d(op("Reshape", inputs, [-1, *known[2:]]), self.kernel, self.strides,
-                           self.padding.upper(), data_format="NHWC",
-                           dilations=self.dilation_rate)
+            raise ValueError(
+                "ConvLSTM2D needs a known number of steps and a known size of images, "
+                f"but the input is {inputs.shape}."
+            )
+        made = conv.conv2d(
+            op("Reshape", inputs, [-1, *known[2:]]),
+            self.kernel,
+            self.strides,
+            self.padding.upper(),
+            data_format="NHWC",
+            dilations=self.dilation_rate,
+        )
         made = made if self.bias is None else op("BiasAdd", made, self.bias)
         sizes = made.shape.as_list()[1:]
         return op("Unpack", op("Reshape", made, [-1, known[1], *sizes]), num=known[1], axis=1)
@@ -90,28 +140,58 @@ class ConvLSTM2D(Layer):
         steps = self._projected(inputs)
         steps = steps[::-1] if self.go_backwards else steps
         size = [shape_op(inputs)[0], *steps[0].shape.as_list()[1:3], self.filters]
-        h, c = (zeros(size, inputs.dtype) for _ in range(2)) if initial_state is None else \
-            initial_state
+        h, c = (
+            (zeros(size, inputs.dtype) for _ in range(2))
+            if initial_state is None
+            else initial_state
+        )
         outputs = []
         for step in steps:
-            gates = step + conv.conv2d(h, self.recurrent_kernel, (1, 1), "SAME",
-                                       data_format="NHWC")
+            gates = step + conv.conv2d(h, self.recurrent_kernel, (1, 1), "SAME", data_format="NHWC")
             i, f, g, o = op("Split", 3, gates, num_split=4)
-            c = self.recurrent_activation(f) * c + \
-                self.recurrent_activation(i) * self.activation(g)
+            c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
             h = self.recurrent_activation(o) * self.activation(c)
             outputs.append(h)
         turn = lambda x, order: op("Transpose", x, order) if first else x
-        made = turn(op("Pack", outputs, axis=1), [0, 1, 4, 2, 3]) if self.return_sequences else \
-            turn(h, [0, 3, 1, 2])
+        made = (
+            turn(op("Pack", outputs, axis=1), [0, 1, 4, 2, 3])
+            if self.return_sequences
+            else turn(h, [0, 3, 1, 2])
+        )
         return [made, turn(h, [0, 3, 1, 2]), turn(c, [0, 3, 1, 2])] if self.return_state else made
 
     def get_config(self):
-        plain = ("filters", "kernel_size", "strides", "padding", "data_format", "dilation_rate",
-                 "use_bias", "unit_forget_bias", "return_sequences", "return_state",
-                 "go_backwards", "stateful", "dropout", "recurrent_dropout")
-        return {**super().get_config(), **{n: getattr(self, n) for n in plain},
-                **settings(self, "activation", "recurrent_activation", "kernel_initializer",
-                           "recurrent_initializer", "bias_initializer", "kernel_regularizer",
-                           "recurrent_regularizer", "bias_regularizer", "kernel_constraint",
-                           "recurrent_constraint", "bias_constraint")}
+        plain = (
+            "filters",
+            "kernel_size",
+            "strides",
+            "padding",
+            "data_format",
+            "dilation_rate",
+            "use_bias",
+            "unit_forget_bias",
+            "return_sequences",
+            "return_state",
+            "go_backwards",
+            "stateful",
+            "dropout",
+            "recurrent_dropout",
+        )
+        return {
+            **super().get_config(),
+            **{n: getattr(self, n) for n in plain},
+            **settings(
+                self,
+                "activation",
+                "recurrent_activation",
+                "kernel_initializer",
+                "recurrent_initializer",
+                "bias_initializer",
+                "kernel_regularizer",
+                "recurrent_regularizer",
+                "bias_regularizer",
+                "kernel_constraint",
+                "recurrent_constraint",
+                "bias_constraint",
+            ),
+        }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """custom_optimizer.py: what optimizers of a program's own are made of, in the ways of both Keras
 generations: hyper-parameters and slots by name with _resource_apply_dense, or update_step."""
+
 import inspect
 
 from situ._src.framework.scopes import init_scope
@@ -18,6 +19,7 @@ def number(value, name):
 
 class Custom:
     """Mixed into tf.keras.optimizers.Optimizer."""
+
     _use_locking = True
 
     # With _resource_apply_dense (tf.keras.optimizers.legacy.Optimizer)
@@ -26,8 +28,9 @@ class Custom:
         if name in ("learning_rate", "lr"):
             self._build_learning_rate(value)
         else:
-            self.__dict__.setdefault("_hyper", {})[name] = value if callable(value) else \
-                number(value, name)
+            self.__dict__.setdefault("_hyper", {})[name] = (
+                value if callable(value) else number(value, name)
+            )
 
     def _get_hyper(self, name, dtype=None):
         if name in ("learning_rate", "lr"):
@@ -60,12 +63,16 @@ class Custom:
         named = self._slot_variables.setdefault(id(var), {})
         if slot_name not in named:
             sizes = var.shape.as_list() if shape is None else list(shape)
-            start = {"zeros": init_ops.Zeros, "ones": init_ops.Ones}[initializer]() if \
-                isinstance(initializer, str) else initializer
+            start = (
+                {"zeros": init_ops.Zeros, "ones": init_ops.Ones}[initializer]()
+                if isinstance(initializer, str)
+                else initializer
+            )
             first = start(sizes, var.dtype.base_dtype) if callable(start) else start
             with init_scope():
-                named[slot_name] = variable(first, trainable=False,
-                                            name=f"{var.name.split(':')[0]}/{slot_name}")
+                named[slot_name] = variable(
+                    first, trainable=False, name=f"{var.name.split(':')[0]}/{slot_name}"
+                )
         return named[slot_name]
 
     def _own_slots(self, var):
@@ -91,21 +98,29 @@ class Custom:
     def _index_dict(self):
         return {id(v): i for i, v in enumerate(self._built)}
 
-    def add_variable_from_reference(self, model_variable, variable_name, shape=None,
-                                    initial_value=None):
+    def add_variable_from_reference(
+        self, model_variable, variable_name, shape=None, initial_value=None
+    ):
         """A variable of the shape of another one."""
         if initial_value is None:
-            initial_value = zeros(model_variable.shape if shape is None else shape,
-                                  model_variable.dtype.base_dtype)
+            initial_value = zeros(
+                model_variable.shape if shape is None else shape, model_variable.dtype.base_dtype
+            )
         with init_scope():
-            made = variable(initial_value, trainable=False, name="{}/{}".format(
-                variable_name, model_variable.name.split(":")[0]))
+            made = variable(
+                initial_value,
+                trainable=False,
+                name="{}/{}".format(variable_name, model_variable.name.split(":")[0]),
+            )
         self._slot_variables.setdefault(id(model_variable), {})[variable_name] = made
         return made
 
     def add_variable(self, shape, dtype=None, initializer="zeros", name=None):
-        start = {"zeros": init_ops.Zeros, "ones": init_ops.Ones}[initializer]() if \
-            isinstance(initializer, str) else initializer
+        start = (
+            {"zeros": init_ops.Zeros, "ones": init_ops.Ones}[initializer]()
+            if isinstance(initializer, str)
+            else initializer
+        )
         with init_scope():
             return variable(start(shape, dtype or "float32"), trainable=False, name=name)
 
@@ -117,7 +132,9 @@ class Custom:
         if not hasattr(type(self), "_resource_apply_dense"):
             raise NotImplementedError(
                 f"{type(self).__name__}: an optimizer of your own gives update_step(gradient, "
-                "variable), or _resource_apply_dense(grad, var).")
+                "variable), or _resource_apply_dense(grad, var)."
+            )
         words = inspect.signature(self._resource_apply_dense).parameters
-        return self._resource_apply_dense(grad, var, **(
-            {"apply_state": None} if "apply_state" in words else {}))
+        return self._resource_apply_dense(
+            grad, var, **({"apply_state": None} if "apply_state" in words else {})
+        )

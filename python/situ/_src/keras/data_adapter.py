@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """data_adapter.py: what fit is given, as batches: arrays, tensors, tf.data, generators,
 Sequence."""
+
 import math
 
 import numpy
@@ -37,8 +38,10 @@ def unpack(data):
     if not isinstance(data, tuple):
         return data, None, None
     if len(data) > 3:
-        raise ValueError("Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, "
-                         f"sample_weight)`, found: {data}")
+        raise ValueError(
+            "Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, "
+            f"sample_weight)`, found: {data}"
+        )
     return (*data, None, None)[:3]
 
 
@@ -71,8 +74,13 @@ def is_arrays(x):
     """Whether all that x holds can be cut into batches."""
     if isinstance(x, Sequence) or hasattr(x, "element_spec") or hasattr(x, "__next__"):
         return False
-    return all(v is None or isinstance(v, (numpy.ndarray, EagerTensor, float, int)) or
-               hasattr(v, "_situ_tensor_") or hasattr(v, "__array__") for v in nest.flatten(x))
+    return all(
+        v is None
+        or isinstance(v, (numpy.ndarray, EagerTensor, float, int))
+        or hasattr(v, "_situ_tensor_")
+        or hasattr(v, "__array__")
+        for v in nest.flatten(x)
+    )
 
 
 def as_tensor(value):
@@ -94,8 +102,10 @@ class Arrays:
         self._is_flat = not any(nest.is_nested(part) for part in self.structure)
         sizes = {len(a) for a in self.leaves if a is not None}
         if len(sizes) > 1:
-            raise ValueError("Data cardinality is ambiguous. Make sure all arrays contain the same "
-                             f"number of samples. Sizes: {sorted(sizes)}")
+            raise ValueError(
+                "Data cardinality is ambiguous. Make sure all arrays contain the same "
+                f"number of samples. Sizes: {sorted(sizes)}"
+            )
         self.count = sizes.pop() if sizes else 0
         self.batch_size = batch_size or 32
         self.shuffle = shuffle
@@ -121,8 +131,12 @@ class Arrays:
 def _listed(structure):
     """Lists of numbers and texts are arrays, lists of arrays stay."""
     if isinstance(structure, (list, tuple)):
-        if structure and all(isinstance(v, (int, float, bool, str, bytes, numpy.generic)) or
-                             isinstance(v, (list, tuple)) and _is_numbers(v) for v in structure):
+        if structure and all(
+            isinstance(v, (int, float, bool, str, bytes, numpy.generic))
+            or isinstance(v, (list, tuple))
+            and _is_numbers(v)
+            for v in structure
+        ):
             return numpy.asarray(structure)
         return [_listed(v) for v in structure]
     if isinstance(structure, dict):
@@ -202,8 +216,10 @@ def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=No
             return endless
         return found
     if y is not None:
-        raise ValueError("`y` argument is not supported when using dataset, `keras.utils.Sequence` "
-                         "or generator as input.")
+        raise ValueError(
+            "`y` argument is not supported when using dataset, `keras.utils.Sequence` "
+            "or generator as input."
+        )
     return Batches(x, steps)
 
 
@@ -224,8 +240,9 @@ class _Evaluated:
                 found = iter(session.run(tensors))
             except errors.CLASSES[11]:
                 return
-            yield nest.pack_sequence_as(self._parts, [
-                next(found) if isinstance(v, GraphTensor) else v for v in leaves])
+            yield nest.pack_sequence_as(
+                self._parts, [next(found) if isinstance(v, GraphTensor) else v for v in leaves]
+            )
 
 
 class _Again:
@@ -248,10 +265,12 @@ def split(x, y, sample_weight, share):
     count = next(len(a) for a in leaves if a is not None)
     at = int(math.floor(count * (1.0 - share)))
     if at in (0, count):
-        raise ValueError(f"Training data contains {count} samples, which is not sufficient to "
-                         f"split it into a validation and training set as specified by "
-                         f"`validation_split={share}`. Either provide more data, or a different "
-                         "value for the `validation_split` argument.")
+        raise ValueError(
+            f"Training data contains {count} samples, which is not sufficient to "
+            f"split it into a validation and training set as specified by "
+            f"`validation_split={share}`. Either provide more data, or a different "
+            "value for the `validation_split` argument."
+        )
     structure = tuple(_listed((x, y, sample_weight)))
     first = nest.pack_sequence_as(structure, [None if a is None else a[:at] for a in leaves])
     second = nest.pack_sequence_as(structure, [None if a is None else a[at:] for a in leaves])
@@ -275,4 +294,5 @@ def with_class_weight(batches, class_weight):
                     labels = labels.argmax(-1) if labels.shape[-1] > 1 else labels[..., 0]
                 found = table[labels.astype("int64")]
                 yield x, y, found if weight is None else array(weight) * found
+
     return Weighted()

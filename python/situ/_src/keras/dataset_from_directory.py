@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """dataset_from_directory.py: datasets of the pictures or texts in a folder, and of windows of a
 series: tf.keras.utils.image_dataset_from_directory and its kin."""
+
 import os
 
 import numpy
@@ -24,14 +25,18 @@ def _found(directory, labels, class_names, endings, follow_links):
         if labels is None:
             return paths, None, None
         if len(labels) != len(paths):
-            raise ValueError("Expected the lengths of `labels` to match the number of files in the "
-                             f"target directory. len(labels) is {len(labels)} while we found "
-                             f"{len(paths)} files in directory {directory}.")
+            raise ValueError(
+                "Expected the lengths of `labels` to match the number of files in the "
+                f"target directory. len(labels) is {len(labels)} while we found "
+                f"{len(paths)} files in directory {directory}."
+            )
         return paths, list(labels), [str(v) for v in sorted(set(labels))]
     below = sorted(d for d in os.listdir(directory) if os.path.isdir(os.path.join(directory, d)))
     if class_names is not None and set(class_names) != set(below):
-        raise ValueError("The `class_names` passed did not match the names of the subdirectories "
-                         f"of the target directory. Expected: {below}, but received: {class_names}")
+        raise ValueError(
+            "The `class_names` passed did not match the names of the subdirectories "
+            f"of the target directory. Expected: {below}, but received: {class_names}"
+        )
     paths, numbers = [], []
     for number, name in enumerate(class_names or below):
         some = _listed(os.path.join(directory, name), endings, follow_links)
@@ -42,29 +47,38 @@ def _found(directory, labels, class_names, endings, follow_links):
 
 
 def _listed(folder, endings, follow_links):
-    return [os.path.join(root, name)
-            for root, _, names in sorted(os.walk(folder, followlinks=follow_links))
-            for name in sorted(names) if name.lower().endswith(endings)]
+    return [
+        os.path.join(root, name)
+        for root, _, names in sorted(os.walk(folder, followlinks=follow_links))
+        for name in sorted(names)
+        if name.lower().endswith(endings)
+    ]
 
 
 def _check(labels, label_mode, class_names, validation_split, subset, shuffle, seed):
     if label_mode not in ("int", "categorical", "binary", None):
-        raise ValueError('`label_mode` argument must be one of "int", "categorical", "binary", or '
-                         f"None. Received: label_mode={label_mode}")
+        raise ValueError(
+            '`label_mode` argument must be one of "int", "categorical", "binary", or '
+            f"None. Received: label_mode={label_mode}"
+        )
     if labels is None or label_mode is None:
         labels = label_mode = None
     if validation_split and not 0 < validation_split < 1:
-        raise ValueError("`validation_split` must be between 0 and 1, received: "
-                         f"{validation_split}")
+        raise ValueError(
+            f"`validation_split` must be between 0 and 1, received: {validation_split}"
+        )
     if (validation_split or subset) and not (validation_split and subset):
         raise ValueError("If `subset` is set, `validation_split` must be set, and inversely.")
     if subset not in ("training", "validation", "both", None):
-        raise ValueError('`subset` must be either "training", "validation" or "both", received: '
-                         f"{subset}")
+        raise ValueError(
+            f'`subset` must be either "training", "validation" or "both", received: {subset}'
+        )
     if validation_split and shuffle and seed is None:
-        raise ValueError("If using `validation_split` and shuffling the data, you must provide a "
-                         "`seed` argument, to make sure that there is no overlap between the "
-                         "training and validation subset.")
+        raise ValueError(
+            "If using `validation_split` and shuffling the data, you must provide a "
+            "`seed` argument, to make sure that there is no overlap between the "
+            "training and validation subset."
+        )
     return labels, label_mode
 
 
@@ -89,14 +103,30 @@ def _dataset(paths, labels, label_mode, classes, read):
     return _data("Dataset").zip((made, _data("Dataset").from_tensor_slices(numbers)))
 
 
-def _from_directory(directory, labels, label_mode, class_names, batch_size, shuffle, seed,
-                    validation_split, subset, follow_links, endings, read, what):
-    labels, label_mode = _check(labels, label_mode, class_names, validation_split, subset, shuffle,
-                                seed)
+def _from_directory(
+    directory,
+    labels,
+    label_mode,
+    class_names,
+    batch_size,
+    shuffle,
+    seed,
+    validation_split,
+    subset,
+    follow_links,
+    endings,
+    read,
+    what,
+):
+    labels, label_mode = _check(
+        labels, label_mode, class_names, validation_split, subset, shuffle, seed
+    )
     paths, numbers, classes = _found(directory, labels, class_names, endings, follow_links)
     if label_mode == "binary" and len(classes) != 2:
-        raise ValueError('When passing `label_mode="binary"`, there must be exactly 2 class_names. '
-                         f"Received: class_names={classes}")
+        raise ValueError(
+            'When passing `label_mode="binary"`, there must be exactly 2 class_names. '
+            f"Received: class_names={classes}"
+        )
     if not paths:
         raise ValueError(f"No {what} found in directory {directory}. Allowed formats: {endings}")
     if shuffle:
@@ -122,56 +152,120 @@ def _from_directory(directory, labels, label_mode, class_names, batch_size, shuf
 
 
 @shown("utils.image_dataset_from_directory", "preprocessing.image_dataset_from_directory")
-def image_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None,
-                                 color_mode="rgb", batch_size=32, image_size=(256, 256),
-                                 shuffle=True, seed=None, validation_split=None, subset=None,
-                                 interpolation="bilinear", follow_links=False,
-                                 crop_to_aspect_ratio=False, pad_to_aspect_ratio=False,
-                                 data_format=None, verbose=True):
+def image_dataset_from_directory(
+    directory,
+    labels="inferred",
+    label_mode="int",
+    class_names=None,
+    color_mode="rgb",
+    batch_size=32,
+    image_size=(256, 256),
+    shuffle=True,
+    seed=None,
+    validation_split=None,
+    subset=None,
+    interpolation="bilinear",
+    follow_links=False,
+    crop_to_aspect_ratio=False,
+    pad_to_aspect_ratio=False,
+    data_format=None,
+    verbose=True,
+):
     """Batches of the pictures in the folders of a folder, each of which is a class."""
     unsupported("image_dataset_from_directory", pad_to_aspect_ratio=(pad_to_aspect_ratio, False))
     if data_format not in (None, "channels_last"):
         unsupported("image_dataset_from_directory", data_format=(data_format, "channels_last"))
     channels = {"rgb": 3, "rgba": 4, "grayscale": 1}.get(color_mode)
     if channels is None:
-        raise ValueError('`color_mode` must be one of {"rgb", "rgba", "grayscale"}. Received: '
-                         f"color_mode={color_mode}")
+        raise ValueError(
+            '`color_mode` must be one of {"rgb", "rgba", "grayscale"}. Received: '
+            f"color_mode={color_mode}"
+        )
     find, size = api.named, tuple(image_size)
 
     def read(path):
-        image = find("io.decode_image")(find("io.read_file")(path), channels=channels,
-                                        expand_animations=False)
+        image = find("io.decode_image")(
+            find("io.read_file")(path), channels=channels, expand_animations=False
+        )
         image.set_shape([None, None, channels])
         if crop_to_aspect_ratio:
             shape = find("shape")(image)
             high = find("minimum")(shape[0], shape[1] * size[0] // size[1])
             wide = find("minimum")(shape[1], shape[0] * size[1] // size[0])
             image = find("image.crop_to_bounding_box")(
-                image, (shape[0] - high) // 2, (shape[1] - wide) // 2, high, wide)
+                image, (shape[0] - high) // 2, (shape[1] - wide) // 2, high, wide
+            )
         image = find("image.resize")(image, size, method=interpolation)
         image.set_shape([*size, channels])
         return image
-    return _from_directory(directory, labels, label_mode, class_names, batch_size, shuffle, seed,
-                           validation_split, subset, follow_links, PICTURES, read, "images")
+
+    return _from_directory(
+        directory,
+        labels,
+        label_mode,
+        class_names,
+        batch_size,
+        shuffle,
+        seed,
+        validation_split,
+        subset,
+        follow_links,
+        PICTURES,
+        read,
+        "images",
+    )
 
 
 @shown("utils.text_dataset_from_directory", "preprocessing.text_dataset_from_directory")
-def text_dataset_from_directory(directory, labels="inferred", label_mode="int", class_names=None,
-                                batch_size=32, max_length=None, shuffle=True, seed=None,
-                                validation_split=None, subset=None, follow_links=False):
+def text_dataset_from_directory(
+    directory,
+    labels="inferred",
+    label_mode="int",
+    class_names=None,
+    batch_size=32,
+    max_length=None,
+    shuffle=True,
+    seed=None,
+    validation_split=None,
+    subset=None,
+    follow_links=False,
+):
     """Batches of the texts (.txt) in the folders of a folder, each of which is a class."""
+
     def read(path):
         text = api.named("io.read_file")(path)
-        return text if max_length is None else api.named("strings.substr")(
-            text, 0, max_length)
-    return _from_directory(directory, labels, label_mode, class_names, batch_size, shuffle, seed,
-                           validation_split, subset, follow_links, (".txt",), read, "text files")
+        return text if max_length is None else api.named("strings.substr")(text, 0, max_length)
+
+    return _from_directory(
+        directory,
+        labels,
+        label_mode,
+        class_names,
+        batch_size,
+        shuffle,
+        seed,
+        validation_split,
+        subset,
+        follow_links,
+        (".txt",),
+        read,
+        "text files",
+    )
 
 
 @shown("utils.timeseries_dataset_from_array", "preprocessing.timeseries_dataset_from_array")
-def timeseries_dataset_from_array(data, targets, sequence_length, sequence_stride=1,
-                                  sampling_rate=1, batch_size=128, shuffle=False, seed=None,
-                                  start_index=None, end_index=None):
+def timeseries_dataset_from_array(
+    data,
+    targets,
+    sequence_length,
+    sequence_stride=1,
+    sampling_rate=1,
+    batch_size=128,
+    shuffle=False,
+    seed=None,
+    start_index=None,
+    end_index=None,
+):
     """Batches of windows of a series, with the target at the first step of each."""
     start, end = start_index or 0, len(data) if end_index is None else end_index
     last = end - (sequence_length - 1) * sampling_rate
@@ -184,12 +278,18 @@ def timeseries_dataset_from_array(data, targets, sequence_length, sequence_strid
     series, find = numpy.asarray(data), api.named
     steps = numpy.arange(0, sequence_length * sampling_rate, sampling_rate)
     values = find("constant")(series)
-    made = _data("Dataset").from_tensor_slices(firsts).map(
-        lambda first: find("gather")(values, first + find("constant")(steps, "int64")))
+    made = (
+        _data("Dataset")
+        .from_tensor_slices(firsts)
+        .map(lambda first: find("gather")(values, first + find("constant")(steps, "int64")))
+    )
     if targets is not None:
         wanted = find("constant")(numpy.asarray(targets))
-        labels = _data("Dataset").from_tensor_slices(firsts - start).map(
-            lambda first: find("gather")(wanted, first))
+        labels = (
+            _data("Dataset")
+            .from_tensor_slices(firsts - start)
+            .map(lambda first: find("gather")(wanted, first))
+        )
         made = _data("Dataset").zip((made, labels))
     if batch_size is not None:
         if shuffle:

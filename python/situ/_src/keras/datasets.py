@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """datasets.py: tf.keras.datasets from local files, in the formats in which they are published."""
+
 import os
 import pickle
 import tarfile
@@ -7,8 +8,14 @@ import tarfile
 import numpy
 
 from situ._src.framework.api import export
-from situ._src.legacy.mnist import (TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS,
-                                    extract_images, extract_labels)
+from situ._src.legacy.mnist import (
+    TEST_IMAGES,
+    TEST_LABELS,
+    TRAIN_IMAGES,
+    TRAIN_LABELS,
+    extract_images,
+    extract_labels,
+)
 
 
 def folder():
@@ -18,8 +25,9 @@ def folder():
 
 def _missing(name, *paths):
     places = " or ".join(paths)
-    return FileNotFoundError(f"tf.keras.datasets.{name}: situ does not download it. Put it to "
-                             f"{places}")
+    return FileNotFoundError(
+        f"tf.keras.datasets.{name}: situ does not download it. Put it to {places}"
+    )
 
 
 def _path(path):
@@ -48,11 +56,13 @@ def _idx(name, where, *others):
         path = os.path.join(where, file_name)
         path = path if os.path.exists(path) else path[:-3]
         if not os.path.exists(path):
-            raise _missing(name, *others, os.path.join(where, file_name) + " (and its three "
-                           "companions)")
+            raise _missing(
+                name, *others, os.path.join(where, file_name) + " (and its three companions)"
+            )
         with open(path, "rb") as file:
-            found.append(extract_images(file)[..., 0] if "images" in file_name else
-                         extract_labels(file))
+            found.append(
+                extract_images(file)[..., 0] if "images" in file_name else extract_labels(file)
+            )
     return (found[0], found[1]), (found[2], found[3])
 
 
@@ -60,8 +70,11 @@ class _Plain(pickle.Unpickler):
     """Reads arrays and nothing that could run code."""
 
     def find_class(self, module, name):
-        if (module, name) == ("_codecs", "encode") or module.split(".")[0] == "numpy" and \
-                name in ("_reconstruct", "ndarray", "dtype"):
+        if (
+            (module, name) == ("_codecs", "encode")
+            or module.split(".")[0] == "numpy"
+            and name in ("_reconstruct", "ndarray", "dtype")
+        ):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"{module}.{name} has no place in a data set")
 
@@ -88,23 +101,31 @@ def _cifar(name, stem, train, test, label):
         images = numpy.concatenate([numpy.asarray(r[b"data"], numpy.uint8) for r in read])
         labels = numpy.concatenate([numpy.asarray(r[label], numpy.uint8) for r in read])
         return images.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels.reshape(-1, 1)
+
     return load(train), load(test)
 
 
 @export("keras.datasets.cifar10.load_data")
 def load_cifar10():
     """(images, labels) of training and test: uint8, [n, 32, 32, 3] and [n, 1]."""
-    return _cifar("cifar10", "cifar-10-batches-py", [f"data_batch_{i}" for i in range(1, 6)],
-                  ["test_batch"], b"labels")
+    return _cifar(
+        "cifar10",
+        "cifar-10-batches-py",
+        [f"data_batch_{i}" for i in range(1, 6)],
+        ["test_batch"],
+        b"labels",
+    )
 
 
 @export("keras.datasets.cifar100.load_data")
 def load_cifar100(label_mode="fine"):
     if label_mode not in ("fine", "coarse"):
-        raise ValueError('`label_mode` must be one of `"fine"`, `"coarse"`. Received: '
-                         f"label_mode={label_mode}.")
-    return _cifar("cifar100", "cifar-100-python", ["train"], ["test"],
-                  label_mode.encode() + b"_labels")
+        raise ValueError(
+            f'`label_mode` must be one of `"fine"`, `"coarse"`. Received: label_mode={label_mode}.'
+        )
+    return _cifar(
+        "cifar100", "cifar-100-python", ["train"], ["test"], label_mode.encode() + b"_labels"
+    )
 
 
 @export("keras.datasets.boston_housing.load_data")
@@ -129,12 +150,16 @@ def _words(name, sequences, labels, given):
         kept = [i for i, row in enumerate(rows) if len(row) < given["maxlen"]]
         rows, labels = [rows[i] for i in kept], labels[kept]
         if not rows:
-            raise ValueError(f"After filtering for sequences shorter than maxlen="
-                             f"{given['maxlen']}, no sequence was kept. Increase maxlen.")
+            raise ValueError(
+                f"After filtering for sequences shorter than maxlen="
+                f"{given['maxlen']}, no sequence was kept. Increase maxlen."
+            )
     most = most or max(max(row, default=0) for row in rows) + 1
     keep = lambda w: skip <= w < most
-    rows = [[w if keep(w) else oov for w in row] if oov is not None else
-            [w for w in row if keep(w)] for row in rows]
+    rows = [
+        [w if keep(w) else oov for w in row] if oov is not None else [w for w in row if keep(w)]
+        for row in rows
+    ]
     made = numpy.empty(len(rows), object)
     made[:] = rows
     return made, labels
@@ -147,6 +172,7 @@ def _read_words(name, path, keys):
     with open(path, "rb") as file:  # an archive of arrays of lists, which are pickled
         import io
         import zipfile
+
         found = []
         with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
             for key in keys:
@@ -157,8 +183,11 @@ def _read_words(name, path, keys):
 
 def _array_of_lists(file):
     version = numpy.lib.format.read_magic(file)
-    read = numpy.lib.format.read_array_header_1_0 if version[0] == 1 else \
-        numpy.lib.format.read_array_header_2_0
+    read = (
+        numpy.lib.format.read_array_header_1_0
+        if version[0] == 1
+        else numpy.lib.format.read_array_header_2_0
+    )
     shape, fortran, dtype = read(file)
     if dtype.hasobject:
         return _Plain(file, encoding="latin1").load().reshape(shape)
@@ -174,8 +203,17 @@ def _old_words(num_words, kwargs):
 
 
 @export("keras.datasets.imdb.load_data")
-def load_imdb(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113, start_char=1,
-              oov_char=2, index_from=3, **kwargs):
+def load_imdb(
+    path="imdb.npz",
+    num_words=None,
+    skip_top=0,
+    maxlen=None,
+    seed=113,
+    start_char=1,
+    oov_char=2,
+    index_from=3,
+    **kwargs,
+):
     """Reviews as lists of the ranks of their words, and whether they praise."""
     num_words = _old_words(num_words, kwargs)
     given = locals()
@@ -186,15 +224,29 @@ def load_imdb(path="imdb.npz", num_words=None, skip_top=0, maxlen=None, seed=113
         order = numpy.arange(len(rows))
         random.shuffle(order)
         parts.append((rows[order], labels[order]))
-    both = _words("imdb", numpy.concatenate([parts[0][0], parts[1][0]]),
-                  numpy.concatenate([parts[0][1], parts[1][1]]), given)
+    both = _words(
+        "imdb",
+        numpy.concatenate([parts[0][0], parts[1][0]]),
+        numpy.concatenate([parts[0][1], parts[1][1]]),
+        given,
+    )
     at = len(x)
     return (both[0][:at], both[1][:at]), (both[0][at:], both[1][at:])
 
 
 @export("keras.datasets.reuters.load_data")
-def load_reuters(path="reuters.npz", num_words=None, skip_top=0, maxlen=None, test_split=0.2,
-                 seed=113, start_char=1, oov_char=2, index_from=3, **kwargs):
+def load_reuters(
+    path="reuters.npz",
+    num_words=None,
+    skip_top=0,
+    maxlen=None,
+    test_split=0.2,
+    seed=113,
+    start_char=1,
+    oov_char=2,
+    index_from=3,
+    **kwargs,
+):
     """News as lists of the ranks of their words, and their topics."""
     num_words = _old_words(num_words, kwargs)
     given = locals()
@@ -208,6 +260,7 @@ def load_reuters(path="reuters.npz", num_words=None, skip_top=0, maxlen=None, te
 
 def _index(name, path):
     import json
+
     path = _path(path)
     if not os.path.exists(path):
         raise _missing(name, path)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """dense_features.py: tf.keras.layers.DenseFeatures."""
+
 import math
 
 from situ._src.keras.layer import Layer
@@ -22,19 +23,24 @@ class DenseFeatures(Layer):
     def __call__(self, features, *args, **words):
         if not isinstance(features, dict):
             raise ValueError(f"We expected a dictionary here. Instead we got: {features}")
-        features = {k: v if hasattr(v, "dtype") or hasattr(v, "indices") else convert_to_tensor(v)
-                    for k, v in features.items()}
+        features = {
+            k: v if hasattr(v, "dtype") or hasattr(v, "indices") else convert_to_tensor(v)
+            for k, v in features.items()
+        }
         return super().__call__(features, *args, **words)
 
     def build(self, input_shape):
         for column in self._columns:
             if isinstance(column, Embedding):
                 first = column.initializer or TruncatedNormal(
-                    0.0, 1.0 / math.sqrt(column.dimension))
+                    0.0, 1.0 / math.sqrt(column.dimension)
+                )
                 self._tables[column.name] = self.add_weight(
                     column.name + "/embedding_weights",
-                    [column.categories.num_buckets, column.dimension], initializer=first,
-                    trainable=self.trainable and column.trainable)
+                    [column.categories.num_buckets, column.dimension],
+                    initializer=first,
+                    trainable=self.trainable and column.trainable,
+                )
         self.built = True
 
     def call(self, features, cols_to_output_tensors=None, training=None):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """hdf5.py: models and weights in HDF5, in the layout of Keras 2: a group per layer with its
 weights, and as attributes the configuration in JSON. Needs h5py."""
+
 import json
 
 import numpy
@@ -37,8 +38,11 @@ def wanted(path, save_format=None):
     if not is_name(path, save_format):
         return False
     if module() is None:
-        logs.warn("h5py is not installed: %s is written in the layout of safetensors, which situ "
-                  "reads, but Keras does not. `pip install h5py` gives HDF5.", path)
+        logs.warn(
+            "h5py is not installed: %s is written in the layout of safetensors, which situ "
+            "reads, but Keras does not. `pip install h5py` gives HDF5.",
+            path,
+        )
         return False
     return True
 
@@ -111,8 +115,11 @@ def _values(group):
 
 def read_weights(group, model, by_name=False, skip_mismatch=False):
     """Gives a model the weights below a group: layer by layer in order, or by their names."""
-    group = group["model_weights"] if "layer_names" not in group.attrs and \
-        "model_weights" in group else group
+    group = (
+        group["model_weights"]
+        if "layer_names" not in group.attrs and "model_weights" in group
+        else group
+    )
     saved = [(n, _values(group[n])) for n in _names(group, "layer_names")]
     saved = [(n, v) for n, v in saved if v]
     pairs, layers = [], [x for x in model.layers if x.weights]
@@ -121,8 +128,10 @@ def read_weights(group, model, by_name=False, skip_mismatch=False):
         pairs = [(x, known[x.name]) for x in layers if x.name in known]
     else:
         if len(saved) != len(layers):
-            raise ValueError("Layer count mismatch when loading weights from file. Model expected "
-                             f"{len(layers)} layers, found {len(saved)} saved layers.")
+            raise ValueError(
+                "Layer count mismatch when loading weights from file. Model expected "
+                f"{len(layers)} layers, found {len(saved)} saved layers."
+            )
         pairs = [(x, v) for x, (_, v) in zip(layers, saved)]
     for layer, values in pairs:
         _give(layer, values, skip_mismatch)
@@ -138,8 +147,10 @@ def _give(layer, values, skip_mismatch):
         logs.warn("Skipping loading of weights for layer %s due to a mismatch.", layer.name)
         return
     if len(layer.weights) != len(values):
-        raise ValueError(f"Weight count mismatch for layer {layer.name}: the layer expects "
-                         f"{len(layer.weights)} weights, the file has {len(values)}.")
+        raise ValueError(
+            f"Weight count mismatch for layer {layer.name}: the layer expects "
+            f"{len(layer.weights)} weights, the file has {len(values)}."
+        )
     weights.assign(layer.weights, values, f'"{layer.name}"')
 
 
@@ -151,8 +162,10 @@ def write_model(path, model, training):
     with opened(path, "w") as file:
         file.attrs["backend"] = b"tensorflow"
         file.attrs["keras_version"] = style.VERSIONS["v2"].encode()
-        config = {"class_name": "Functional" if model._saved() == "Model" else model._saved(),
-                  "config": plain(model.get_config())}
+        config = {
+            "class_name": "Functional" if model._saved() == "Model" else model._saved(),
+            "config": plain(model.get_config()),
+        }
         file.attrs["model_config"] = json.dumps(config).encode()
         write_weights(file.create_group("model_weights"), model)
         if training is None:
@@ -179,16 +192,20 @@ def _cleaned(config):
         return _cleaned(config["config"]["name"])
     if config.get("class_name") == "__tuple__":
         return _cleaned(config["items"])
-    return {k: _cleaned(v) for k, v in config.items()
-            if k not in ("module", "registered_name", "build_config")}
+    return {
+        k: _cleaned(v)
+        for k, v in config.items()
+        if k not in ("module", "registered_name", "build_config")
+    }
 
 
 def read_model(path, custom_objects, compile):
     """(model, what compile is to be given or None, the state of the optimizer)"""
     with opened(path) as file:
         if "model_config" not in file.attrs:
-            raise ValueError(f"No model config found in the file at {path}: it holds weights, use "
-                             "load_weights.")
+            raise ValueError(
+                f"No model config found in the file at {path}: it holds weights, use load_weights."
+            )
         config = _cleaned(_json(file.attrs["model_config"]))
         model = KINDS_OF_LAYERS.deserialize(config, custom_objects)
         with context.eager():
@@ -208,8 +225,11 @@ def _metrics(given):
     """Metrics by the names that compile takes."""
     if isinstance(given, dict) and "class_name" in given:
         inner = given.get("config", {})
-        return inner.get("fn") or inner.get("name") if given["class_name"] in (
-            "MeanMetricWrapper", "SumOverBatchSizeMetricWrapper") else given
+        return (
+            inner.get("fn") or inner.get("name")
+            if given["class_name"] in ("MeanMetricWrapper", "SumOverBatchSizeMetricWrapper")
+            else given
+        )
     if isinstance(given, dict):
         return {k: _metrics(v) for k, v in given.items()}
     if isinstance(given, list):

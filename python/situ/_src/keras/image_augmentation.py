@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_augmentation.py: changes of pictures as arrays, by chance (NumPy's): turns, shifts,
 shears, zooms, brightness, colours: the functions of tf.keras.preprocessing.image."""
+
 import numpy
 
 from situ._src.keras import image_utils
@@ -39,8 +40,9 @@ def _look(x, matrix, offset, order, mode, cval):
         for place, size in zip(at, (rows, columns)):
             outside |= (place < -slack) | (place > size - 1 + slack)
     if order == 0:
-        r, c = (_inside(numpy.floor(p + 0.5).astype(int), s, mode)
-                for p, s in zip(at, (rows, columns)))
+        r, c = (
+            _inside(numpy.floor(p + 0.5).astype(int), s, mode) for p, s in zip(at, (rows, columns))
+        )
         made = x[r, c]
     else:
         low = [numpy.floor(p).astype(int) for p in at]
@@ -55,14 +57,32 @@ def _look(x, matrix, offset, order, mode, cval):
 
 
 @_named
-def apply_affine_transform(x, theta=0, tx=0, ty=0, shear=0, zx=1, zy=1, row_axis=1, col_axis=2,
-                           channel_axis=0, fill_mode="nearest", cval=0.0, order=1):
+def apply_affine_transform(
+    x,
+    theta=0,
+    tx=0,
+    ty=0,
+    shear=0,
+    zx=1,
+    zy=1,
+    row_axis=1,
+    col_axis=2,
+    channel_axis=0,
+    fill_mode="nearest",
+    cval=0.0,
+    order=1,
+):
     """A picture turned by degrees, shifted by pixels, sheared by degrees and zoomed."""
     turn, lean = numpy.deg2rad(theta), numpy.deg2rad(shear)
     parts = []
     if theta != 0:
-        parts.append([[numpy.cos(turn), -numpy.sin(turn), 0],
-                      [numpy.sin(turn), numpy.cos(turn), 0], [0, 0, 1]])
+        parts.append(
+            [
+                [numpy.cos(turn), -numpy.sin(turn), 0],
+                [numpy.sin(turn), numpy.cos(turn), 0],
+                [0, 0, 1],
+            ]
+        )
     if tx != 0 or ty != 0:
         parts.append([[1, 0, tx], [0, 1, ty], [0, 0, 1]])
     if shear != 0:
@@ -84,44 +104,90 @@ def apply_affine_transform(x, theta=0, tx=0, ty=0, shear=0, zx=1, zy=1, row_axis
 
 
 def _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, order, **how):
-    return apply_affine_transform(x, row_axis=row_axis, col_axis=col_axis, fill_mode=fill_mode,
-                                  channel_axis=channel_axis, cval=cval, order=order, **how)
+    return apply_affine_transform(
+        x,
+        row_axis=row_axis,
+        col_axis=col_axis,
+        fill_mode=fill_mode,
+        channel_axis=channel_axis,
+        cval=cval,
+        order=order,
+        **how,
+    )
 
 
 @_named
-def random_rotation(x, rg, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest", cval=0.0,
-                    interpolation_order=1):
+def random_rotation(
+    x,
+    rg,
+    row_axis=1,
+    col_axis=2,
+    channel_axis=0,
+    fill_mode="nearest",
+    cval=0.0,
+    interpolation_order=1,
+):
     theta = numpy.random.uniform(-rg, rg)
-    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
-                   theta=theta)
+    return _affine(
+        x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, theta=theta
+    )
 
 
 @_named
-def random_shift(x, wrg, hrg, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest",
-                 cval=0.0, interpolation_order=1):
+def random_shift(
+    x,
+    wrg,
+    hrg,
+    row_axis=1,
+    col_axis=2,
+    channel_axis=0,
+    fill_mode="nearest",
+    cval=0.0,
+    interpolation_order=1,
+):
     tx = numpy.random.uniform(-hrg, hrg) * x.shape[row_axis]
     ty = numpy.random.uniform(-wrg, wrg) * x.shape[col_axis]
-    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
-                   tx=tx, ty=ty)
+    return _affine(
+        x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, tx=tx, ty=ty
+    )
 
 
 @_named
-def random_shear(x, intensity, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest",
-                 cval=0.0, interpolation_order=1):
+def random_shear(
+    x,
+    intensity,
+    row_axis=1,
+    col_axis=2,
+    channel_axis=0,
+    fill_mode="nearest",
+    cval=0.0,
+    interpolation_order=1,
+):
     shear = numpy.random.uniform(-intensity, intensity)
-    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
-                   shear=shear)
+    return _affine(
+        x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, shear=shear
+    )
 
 
 @_named
-def random_zoom(x, zoom_range, row_axis=1, col_axis=2, channel_axis=0, fill_mode="nearest",
-                cval=0.0, interpolation_order=1):
+def random_zoom(
+    x,
+    zoom_range,
+    row_axis=1,
+    col_axis=2,
+    channel_axis=0,
+    fill_mode="nearest",
+    cval=0.0,
+    interpolation_order=1,
+):
     if len(zoom_range) != 2:
-        raise ValueError("`zoom_range` should be a tuple or list of two floats. Received: "
-                         f"{zoom_range}")
+        raise ValueError(
+            f"`zoom_range` should be a tuple or list of two floats. Received: {zoom_range}"
+        )
     zx, zy = (1, 1) if tuple(zoom_range) == (1, 1) else numpy.random.uniform(*zoom_range, 2)
-    return _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order,
-                   zx=zx, zy=zy)
+    return _affine(
+        x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, zx=zx, zy=zy
+    )
 
 
 @_named
@@ -132,8 +198,9 @@ def apply_channel_shift(x, intensity, channel_axis=0):
 
 @_named
 def random_channel_shift(x, intensity_range, channel_axis=0):
-    return apply_channel_shift(x, numpy.random.uniform(-intensity_range, intensity_range),
-                               channel_axis)
+    return apply_channel_shift(
+        x, numpy.random.uniform(-intensity_range, intensity_range), channel_axis
+    )
 
 
 @_named
@@ -141,6 +208,7 @@ def apply_brightness_shift(x, brightness, scale=True):
     """The picture as bright as Pillow makes it with a factor."""
     image_utils.pillow()
     from PIL import ImageEnhance
+
     least, most = x.min(), x.max()
     within = least < 0 or most > 255
     img = image_utils.array_to_img(x, scale=within or scale)
@@ -153,6 +221,7 @@ def apply_brightness_shift(x, brightness, scale=True):
 @_named
 def random_brightness(x, brightness_range, scale=True):
     if len(brightness_range) != 2:
-        raise ValueError("`brightness_range should be tuple or list of two floats. Received: "
-                         f"{brightness_range}")
+        raise ValueError(
+            f"`brightness_range should be tuple or list of two floats. Received: {brightness_range}"
+        )
     return apply_brightness_shift(x, numpy.random.uniform(*brightness_range), scale)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_generator.py: tf.keras.preprocessing.image.ImageDataGenerator: pictures from arrays and
 folders, changed by chance and scaled, in batches without end."""
+
 import numpy
 
 from situ._src.framework import logs
@@ -13,82 +14,191 @@ from situ._src.keras.registry import shown
 class ImageDataGenerator:
     """What is done to pictures; flow and its kin say which pictures."""
 
-    def __init__(self, featurewise_center=False, samplewise_center=False,
-                 featurewise_std_normalization=False, samplewise_std_normalization=False,
-                 zca_whitening=False, zca_epsilon=1e-6, rotation_range=0, width_shift_range=0.0,
-                 height_shift_range=0.0, brightness_range=None, shear_range=0.0, zoom_range=0.0,
-                 channel_shift_range=0.0, fill_mode="nearest", cval=0.0, horizontal_flip=False,
-                 vertical_flip=False, rescale=None, preprocessing_function=None, data_format=None,
-                 validation_split=0.0, interpolation_order=1, dtype=None):
+    def __init__(
+        self,
+        featurewise_center=False,
+        samplewise_center=False,
+        featurewise_std_normalization=False,
+        samplewise_std_normalization=False,
+        zca_whitening=False,
+        zca_epsilon=1e-6,
+        rotation_range=0,
+        width_shift_range=0.0,
+        height_shift_range=0.0,
+        brightness_range=None,
+        shear_range=0.0,
+        zoom_range=0.0,
+        channel_shift_range=0.0,
+        fill_mode="nearest",
+        cval=0.0,
+        horizontal_flip=False,
+        vertical_flip=False,
+        rescale=None,
+        preprocessing_function=None,
+        data_format=None,
+        validation_split=0.0,
+        interpolation_order=1,
+        dtype=None,
+    ):
         given = dict(locals())
         given.pop("self")
         self.__dict__.update(given)
         self.data_format = data_format or context.setting("format")
         self.dtype = dtype or context.setting("float")
         if self.data_format not in ("channels_last", "channels_first"):
-            raise ValueError('`data_format` should be `"channels_last"` (channel after row and '
-                             'column) or `"channels_first"` (channel before row and column). '
-                             f"Received: {data_format}")
+            raise ValueError(
+                '`data_format` should be `"channels_last"` (channel after row and '
+                'column) or `"channels_first"` (channel before row and column). '
+                f"Received: {data_format}"
+            )
         first = self.data_format == "channels_first"
         self.channel_axis, self.row_axis, self.col_axis = (1, 2, 3) if first else (3, 1, 2)
         if validation_split and not 0 < validation_split < 1:
-            raise ValueError("`validation_split` must be strictly between 0 and 1.  Received: "
-                             f"{validation_split}")
+            raise ValueError(
+                "`validation_split` must be strictly between 0 and 1.  Received: "
+                f"{validation_split}"
+            )
         self._validation_split = validation_split
         self.mean = self.std = self.zca_whitening_matrix = None
         if isinstance(zoom_range, (float, int)):
             self.zoom_range = [1 - zoom_range, 1 + zoom_range]
         elif len(zoom_range) != 2 or not all(isinstance(v, (float, int)) for v in zoom_range):
-            raise ValueError("`zoom_range` should be a float or a tuple or list of two floats. "
-                             f"Received: {zoom_range}")
-        if brightness_range is not None and (not isinstance(brightness_range, (tuple, list)) or
-                                             len(brightness_range) != 2):
-            raise ValueError("`brightness_range should be tuple or list of two floats. Received: "
-                             f"{brightness_range}")
+            raise ValueError(
+                "`zoom_range` should be a float or a tuple or list of two floats. "
+                f"Received: {zoom_range}"
+            )
+        if brightness_range is not None and (
+            not isinstance(brightness_range, (tuple, list)) or len(brightness_range) != 2
+        ):
+            raise ValueError(
+                "`brightness_range should be tuple or list of two floats. Received: "
+                f"{brightness_range}"
+            )
         self.featurewise_center |= zca_whitening or featurewise_std_normalization
         self.samplewise_center |= samplewise_std_normalization
 
     # Where pictures come from
 
-    def flow(self, x, y=None, batch_size=32, shuffle=True, sample_weight=None, seed=None,
-             save_to_dir=None, save_prefix="", save_format="png", ignore_class_split=False,
-             subset=None):
+    def flow(
+        self,
+        x,
+        y=None,
+        batch_size=32,
+        shuffle=True,
+        sample_weight=None,
+        seed=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        ignore_class_split=False,
+        subset=None,
+    ):
         """Batches of arrays."""
         return image_iterators.NumpyArrayIterator(
-            x, y, self, batch_size=batch_size, shuffle=shuffle, sample_weight=sample_weight,
-            seed=seed, data_format=self.data_format, save_to_dir=save_to_dir,
-            save_prefix=save_prefix, save_format=save_format, subset=subset, dtype=self.dtype)
+            x,
+            y,
+            self,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            sample_weight=sample_weight,
+            seed=seed,
+            data_format=self.data_format,
+            save_to_dir=save_to_dir,
+            save_prefix=save_prefix,
+            save_format=save_format,
+            subset=subset,
+            dtype=self.dtype,
+        )
 
-    def flow_from_directory(self, directory, target_size=(256, 256), color_mode="rgb",
-                            classes=None, class_mode="categorical", batch_size=32, shuffle=True,
-                            seed=None, save_to_dir=None, save_prefix="", save_format="png",
-                            follow_links=False, subset=None, interpolation="nearest",
-                            keep_aspect_ratio=False):
+    def flow_from_directory(
+        self,
+        directory,
+        target_size=(256, 256),
+        color_mode="rgb",
+        classes=None,
+        class_mode="categorical",
+        batch_size=32,
+        shuffle=True,
+        seed=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        follow_links=False,
+        subset=None,
+        interpolation="nearest",
+        keep_aspect_ratio=False,
+    ):
         """Batches of the pictures of a folder with a folder for each class."""
         return image_iterators.DirectoryIterator(
-            directory, self, target_size=target_size, color_mode=color_mode, classes=classes,
-            class_mode=class_mode, data_format=self.data_format, batch_size=batch_size,
-            shuffle=shuffle, seed=seed, save_to_dir=save_to_dir, save_prefix=save_prefix,
-            save_format=save_format, follow_links=follow_links, subset=subset,
-            interpolation=interpolation, keep_aspect_ratio=keep_aspect_ratio, dtype=self.dtype)
+            directory,
+            self,
+            target_size=target_size,
+            color_mode=color_mode,
+            classes=classes,
+            class_mode=class_mode,
+            data_format=self.data_format,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            seed=seed,
+            save_to_dir=save_to_dir,
+            save_prefix=save_prefix,
+            save_format=save_format,
+            follow_links=follow_links,
+            subset=subset,
+            interpolation=interpolation,
+            keep_aspect_ratio=keep_aspect_ratio,
+            dtype=self.dtype,
+        )
 
-    def flow_from_dataframe(self, dataframe, directory=None, x_col="filename", y_col="class",
-                            weight_col=None, target_size=(256, 256), color_mode="rgb",
-                            classes=None, class_mode="categorical", batch_size=32, shuffle=True,
-                            seed=None, save_to_dir=None, save_prefix="", save_format="png",
-                            subset=None, interpolation="nearest", validate_filenames=True,
-                            **kwargs):
+    def flow_from_dataframe(
+        self,
+        dataframe,
+        directory=None,
+        x_col="filename",
+        y_col="class",
+        weight_col=None,
+        target_size=(256, 256),
+        color_mode="rgb",
+        classes=None,
+        class_mode="categorical",
+        batch_size=32,
+        shuffle=True,
+        seed=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        subset=None,
+        interpolation="nearest",
+        validate_filenames=True,
+        **kwargs,
+    ):
         """Batches of the pictures that a table of pandas names."""
         for old in ("has_ext", "sort", "drop_duplicates"):  # Keras accepts and ignores these
             kwargs.pop(old, None)
         reject_unknown(self.flow_from_dataframe, kwargs)
         return image_iterators.DataFrameIterator(
-            dataframe, directory, self, x_col=x_col, y_col=y_col, weight_col=weight_col,
-            target_size=target_size, color_mode=color_mode, classes=classes, class_mode=class_mode,
-            data_format=self.data_format, batch_size=batch_size, shuffle=shuffle, seed=seed,
-            save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format,
-            subset=subset, interpolation=interpolation, validate_filenames=validate_filenames,
-            dtype=self.dtype)
+            dataframe,
+            directory,
+            self,
+            x_col=x_col,
+            y_col=y_col,
+            weight_col=weight_col,
+            target_size=target_size,
+            color_mode=color_mode,
+            classes=classes,
+            class_mode=class_mode,
+            data_format=self.data_format,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            seed=seed,
+            save_to_dir=save_to_dir,
+            save_prefix=save_prefix,
+            save_format=save_format,
+            subset=subset,
+            interpolation=interpolation,
+            validate_filenames=validate_filenames,
+            dtype=self.dtype,
+        )
 
     # What is done to each
 
@@ -104,8 +214,7 @@ class ImageDataGenerator:
             x /= numpy.std(x, keepdims=True) + 1e-6
         if self.featurewise_center and self._has("mean", "featurewise_center"):
             x -= self.mean
-        if self.featurewise_std_normalization and \
-                self._has("std", "featurewise_std_normalization"):
+        if self.featurewise_std_normalization and self._has("std", "featurewise_std_normalization"):
             x /= self.std + 1e-6
         if self.zca_whitening and self._has("zca_whitening_matrix", "zca_whitening"):
             x = (x.reshape(-1, x.size) @ self.zca_whitening_matrix).reshape(x.shape)
@@ -113,8 +222,11 @@ class ImageDataGenerator:
 
     def _has(self, what, wish):
         if getattr(self, what) is None:
-            logs.warn("This ImageDataGenerator specifies `%s`, but it hasn't been fit on any "
-                      "training data. Fit it first by calling `.fit(numpy_data)`.", wish)
+            logs.warn(
+                "This ImageDataGenerator specifies `%s`, but it hasn't been fit on any "
+                "training data. Fit it first by calling `.fit(numpy_data)`.",
+                wish,
+            )
             return False
         return True
 
@@ -122,9 +234,7 @@ class ImageDataGenerator:
     def _shift(range_, size):
         if not range_ and not isinstance(range_, (list, tuple, numpy.ndarray)):
             return 0
-        if isinstance(range_, (list, tuple, numpy.ndarray)):
-            shift = numpy.random.choice(range_) * numpy.random.choice([-1, 1])
-        elif isinstance(range_, int):
+        if isinstance(range_, (list, tuple, numpy.ndarray, int)):
             shift = numpy.random.choice(range_) * numpy.random.choice([-1, 1])
         else:
             shift = numpy.random.uniform(-range_, range_)
@@ -144,19 +254,38 @@ class ImageDataGenerator:
         horizontal = (numpy.random.random() < 0.5) * self.horizontal_flip
         vertical = (numpy.random.random() < 0.5) * self.vertical_flip
         colour = self.channel_shift_range
-        return {"theta": theta, "tx": tx, "ty": ty, "shear": shear, "zx": zx, "zy": zy,
-                "flip_horizontal": horizontal, "flip_vertical": vertical,
-                "channel_shift_intensity": chance(-colour, colour) if colour else None,
-                "brightness": chance(*self.brightness_range) if self.brightness_range else None}
+        return {
+            "theta": theta,
+            "tx": tx,
+            "ty": ty,
+            "shear": shear,
+            "zx": zx,
+            "zy": zy,
+            "flip_horizontal": horizontal,
+            "flip_vertical": vertical,
+            "channel_shift_intensity": chance(-colour, colour) if colour else None,
+            "brightness": chance(*self.brightness_range) if self.brightness_range else None,
+        }
 
     def apply_transform(self, x, transform_parameters):
         """A picture after a change."""
         given = transform_parameters
         row, column, channel = self.row_axis - 1, self.col_axis - 1, self.channel_axis - 1
         x = image_augmentation.apply_affine_transform(
-            x, given.get("theta", 0), given.get("tx", 0), given.get("ty", 0),
-            given.get("shear", 0), given.get("zx", 1), given.get("zy", 1), row, column, channel,
-            self.fill_mode, self.cval, self.interpolation_order)
+            x,
+            given.get("theta", 0),
+            given.get("tx", 0),
+            given.get("ty", 0),
+            given.get("shear", 0),
+            given.get("zx", 1),
+            given.get("zy", 1),
+            row,
+            column,
+            channel,
+            self.fill_mode,
+            self.cval,
+            self.interpolation_order,
+        )
         if given.get("channel_shift_intensity") is not None:
             x = image_augmentation.apply_channel_shift(x, given["channel_shift_intensity"], channel)
         if given.get("flip_horizontal", False):
@@ -174,13 +303,15 @@ class ImageDataGenerator:
         """Finds the mean, the deviation and the whitening of pictures."""
         x = numpy.array(x, self.dtype)
         if x.ndim != 4:
-            raise ValueError(f"Input to `.fit()` should have rank 4. Got array with shape: "
-                             f"{x.shape}")
+            raise ValueError(
+                f"Input to `.fit()` should have rank 4. Got array with shape: {x.shape}"
+            )
         if seed is not None:
             numpy.random.seed(seed)
         if augment:
-            x = numpy.concatenate([numpy.stack([self.random_transform(one) for one in x])
-                                   for _ in range(rounds)])
+            x = numpy.concatenate(
+                [numpy.stack([self.random_transform(one) for one in x]) for _ in range(rounds)]
+            )
         axes = (0, self.row_axis, self.col_axis)
         shape = [1, 1, 1]
         shape[self.channel_axis - 1] = x.shape[self.channel_axis]

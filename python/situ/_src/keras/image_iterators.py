@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_iterators.py: the batches of ImageDataGenerator: of arrays, of a folder, of a table."""
+
 import os
 
 import numpy
@@ -17,6 +18,7 @@ def _named(thing):
 @_named
 class Iterator(data_adapter.Sequence):
     """Batches by number, and one after the other without end."""
+
     white_list_formats = WHITE_LIST
 
     def __init__(self, n, batch_size, shuffle, seed):
@@ -26,8 +28,9 @@ class Iterator(data_adapter.Sequence):
         self.index_generator = self._flow_index()
 
     def _set_index_array(self):
-        self.index_array = numpy.random.permutation(self.n) if self.shuffle else \
-            numpy.arange(self.n)
+        self.index_array = (
+            numpy.random.permutation(self.n) if self.shuffle else numpy.arange(self.n)
+        )
 
     def _seed(self):
         if self.seed is not None:
@@ -35,16 +38,17 @@ class Iterator(data_adapter.Sequence):
         self.total_batches_seen += 1
 
     def __len__(self):
-        return -(-self.n // self.batch_size)
+        return (self.n + self.batch_size - 1) // self.batch_size
 
     def __getitem__(self, idx):
         if idx >= len(self):
-            raise ValueError(f"Asked to retrieve element {idx}, but the Sequence has length "
-                             f"{len(self)}")
+            raise ValueError(
+                f"Asked to retrieve element {idx}, but the Sequence has length {len(self)}"
+            )
         self._seed()
         if self.index_array is None:
             self._set_index_array()
-        some = self.index_array[self.batch_size * idx:self.batch_size * (idx + 1)]
+        some = self.index_array[self.batch_size * idx : self.batch_size * (idx + 1)]
         return self._get_batches_of_transformed_samples(some)
 
     def on_epoch_end(self):
@@ -61,7 +65,7 @@ class Iterator(data_adapter.Sequence):
                 self._set_index_array()
             at = self.batch_index * self.batch_size % max(self.n, 1)
             self.batch_index = self.batch_index + 1 if self.n > at + self.batch_size else 0
-            yield self.index_array[at:at + self.batch_size]
+            yield self.index_array[at : at + self.batch_size]
 
     def __iter__(self):
         return self
@@ -98,27 +102,52 @@ def _share(count, split, subset):
 class NumpyArrayIterator(Iterator):
     """Batches of arrays."""
 
-    def __init__(self, x, y, image_data_generator, batch_size=32, shuffle=False,
-                 sample_weight=None, seed=None, data_format=None, save_to_dir=None,
-                 save_prefix="", save_format="png", subset=None, ignore_class_split=False,
-                 dtype=None):
+    def __init__(
+        self,
+        x,
+        y,
+        image_data_generator,
+        batch_size=32,
+        shuffle=False,
+        sample_weight=None,
+        seed=None,
+        data_format=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        subset=None,
+        ignore_class_split=False,
+        dtype=None,
+    ):
         self.dtype, self.data_format = dtype or "float32", data_format
-        misc = [numpy.asarray(v) for v in x[1]] if isinstance(x, (list, tuple)) and \
-            isinstance(x[1], list) else [numpy.asarray(x[1])] if isinstance(x, tuple) else []
+        misc = (
+            [numpy.asarray(v) for v in x[1]]
+            if isinstance(x, (list, tuple)) and isinstance(x[1], list)
+            else [numpy.asarray(x[1])]
+            if isinstance(x, tuple)
+            else []
+        )
         x = numpy.asarray(x[0] if misc else x)
         for what, other in (("labels", y), ("sample weights", sample_weight)):
             if other is not None and len(other) != len(x):
-                raise ValueError(f"`x` (images tensor) and `{'y' if what == 'labels' else what}` "
-                                 f"({what}) should have the same length. Found: x.shape = "
-                                 f"{x.shape}, {len(other)} {what}")
+                raise ValueError(
+                    f"`x` (images tensor) and `{'y' if what == 'labels' else what}` "
+                    f"({what}) should have the same length. Found: x.shape = "
+                    f"{x.shape}, {len(other)} {what}"
+                )
         cut = slice(*self._part(len(x), image_data_generator._validation_split, subset))
         pick = lambda v: None if v is None else numpy.asarray(v)[cut]
-        self.x, self.y, self.sample_weight = pick(x).astype(self.dtype), pick(y), \
-            pick(sample_weight)
+        self.x, self.y, self.sample_weight = (
+            pick(x).astype(self.dtype),
+            pick(y),
+            pick(sample_weight),
+        )
         self.x_misc = [m[cut] for m in misc]
         if self.x.ndim != 4:
-            raise ValueError("Input data in `NumpyArrayIterator` should have rank 4. You passed "
-                             f"an array with shape {self.x.shape}")
+            raise ValueError(
+                "Input data in `NumpyArrayIterator` should have rank 4. You passed "
+                f"an array with shape {self.x.shape}"
+            )
         self.image_data_generator = image_data_generator
         self.save_to_dir, self.save_prefix, self.save_format = save_to_dir, save_prefix, save_format
         super().__init__(len(self.x), batch_size, shuffle, seed)
@@ -134,8 +163,9 @@ class NumpyArrayIterator(Iterator):
         made = numpy.zeros((len(index_array), *self.x.shape[1:]), self.dtype)
         for i, j in enumerate(index_array):
             one = self.x[j].copy()
-            made[i] = change.standardize(change.apply_transform(
-                one, change.get_random_transform(one.shape)))
+            made[i] = change.standardize(
+                change.apply_transform(one, change.get_random_transform(one.shape))
+            )
         self._save(made, index_array)
         found = (made if not self.x_misc else [made, *[m[index_array] for m in self.x_misc]],)
         if self.y is None:
@@ -146,18 +176,35 @@ class NumpyArrayIterator(Iterator):
 
 class _Files(Iterator):
     """Batches of files; a sub-class knows `filepaths`, `labels` and `class_mode`."""
+
     sample_weight = None
 
-    def _picture(self, image_data_generator, target_size, color_mode, data_format, save_to_dir,
-                 save_prefix, save_format, subset, interpolation, keep_aspect_ratio, dtype):
+    def _picture(
+        self,
+        image_data_generator,
+        target_size,
+        color_mode,
+        data_format,
+        save_to_dir,
+        save_prefix,
+        save_format,
+        subset,
+        interpolation,
+        keep_aspect_ratio,
+        dtype,
+    ):
         if color_mode not in ("rgb", "rgba", "grayscale"):
-            raise ValueError(f"Invalid color mode: {color_mode}; expected \"rgb\", \"rgba\", or "
-                             '"grayscale".')
+            raise ValueError(
+                f'Invalid color mode: {color_mode}; expected "rgb", "rgba", or "grayscale".'
+            )
         self.image_data_generator, self.target_size = image_data_generator, tuple(target_size)
         self.color_mode, self.data_format = color_mode, data_format or context.setting("format")
         depth = {"rgb": 3, "rgba": 4, "grayscale": 1}[color_mode]
-        self.image_shape = (depth, *self.target_size) if self.data_format == "channels_first" \
+        self.image_shape = (
+            (depth, *self.target_size)
+            if self.data_format == "channels_first"
             else (*self.target_size, depth)
+        )
         self.save_to_dir, self.save_prefix, self.save_format = save_to_dir, save_prefix, save_format
         self.interpolation, self.keep_aspect_ratio = interpolation, keep_aspect_ratio
         self.subset, self.dtype = subset, dtype or "float32"
@@ -167,10 +214,13 @@ class _Files(Iterator):
         change, paths = self.image_data_generator, self.filepaths
         made = numpy.zeros((len(index_array), *self.image_shape), self.dtype)
         for i, j in enumerate(index_array):
-            img = image_utils.load_img(paths[j], color_mode=self.color_mode,
-                                       target_size=self.target_size,
-                                       interpolation=self.interpolation,
-                                       keep_aspect_ratio=self.keep_aspect_ratio)
+            img = image_utils.load_img(
+                paths[j],
+                color_mode=self.color_mode,
+                target_size=self.target_size,
+                interpolation=self.interpolation,
+                keep_aspect_ratio=self.keep_aspect_ratio,
+            )
             x = image_utils.img_to_array(img, self.data_format)
             x = change.apply_transform(x, change.get_random_transform(x.shape))
             made[i] = change.standardize(x)
@@ -197,26 +247,59 @@ class _Files(Iterator):
 class DirectoryIterator(_Files):
     """Batches of the pictures of a folder, whose folders are the classes."""
 
-    def __init__(self, directory, image_data_generator, target_size=(256, 256), color_mode="rgb",
-                 classes=None, class_mode="categorical", batch_size=32, shuffle=True, seed=None,
-                 data_format=None, save_to_dir=None, save_prefix="", save_format="png",
-                 follow_links=False, subset=None, interpolation="nearest", keep_aspect_ratio=False,
-                 dtype=None):
-        self._picture(image_data_generator, target_size, color_mode, data_format, save_to_dir,
-                      save_prefix, save_format, subset, interpolation, keep_aspect_ratio, dtype)
+    def __init__(
+        self,
+        directory,
+        image_data_generator,
+        target_size=(256, 256),
+        color_mode="rgb",
+        classes=None,
+        class_mode="categorical",
+        batch_size=32,
+        shuffle=True,
+        seed=None,
+        data_format=None,
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        follow_links=False,
+        subset=None,
+        interpolation="nearest",
+        keep_aspect_ratio=False,
+        dtype=None,
+    ):
+        self._picture(
+            image_data_generator,
+            target_size,
+            color_mode,
+            data_format,
+            save_to_dir,
+            save_prefix,
+            save_format,
+            subset,
+            interpolation,
+            keep_aspect_ratio,
+            dtype,
+        )
         if class_mode not in ("categorical", "binary", "sparse", "input", None):
-            raise ValueError(f'Invalid class_mode: {class_mode}; expected one of "categorical", '
-                             '"binary", "sparse", "input" or None')
+            raise ValueError(
+                f'Invalid class_mode: {class_mode}; expected one of "categorical", '
+                '"binary", "sparse", "input" or None'
+            )
         self.directory, self.class_mode = directory, class_mode
         if not classes:
-            classes = sorted(d for d in os.listdir(directory)
-                             if os.path.isdir(os.path.join(directory, d)))
+            classes = sorted(
+                d for d in os.listdir(directory) if os.path.isdir(os.path.join(directory, d))
+            )
         self.num_classes = len(classes)
         self.class_indices = {name: i for i, name in enumerate(classes)}
         self.filenames, labels = [], []
         for name in classes:
-            some = [f for f in _files(os.path.join(directory, name), follow_links)
-                    if f.lower().rpartition(".")[2] in WHITE_LIST]
+            some = [
+                f
+                for f in _files(os.path.join(directory, name), follow_links)
+                if f.lower().rpartition(".")[2] in WHITE_LIST
+            ]
             first, last = _share(len(some), self.split, subset)
             self.filenames += [os.path.relpath(f, directory) for f in some[first:last]]
             labels += [self.class_indices[name]] * (last - first)
@@ -237,20 +320,54 @@ def _files(folder, follow_links=False):
 class DataFrameIterator(_Files):
     """Batches of the pictures that a column of a table names."""
 
-    def __init__(self, dataframe, directory=None, image_data_generator=None, x_col="filename",
-                 y_col="class", weight_col=None, target_size=(256, 256), color_mode="rgb",
-                 classes=None, class_mode="categorical", batch_size=32, shuffle=True, seed=None,
-                 data_format="channels_last", save_to_dir=None, save_prefix="", save_format="png",
-                 subset=None, interpolation="nearest", keep_aspect_ratio=False, dtype="float32",
-                 validate_filenames=True):
-        self._picture(image_data_generator, target_size, color_mode, data_format, save_to_dir,
-                      save_prefix, save_format, subset, interpolation, keep_aspect_ratio, dtype)
+    def __init__(
+        self,
+        dataframe,
+        directory=None,
+        image_data_generator=None,
+        x_col="filename",
+        y_col="class",
+        weight_col=None,
+        target_size=(256, 256),
+        color_mode="rgb",
+        classes=None,
+        class_mode="categorical",
+        batch_size=32,
+        shuffle=True,
+        seed=None,
+        data_format="channels_last",
+        save_to_dir=None,
+        save_prefix="",
+        save_format="png",
+        subset=None,
+        interpolation="nearest",
+        keep_aspect_ratio=False,
+        dtype="float32",
+        validate_filenames=True,
+    ):
+        self._picture(
+            image_data_generator,
+            target_size,
+            color_mode,
+            data_format,
+            save_to_dir,
+            save_prefix,
+            save_format,
+            subset,
+            interpolation,
+            keep_aspect_ratio,
+            dtype,
+        )
         self.directory, self.class_mode = directory or "", class_mode
         table = dataframe.copy()
         table[x_col] = [os.path.join(self.directory, str(f)) for f in table[x_col]]
         if validate_filenames:
-            table = table[[f.lower().rpartition(".")[2] in WHITE_LIST and os.path.isfile(f)
-                           for f in table[x_col]]]
+            table = table[
+                [
+                    f.lower().rpartition(".")[2] in WHITE_LIST and os.path.isfile(f)
+                    for f in table[x_col]
+                ]
+            ]
         if class_mode in ("categorical", "binary", "sparse"):
             if classes:
                 table = table[table[y_col].isin(classes)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_utils.py: pictures as arrays and in files: tf.keras.utils.load_img and its kin (Pillow)."""
+
 import os
 
 import numpy
@@ -9,8 +10,14 @@ from situ._src.keras import context
 from situ._src.keras.registry import shown
 
 EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff")
-_FILTERS = {"nearest": "NEAREST", "bilinear": "BILINEAR", "bicubic": "BICUBIC",
-            "hamming": "HAMMING", "box": "BOX", "lanczos": "LANCZOS"}
+_FILTERS = {
+    "nearest": "NEAREST",
+    "bilinear": "BILINEAR",
+    "bicubic": "BICUBIC",
+    "hamming": "HAMMING",
+    "box": "BOX",
+    "lanczos": "LANCZOS",
+}
 
 
 def pillow():
@@ -18,8 +25,10 @@ def pillow():
     try:
         from PIL import Image
     except ImportError:
-        raise ImportError("Could not import PIL.Image. The use of `load_img` and its kin requires "
-                          "Pillow: pip install pillow") from None
+        raise ImportError(
+            "Could not import PIL.Image. The use of `load_img` and its kin requires "
+            "Pillow: pip install pillow"
+        ) from None
     return Image
 
 
@@ -45,8 +54,9 @@ def array_to_img(x, data_format=None, scale=True, dtype=None):
     Image = pillow()
     x = numpy.asarray(x, dtype=dtype or context.setting("float"))
     if x.ndim != 3:
-        raise ValueError(f"Expected image array to have rank 3 (single image). Got array with "
-                         f"shape: {x.shape}")
+        raise ValueError(
+            f"Expected image array to have rank 3 (single image). Got array with shape: {x.shape}"
+        )
     if (data_format or context.setting("format")) == "channels_first":
         x = x.transpose(1, 2, 0)
     if scale:
@@ -66,22 +76,30 @@ def array_to_img(x, data_format=None, scale=True, dtype=None):
 def save_img(path, x, data_format=None, file_format=None, scale=True, **words):
     """Writes an array as a picture."""
     img = array_to_img(x, data_format, scale)
-    if img.mode == "RGBA" and (file_format in ("jpg", "jpeg") or
-                               str(path).lower().endswith((".jpg", ".jpeg"))):
+    if img.mode == "RGBA" and (
+        file_format in ("jpg", "jpeg") or str(path).lower().endswith((".jpg", ".jpeg"))
+    ):
         img = img.convert("RGB")
     img.save(path, format=file_format, **words)
 
 
 @_names("load_img")
-def load_img(path, grayscale=False, color_mode="rgb", target_size=None, interpolation="nearest",
-             keep_aspect_ratio=False):
+def load_img(
+    path,
+    grayscale=False,
+    color_mode="rgb",
+    target_size=None,
+    interpolation="nearest",
+    keep_aspect_ratio=False,
+):
     """The picture of a file, in a size of our choice."""
     Image = pillow()
     with open(path, "rb") if isinstance(path, (str, os.PathLike)) else path as file:
         img = Image.open(file)
         img.load()
     mode = {"grayscale": "L", "rgba": "RGBA", "rgb": "RGB"}.get(
-        "grayscale" if grayscale else color_mode)
+        "grayscale" if grayscale else color_mode
+    )
     if mode is None:
         raise ValueError('color_mode must be "grayscale", "rgb", or "rgba"')
     if not (mode == "L" and img.mode in ("L", "I;16", "I")) and img.mode != mode:
@@ -89,8 +107,10 @@ def load_img(path, grayscale=False, color_mode="rgb", target_size=None, interpol
     if target_size is None:
         return img
     if interpolation not in _FILTERS:
-        raise ValueError(f"Invalid interpolation method {interpolation} specified. Supported "
-                         f"methods are {', '.join(_FILTERS)}")
+        raise ValueError(
+            f"Invalid interpolation method {interpolation} specified. Supported "
+            f"methods are {', '.join(_FILTERS)}"
+        )
     height, width = target_size
     how = getattr(Image, _FILTERS[interpolation])
     if keep_aspect_ratio:

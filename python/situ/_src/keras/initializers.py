@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """initializers.py: tf.keras.initializers: those of tf by name, and those that only Keras has."""
+
 from situ._src.framework.api import BOTH
 from situ._src.keras.registry import Kind, shown
 from situ._src.ops import init_ops, linalg_ops
@@ -16,14 +17,20 @@ class Orthogonal(init_ops.KerasSeeds, linalg_ops.Orthogonal):
 
 
 shown("initializers.Initializer")(init_ops.Initializer)
-init_ops.Initializer.from_config = classmethod(lambda cls, config: cls(**{
-    k: v for k, v in config.items() if k != "dtype"}))
+init_ops.Initializer.from_config = classmethod(
+    lambda cls, config: cls(**{k: v for k, v in config.items() if k != "dtype"})
+)
 
 for _name, _thing in list(BOTH.items()):
     if _name.startswith("keras.initializers."):
         KIND.add(_thing, _name.rsplit(".", 1)[1])
-for _short, _long in (("normal", "RandomNormal"), ("uniform", "RandomUniform"),
-                      ("one", "Ones"), ("zero", "Zeros"), ("identity", "Identity")):
+for _short, _long in (
+    ("normal", "RandomNormal"),
+    ("uniform", "RandomUniform"),
+    ("one", "Ones"),
+    ("zero", "Zeros"),
+    ("identity", "Identity"),
+):
     KIND.add(KIND.table[_long], _short)
     shown("initializers." + _short)(KIND.table[_long])
 KIND.export("initializers")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """input_layer.py: tf.keras.Input: a symbolic tensor that a model begins with."""
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import unsupported
@@ -12,22 +13,40 @@ from situ._src.keras.registry import KINDS_OF_LAYERS, shown, unique
 class InputLayer(Layer):
     """Where a model is given a tensor."""
 
-    def __init__(self, input_shape=None, batch_size=None, dtype=None, input_tensor=None,
-                 sparse=False, name=None, ragged=False, batch_input_shape=None, shape=None,
-                 batch_shape=None, **words):
+    def __init__(
+        self,
+        input_shape=None,
+        batch_size=None,
+        dtype=None,
+        input_tensor=None,
+        sparse=False,
+        name=None,
+        ragged=False,
+        batch_input_shape=None,
+        shape=None,
+        batch_shape=None,
+        **words,
+    ):
         batch_input_shape = batch_input_shape if batch_input_shape is not None else batch_shape
         input_shape = input_shape if input_shape is not None else shape
         if batch_input_shape is None and input_shape is not None:
-            sizes = tensor_shape.as_shape(input_shape).as_list() if \
-                tensor_shape.as_shape(input_shape).rank is not None else None
+            sizes = (
+                tensor_shape.as_shape(input_shape).as_list()
+                if tensor_shape.as_shape(input_shape).rank is not None
+                else None
+            )
             batch_input_shape = (batch_size, *sizes)
-        super().__init__(name=name or unique("input", False),
-                         dtype=dtype or context.setting("float"),
-                         batch_input_shape=batch_input_shape, **words)
+        super().__init__(
+            name=name or unique("input", False),
+            dtype=dtype or context.setting("float"),
+            batch_input_shape=batch_input_shape,
+            **words,
+        )
         self.built, self.sparse, self.ragged = True, sparse, ragged
         if input_tensor is None:
-            input_tensor = nodes.placeholder(context.keras_graph(), list(batch_input_shape),
-                                             as_dtype(self.dtype), self.name)
+            input_tensor = nodes.placeholder(
+                context.keras_graph(), list(batch_input_shape), as_dtype(self.dtype), self.name
+            )
         self.is_placeholder = True
         nodes.Node(self, [], (), {}, input_tensor)
 
@@ -35,17 +54,33 @@ class InputLayer(Layer):
     input_shape = property(lambda s: s.output_shape)
 
     def get_config(self):
-        return {"batch_input_shape": list(self._batch_input_shape), "dtype": self.dtype,
-                "sparse": self.sparse, "ragged": self.ragged, "name": self.name}
+        return {
+            "batch_input_shape": list(self._batch_input_shape),
+            "dtype": self.dtype,
+            "sparse": self.sparse,
+            "ragged": self.ragged,
+            "name": self.name,
+        }
 
 
 KINDS_OF_LAYERS.add(InputLayer)
 
 
 @shown("Input", "layers.Input")
-def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=False, tensor=None,
-          ragged=False, batch_shape=None, batch_input_shape=None, type_spec=None,
-          optional=False, **kwargs):
+def Input(
+    shape=None,
+    batch_size=None,
+    name=None,
+    dtype=None,
+    sparse=False,
+    tensor=None,
+    ragged=False,
+    batch_shape=None,
+    batch_input_shape=None,
+    type_spec=None,
+    optional=False,
+    **kwargs,
+):
     """A symbolic tensor: its shape without the batch."""
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments: {list(kwargs)}")
@@ -53,14 +88,26 @@ def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=False, tens
     if shape is None and batch_shape is None and tensor is None:
         batch_shape = batch_input_shape
         if batch_shape is None:
-            raise ValueError("Please provide to Input a `shape` or a `tensor` argument. Note that "
-                             "`shape` does not include the batch dimension.")
+            raise ValueError(
+                "Please provide to Input a `shape` or a `tensor` argument. Note that "
+                "`shape` does not include the batch dimension."
+            )
     if isinstance(shape, int):
         shape = (shape,)
     if tensor is not None and not context.is_symbolic(tensor):
-        tensor = None if shape is not None else nodes.placeholder(
-            context.keras_graph(), tensor.shape, tensor.dtype)
-    layer = InputLayer(input_shape=shape, batch_size=batch_size, name=name, dtype=dtype,
-                       sparse=sparse, ragged=ragged, input_tensor=tensor,
-                       batch_input_shape=batch_shape)
+        tensor = (
+            None
+            if shape is not None
+            else nodes.placeholder(context.keras_graph(), tensor.shape, tensor.dtype)
+        )
+    layer = InputLayer(
+        input_shape=shape,
+        batch_size=batch_size,
+        name=name,
+        dtype=dtype,
+        sparse=sparse,
+        ragged=ragged,
+        input_tensor=tensor,
+        batch_input_shape=batch_shape,
+    )
     return layer._inbound_nodes[0].outputs

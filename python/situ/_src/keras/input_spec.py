@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """input_spec.py: what a layer wants of its inputs, and the errors where they are different."""
+
 from situ._src.framework import nest, tensor_shape
 from situ._src.keras.registry import shown
 
@@ -8,8 +9,17 @@ from situ._src.keras.registry import shown
 class InputSpec:
     """What a layer wants of its input."""
 
-    def __init__(self, dtype=None, shape=None, ndim=None, max_ndim=None, min_ndim=None, axes=None,
-                 allow_last_axis_squeeze=False, name=None):
+    def __init__(
+        self,
+        dtype=None,
+        shape=None,
+        ndim=None,
+        max_ndim=None,
+        min_ndim=None,
+        axes=None,
+        allow_last_axis_squeeze=False,
+        name=None,
+    ):
         self.dtype, self.shape, self.ndim, self.max_ndim = dtype, shape, ndim, max_ndim
         self.min_ndim, self.axes, self.name = min_ndim, axes or {}, name
 
@@ -24,8 +34,10 @@ class InputSpec:
             return f"expected min_ndim={self.min_ndim}, found ndim={rank}. {full}"
         for axis, size in self.axes.items():
             if size is not None and sizes[axis] not in (size, None):
-                return (f"expected axis {axis} of input shape to have value {size}, but received "
-                        f"input with shape {tuple(sizes)}")
+                return (
+                    f"expected axis {axis} of input shape to have value {size}, but received "
+                    f"input with shape {tuple(sizes)}"
+                )
         return None
 
 
@@ -38,5 +50,6 @@ def check(layer, inputs):
         known = tensor_shape.as_shape(getattr(value, "shape", None))
         text = None if known.rank is None or spec is None else spec.wrong(known.as_list())
         if text is not None:
-            raise ValueError(f'Input {i} of layer "{layer.name}" is incompatible with the layer: '
-                             + text)
+            raise ValueError(
+                f'Input {i} of layer "{layer.name}" is incompatible with the layer: ' + text
+            )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layer.py: tf.keras.layers.Layer: something that is called on tensors and holds weights."""
+
 import difflib
 import inspect
 
@@ -12,21 +13,41 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.module import Module
 from situ._src.framework.tensor import GraphTensor
-from situ._src.keras import (constraints, context, initializers, input_spec, mixed_precision, nodes,
-                             regularizers, weights)
+from situ._src.keras import (
+    constraints,
+    context,
+    initializers,
+    input_spec,
+    mixed_precision,
+    nodes,
+    regularizers,
+    weights,
+)
 from situ._src.keras.registry import shown, snake, unique
 from situ._src.ops.array_ops import cast, convert_to_tensor
 from situ._src.variables import synchronization as variable_modes
 
-_WORDS = ("input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer",
-          "input_dim", "input_length", "autocast", "implementation", "dynamic", "experimental_"
-          "autocast", "input_dtype")
+_WORDS = (
+    "input_shape",
+    "batch_input_shape",
+    "batch_size",
+    "weights",
+    "activity_regularizer",
+    "input_dim",
+    "input_length",
+    "autocast",
+    "implementation",
+    "dynamic",
+    "experimental_autocast",
+    "input_dtype",
+)
 
 
 def as_input(value, dtype=None):
     """An argument of a layer as a tensor; what is none stays."""
-    if isinstance(value, (numpy.ndarray, numpy.generic, int, float)) and \
-            not isinstance(value, bool):
+    if isinstance(value, (numpy.ndarray, numpy.generic, int, float)) and not isinstance(
+        value, bool
+    ):
         array = numpy.asarray(value)
         if array.dtype == numpy.float64 and dtype is not None and as_dtype(dtype).is_floating:
             array = array.astype(as_dtype(dtype).as_numpy_dtype)
@@ -45,8 +66,15 @@ def assign_weights(variables, values, name):
 
 def not_understood(kind, keyword):
     """Keras' error for a keyword that no class of a layer has, with the most similar one."""
-    known = [*_WORDS, *(n for c in kind.__mro__ if "__init__" in vars(c)
-                        for n in inspect.signature(c.__init__).parameters)]
+    known = [
+        *_WORDS,
+        *(
+            n
+            for c in kind.__mro__
+            if "__init__" in vars(c)
+            for n in inspect.signature(c.__init__).parameters
+        ),
+    ]
     similar = difflib.get_close_matches(keyword, known, 1)
     hint = f". Did you mean '{similar[0]}'?" if similar else ""
     return TypeError(f"Keyword argument not understood: {keyword}{hint}")
@@ -56,8 +84,17 @@ def not_understood(kind, keyword):
 class Layer(Module):
     """A layer: build makes its weights when the shape of its input is known, call is what it
     does. Sub-classes give them, and get_config."""
-    UNTRACKED = ("_inbound_nodes", "_outbound_nodes", "_metrics", "optimizer", "compiled_loss",
-                 "compiled_metrics", "history", "_strategy")
+
+    UNTRACKED = (
+        "_inbound_nodes",
+        "_outbound_nodes",
+        "_metrics",
+        "optimizer",
+        "compiled_loss",
+        "compiled_metrics",
+        "history",
+        "_strategy",
+    )
     supports_masking = False
 
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
@@ -67,8 +104,13 @@ class Layer(Module):
         self._name = name if name is not None else unique(snake(type(self).__name__))
         self._trainable, self.built, self.stateful = trainable, False, False
         self._policy = mixed_precision.as_policy(dtype)
-        self._dtype = as_dtype(self._policy.variable_dtype) if self._policy is not None else \
-            None if dtype is None else as_dtype(dtype)
+        self._dtype = (
+            as_dtype(self._policy.variable_dtype)
+            if self._policy is not None
+            else None
+            if dtype is None
+            else as_dtype(dtype)
+        )
         self._own_weights, self._losses, self._loss_functions = [], [], []
         self._inbound_nodes, self._outbound_nodes, self._metrics = [], [], []
         self.input_spec, self._first_weights = None, kwargs.get("weights")
@@ -94,8 +136,10 @@ class Layer(Module):
     dtype = property(lambda s: (s._dtype or as_dtype(context.setting("float"))).name)
     variable_dtype = dtype
     compute_dtype = property(lambda s: s._policy.compute_dtype if s._is_mixed else s.dtype)
-    dtype_policy = property(lambda s: s._policy if s._is_mixed else mixed_precision.Policy(s.dtype),
-                            doc="The types that the layer computes in, and of its weights.")
+    dtype_policy = property(
+        lambda s: s._policy if s._is_mixed else mixed_precision.Policy(s.dtype),
+        doc="The types that the layer computes in, and of its weights.",
+    )
     _is_mixed = property(lambda s: s._policy is not None and s._policy.is_mixed)
     dynamic = False
     _is_model = False
@@ -116,16 +160,16 @@ class Layer(Module):
 
     def _flat_layers(self):
         """This layer and all below."""
-        return weights.once([self, *[x for sub in self._sub_layers()
-                                     for x in sub._flat_layers()]])
+        return weights.once([self, *[x for sub in self._sub_layers() for x in sub._flat_layers()]])
 
     @property
     def submodules(self):
         return tuple(self._flat_layers()[1:])
 
     def _own(self):
-        return weights.once([*self._own_weights,
-                             *[v for v in weights.held(self, weights.VARIABLE)]])
+        return weights.once(
+            [*self._own_weights, *[v for v in weights.held(self, weights.VARIABLE)]]
+        )
 
     @property
     def trainable_weights(self):
@@ -137,8 +181,14 @@ class Layer(Module):
     @property
     def non_trainable_weights(self):
         own = [v for v in self._own() if not (self.trainable and v.trainable)]
-        return weights.once(own + [v for s in self._sub_layers() for v in (
-            s.non_trainable_weights if self.trainable else s.weights)])
+        return weights.once(
+            own
+            + [
+                v
+                for s in self._sub_layers()
+                for v in (s.non_trainable_weights if self.trainable else s.weights)
+            ]
+        )
 
     @property
     def weights(self):
@@ -150,9 +200,11 @@ class Layer(Module):
 
     def count_params(self):
         if not self.built:
-            raise ValueError(f"You tried to call `count_params` on layer {self.name}, but the "
-                             "layer isn't built. You can build it manually via: "
-                             f"`layer.build(batch_input_shape)`.")
+            raise ValueError(
+                f"You tried to call `count_params` on layer {self.name}, but the "
+                "layer isn't built. You can build it manually via: "
+                f"`layer.build(batch_input_shape)`."
+            )
         return sum(int(numpy.prod(v.shape.as_list())) for v in self.weights)
 
     def get_weights(self):
@@ -164,28 +216,59 @@ class Layer(Module):
 
     # What a sub-class uses
 
-    def add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None,
-                   trainable=None, constraint=None, use_resource=None, synchronization=None,
-                   aggregation=None, autocast=True, overwrite_with_gradient=False, **kwargs):
+    def add_weight(
+        self,
+        name=None,
+        shape=None,
+        dtype=None,
+        initializer=None,
+        regularizer=None,
+        trainable=None,
+        constraint=None,
+        use_resource=None,
+        synchronization=None,
+        aggregation=None,
+        autocast=True,
+        overwrite_with_gradient=False,
+        **kwargs,
+    ):
         """Makes a variable; the initializer is glorot_uniform or zeros where none is given."""
         for keyword in kwargs:
-            if keyword not in ("collections", "experimental_autocast", "caching_device", "getter",
-                               "layout", "partitioner"):  # of TensorFlow 1; nothing here uses them
+            if keyword not in (
+                "collections",
+                "experimental_autocast",
+                "caching_device",
+                "getter",
+                "layout",
+                "partitioner",
+            ):  # of TensorFlow 1; nothing here uses them
                 raise TypeError(f"Unknown keyword argument: {keyword}")
         dtype = as_dtype(dtype or self.dtype)
         if initializer is None:
             initializer = "glorot_uniform" if dtype.is_floating else "zeros"
         initializer = initializers.get(initializer)
-        words = {k: v for k, v in (("synchronization", synchronization),
-                                   ("aggregation", aggregation)) if v is not None}
+        words = {
+            k: v
+            for k, v in (("synchronization", synchronization), ("aggregation", aggregation))
+            if v is not None
+        }
         mode = variable_modes.synchronization(synchronization, name)
         if trainable and mode is variable_modes.VariableSynchronization.ON_READ:
-            raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ "
-                             "only for non-trainable variables. You have specified trainable=True "
-                             "and synchronization=VariableSynchronization.ON_READ.")
+            raise ValueError(
+                "Synchronization value can be set to VariableSynchronization.ON_READ "
+                "only for non-trainable variables. You have specified trainable=True "
+                "and synchronization=VariableSynchronization.ON_READ."
+            )
         trainable = variable_modes.is_trainable(trainable, mode)
-        made = weights.create(context.full_name(name or "Variable"), () if shape is None else shape,
-                              dtype, initializer, trainable, constraints.get(constraint), **words)
+        made = weights.create(
+            context.full_name(name or "Variable"),
+            () if shape is None else shape,
+            dtype,
+            initializer,
+            trainable,
+            constraints.get(constraint),
+            **words,
+        )
         if self._is_mixed and autocast and kwargs.get("experimental_autocast", True):
             made = mixed_precision.autocast(made)
         self._own_weights.append(made)
@@ -208,6 +291,7 @@ class Layer(Module):
     def add_metric(self, value, name=None, aggregation=None, inputs=None):
         """A metric that is shown in training: the mean of a value."""
         from situ._src.keras import metrics
+
         named = {m.name: m for m in self._metrics}
         if name not in named:
             named[name] = metrics.Mean(name or "mean")
@@ -228,8 +312,7 @@ class Layer(Module):
         for layer in self._flat_layers():
             for variable, function in layer._loss_functions:
                 found.append(function() if variable is None else function(variable))
-            found += [v for v in layer._losses if not isinstance(v, GraphTensor) or
-                      v.graph is here]
+            found += [v for v in layer._losses if not isinstance(v, GraphTensor) or v.graph is here]
         return found
 
     def _clear_losses(self):
@@ -256,16 +339,23 @@ class Layer(Module):
         graph = context.KerasGraph()
         with graph.as_default():
             made = nest.flatten(input_shape) if isinstance(input_shape, (dict,)) else None
-            inputs = nodes.placeholder(graph, tensor_shape.as_shape(input_shape), self.dtype) \
-                if made is None and not _is_many(input_shape) else \
-                [nodes.placeholder(graph, tensor_shape.as_shape(s),
-                                   self.dtype) for s in input_shape]
+            inputs = (
+                nodes.placeholder(graph, tensor_shape.as_shape(input_shape), self.dtype)
+                if made is None and not _is_many(input_shape)
+                else [
+                    nodes.placeholder(graph, tensor_shape.as_shape(s), self.dtype)
+                    for s in input_shape
+                ]
+            )
             outputs = self._run(inputs, (), {})
         return nest.map_structure(lambda t: t.shape, outputs)
 
     def get_config(self):
-        config = {"name": self.name, "trainable": self.trainable,
-                  "dtype": self._policy.name if self._is_mixed else self.dtype}
+        config = {
+            "name": self.name,
+            "trainable": self.trainable,
+            "dtype": self._policy.name if self._is_mixed else self.dtype,
+        }
         if self._batch_input_shape is not None:
             config["batch_input_shape"] = list(self._batch_input_shape)
         return config
@@ -290,7 +380,8 @@ class Layer(Module):
         if self._dtype is None and tensors and tensors[0].dtype.is_floating and style.is_graph():
             self._dtype = tensors[0].dtype.base_dtype  # in eager style it is that of the backend
         shape = nest.map_structure(
-            lambda t: tensor_shape.as_shape(t.shape) if is_tensor(t) else None, inputs)
+            lambda t: tensor_shape.as_shape(t.shape) if is_tensor(t) else None, inputs
+        )
         self._build_input_shape = shape
         self.build(shape)
         deferred_restore.settle()
@@ -352,6 +443,7 @@ class Layer(Module):
 
     def _penalize(self, outputs):
         from situ._src.ops.array_ops import op, shape
+
         for tensor in nest.flatten(outputs):
             count = cast(op("GatherV2", shape(tensor), 0, 0), tensor.dtype)
             self._losses.append(self.activity_regularizer(tensor) / count)
@@ -368,8 +460,11 @@ class Layer(Module):
     def __call__(self, inputs=None, *args, **kwargs):
         if inputs is None and kwargs:  # given by the name that the layer has for it
             inputs = kwargs.pop(next(iter(inspect.signature(self.call).parameters)), None)
-        inputs = nest.map_structure(lambda v: as_input(v, self.dtype), inputs) \
-            if inputs is not None else inputs
+        inputs = (
+            nest.map_structure(lambda v: as_input(v, self.dtype), inputs)
+            if inputs is not None
+            else inputs
+        )
         inputs = nest.map_structure(_behind, inputs)
         input_spec.check(self, inputs)
         leaves = nest.flatten((inputs, args, kwargs))
@@ -397,12 +492,15 @@ class Layer(Module):
 
     def _one_node(self, what):
         if len(self._inbound_nodes) == 0:
-            raise AttributeError(f"Layer {self.name} has never been called and thus has no defined "
-                                 f"{what}.")
+            raise AttributeError(
+                f"Layer {self.name} has never been called and thus has no defined {what}."
+            )
         if len(self._inbound_nodes) > 1 and what in ("input", "output"):
-            raise AttributeError(f"Layer {self.name} has multiple inbound nodes, hence the notion "
-                                 f'of "layer {what}" is ill-defined. Use `get_{what}_at('
-                                 "node_index)` instead.")
+            raise AttributeError(
+                f"Layer {self.name} has multiple inbound nodes, hence the notion "
+                f'of "layer {what}" is ill-defined. Use `get_{what}_at('
+                "node_index)` instead."
+            )
         return self._inbound_nodes[0]
 
     input = property(lambda s: s._one_node("input").inputs)
@@ -431,7 +529,7 @@ def inspect_bound(layer, args):
     if not args:
         return ()
     names = list(inspect.signature(layer.call).parameters)
-    return names[1:1 + len(args)]
+    return names[1 : 1 + len(args)]
 
 
 def _behind(value):
@@ -444,5 +542,8 @@ def _sizes(tensor):
 
 
 def _is_many(shape):
-    return isinstance(shape, list) and bool(shape) and isinstance(shape[0], (
-        list, tuple, tensor_shape.TensorShape))
+    return (
+        isinstance(shape, list)
+        and bool(shape)
+        and isinstance(shape[0], (list, tuple, tensor_shape.TensorShape))
+    )

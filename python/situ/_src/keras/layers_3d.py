@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_3d.py: layers of three dimensions: convolution, pooling, padding."""
+
 from situ._src.keras import layers_conv, layers_pool
 from situ._src.keras.layers_core import named
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -10,19 +11,50 @@ from situ._src.ops.nn import conv, pool
 class Conv3D(layers_conv._Conv):
     """A convolution of volumes, plus a bias."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format=None,
-                 dilation_rate=(1, 1, 1), groups=1, activation=None, use_bias=True, **words):
-        super().__init__(3, filters, kernel_size, strides, padding, data_format, dilation_rate,
-                         groups, activation=activation, use_bias=use_bias, **words)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1, 1),
+        padding="valid",
+        data_format=None,
+        dilation_rate=(1, 1, 1),
+        groups=1,
+        activation=None,
+        use_bias=True,
+        **words,
+    ):
+        super().__init__(
+            3,
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            groups,
+            activation=activation,
+            use_bias=use_bias,
+            **words,
+        )
 
     def convolve(self, inputs, kernel):
-        return conv.conv3d(inputs, kernel, self.strides, self.padding,
-                           "NCDHW" if self.is_first() else "NDHWC", self.dilation_rate)
+        return conv.conv3d(
+            inputs,
+            kernel,
+            self.strides,
+            self.padding,
+            "NCDHW" if self.is_first() else "NDHWC",
+            self.dilation_rate,
+        )
 
     def finish(self, made, data_format="NHWC"):
         if self.use_bias:
-            made = made + (op("Reshape", self.bias, [1, -1, 1, 1, 1]) if self.is_first() else
-                           convert_to_tensor(self.bias))
+            made = made + (
+                op("Reshape", self.bias, [1, -1, 1, 1, 1])
+                if self.is_first()
+                else convert_to_tensor(self.bias)
+            )
         return self.activation(made)
 
 
@@ -35,13 +67,25 @@ class _Pool(layers_pool._Pool):
 
 
 def _make():
-    for word, function, row in (("Max", pool.max_pool3d, "Max"),
-                                ("Average", pool.avg_pool3d, "Mean")):
+    for word, function, row in (
+        ("Max", pool.max_pool3d, "Max"),
+        ("Average", pool.avg_pool3d, "Mean"),
+    ):
         name, short = f"{word}Pooling3D", f"{word.replace('Average', 'Avg')}Pool3D"
-        named(name, short)(type(name, (_Pool,), {
-            "FUNCTION": staticmethod(function), "__doc__": f"The {word.lower()} of each box."}))
-        named("Global" + name, "Global" + short)(type("Global" + name, (layers_pool._Global,), {
-            "RANK": 3, "ROW": row, "__doc__": f"The {word.lower()} of each channel."}))
+        named(name, short)(
+            type(
+                name,
+                (_Pool,),
+                {"FUNCTION": staticmethod(function), "__doc__": f"The {word.lower()} of each box."},
+            )
+        )
+        named("Global" + name, "Global" + short)(
+            type(
+                "Global" + name,
+                (layers_pool._Global,),
+                {"RANK": 3, "ROW": row, "__doc__": f"The {word.lower()} of each channel."},
+            )
+        )
 
 
 _make()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_attention.py: EinsumDense, and attention with several heads."""
+
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import context
 from situ._src.keras.layer import Layer
@@ -12,13 +13,23 @@ from situ._src.ops.array_ops import cast, op
 class EinsumDense(Weighted):
     """activation(einsum(equation, inputs, kernel) + bias): 'abc,cde->abde'."""
 
-    def __init__(self, equation, output_shape, activation=None, bias_axes=None,
-                 kernel_initializer="glorot_uniform", bias_initializer="zeros", **words):
-        super().__init__(activation, bias_axes is not None, kernel_initializer, bias_initializer,
-                         **words)
+    def __init__(
+        self,
+        equation,
+        output_shape,
+        activation=None,
+        bias_axes=None,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        **words,
+    ):
+        super().__init__(
+            activation, bias_axes is not None, kernel_initializer, bias_initializer, **words
+        )
         self.equation, self.bias_axes = equation, bias_axes
-        self.partial_output_shape = tuple(output_shape) if \
-            isinstance(output_shape, (list, tuple)) else (output_shape,)
+        self.partial_output_shape = (
+            tuple(output_shape) if isinstance(output_shape, (list, tuple)) else (output_shape,)
+        )
 
     def build(self, input_shape):
         known = tensor_shape.as_shape(input_shape).as_list()
@@ -28,8 +39,9 @@ class EinsumDense(Weighted):
         if "..." in inputs:  # the named ones are the last
             inputs, outputs = inputs.replace("...", ""), right.replace("...", "")
         sizes = dict(zip(reversed(inputs), reversed(known)))
-        given = [None] * (len(outputs) - len(self.partial_output_shape)) + \
-            list(self.partial_output_shape)
+        given = [None] * (len(outputs) - len(self.partial_output_shape)) + list(
+            self.partial_output_shape
+        )
         for letter, size in zip(outputs, given):
             if size is not None:
                 sizes[letter] = size
@@ -38,18 +50,27 @@ class EinsumDense(Weighted):
     def _fill_kernel(self, kernel, outputs, sizes):
         unknown = [c for c in kernel if sizes.get(c) is None]
         if unknown:
-            raise ValueError(f"EinsumDense: the equation '{self.equation}' needs the size of "
-                             f"'{unknown[0]}', which the input does not tell.")
-        self.kernel = self.add_weight("kernel", [sizes[c] for c in kernel],
-                                      initializer=self.kernel_initializer,
-                                      regularizer=self.kernel_regularizer,
-                                      constraint=self.kernel_constraint)
+            raise ValueError(
+                f"EinsumDense: the equation '{self.equation}' needs the size of "
+                f"'{unknown[0]}', which the input does not tell."
+            )
+        self.kernel = self.add_weight(
+            "kernel",
+            [sizes[c] for c in kernel],
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
         if self.bias_axes is not None:
             first = min(outputs.index(c) for c in self.bias_axes)
             shape = [sizes[c] if c in self.bias_axes else 1 for c in outputs[first:]]
-            self.bias = self.add_weight("bias", shape, initializer=self.bias_initializer,
-                                        regularizer=self.bias_regularizer,
-                                        constraint=self.bias_constraint)
+            self.bias = self.add_weight(
+                "bias",
+                shape,
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
         self.built = True
 
     def call(self, inputs):
@@ -57,8 +78,12 @@ class EinsumDense(Weighted):
         return self.activation(made if self.bias is None else made + self.bias)
 
     def get_config(self):
-        config = {**super().get_config(), "equation": self.equation, "bias_axes": self.bias_axes,
-                  "output_shape": self.partial_output_shape}
+        config = {
+            **super().get_config(),
+            "equation": self.equation,
+            "bias_axes": self.bias_axes,
+            "output_shape": self.partial_output_shape,
+        }
         del config["use_bias"]
         return config
 
@@ -66,18 +91,41 @@ class EinsumDense(Weighted):
 @named("MultiHeadAttention")
 class MultiHeadAttention(Layer):
     """Values weighted by how well their keys fit a query, in several projections at once."""
-    WORDS = ("kernel_initializer", "bias_initializer", "kernel_regularizer", "bias_regularizer",
-             "kernel_constraint", "bias_constraint")
 
-    def __init__(self, num_heads, key_dim, value_dim=None, dropout=0.0, use_bias=True,
-                 output_shape=None, attention_axes=None, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **words):
+    WORDS = (
+        "kernel_initializer",
+        "bias_initializer",
+        "kernel_regularizer",
+        "bias_regularizer",
+        "kernel_constraint",
+        "bias_constraint",
+    )
+
+    def __init__(
+        self,
+        num_heads,
+        key_dim,
+        value_dim=None,
+        dropout=0.0,
+        use_bias=True,
+        output_shape=None,
+        attention_axes=None,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        **words,
+    ):
         super().__init__(**words)
         if attention_axes is not None and tuple(
-                [attention_axes] if isinstance(attention_axes, int) else attention_axes) != (1,):
-            raise ValueError(f"MultiHeadAttention: attention over axes {attention_axes} is not "
-                             "there: reshape to [batch, steps, features].")
+            [attention_axes] if isinstance(attention_axes, int) else attention_axes
+        ) != (1,):
+            raise ValueError(
+                f"MultiHeadAttention: attention over axes {attention_axes} is not "
+                "there: reshape to [batch, steps, features]."
+            )
         self._num_heads, self._key_dim = num_heads, key_dim
         self._value_dim = value_dim or key_dim
         self._dropout, self._use_bias, self._output_size = dropout, use_bias, output_shape
@@ -92,8 +140,14 @@ class MultiHeadAttention(Layer):
 
     def _projection(self, name, equation, sizes, bias_axes):
         words = {k: v for k, v in self._weights_words.items()}
-        return EinsumDense(equation, sizes, bias_axes=bias_axes if self._use_bias else None,
-                           name=name, dtype=self._policy or self._dtype, **words)
+        return EinsumDense(
+            equation,
+            sizes,
+            bias_axes=bias_axes if self._use_bias else None,
+            name=name,
+            dtype=self._policy or self._dtype,
+            **words,
+        )
 
     def _make(self, width):
         heads = lambda size: [None, self._num_heads, size]
@@ -102,19 +156,30 @@ class MultiHeadAttention(Layer):
         self._value_dense = self._projection("value", "abc,cde->abde", heads(self._value_dim), "de")
         outer = self._output_size or width
         outer = outer[-1] if isinstance(outer, (list, tuple)) else outer
-        self._output_dense = self._projection("attention_output", "abcd,cde->abe", [None, outer],
-                                              "e")
+        self._output_dense = self._projection(
+            "attention_output", "abcd,cde->abe", [None, outer], "e"
+        )
 
     def build(self, input_shape):
         known = tensor_shape.as_shape(input_shape).as_list()
         if len(known) != 3:
-            raise ValueError("MultiHeadAttention: the query must have the shape [batch, steps, "
-                             f"features], found {known}.")
+            raise ValueError(
+                "MultiHeadAttention: the query must have the shape [batch, steps, "
+                f"features], found {known}."
+            )
         self._make(known[-1])
         self.built = True
 
-    def call(self, query, value, key=None, attention_mask=None, return_attention_scores=False,
-             training=None, use_causal_mask=False):
+    def call(
+        self,
+        query,
+        value,
+        key=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
+    ):
         key = value if key is None else key
         kept = self._kept(query, value, key, attention_mask, use_causal_mask)
         einsum = api.named("einsum")
@@ -152,7 +217,13 @@ class MultiHeadAttention(Layer):
         return context.get_mask(inputs)
 
     def get_config(self):
-        return {**super().get_config(), "num_heads": self._num_heads, "key_dim": self._key_dim,
-                "value_dim": self._value_dim, "dropout": self._dropout,
-                "use_bias": self._use_bias, "output_shape": self._output_size,
-                **{k[1:]: v for k, v in settings(self, *["_" + n for n in self.WORDS]).items()}}
+        return {
+            **super().get_config(),
+            "num_heads": self._num_heads,
+            "key_dim": self._key_dim,
+            "value_dim": self._value_dim,
+            "dropout": self._dropout,
+            "use_bias": self._use_bias,
+            "output_shape": self._output_size,
+            **{k[1:]: v for k, v in settings(self, *["_" + n for n in self.WORDS]).items()},
+        }

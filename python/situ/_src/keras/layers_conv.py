@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_conv.py: convolutional layers of one and two dimensions, also transposed, depthwise
 and separable."""
+
 from situ._src.framework import tensor_shape
 from situ._src.keras import constraints, context, initializers, regularizers
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layers_core import Weighted, named, settings
-from situ._src.ops.array_ops import convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import conv
 
 
@@ -13,8 +15,9 @@ def many(value, rank, what):
     """A number, or one for each dimension."""
     made = (int(value),) * rank if isinstance(value, int) else tuple(int(v) for v in value)
     if len(made) != rank:
-        raise ValueError(f"The `{what}` argument must be a tuple of {rank} integers. Received: "
-                         f"{value}")
+        raise ValueError(
+            f"The `{what}` argument must be a tuple of {rank} integers. Received: {value}"
+        )
     return made
 
 
@@ -29,8 +32,18 @@ def out_length(size, kernel, stride, padding, dilation=1):
 class _Conv(Weighted):
     """A convolution over `rank` dimensions."""
 
-    def __init__(self, rank, filters, kernel_size, strides=1, padding="valid", data_format=None,
-                 dilation_rate=1, groups=1, **words):
+    def __init__(
+        self,
+        rank,
+        filters,
+        kernel_size,
+        strides=1,
+        padding="valid",
+        data_format=None,
+        dilation_rate=1,
+        groups=1,
+        **words,
+    ):
         super().__init__(**words)
         self.rank, self.filters, self.groups = rank, filters, groups
         self.kernel_size = many(kernel_size, rank, "kernel_size")
@@ -47,10 +60,12 @@ class _Conv(Weighted):
         sizes = tensor_shape.as_shape(input_shape).as_list()
         found = sizes[1 if self.is_first() else -1]
         if found is None:
-            raise ValueError("The channel dimension of the inputs should be defined. The "
-                             f"input_shape received is {input_shape}, where axis "
-                             f"{1 if self.is_first() else -1} (0-based) is the channel dimension, "
-                             "which found to be `None`.")
+            raise ValueError(
+                "The channel dimension of the inputs should be defined. The "
+                f"input_shape received is {input_shape}, where axis "
+                f"{1 if self.is_first() else -1} (0-based) is the channel dimension, "
+                "which found to be `None`."
+            )
         return found
 
     def build(self, input_shape):
@@ -61,8 +76,14 @@ class _Conv(Weighted):
         return "NCHW" if self.is_first() else "NHWC"
 
     def convolve(self, inputs, kernel):
-        return conv.conv2d(inputs, kernel, self.strides, self.padding.upper(),
-                           data_format=self.layout(), dilations=self.dilation_rate)
+        return conv.conv2d(
+            inputs,
+            kernel,
+            self.strides,
+            self.padding.upper(),
+            data_format=self.layout(),
+            dilations=self.dilation_rate,
+        )
 
     def call(self, inputs):
         if self.groups > 1:
@@ -74,30 +95,80 @@ class _Conv(Weighted):
         return self.finish(self.convolve(inputs, self.kernel), self.layout())
 
     def get_config(self):
-        return {**super().get_config(), "filters": self.filters, "kernel_size": self.kernel_size,
-                "strides": self.strides, "padding": self.padding, "data_format": self.data_format,
-                "dilation_rate": self.dilation_rate, "groups": self.groups}
+        return {
+            **super().get_config(),
+            "filters": self.filters,
+            "kernel_size": self.kernel_size,
+            "strides": self.strides,
+            "padding": self.padding,
+            "data_format": self.data_format,
+            "dilation_rate": self.dilation_rate,
+            "groups": self.groups,
+        }
 
 
 @named("Conv2D", "Convolution2D")
 class Conv2D(_Conv):
     """A convolution of images, plus a bias."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None,
-                 dilation_rate=(1, 1), groups=1, activation=None, use_bias=True, **words):
-        super().__init__(2, filters, kernel_size, strides, padding, data_format, dilation_rate,
-                         groups, activation=activation, use_bias=use_bias, **words)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        data_format=None,
+        dilation_rate=(1, 1),
+        groups=1,
+        activation=None,
+        use_bias=True,
+        **words,
+    ):
+        super().__init__(
+            2,
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            groups,
+            activation=activation,
+            use_bias=use_bias,
+            **words,
+        )
 
 
 @named("Conv1D", "Convolution1D")
 class Conv1D(_Conv):
     """A convolution of rows, plus a bias; causal: no window looks ahead."""
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid",
-                 data_format="channels_last", dilation_rate=1, groups=1, activation=None,
-                 use_bias=True, **words):
-        super().__init__(1, filters, kernel_size, strides, padding, data_format, dilation_rate,
-                         groups, activation=activation, use_bias=use_bias, **words)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=1,
+        padding="valid",
+        data_format="channels_last",
+        dilation_rate=1,
+        groups=1,
+        activation=None,
+        use_bias=True,
+        **words,
+    ):
+        super().__init__(
+            1,
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            groups,
+            activation=activation,
+            use_bias=use_bias,
+            **words,
+        )
 
     def convolve(self, inputs, kernel):
         axis = 2 if self.is_first() else 1
@@ -108,27 +179,47 @@ class Conv1D(_Conv):
             pads[axis] = [left, 0]
             inputs, padding = op("Pad", inputs, pads), "valid"
         plane = op("ExpandDims", inputs, axis)
-        made = conv.conv2d(plane, op("ExpandDims", kernel, 0), (1, *self.strides),
-                           padding.upper(), data_format=self.layout(),
-                           dilations=(1, *self.dilation_rate))
+        made = conv.conv2d(
+            plane,
+            op("ExpandDims", kernel, 0),
+            (1, *self.strides),
+            padding.upper(),
+            data_format=self.layout(),
+            dilations=(1, *self.dilation_rate),
+        )
         return op("Squeeze", made, [axis])
 
     def finish(self, made, data_format="NHWC"):
         if self.use_bias:
-            made = made + (op("Reshape", self.bias, [1, -1, 1]) if self.is_first() else
-                           convert_to_tensor(self.bias))
+            made = made + (
+                op("Reshape", self.bias, [1, -1, 1])
+                if self.is_first()
+                else convert_to_tensor(self.bias)
+            )
         return self.activation(made)
 
 
 class _Transposed(_Conv):
     """The way back of a convolution: from its output to its input."""
 
-    def __init__(self, rank, filters, kernel_size, strides=1, padding="valid",
-                 output_padding=None, data_format=None, dilation_rate=1, **words):
-        super().__init__(rank, filters, kernel_size, strides, padding, data_format, dilation_rate,
-                         **words)
-        self.output_padding = None if output_padding is None else \
-            many(output_padding, rank, "output_padding")
+    def __init__(
+        self,
+        rank,
+        filters,
+        kernel_size,
+        strides=1,
+        padding="valid",
+        output_padding=None,
+        data_format=None,
+        dilation_rate=1,
+        **words,
+    ):
+        super().__init__(
+            rank, filters, kernel_size, strides, padding, data_format, dilation_rate, **words
+        )
+        self.output_padding = (
+            None if output_padding is None else many(output_padding, rank, "output_padding")
+        )
 
     def build(self, input_shape):
         self.make([*self.kernel_size, self.filters, self.channels(input_shape)], self.filters)
@@ -138,8 +229,9 @@ class _Transposed(_Conv):
         kernel = (self.kernel_size[i] - 1) * self.dilation_rate[i] + 1
         stride = self.strides[i]
         if self.output_padding is None:
-            return size * stride if self.padding == "same" else \
-                size * stride + max(kernel - stride, 0)
+            return (
+                size * stride if self.padding == "same" else size * stride + max(kernel - stride, 0)
+            )
         pad = kernel // 2 if self.padding == "same" else 0
         return (size - 1) * stride + kernel - 2 * pad + self.output_padding[i]
 
@@ -154,16 +246,18 @@ class _Transposed(_Conv):
         shape = [batch, self.filters, *lengths] if first else [batch, *lengths, self.filters]
         if sizes is not None:
             shape = op("Pack", [convert_to_tensor(s, "int32") for s in shape])
-        made = conv.conv2d_transpose_v2(inputs, kernel, shape, self.window(),
-                                        self.padding.upper(), "NCHW" if first else "NHWC")
+        made = conv.conv2d_transpose_v2(
+            inputs, kernel, shape, self.window(), self.padding.upper(), "NCHW" if first else "NHWC"
+        )
         if sizes is not None and all(isinstance(n, int) for n in lengths):
             known = [self.filters, *lengths] if first else [*lengths, self.filters]
             made = op("Reshape", made, [-1, *known])  # so that the shape is known behind
         return made
 
     def lengths(self, known, sizes, at):
-        return [self.length(known[a] if known[a] is not None else sizes[a], i)
-                for i, a in enumerate(at)]
+        return [
+            self.length(known[a] if known[a] is not None else sizes[a], i) for i, a in enumerate(at)
+        ]
 
     def window(self):
         return self.strides
@@ -181,20 +275,64 @@ class _Transposed(_Conv):
 class Conv2DTranspose(_Transposed):
     """A transposed convolution of images, plus a bias."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", output_padding=None,
-                 data_format=None, dilation_rate=(1, 1), activation=None, use_bias=True, **words):
-        super().__init__(2, filters, kernel_size, strides, padding, output_padding, data_format,
-                         dilation_rate, activation=activation, use_bias=use_bias, **words)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        output_padding=None,
+        data_format=None,
+        dilation_rate=(1, 1),
+        activation=None,
+        use_bias=True,
+        **words,
+    ):
+        super().__init__(
+            2,
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            output_padding,
+            data_format,
+            dilation_rate,
+            activation=activation,
+            use_bias=use_bias,
+            **words,
+        )
 
 
 @named("Conv1DTranspose", "Convolution1DTranspose")
 class Conv1DTranspose(_Transposed):
     """A transposed convolution of rows, plus a bias."""
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", output_padding=None,
-                 data_format=None, dilation_rate=1, activation=None, use_bias=True, **words):
-        super().__init__(1, filters, kernel_size, strides, padding, output_padding, data_format,
-                         dilation_rate, activation=activation, use_bias=use_bias, **words)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=1,
+        padding="valid",
+        output_padding=None,
+        data_format=None,
+        dilation_rate=1,
+        activation=None,
+        use_bias=True,
+        **words,
+    ):
+        super().__init__(
+            1,
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            output_padding,
+            data_format,
+            dilation_rate,
+            activation=activation,
+            use_bias=use_bias,
+            **words,
+        )
 
     def lengths(self, known, sizes, at):
         size = known[at[1]] if known[at[1]] is not None else sizes[at[1]]
@@ -216,12 +354,33 @@ class Conv1DTranspose(_Transposed):
 class DepthwiseConv2D(_Conv):
     """A convolution of each channel by itself."""
 
-    def __init__(self, kernel_size, strides=(1, 1), padding="valid", depth_multiplier=1,
-                 data_format=None, dilation_rate=(1, 1), activation=None, use_bias=True,
-                 depthwise_initializer="glorot_uniform", depthwise_regularizer=None,
-                 depthwise_constraint=None, **words):
-        super().__init__(2, None, kernel_size, strides, padding, data_format, dilation_rate,
-                         activation=activation, use_bias=use_bias, **words)
+    def __init__(
+        self,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        depth_multiplier=1,
+        data_format=None,
+        dilation_rate=(1, 1),
+        activation=None,
+        use_bias=True,
+        depthwise_initializer="glorot_uniform",
+        depthwise_regularizer=None,
+        depthwise_constraint=None,
+        **words,
+    ):
+        super().__init__(
+            2,
+            None,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation=activation,
+            use_bias=use_bias,
+            **words,
+        )
         self.depth_multiplier = depth_multiplier
         self.depthwise_initializer = initializers.get(depthwise_initializer)
         self.depthwise_regularizer = regularizers.get(depthwise_regularizer)
@@ -229,9 +388,12 @@ class DepthwiseConv2D(_Conv):
 
     def make_depthwise(self, width):
         self.depthwise_kernel = self.add_weight(
-            "depthwise_kernel", [*self.kernel_size, width, self.depth_multiplier],
-            initializer=self.depthwise_initializer, regularizer=self.depthwise_regularizer,
-            constraint=self.depthwise_constraint)
+            "depthwise_kernel",
+            [*self.kernel_size, width, self.depth_multiplier],
+            initializer=self.depthwise_initializer,
+            regularizer=self.depthwise_regularizer,
+            constraint=self.depthwise_constraint,
+        )
 
     def build(self, input_shape):
         width = self.channels(input_shape)
@@ -242,31 +404,68 @@ class DepthwiseConv2D(_Conv):
         return [1, 1, *stride] if self.is_first() else [1, *stride, 1]
 
     def call(self, inputs):
-        made = conv.depthwise_conv2d(inputs, self.depthwise_kernel, self.strided(self.strides),
-                                     self.padding.upper(), self.dilation_rate,
-                                     data_format=self.layout())
+        made = conv.depthwise_conv2d(
+            inputs,
+            self.depthwise_kernel,
+            self.strided(self.strides),
+            self.padding.upper(),
+            self.dilation_rate,
+            data_format=self.layout(),
+        )
         return self.finish(made, self.layout())
 
     def get_config(self):
         config = super().get_config()
-        for name in ("filters", "kernel_initializer", "kernel_regularizer", "kernel_constraint",
-                     "groups"):
+        for name in (
+            "filters",
+            "kernel_initializer",
+            "kernel_regularizer",
+            "kernel_constraint",
+            "groups",
+        ):
             config.pop(name)
-        return {**config, "depth_multiplier": self.depth_multiplier,
-                **settings(self, "depthwise_initializer", "depthwise_regularizer",
-                           "depthwise_constraint")}
+        return {
+            **config,
+            "depth_multiplier": self.depth_multiplier,
+            **settings(
+                self, "depthwise_initializer", "depthwise_regularizer", "depthwise_constraint"
+            ),
+        }
 
 
 @named("SeparableConv2D", "SeparableConvolution2D")
 class SeparableConv2D(DepthwiseConv2D):
     """A depthwise convolution, and one of 1 x 1 behind it."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None,
-                 dilation_rate=(1, 1), depth_multiplier=1, activation=None, use_bias=True,
-                 depthwise_initializer="glorot_uniform", pointwise_initializer="glorot_uniform",
-                 pointwise_regularizer=None, pointwise_constraint=None, **words):
-        super().__init__(kernel_size, strides, padding, depth_multiplier, data_format,
-                         dilation_rate, activation, use_bias, depthwise_initializer, **words)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        data_format=None,
+        dilation_rate=(1, 1),
+        depth_multiplier=1,
+        activation=None,
+        use_bias=True,
+        depthwise_initializer="glorot_uniform",
+        pointwise_initializer="glorot_uniform",
+        pointwise_regularizer=None,
+        pointwise_constraint=None,
+        **words,
+    ):
+        super().__init__(
+            kernel_size,
+            strides,
+            padding,
+            depth_multiplier,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            depthwise_initializer,
+            **words,
+        )
         self.filters = filters
         self.pointwise_initializer = initializers.get(pointwise_initializer)
         self.pointwise_regularizer = regularizers.get(pointwise_regularizer)
@@ -276,21 +475,34 @@ class SeparableConv2D(DepthwiseConv2D):
         width = self.channels(input_shape)
         self.make_depthwise(width)
         self.pointwise_kernel = self.add_weight(
-            "pointwise_kernel", [1, 1, width * self.depth_multiplier, self.filters],
-            initializer=self.pointwise_initializer, regularizer=self.pointwise_regularizer,
-            constraint=self.pointwise_constraint)
+            "pointwise_kernel",
+            [1, 1, width * self.depth_multiplier, self.filters],
+            initializer=self.pointwise_initializer,
+            regularizer=self.pointwise_regularizer,
+            constraint=self.pointwise_constraint,
+        )
         self.make_bias(self.filters)
 
     def call(self, inputs):
-        made = conv.separable_conv2d(inputs, self.depthwise_kernel, self.pointwise_kernel,
-                                     self.strided(self.strides), self.padding.upper(),
-                                     self.dilation_rate, data_format=self.layout())
+        made = conv.separable_conv2d(
+            inputs,
+            self.depthwise_kernel,
+            self.pointwise_kernel,
+            self.strided(self.strides),
+            self.padding.upper(),
+            self.dilation_rate,
+            data_format=self.layout(),
+        )
         return self.finish(made, self.layout())
 
     def get_config(self):
-        return {**super().get_config(), "filters": self.filters,
-                **settings(self, "pointwise_initializer", "pointwise_regularizer",
-                           "pointwise_constraint")}
+        return {
+            **super().get_config(),
+            "filters": self.filters,
+            **settings(
+                self, "pointwise_initializer", "pointwise_regularizer", "pointwise_constraint"
+            ),
+        }
 
 
 class _OfRows:
@@ -346,13 +558,29 @@ def _pair(value):
 class SeparableConv1D(_OfRows, SeparableConv2D):
     """A convolution of rows by channel, and one of channels behind it."""
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format=None,
-                 dilation_rate=1, depth_multiplier=1, **words):
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=1,
+        padding="valid",
+        data_format=None,
+        dilation_rate=1,
+        depth_multiplier=1,
+        **words,
+    ):
         self._causal = padding == "causal"
         step = many(strides, 1, "strides")[0]
-        super().__init__(filters, _pair(kernel_size), (step, step),
-                         "valid" if self._causal else padding, data_format, _pair(dilation_rate),
-                         depth_multiplier, **words)
+        super().__init__(
+            filters,
+            _pair(kernel_size),
+            (step, step),
+            "valid" if self._causal else padding,
+            data_format,
+            _pair(dilation_rate),
+            depth_multiplier,
+            **words,
+        )
         self.input_spec = InputSpec(min_ndim=3)
 
 
@@ -360,10 +588,25 @@ class SeparableConv1D(_OfRows, SeparableConv2D):
 class DepthwiseConv1D(_OfRows, DepthwiseConv2D):
     """A convolution of rows by channel."""
 
-    def __init__(self, kernel_size, strides=1, padding="valid", depth_multiplier=1,
-                 data_format=None, dilation_rate=1, **words):
+    def __init__(
+        self,
+        kernel_size,
+        strides=1,
+        padding="valid",
+        depth_multiplier=1,
+        data_format=None,
+        dilation_rate=1,
+        **words,
+    ):
         self._causal = padding == "causal"
         step = many(strides, 1, "strides")[0]
-        super().__init__(_pair(kernel_size), (step, step), "valid" if self._causal else padding,
-                         depth_multiplier, data_format, _pair(dilation_rate), **words)
+        super().__init__(
+            _pair(kernel_size),
+            (step, step),
+            "valid" if self._causal else padding,
+            depth_multiplier,
+            data_format,
+            _pair(dilation_rate),
+            **words,
+        )
         self.input_spec = InputSpec(min_ndim=3)

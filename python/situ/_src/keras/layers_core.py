@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_core.py: Dense, Embedding, Dropout, and layers that change shapes."""
+
 import numpy
 
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import activations, constraints, context, initializers, nodes, regularizers
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
-from situ._src.keras.registry import KINDS_OF_LAYERS as KIND, serialized, shown
-from situ._src.ops.array_ops import (cast, constant, convert_to_tensor, op, shape as shape_op,
-                                     transpose)
+from situ._src.keras.registry import KINDS_OF_LAYERS as KIND
+from situ._src.keras.registry import serialized, shown
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, transpose
+from situ._src.ops.array_ops import shape as shape_op
 
 
 def named(*names):
     def record(cls):
         KIND.add(cls, *names)
         return shown(*["layers." + n for n in names])(cls)
+
     return record
 
 
@@ -28,13 +31,31 @@ def settings(layer, *names):
 
 class Weighted(Layer):
     """A layer with a kernel and, unless told otherwise, a bias."""
-    WORDS = ("use_bias", "activation", "kernel_initializer", "bias_initializer",
-             "kernel_regularizer", "bias_regularizer", "activity_regularizer", "kernel_constraint",
-             "bias_constraint")
 
-    def __init__(self, activation=None, use_bias=True, kernel_initializer="glorot_uniform",
-                 bias_initializer="zeros", kernel_regularizer=None, bias_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **words):
+    WORDS = (
+        "use_bias",
+        "activation",
+        "kernel_initializer",
+        "bias_initializer",
+        "kernel_regularizer",
+        "bias_regularizer",
+        "activity_regularizer",
+        "kernel_constraint",
+        "bias_constraint",
+    )
+
+    def __init__(
+        self,
+        activation=None,
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        **words,
+    ):
         super().__init__(**words)
         self.activation, self.use_bias = activations.get(activation), use_bias
         self.kernel_initializer = initializers.get(kernel_initializer)
@@ -46,16 +67,24 @@ class Weighted(Layer):
         self.kernel = self.bias = None
 
     def make(self, shape, outputs):
-        self.kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer,
-                                      regularizer=self.kernel_regularizer,
-                                      constraint=self.kernel_constraint)
+        self.kernel = self.add_weight(
+            "kernel",
+            shape,
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
         self.make_bias(outputs)
 
     def make_bias(self, outputs):
         if self.use_bias:
-            self.bias = self.add_weight("bias", [outputs], initializer=self.bias_initializer,
-                                        regularizer=self.bias_regularizer,
-                                        constraint=self.bias_constraint)
+            self.bias = self.add_weight(
+                "bias",
+                [outputs],
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
         self.built = True
 
     def finish(self, made, data_format="NHWC"):
@@ -71,24 +100,47 @@ class Weighted(Layer):
 class Dense(Weighted):
     """activation(inputs times a matrix, plus a bias)."""
 
-    def __init__(self, units, activation=None, use_bias=True,
-                 kernel_initializer="glorot_uniform", bias_initializer="zeros",
-                 kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **words):
-        super().__init__(activation, use_bias, kernel_initializer, bias_initializer,
-                         kernel_regularizer, bias_regularizer, kernel_constraint, bias_constraint,
-                         activity_regularizer=activity_regularizer, **words)
+    def __init__(
+        self,
+        units,
+        activation=None,
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        activity_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        **words,
+    ):
+        super().__init__(
+            activation,
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            bias_regularizer,
+            kernel_constraint,
+            bias_constraint,
+            activity_regularizer=activity_regularizer,
+            **words,
+        )
         self.units = int(units)
         if self.units <= 0:
-            raise ValueError("Received an invalid value for `units`, expected a positive integer. "
-                             f"Received: units={units}")
+            raise ValueError(
+                "Received an invalid value for `units`, expected a positive integer. "
+                f"Received: units={units}"
+            )
         self.supports_masking, self.input_spec = True, InputSpec(min_ndim=2)
 
     def build(self, input_shape):
         width = tensor_shape.as_shape(input_shape).as_list()[-1]
         if width is None:
-            raise ValueError("The last dimension of the inputs to a Dense layer should be defined. "
-                             f"Found None. Full input shape received: {input_shape}")
+            raise ValueError(
+                "The last dimension of the inputs to a Dense layer should be defined. "
+                f"Found None. Full input shape received: {input_shape}"
+            )
         self.input_spec = InputSpec(min_ndim=2, axes={-1: width})
         self.make([width, self.units], self.units)
 
@@ -151,10 +203,15 @@ class Dropout(Layer):
     def __init__(self, rate, noise_shape=None, seed=None, **words):
         super().__init__(**words)
         if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
-            raise ValueError(f"Invalid value {rate} received for `rate`, expected a value between "
-                             "0 and 1.")
-        self.rate, self.noise_shape, self.seed, self.supports_masking = rate, noise_shape, seed, \
-            True
+            raise ValueError(
+                f"Invalid value {rate} received for `rate`, expected a value between 0 and 1."
+            )
+        self.rate, self.noise_shape, self.seed, self.supports_masking = (
+            rate,
+            noise_shape,
+            seed,
+            True,
+        )
 
     def shape_of_noise(self, inputs):
         return self.noise_shape
@@ -166,8 +223,12 @@ class Dropout(Layer):
         return drop(inputs, rate=self.rate, noise_shape=self.shape_of_noise(inputs), seed=self.seed)
 
     def get_config(self):
-        return {**super().get_config(), "rate": self.rate, "noise_shape": self.noise_shape,
-                "seed": self.seed}
+        return {
+            **super().get_config(),
+            "rate": self.rate,
+            "noise_shape": self.noise_shape,
+            "seed": self.seed,
+        }
 
 
 def _spatial(rank):
@@ -178,6 +239,7 @@ def _spatial(rank):
         def shape_of_noise(self, inputs):
             sizes = shape_op(inputs)
             return [sizes[0], *[1] * rank, sizes[rank + 1]]
+
     SpatialDropout.__name__ = f"SpatialDropout{rank}D"
     return SpatialDropout
 
@@ -278,22 +340,30 @@ class Lambda(Layer):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def get_config(self):
-        return {**super().get_config(), "function": serialized(self.function),
-                "arguments": self.arguments}
+        return {
+            **super().get_config(),
+            "function": serialized(self.function),
+            "arguments": self.arguments,
+        }
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
         from situ._src.keras.registry import custom
+
         config = dict(config)
         name = config["function"]
         config["function"] = custom(name, custom_objects) if isinstance(name, str) else name
         if config["function"] is not None and not callable(config["function"]):
-            raise ValueError("A Lambda layer was saved with the code of its function. Code of a "
-                             "file is not run, whatever safe_mode says: give a function by its "
-                             "name and by custom_objects.")
+            raise ValueError(
+                "A Lambda layer was saved with the code of its function. Code of a "
+                "file is not run, whatever safe_mode says: give a function by its "
+                "name and by custom_objects."
+            )
         if config["function"] is None:
-            raise ValueError(f"The function '{name}' of a Lambda layer is no part of a saved "
-                             "model: give it by custom_objects.")
+            raise ValueError(
+                f"The function '{name}' of a Lambda layer is no part of a saved "
+                "model: give it by custom_objects."
+            )
         return cls(**config)
 
 
@@ -323,9 +393,18 @@ class Masking(Layer):
 class Embedding(Layer):
     """A row of a matrix for each number."""
 
-    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform",
-                 embeddings_regularizer=None, activity_regularizer=None,
-                 embeddings_constraint=None, mask_zero=False, input_length=None, **words):
+    def __init__(
+        self,
+        input_dim,
+        output_dim,
+        embeddings_initializer="uniform",
+        embeddings_regularizer=None,
+        activity_regularizer=None,
+        embeddings_constraint=None,
+        mask_zero=False,
+        input_length=None,
+        **words,
+    ):
         if "input_shape" not in words and "batch_input_shape" not in words:
             words["input_shape"] = (input_length,)
         super().__init__(activity_regularizer=activity_regularizer, **words)
@@ -333,14 +412,20 @@ class Embedding(Layer):
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
-        self.mask_zero, self.input_length, self.supports_masking = mask_zero, input_length, \
-            mask_zero
+        self.mask_zero, self.input_length, self.supports_masking = (
+            mask_zero,
+            input_length,
+            mask_zero,
+        )
 
     def build(self, input_shape=None):
         self.embeddings = self.add_weight(
-            "embeddings", [self.input_dim, self.output_dim],
-            initializer=self.embeddings_initializer, regularizer=self.embeddings_regularizer,
-            constraint=self.embeddings_constraint)
+            "embeddings",
+            [self.input_dim, self.output_dim],
+            initializer=self.embeddings_initializer,
+            regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint,
+        )
         self.built = True
 
     def compute_mask(self, inputs, mask=None):
@@ -355,10 +440,16 @@ class Embedding(Layer):
         return inputs
 
     def get_config(self):
-        return {**super().get_config(), "input_dim": self.input_dim, "output_dim": self.output_dim,
-                "mask_zero": self.mask_zero, "input_length": self.input_length,
-                **settings(self, "embeddings_initializer", "embeddings_regularizer",
-                           "embeddings_constraint")}
+        return {
+            **super().get_config(),
+            "input_dim": self.input_dim,
+            "output_dim": self.output_dim,
+            "mask_zero": self.mask_zero,
+            "input_length": self.input_length,
+            **settings(
+                self, "embeddings_initializer", "embeddings_regularizer", "embeddings_constraint"
+            ),
+        }
 
 
 @named("ActivityRegularization")
@@ -390,19 +481,33 @@ class AlphaDropout(Layer):
 
     def __init__(self, rate, noise_shape=None, seed=None, **words):
         super().__init__(**words)
-        self.rate, self.noise_shape, self.seed, self.supports_masking = rate, noise_shape, seed, \
-            True
+        self.rate, self.noise_shape, self.seed, self.supports_masking = (
+            rate,
+            noise_shape,
+            seed,
+            True,
+        )
 
     def call(self, inputs, training=None):
         if not training or not 0 < self.rate < 1:
             return op("Identity", inputs)
         low = -1.7580993408473766
         shape = self.noise_shape or shape_op(inputs)
-        kept = cast(op("GreaterEqual", api.named("random.uniform")(shape, seed=self.seed),
-                       constant(float(self.rate))), inputs.dtype)
-        a = ((1 - self.rate) * (1 + self.rate * low ** 2)) ** -0.5
+        kept = cast(
+            op(
+                "GreaterEqual",
+                api.named("random.uniform")(shape, seed=self.seed),
+                constant(float(self.rate)),
+            ),
+            inputs.dtype,
+        )
+        a = ((1 - self.rate) * (1 + self.rate * low**2)) ** -0.5
         return a * (inputs * kept + low * (1.0 - kept)) - a * low * self.rate
 
     def get_config(self):
-        return {**super().get_config(), "rate": self.rate, "noise_shape": self.noise_shape,
-                "seed": self.seed}
+        return {
+            **super().get_config(),
+            "rate": self.rate,
+            "noise_shape": self.noise_shape,
+            "seed": self.seed,
+        }

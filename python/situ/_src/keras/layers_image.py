@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_image.py: layers that preprocess images: Rescaling, Resizing, crops; and random flips,
 rotations, zooms, translations, contrast, brightness."""
+
 import math
 
 from situ._src.framework import api
 from situ._src.keras.affine_transform import MODES, warp
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named as plain_named
-from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 
 
 def named(name):
@@ -20,6 +22,7 @@ def _float(layer, inputs):
 
 class _Configured(Layer):
     """A layer whose configuration is what SETTINGS names."""
+
     SETTINGS = ()
     _sums_in_full = True
 
@@ -30,6 +33,7 @@ class _Configured(Layer):
 @named("Rescaling")
 class Rescaling(_Configured):
     """inputs * scale + offset."""
+
     SETTINGS = ("scale", "offset")
 
     def __init__(self, scale, offset=0.0, **words):
@@ -43,10 +47,12 @@ class Rescaling(_Configured):
 @named("Resizing")
 class Resizing(_Configured):
     """Images in another size."""
+
     SETTINGS = ("height", "width", "interpolation", "crop_to_aspect_ratio")
 
-    def __init__(self, height, width, interpolation="bilinear", crop_to_aspect_ratio=False,
-                 **words):
+    def __init__(
+        self, height, width, interpolation="bilinear", crop_to_aspect_ratio=False, **words
+    ):
         super().__init__(**words)
         self.height, self.width, self.interpolation = height, width, interpolation
         self.crop_to_aspect_ratio = crop_to_aspect_ratio
@@ -60,8 +66,9 @@ class Resizing(_Configured):
             high = min(known[0], known[1] * self.height // self.width)
             wide = min(known[1], known[0] * self.width // self.height)
             inputs = _cut(inputs, (known[0] - high) // 2, (known[1] - wide) // 2, high, wide)
-        return api.named("image.resize")(inputs, [self.height, self.width],
-                                         method=self.interpolation)
+        return api.named("image.resize")(
+            inputs, [self.height, self.width], method=self.interpolation
+        )
 
 
 def _cut(images, top, left, height, width):
@@ -76,6 +83,7 @@ def _size(images, axis):
 @named("CenterCrop")
 class CenterCrop(_Configured):
     """The middle of images; where they are smaller, they are resized."""
+
     SETTINGS = ("height", "width")
 
     def __init__(self, height, width, **words):
@@ -113,8 +121,9 @@ class _ByChance(_Configured):
 
     def drawn(self, images, low, high):
         """A number of each image."""
-        return api.named("random.uniform")(op("Pack", [op("Shape", images)[0]]), low, high,
-                                           seed=self.seed)
+        return api.named("random.uniform")(
+            op("Pack", [op("Shape", images)[0]]), low, high, seed=self.seed
+        )
 
 
 def _range(factor, signed=True):
@@ -127,33 +136,41 @@ def _range(factor, signed=True):
 @named("RandomFlip")
 class RandomFlip(_ByChance):
     """Images seen in mirrors."""
+
     SETTINGS = ("mode", "seed")
 
     def __init__(self, mode="horizontal_and_vertical", seed=None, **words):
         super().__init__(seed, **words)
         if mode not in ("horizontal", "vertical", "horizontal_and_vertical"):
-            raise ValueError(f"RandomFlip layer {self.name} received an unknown mode argument "
-                             f"{mode}")
+            raise ValueError(
+                f"RandomFlip layer {self.name} received an unknown mode argument {mode}"
+            )
         self.mode = mode
 
     def change(self, images):
         for word, axis in (("horizontal", 2), ("vertical", 1)):
             if word in self.mode:
                 lot = op("Less", self.drawn(images, 0.0, 1.0), cast(0.5, "float32"))
-                images = op("SelectV2", op("Reshape", lot, [-1, 1, 1, 1]),
-                            op("ReverseV2", images, [axis]), images)
+                images = op(
+                    "SelectV2",
+                    op("Reshape", lot, [-1, 1, 1, 1]),
+                    op("ReverseV2", images, [axis]),
+                    images,
+                )
         return images
 
 
 class _Mapped(_ByChance):
     """Images through maps."""
 
-    def __init__(self, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0,
-                 **words):
+    def __init__(
+        self, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, **words
+    ):
         super().__init__(seed, **words)
         if fill_mode not in MODES:
-            raise ValueError(f"Unknown `fill_mode` {fill_mode}. Only {', '.join(MODES)} are "
-                             "supported.")
+            raise ValueError(
+                f"Unknown `fill_mode` {fill_mode}. Only {', '.join(MODES)} are supported."
+            )
         self.fill_mode, self.interpolation, self.fill_value = fill_mode, interpolation, fill_value
 
     def change(self, images):
@@ -161,17 +178,26 @@ class _Mapped(_ByChance):
         one = lambda x: x + op("ZerosLike", parts[0])
         parts = self.parts(images, sizes[1], sizes[2])
         parts = [parts[0], *[one(p) for p in parts[1:]]]
-        return warp(images, op("Pack", parts, axis=1), self.fill_mode, self.fill_value,
-                    self.interpolation)
+        return warp(
+            images, op("Pack", parts, axis=1), self.fill_mode, self.fill_value, self.interpolation
+        )
 
 
 @named("RandomRotation")
 class RandomRotation(_Mapped):
     """Images turned by up to a share of a whole turn."""
+
     SETTINGS = ("factor", "fill_mode", "interpolation", "seed", "fill_value")
 
-    def __init__(self, factor, fill_mode="reflect", interpolation="bilinear", seed=None,
-                 fill_value=0.0, **words):
+    def __init__(
+        self,
+        factor,
+        fill_mode="reflect",
+        interpolation="bilinear",
+        seed=None,
+        fill_value=0.0,
+        **words,
+    ):
         super().__init__(fill_mode, interpolation, seed, fill_value, **words)
         self.factor = factor
 
@@ -179,35 +205,68 @@ class RandomRotation(_Mapped):
         low, high = (f * 2.0 * math.pi for f in _range(self.factor))
         angle = self.drawn(images, low, high)
         cos, sin, w, h = op("Cos", angle), op("Sin", angle), width - 1.0, height - 1.0
-        return [cos, -sin, (w - (cos * w - sin * h)) / 2.0,
-                sin, cos, (h - (sin * w + cos * h)) / 2.0]
+        return [
+            cos,
+            -sin,
+            (w - (cos * w - sin * h)) / 2.0,
+            sin,
+            cos,
+            (h - (sin * w + cos * h)) / 2.0,
+        ]
 
 
 @named("RandomZoom")
 class RandomZoom(_Mapped):
     """Images from nearer (negative factors) or farther."""
+
     SETTINGS = ("height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value")
 
-    def __init__(self, height_factor, width_factor=None, fill_mode="reflect",
-                 interpolation="bilinear", seed=None, fill_value=0.0, **words):
+    def __init__(
+        self,
+        height_factor,
+        width_factor=None,
+        fill_mode="reflect",
+        interpolation="bilinear",
+        seed=None,
+        fill_value=0.0,
+        **words,
+    ):
         super().__init__(fill_mode, interpolation, seed, fill_value, **words)
         self.height_factor, self.width_factor = height_factor, width_factor
 
     def parts(self, images, height, width):
         tall = self.drawn(images, *[1.0 + f for f in _range(self.height_factor)])
-        wide = tall if self.width_factor is None else \
-            self.drawn(images, *[1.0 + f for f in _range(self.width_factor)])
-        return [wide, 0.0, (width - 1.0) / 2.0 * (1.0 - wide),
-                0.0, tall, (height - 1.0) / 2.0 * (1.0 - tall)]
+        wide = (
+            tall
+            if self.width_factor is None
+            else self.drawn(images, *[1.0 + f for f in _range(self.width_factor)])
+        )
+        return [
+            wide,
+            0.0,
+            (width - 1.0) / 2.0 * (1.0 - wide),
+            0.0,
+            tall,
+            (height - 1.0) / 2.0 * (1.0 - tall),
+        ]
 
 
 @named("RandomTranslation")
 class RandomTranslation(_Mapped):
     """Images moved by up to a share of their size."""
+
     SETTINGS = RandomZoom.SETTINGS
 
-    def __init__(self, height_factor, width_factor, fill_mode="reflect",
-                 interpolation="bilinear", seed=None, fill_value=0.0, **words):
+    def __init__(
+        self,
+        height_factor,
+        width_factor,
+        fill_mode="reflect",
+        interpolation="bilinear",
+        seed=None,
+        fill_value=0.0,
+        **words,
+    ):
         super().__init__(fill_mode, interpolation, seed, fill_value, **words)
         self.height_factor, self.width_factor = height_factor, width_factor
 
@@ -220,6 +279,7 @@ class RandomTranslation(_Mapped):
 @named("RandomCrop")
 class RandomCrop(_ByChance):
     """A part of the images, the same of all; outside of training their middle."""
+
     SETTINGS = ("height", "width", "seed")
 
     def __init__(self, height, width, seed=None, **words):
@@ -232,20 +292,25 @@ class RandomCrop(_ByChance):
         if training is False or None in known or known[0] < self.height or known[1] < self.width:
             return CenterCrop(self.height, self.width)(inputs)
         draw = api.named("random.uniform")
-        top, left = (draw([], 0, most - size + 1, dtype="int32", seed=self.seed) for most, size in
-                     zip(known, (self.height, self.width)))
+        top, left = (
+            draw([], 0, most - size + 1, dtype="int32", seed=self.seed)
+            for most, size in zip(known, (self.height, self.width))
+        )
         front = [0] * (inputs.shape.rank - 3)
-        begin = op("Pack", [*[convert_to_tensor(0) for _ in front], top, left,
-                            convert_to_tensor(0)])
+        begin = op(
+            "Pack", [*[convert_to_tensor(0) for _ in front], top, left, convert_to_tensor(0)]
+        )
         made = op("Slice", inputs, begin, [*[-1 for _ in front], self.height, self.width, -1])
-        made.set_shape([*inputs.shape.as_list()[:-3], self.height, self.width,
-                        inputs.shape.as_list()[-1]])
+        made.set_shape(
+            [*inputs.shape.as_list()[:-3], self.height, self.width, inputs.shape.as_list()[-1]]
+        )
         return made
 
 
 @named("RandomContrast")
 class RandomContrast(_ByChance):
     """(x - mean) * factor + mean, for each channel."""
+
     SETTINGS = ("factor", "seed")
 
     def __init__(self, factor, seed=None, **words):
@@ -256,16 +321,22 @@ class RandomContrast(_ByChance):
             self.lower = -self.lower
 
     def change(self, images):
-        factor = op("Reshape", self.drawn(images, 1.0 - self.lower, 1.0 + self.upper),
-                    [-1, 1, 1, 1])
+        factor = op(
+            "Reshape", self.drawn(images, 1.0 - self.lower, 1.0 + self.upper), [-1, 1, 1, 1]
+        )
         mean = op("Mean", images, [1, 2], keep_dims=True)
-        return op("ClipByValue", (images - mean) * factor + mean, cast(0.0, images.dtype),
-                  cast(255.0, images.dtype))
+        return op(
+            "ClipByValue",
+            (images - mean) * factor + mean,
+            cast(0.0, images.dtype),
+            cast(255.0, images.dtype),
+        )
 
 
 @named("RandomBrightness")
 class RandomBrightness(_ByChance):
     """x + a share of the whole range."""
+
     SETTINGS = ("factor", "value_range", "seed")
 
     def __init__(self, factor, value_range=(0, 255), seed=None, **words):
@@ -275,12 +346,17 @@ class RandomBrightness(_ByChance):
     def change(self, images):
         low, high = (float(v) for v in self.value_range)
         more = op("Reshape", self.drawn(images, *_range(self.factor)), [-1, 1, 1, 1])
-        return op("ClipByValue", images + more * (high - low), cast(low, images.dtype),
-                  cast(high, images.dtype))
+        return op(
+            "ClipByValue",
+            images + more * (high - low),
+            cast(low, images.dtype),
+            cast(high, images.dtype),
+        )
 
 
 class _RandomSize(Layer):
     """Images of another height or width while training; AXIS says which."""
+
     AXIS = 0
 
     def __init__(self, factor, interpolation="bilinear", seed=None, **words):
@@ -297,15 +373,20 @@ class _RandomSize(Layer):
         wanted = cast(cast(sizes[at], "float32") * drawn, "int32")
         rows, columns = sizes[inputs.shape.rank - 3], sizes[inputs.shape.rank - 2]
         made = api.named("image.resize")(
-            inputs, [wanted, columns] if self.AXIS == 0 else [rows, wanted], self.interpolation)
+            inputs, [wanted, columns] if self.AXIS == 0 else [rows, wanted], self.interpolation
+        )
         known = inputs.shape.as_list()
         known[at] = None
         made.set_shape(known) if hasattr(made, "graph") else None
         return made
 
     def get_config(self):
-        return {**super().get_config(), "factor": self.factor,
-                "interpolation": self.interpolation, "seed": self.seed}
+        return {
+            **super().get_config(),
+            "factor": self.factor,
+            "interpolation": self.interpolation,
+            "seed": self.seed,
+        }
 
 
 @plain_named("RandomHeight", "experimental.preprocessing.RandomHeight")
@@ -316,4 +397,5 @@ class RandomHeight(_RandomSize):
 @plain_named("RandomWidth", "experimental.preprocessing.RandomWidth")
 class RandomWidth(_RandomSize):
     """Images of another width while training."""
+
     AXIS = 1

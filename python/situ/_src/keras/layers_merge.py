@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_merge.py: layers of several inputs: Add, Multiply, Concatenate, Dot; attention."""
+
 from situ._src.framework import api
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
@@ -22,8 +23,10 @@ class Merge(Layer):
 
     def call(self, inputs):
         if not isinstance(inputs, (list, tuple)) or not inputs:
-            raise ValueError("A merge layer should be called on a list of inputs. Received: "
-                             f"inputs={inputs} (not a list of tensors)")
+            raise ValueError(
+                "A merge layer should be called on a list of inputs. Received: "
+                f"inputs={inputs} (not a list of tensors)"
+            )
         rank = max(t.shape.rank for t in inputs)
         return self.merge([self._raised(t, rank) for t in inputs])
 
@@ -50,6 +53,7 @@ def _folded(row, scale=None):
         for other in tensors[1:]:
             made = op(row, made, other)
         return made if scale is None else made / float(len(tensors))
+
     return merge
 
 
@@ -58,6 +62,7 @@ def _named(name, merge, doc):
 
     def function(inputs, **words):
         return made(**words)(inputs)
+
     function.__name__, function.__doc__ = snake(name), doc
     shown("layers." + snake(name))(function)
     return made
@@ -72,8 +77,9 @@ _named("Average", _folded("AddV2", True), "The mean of the inputs.")
 
 def _difference(self, tensors):
     if len(tensors) != 2:
-        raise ValueError("A `Subtract` layer should be called on exactly 2 inputs. Received: "
-                         f"inputs={tensors}")
+        raise ValueError(
+            f"A `Subtract` layer should be called on exactly 2 inputs. Received: inputs={tensors}"
+        )
     return tensors[0] - tensors[1]
 
 
@@ -97,8 +103,7 @@ class Concatenate(Merge):
         wide = []
         for tensor, one in zip(inputs, mask):
             full = cast(op("OnesLike", tensor), "bool")
-            wide.append(full if one is None else
-                        op("LogicalAnd", full, op("ExpandDims", one, -1)))
+            wide.append(full if one is None else op("LogicalAnd", full, op("ExpandDims", one, -1)))
         return op("All", concat(wide, self.axis), [-1])
 
     def get_config(self):
@@ -165,15 +170,17 @@ class _Attending(Layer):
     def scores(self, query, key):
         raise NotImplementedError
 
-    def call(self, inputs, mask=None, training=None, return_attention_scores=False,
-             use_causal_mask=False):
+    def call(
+        self, inputs, mask=None, training=None, return_attention_scores=False, use_causal_mask=False
+    ):
         query, value = inputs[0], inputs[1]
         key = inputs[2] if len(inputs) > 2 else value
         scores = self.scores(query, key)
         kept = mask[1] if isinstance(mask, (list, tuple)) and len(mask) > 1 else None
         if kept is not None:
             scores = scores + large_negative(scores.dtype) * (
-                1.0 - cast(op("ExpandDims", kept, 1), scores.dtype))
+                1.0 - cast(op("ExpandDims", kept, 1), scores.dtype)
+            )
         if use_causal_mask:
             ones = op("OnesLike", scores)
             scores = scores - 1e9 * (1.0 - op("MatrixBandPart", ones, -1, 0))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_norm.py: normalization, noise, and activation layers."""
+
 from situ._src.framework import api, tensor_shape
 from situ._src.framework.graph import GraphKeys
 from situ._src.framework.keywords import unsupported
@@ -7,18 +8,31 @@ from situ._src.keras import activations, constraints, initializers, regularizers
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named, settings
 from situ._src.keras.mixed_precision import large_negative
-from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import norm
 from situ._src.ops.random_ops import random_normal
 
 
 class Scaled(Layer):
     """A layer with gamma and beta."""
+
     _sums_in_full = True
 
-    def __init__(self, axis, epsilon=1e-3, center=True, scale=True, beta_initializer="zeros",
-                 gamma_initializer="ones", beta_regularizer=None, gamma_regularizer=None,
-                 beta_constraint=None, gamma_constraint=None, **words):
+    def __init__(
+        self,
+        axis,
+        epsilon=1e-3,
+        center=True,
+        scale=True,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        beta_regularizer=None,
+        gamma_regularizer=None,
+        beta_constraint=None,
+        gamma_constraint=None,
+        **words,
+    ):
         super().__init__(**words)
         self.axis, self.epsilon, self.center, self.scale = axis, epsilon, center, scale
         self.beta_initializer = initializers.get(beta_initializer)
@@ -36,19 +50,39 @@ class Scaled(Layer):
 
     def make(self, shape):
         if self.scale:
-            self.gamma = self.add_weight("gamma", shape, initializer=self.gamma_initializer,
-                                         regularizer=self.gamma_regularizer,
-                                         constraint=self.gamma_constraint)
+            self.gamma = self.add_weight(
+                "gamma",
+                shape,
+                initializer=self.gamma_initializer,
+                regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )
         if self.center:
-            self.beta = self.add_weight("beta", shape, initializer=self.beta_initializer,
-                                        regularizer=self.beta_regularizer,
-                                        constraint=self.beta_constraint)
+            self.beta = self.add_weight(
+                "beta",
+                shape,
+                initializer=self.beta_initializer,
+                regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )
 
     def get_config(self):
-        return {**super().get_config(), "axis": self.axis, "epsilon": self.epsilon,
-                "center": self.center, "scale": self.scale,
-                **settings(self, "beta_initializer", "gamma_initializer", "beta_regularizer",
-                           "gamma_regularizer", "beta_constraint", "gamma_constraint")}
+        return {
+            **super().get_config(),
+            "axis": self.axis,
+            "epsilon": self.epsilon,
+            "center": self.center,
+            "scale": self.scale,
+            **settings(
+                self,
+                "beta_initializer",
+                "gamma_initializer",
+                "beta_regularizer",
+                "gamma_regularizer",
+                "beta_constraint",
+                "gamma_constraint",
+            ),
+        }
 
 
 def normalized(x, mean, variance, beta, gamma, epsilon):
@@ -64,17 +98,47 @@ def normalized(x, mean, variance, beta, gamma, epsilon):
 class BatchNormalization(Scaled):
     """Mean 0 and variance 1 over the batch; averages of both serve where nothing is trained."""
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
-                 beta_initializer="zeros", gamma_initializer="ones",
-                 moving_mean_initializer="zeros", moving_variance_initializer="ones",
-                 beta_regularizer=None, gamma_regularizer=None, beta_constraint=None,
-                 gamma_constraint=None, synchronized=False, renorm=False, fused=None,
-                 virtual_batch_size=None, renorm_clipping=None, renorm_momentum=0.99, **words):
-        unsupported("BatchNormalization", renorm=(renorm, False),
-                    virtual_batch_size=(virtual_batch_size, None))
-        super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer,
-                         beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
-                         **words)
+    def __init__(
+        self,
+        axis=-1,
+        momentum=0.99,
+        epsilon=1e-3,
+        center=True,
+        scale=True,
+        beta_initializer="zeros",
+        gamma_initializer="ones",
+        moving_mean_initializer="zeros",
+        moving_variance_initializer="ones",
+        beta_regularizer=None,
+        gamma_regularizer=None,
+        beta_constraint=None,
+        gamma_constraint=None,
+        synchronized=False,
+        renorm=False,
+        fused=None,
+        virtual_batch_size=None,
+        renorm_clipping=None,
+        renorm_momentum=0.99,
+        **words,
+    ):
+        unsupported(
+            "BatchNormalization",
+            renorm=(renorm, False),
+            virtual_batch_size=(virtual_batch_size, None),
+        )
+        super().__init__(
+            axis,
+            epsilon,
+            center,
+            scale,
+            beta_initializer,
+            gamma_initializer,
+            beta_regularizer,
+            gamma_regularizer,
+            beta_constraint,
+            gamma_constraint,
+            **words,
+        )
         self.momentum = momentum
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
@@ -83,12 +147,20 @@ class BatchNormalization(Scaled):
         sizes = tensor_shape.as_shape(input_shape).as_list()
         shape = [sizes[a] for a in self.axes(len(sizes))]
         self.make(shape)
-        self.moving_mean = self.add_weight("moving_mean", shape, trainable=False,
-                                           aggregation="mean",
-                                           initializer=self.moving_mean_initializer)
-        self.moving_variance = self.add_weight("moving_variance", shape, trainable=False,
-                                               aggregation="mean",
-                                               initializer=self.moving_variance_initializer)
+        self.moving_mean = self.add_weight(
+            "moving_mean",
+            shape,
+            trainable=False,
+            aggregation="mean",
+            initializer=self.moving_mean_initializer,
+        )
+        self.moving_variance = self.add_weight(
+            "moving_variance",
+            shape,
+            trainable=False,
+            aggregation="mean",
+            initializer=self.moving_variance_initializer,
+        )
         self.built = True
 
     def _move(self, variable, value):
@@ -102,8 +174,11 @@ class BatchNormalization(Scaled):
         kept = self.axes(rank)
         over = [a for a in range(rank) if a not in kept]
         train = bool(training) and self.trainable
-        if len(kept) == 1 and norm.is_fused(inputs, kept[0]) and \
-                self.moving_mean.dtype.base_dtype == "float32":
+        if (
+            len(kept) == 1
+            and norm.is_fused(inputs, kept[0])
+            and self.moving_mean.dtype.base_dtype == "float32"
+        ):
             return self._fused(inputs, kept[0], train)
         if train:
             mean = op("Mean", inputs, over, keep_dims=True)
@@ -111,21 +186,27 @@ class BatchNormalization(Scaled):
             variance = op("Mean", spread, over, keep_dims=True)
             self._remember(mean, variance)
         else:
-            mean, variance = (self._wide(v, kept, inputs) for v in (self.moving_mean,
-                                                                    self.moving_variance))
-        beta, gamma = (None if v is None else self._wide(v, kept, inputs)
-                       for v in (self.beta, self.gamma))
+            mean, variance = (
+                self._wide(v, kept, inputs) for v in (self.moving_mean, self.moving_variance)
+            )
+        beta, gamma = (
+            None if v is None else self._wide(v, kept, inputs) for v in (self.beta, self.gamma)
+        )
         return normalized(inputs, mean, variance, beta, gamma, self.epsilon)
 
     def _fused(self, inputs, axis, train):
         """All of it as one op, of images."""
         size = self.moving_mean.shape.as_list()
-        gamma, beta = (convert_to_tensor(v) if v is not None else
-                       op("Fill", size, convert_to_tensor(first, "float32"))
-                       for v, first in ((self.gamma, 1.0), (self.beta, 0.0)))
+        gamma, beta = (
+            convert_to_tensor(v)
+            if v is not None
+            else op("Fill", size, convert_to_tensor(first, "float32"))
+            for v, first in ((self.gamma, 1.0), (self.beta, 0.0))
+        )
         given = (None, None) if train else (self.moving_mean, self.moving_variance)
-        y, mean, variance = norm.fused(inputs, gamma, beta, *given, self.epsilon,
-                                       "NCHW" if axis == 1 else "NHWC", train)
+        y, mean, variance = norm.fused(
+            inputs, gamma, beta, *given, self.epsilon, "NCHW" if axis == 1 else "NHWC", train
+        )
         if train:
             self._move(self.moving_mean, mean)
             self._move(self.moving_variance, variance)
@@ -147,8 +228,11 @@ class BatchNormalization(Scaled):
         return op("Reshape", vector, sizes)
 
     def get_config(self):
-        return {**super().get_config(), "momentum": self.momentum,
-                **settings(self, "moving_mean_initializer", "moving_variance_initializer")}
+        return {
+            **super().get_config(),
+            "momentum": self.momentum,
+            **settings(self, "moving_mean_initializer", "moving_variance_initializer"),
+        }
 
 
 @named("LayerNormalization")
@@ -156,8 +240,9 @@ class LayerNormalization(Scaled):
     """Mean 0 and variance 1 of each example."""
 
     def __init__(self, axis=-1, epsilon=1e-3, center=True, scale=True, **words):
-        super().__init__(list(axis) if isinstance(axis, tuple) else axis, epsilon, center, scale,
-                         **words)
+        super().__init__(
+            list(axis) if isinstance(axis, tuple) else axis, epsilon, center, scale, **words
+        )
 
     def build(self, input_shape):
         sizes = tensor_shape.as_shape(input_shape).as_list()
@@ -169,8 +254,10 @@ class LayerNormalization(Scaled):
         mean = op("Mean", inputs, axes, keep_dims=True)
         spread = op("SquaredDifference", inputs, op("StopGradient", mean))
         variance = op("Mean", spread, axes, keep_dims=True)
-        beta, gamma = (None if v is None else BatchNormalization._wide(v, axes, inputs)
-                       for v in (self.beta, self.gamma))
+        beta, gamma = (
+            None if v is None else BatchNormalization._wide(v, axes, inputs)
+            for v in (self.beta, self.gamma)
+        )
         return normalized(inputs, mean, variance, beta, gamma, self.epsilon)
 
 
@@ -200,8 +287,9 @@ class GaussianNoise(Layer):
     def call(self, inputs, training=None):
         if not training:
             return inputs
-        return inputs + random_normal(op("Shape", inputs), 0.0, self.stddev, inputs.dtype,
-                                      seed=self.seed)
+        return inputs + random_normal(
+            op("Shape", inputs), 0.0, self.stddev, inputs.dtype, seed=self.seed
+        )
 
     def get_config(self):
         return {**super().get_config(), "stddev": self.stddev, "seed": self.seed}
@@ -219,8 +307,9 @@ class GaussianDropout(Layer):
         if not training or not self.rate:
             return inputs
         deviation = (self.rate / (1.0 - self.rate)) ** 0.5
-        return inputs * random_normal(op("Shape", inputs), 1.0, deviation, inputs.dtype,
-                                      seed=self.seed)
+        return inputs * random_normal(
+            op("Shape", inputs), 1.0, deviation, inputs.dtype, seed=self.seed
+        )
 
     def get_config(self):
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}
@@ -228,6 +317,7 @@ class GaussianDropout(Layer):
 
 class _Act(Layer):
     """An activation with settings."""
+
     WORDS = ()
 
     def __init__(self, **words):
@@ -303,10 +393,17 @@ class ThresholdedReLU(_Act):
 @named("PReLU")
 class PReLU(_Act):
     """x where x > 0, else a trained slope times x."""
+
     WORDS = ("shared_axes",)
 
-    def __init__(self, alpha_initializer="zeros", alpha_regularizer=None, alpha_constraint=None,
-                 shared_axes=None, **words):
+    def __init__(
+        self,
+        alpha_initializer="zeros",
+        alpha_regularizer=None,
+        alpha_constraint=None,
+        shared_axes=None,
+        **words,
+    ):
         super().__init__(**words)
         self.alpha_initializer = initializers.get(alpha_initializer)
         self.alpha_regularizer = regularizers.get(alpha_regularizer)
@@ -317,9 +414,13 @@ class PReLU(_Act):
         sizes = tensor_shape.as_shape(input_shape).as_list()[1:]
         for axis in self.shared_axes or ():
             sizes[axis - 1] = 1
-        self.alpha = self.add_weight("alpha", sizes, initializer=self.alpha_initializer,
-                                     regularizer=self.alpha_regularizer,
-                                     constraint=self.alpha_constraint)
+        self.alpha = self.add_weight(
+            "alpha",
+            sizes,
+            initializer=self.alpha_initializer,
+            regularizer=self.alpha_regularizer,
+            constraint=self.alpha_constraint,
+        )
         self.built = True
 
     def call(self, inputs):
@@ -338,8 +439,10 @@ class GroupNormalization(Scaled):
         width = tensor_shape.as_shape(input_shape).as_list()[self.axis]
         self.groups = width if self.groups == -1 else self.groups
         if width % self.groups:
-            raise ValueError(f"Number of groups ({self.groups}) must be a multiple of the number "
-                             f"of channels ({width}).")
+            raise ValueError(
+                f"Number of groups ({self.groups}) must be a multiple of the number "
+                f"of channels ({width})."
+            )
         self.make([width])
         self.built = True
 

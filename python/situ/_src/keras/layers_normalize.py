@@ -2,6 +2,7 @@
 """layers_normalize.py: layers that prepare numbers: Normalization, Discretization,
 CategoryEncoding. What they learn of data (adapt) they learn from NumPy arrays, batch by
 batch."""
+
 import numpy
 
 from situ._src.framework import api, tensor_shape
@@ -31,6 +32,7 @@ def arrays_of(data, batch_size=None, steps=None):
 
 class Adapting(Layer):
     """A layer that learns from data before it is used."""
+
     _sums_in_full = True
 
     def __call__(self, inputs, *args, **words):
@@ -56,8 +58,10 @@ class Normalization(Adapting):
         axis = () if axis is None else axis
         self.axis = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         if (mean is None) != (variance is None):
-            raise ValueError("When setting values directly, both `mean` and `variance` must be "
-                             f"set. Got mean: {mean} and variance: {variance}")
+            raise ValueError(
+                "When setting values directly, both `mean` and `variance` must be "
+                f"set. Got mean: {mean} and variance: {variance}"
+            )
         self.input_mean, self.input_variance, self.invert = mean, variance, invert
         self._sums = self._kept = self._fixed = None
 
@@ -75,8 +79,10 @@ class Normalization(Adapting):
         kept = sorted(a % rank for a in self.axis) if rank else []
         self._kept = kept, [sizes[a] if a in kept else 1 for a in range(rank)]
         if any(sizes[a] is None for a in kept):
-            raise ValueError("All `axis` values to be kept must have known shape. Got axis: "
-                             f"{self.axis}, input shape: {sizes}")
+            raise ValueError(
+                "All `axis` values to be kept must have known shape. Got axis: "
+                f"{self.axis}, input shape: {sizes}"
+            )
 
     def build(self, input_shape):
         sizes = list(tensor_shape.as_shape(input_shape).as_list())
@@ -84,14 +90,17 @@ class Normalization(Adapting):
         shape = [sizes[a] for a in self._kept[0]]
         if self.input_mean is None:
             self.adapt_mean = self.add_weight("mean", shape, initializer="zeros", trainable=False)
-            self.adapt_variance = self.add_weight("variance", shape, initializer="ones",
-                                                  trainable=False)
-            self.count = self.add_weight("count", (), dtype="int64", initializer="zeros",
-                                         trainable=False)
+            self.adapt_variance = self.add_weight(
+                "variance", shape, initializer="ones", trainable=False
+            )
+            self.count = self.add_weight(
+                "count", (), dtype="int64", initializer="zeros", trainable=False
+            )
             self.finalize_state()
         else:
-            spread = lambda v: convert_to_tensor(numpy.broadcast_to(
-                numpy.asarray(v, self.dtype), shape).reshape(self._kept[1]))
+            spread = lambda v: convert_to_tensor(
+                numpy.broadcast_to(numpy.asarray(v, self.dtype), shape).reshape(self._kept[1])
+            )
             with context.eager():  # tensors of every graph that the layer is used in
                 self._fixed = spread(self.input_mean), spread(self.input_variance)
         self.built = True
@@ -101,8 +110,10 @@ class Normalization(Adapting):
 
     def update_state(self, array):
         if self.input_mean is not None:
-            raise ValueError("Cannot `adapt` a Normalization layer that is initialized with "
-                             "static `mean` and `variance`.")
+            raise ValueError(
+                "Cannot `adapt` a Normalization layer that is initialized with "
+                "static `mean` and `variance`."
+            )
         array = array.astype("float64")
         if array.ndim == 1 and self.axis:
             array = array[:, None]
@@ -117,15 +128,17 @@ class Normalization(Adapting):
             n, m, v = self._sums
             both = n + count
             middle = (n * m + count * mean) / both
-            variance = (n * (v + (m - middle) ** 2) + count * (variance + (mean - middle) ** 2)) \
-                / both
+            variance = (
+                n * (v + (m - middle) ** 2) + count * (variance + (mean - middle) ** 2)
+            ) / both
             count, mean = both, middle
         self._sums = count, mean, variance
 
     def finalize_state(self):
         if self._sums is not None:
-            for weight, value in zip((self.count, self.adapt_mean, self.adapt_variance),
-                                     self._sums):
+            for weight, value in zip(
+                (self.count, self.adapt_mean, self.adapt_variance), self._sums
+            ):
                 weight.assign(numpy.asarray(value, weight.dtype.base_dtype.as_numpy_dtype))
 
     def call(self, inputs):
@@ -136,16 +149,28 @@ class Normalization(Adapting):
 
     def get_config(self):
         listed = lambda v: v if v is None else numpy.asarray(v).tolist()
-        return {**super().get_config(), "axis": list(self.axis), "invert": self.invert,
-                "mean": listed(self.input_mean), "variance": listed(self.input_variance)}
+        return {
+            **super().get_config(),
+            "axis": list(self.axis),
+            "invert": self.invert,
+            "mean": listed(self.input_mean),
+            "variance": listed(self.input_variance),
+        }
 
 
 @named("Discretization")
 class Discretization(Adapting):
     """The number of the range that an input falls into."""
 
-    def __init__(self, bin_boundaries=None, num_bins=None, epsilon=0.01, output_mode="int",
-                 sparse=False, **words):
+    def __init__(
+        self,
+        bin_boundaries=None,
+        num_bins=None,
+        epsilon=0.01,
+        output_mode="int",
+        sparse=False,
+        **words,
+    ):
         unsupported("Discretization", sparse=(sparse, False))
         super().__init__(**words)
         if (bin_boundaries is None) == (num_bins is None):
@@ -162,8 +187,10 @@ class Discretization(Adapting):
 
     def finalize_state(self):
         if self.num_bins is None:
-            raise ValueError("Cannot adapt a Discretization layer that has been initialized with "
-                             "`bin_boundaries`, use `num_bins` instead.")
+            raise ValueError(
+                "Cannot adapt a Discretization layer that has been initialized with "
+                "`bin_boundaries`, use `num_bins` instead."
+            )
         shares = numpy.linspace(0, 1, self.num_bins + 1)[1:-1]
         self.bin_boundaries = numpy.quantile(numpy.concatenate(self._seen), shares).tolist()
 
@@ -176,9 +203,13 @@ class Discretization(Adapting):
         return encoded(made, self.output_mode, len(self.bin_boundaries) + 1, self.dtype)
 
     def get_config(self):
-        return {**super().get_config(), "bin_boundaries": self.bin_boundaries,
-                "num_bins": None if self.bin_boundaries is not None else self.num_bins,
-                "epsilon": self.epsilon, "output_mode": self.output_mode}
+        return {
+            **super().get_config(),
+            "bin_boundaries": self.bin_boundaries,
+            "num_bins": None if self.bin_boundaries is not None else self.num_bins,
+            "epsilon": self.epsilon,
+            "output_mode": self.output_mode,
+        }
 
 
 def encoded(numbers, mode, count, dtype, weights=None):
@@ -206,6 +237,7 @@ def encoded(numbers, mode, count, dtype, weights=None):
 @named("CategoryEncoding")
 class CategoryEncoding(Layer):
     """Numbers of categories as one row per example."""
+
     _sums_in_full = True
 
     def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **words):
@@ -224,5 +256,8 @@ class CategoryEncoding(Layer):
         return encoded(numbers, self.output_mode, self.num_tokens, self.dtype, count_weights)
 
     def get_config(self):
-        return {**super().get_config(), "num_tokens": self.num_tokens,
-                "output_mode": self.output_mode}
+        return {
+            **super().get_config(),
+            "num_tokens": self.num_tokens,
+            "output_mode": self.output_mode,
+        }

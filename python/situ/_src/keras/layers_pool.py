@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_pool.py: pooling layers of one and two dimensions, by windows and global; UpSampling."""
+
 from situ._src.framework import api
 from situ._src.keras import context
 from situ._src.keras.layer import Layer
@@ -27,13 +28,23 @@ class _Pool(Layer):
         if self.RANK == 2:
             return pool(inputs, self.pool_size, self.strides, self.padding.upper(), layout)
         axis = 2 if first else 1
-        made = pool(op("ExpandDims", inputs, axis), (1, *self.pool_size), (1, *self.strides),
-                    self.padding.upper(), layout)
+        made = pool(
+            op("ExpandDims", inputs, axis),
+            (1, *self.pool_size),
+            (1, *self.strides),
+            self.padding.upper(),
+            layout,
+        )
         return op("Squeeze", made, [axis])
 
     def get_config(self):
-        return {**super().get_config(), "pool_size": self.pool_size, "strides": self.strides,
-                "padding": self.padding, "data_format": self.data_format}
+        return {
+            **super().get_config(),
+            "pool_size": self.pool_size,
+            "strides": self.strides,
+            "padding": self.padding,
+            "data_format": self.data_format,
+        }
 
 
 class _Global(Layer):
@@ -73,18 +84,34 @@ class _MaskedMean(_Global):
 
 
 def _make():
-    for word, (row, function) in _ROWS.items():
+    for word, (_, function) in _ROWS.items():
         for rank in (1, 2):
             name = f"{word}Pooling{rank}D"
             short = name.replace("Average", "Avg").replace("Pooling", "Pool")
-            named(name, short)(type(name, (_Pool,), {
-                "RANK": rank, "FUNCTION": staticmethod(function),
-                "__doc__": f"The {word.lower()} of each window."}))
+            named(name, short)(
+                type(
+                    name,
+                    (_Pool,),
+                    {
+                        "RANK": rank,
+                        "FUNCTION": staticmethod(function),
+                        "__doc__": f"The {word.lower()} of each window.",
+                    },
+                )
+            )
             name, short = "Global" + name, "Global" + short
             base = _MaskedMean if rank == 1 and word == "Average" else _Global
-            named(name, short)(type(name, (base,), {
-                "RANK": rank, "ROW": "Max" if word == "Max" else "Mean",
-                "__doc__": f"The {word.lower()} of each channel."}))
+            named(name, short)(
+                type(
+                    name,
+                    (base,),
+                    {
+                        "RANK": rank,
+                        "ROW": "Max" if word == "Max" else "Mean",
+                        "__doc__": f"The {word.lower()} of each channel.",
+                    },
+                )
+            )
 
 
 _make()
@@ -112,8 +139,11 @@ class _Border(Layer):
     def spread(self, whole):
         """One pair for each dimension of the input."""
         inner = list(self.amount)
-        return [whole, whole, *inner] if self.data_format == "channels_first" and \
-            self.RANK > 1 else [whole, *inner, whole]
+        return (
+            [whole, whole, *inner]
+            if self.data_format == "channels_first" and self.RANK > 1
+            else [whole, *inner, whole]
+        )
 
     def get_config(self):
         config = {**super().get_config(), self.WORD: self.amount}
@@ -122,6 +152,7 @@ class _Border(Layer):
 
 class _Padding(_Border):
     """Zeros around."""
+
     WORD = "padding"
 
     def __init__(self, padding=1, data_format=None, **words):
@@ -134,6 +165,7 @@ class _Padding(_Border):
 
 class _Cropping(_Border):
     """Cuts the borders off."""
+
     WORD = "cropping"
 
     def __init__(self, cropping=1, data_format=None, **words):
@@ -170,12 +202,17 @@ class UpSampling2D(Layer):
             high = sizes[1] if rows is None else rows
             wide = sizes[2] if columns is None else columns
             made = api.named("image.resize")(
-                inputs, [high * self.size[0], wide * self.size[1]], self.interpolation)
+                inputs, [high * self.size[0], wide * self.size[1]], self.interpolation
+            )
         return op("Transpose", made, [0, 3, 1, 2]) if first else made
 
     def get_config(self):
-        return {**super().get_config(), "size": self.size, "data_format": self.data_format,
-                "interpolation": self.interpolation}
+        return {
+            **super().get_config(),
+            "size": self.size,
+            "data_format": self.data_format,
+            "interpolation": self.interpolation,
+        }
 
 
 def repeated(x, axis, times):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_text.py: layers that number words and other things: StringLookup, IntegerLookup,
 TextVectorization. Words are looked up by Python, on the host."""
+
 import collections
 import re
 
@@ -31,15 +32,31 @@ def _by_python(function, tensor, dtype, shape):
 
 class Lookup(Adapting):
     """Numbers for tokens: first that of the mask, then those of unknown ones, then the words."""
+
     KEY, DTYPE = staticmethod(lambda v: v), "int64"
 
-    def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token=None,
-                 vocabulary=None, idf_weights=None, invert=False, output_mode="int",
-                 pad_to_max_tokens=False, sparse=False, vocabulary_dtype=None, **words):
+    def __init__(
+        self,
+        max_tokens=None,
+        num_oov_indices=1,
+        mask_token=None,
+        oov_token=None,
+        vocabulary=None,
+        idf_weights=None,
+        invert=False,
+        output_mode="int",
+        pad_to_max_tokens=False,
+        sparse=False,
+        vocabulary_dtype=None,
+        **words,
+    ):
         unsupported(type(self).__name__, sparse=(sparse, False))
         super().__init__(**{k: v for k, v in words.items() if k != "dtype"})
-        self.max_tokens, self.num_oov_indices, self.mask_token = max_tokens, num_oov_indices, \
-            mask_token
+        self.max_tokens, self.num_oov_indices, self.mask_token = (
+            max_tokens,
+            num_oov_indices,
+            mask_token,
+        )
         self.oov_token, self.invert = oov_token, invert
         self.output_mode = "multi_hot" if output_mode == "binary" else output_mode
         self.pad_to_max_tokens, self._words, self._idf = pad_to_max_tokens, [], None
@@ -53,12 +70,12 @@ class Lookup(Adapting):
 
     def _front(self):
         """How many numbers stand before those of the words."""
-        return int(self.mask_token is not None and self.output_mode == "int") + \
-            self.num_oov_indices
+        return int(self.mask_token is not None and self.output_mode == "int") + self.num_oov_indices
 
     def _specials(self):
-        masks = [self.mask_token] if self.mask_token is not None and self.output_mode == "int" \
-            else []
+        masks = (
+            [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
+        )
         return masks + [self.oov_token] * self.num_oov_indices
 
     def set_vocabulary(self, vocabulary, idf_weights=None):
@@ -69,14 +86,16 @@ class Lookup(Adapting):
         found = vocabulary.numpy() if hasattr(vocabulary, "numpy") else vocabulary
         tokens = [self.KEY(v) for v in list(found)]
         specials = self._specials()
-        if specials and tokens[:len(specials)] == specials:
-            tokens = tokens[len(specials):]
+        if specials and tokens[: len(specials)] == specials:
+            tokens = tokens[len(specials) :]
         if len(set(tokens)) != len(tokens):
             raise ValueError("The passed vocabulary has at least one repeated term.")
         if self.max_tokens is not None and len(tokens) + len(specials) > self.max_tokens:
-            raise ValueError(f"Attempted to set a vocabulary larger than the maximum vocab size. "
-                             f"Passed vocab size is {len(tokens) + len(specials)}, max vocab size "
-                             f"is {self.max_tokens}.")
+            raise ValueError(
+                f"Attempted to set a vocabulary larger than the maximum vocab size. "
+                f"Passed vocab size is {len(tokens) + len(specials)}, max vocab size "
+                f"is {self.max_tokens}."
+            )
         self._words = tokens
         first = self._front()
         self._numbers = {w: first + i for i, w in enumerate(tokens)}
@@ -84,8 +103,13 @@ class Lookup(Adapting):
             self._numbers[self.mask_token] = 0
         if idf_weights is not None:
             given = numpy.asarray(idf_weights, "float32")
-            self._idf = given if len(given) == len(tokens) + first else numpy.concatenate(
-                [numpy.full(first, given.mean() if len(given) else 0.0, "float32"), given])
+            self._idf = (
+                given
+                if len(given) == len(tokens) + first
+                else numpy.concatenate(
+                    [numpy.full(first, given.mean() if len(given) else 0.0, "float32"), given]
+                )
+            )
 
     def get_vocabulary(self, include_special_tokens=True):
         return (self._specials() if include_special_tokens else []) + list(self._words)
@@ -105,8 +129,10 @@ class Lookup(Adapting):
     def tokens(self, array):
         """Rows of tokens."""
         array = numpy.asarray(array)
-        return [[self.KEY(v) for v in numpy.atleast_1d(row).reshape(-1)]
-                for row in numpy.atleast_1d(array)]
+        return [
+            [self.KEY(v) for v in numpy.atleast_1d(row).reshape(-1)]
+            for row in numpy.atleast_1d(array)
+        ]
 
     def update_state(self, array):
         for row in self.tokens(array):
@@ -116,10 +142,13 @@ class Lookup(Adapting):
 
     def finalize_state(self):
         special = {self.mask_token, self.oov_token}
-        order = sorted((w for w in self._counts if w not in special),
-                       key=lambda w: (self._counts[w], w), reverse=True)
+        order = sorted(
+            (w for w in self._counts if w not in special),
+            key=lambda w: (self._counts[w], w),
+            reverse=True,
+        )
         if self.max_tokens is not None:
-            order = order[:self.max_tokens - len(self._specials())]
+            order = order[: self.max_tokens - len(self._specials())]
         weights = None
         if self.output_mode == "tf_idf":
             weights = [numpy.log(1 + self._seen / (1 + self._documents[w])) for w in order]
@@ -133,13 +162,17 @@ class Lookup(Adapting):
             return found
         first = self._front() - self.num_oov_indices
         if self.num_oov_indices == 0:
-            raise ValueError(f"{self.name}: '{token}' is not in the vocabulary, and "
-                             "num_oov_indices is 0.")
+            raise ValueError(
+                f"{self.name}: '{token}' is not in the vocabulary, and num_oov_indices is 0."
+            )
         return first if self.num_oov_indices == 1 else -1  # one of several: by its hash
 
     def _width(self):
-        return self.max_tokens if self.pad_to_max_tokens and self.max_tokens else \
-            self.vocabulary_size()
+        return (
+            self.max_tokens
+            if self.pad_to_max_tokens and self.max_tokens
+            else self.vocabulary_size()
+        )
 
     def _finish(self, numbers):
         mode = self.output_mode
@@ -152,8 +185,9 @@ class Lookup(Adapting):
         tensor = inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs)
         if self.invert:
             return self._inverted(tensor)
-        numbers = lambda a: numpy.array([self.number(self.KEY(v)) for v in a.reshape(-1)],
-                                        "int64").reshape(a.shape)
+        numbers = lambda a: numpy.array(
+            [self.number(self.KEY(v)) for v in a.reshape(-1)], "int64"
+        ).reshape(a.shape)
         found = _by_python(numbers, tensor, "int64", tensor.shape)
         if self.num_oov_indices > 1:
             found = op("SelectV2", op("Less", found, cast(0, "int64")), self._other(tensor), found)
@@ -172,38 +206,62 @@ class Lookup(Adapting):
         turn = lambda v: v.encode() if isinstance(v, str) else v
 
         def words(array):
-            return numpy.array([turn(names.get(int(i), self.oov_token))
-                                for i in array.reshape(-1)], kind).reshape(array.shape)
+            return numpy.array(
+                [turn(names.get(int(i), self.oov_token)) for i in array.reshape(-1)], kind
+            ).reshape(array.shape)
+
         return _by_python(words, tensor, self.DTYPE, tensor.shape)
 
     def get_config(self):
         config = super().get_config()
         config.pop("dtype")
-        return {**config, "max_tokens": self.max_tokens, "num_oov_indices": self.num_oov_indices,
-                "mask_token": self.mask_token, "oov_token": self.oov_token,
-                "invert": self.invert, "output_mode": self.output_mode,
-                "pad_to_max_tokens": self.pad_to_max_tokens,
-                "vocabulary": list(self._words) or None,
-                "idf_weights": None if self._idf is None else self._idf.tolist()}
+        return {
+            **config,
+            "max_tokens": self.max_tokens,
+            "num_oov_indices": self.num_oov_indices,
+            "mask_token": self.mask_token,
+            "oov_token": self.oov_token,
+            "invert": self.invert,
+            "output_mode": self.output_mode,
+            "pad_to_max_tokens": self.pad_to_max_tokens,
+            "vocabulary": list(self._words) or None,
+            "idf_weights": None if self._idf is None else self._idf.tolist(),
+        }
 
 
 @named("StringLookup")
 class StringLookup(Lookup):
     """Numbers for words, or (invert) words for numbers."""
+
     KEY, DTYPE = staticmethod(_text), "string"
 
-    def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token="[UNK]",
-                 vocabulary=None, **words):
+    def __init__(
+        self,
+        max_tokens=None,
+        num_oov_indices=1,
+        mask_token=None,
+        oov_token="[UNK]",
+        vocabulary=None,
+        **words,
+    ):
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **words)
 
 
 @named("IntegerLookup")
 class IntegerLookup(Lookup):
     """Numbers without gaps for numbers of any size."""
+
     KEY = staticmethod(int)
 
-    def __init__(self, max_tokens=None, num_oov_indices=1, mask_token=None, oov_token=-1,
-                 vocabulary=None, **words):
+    def __init__(
+        self,
+        max_tokens=None,
+        num_oov_indices=1,
+        mask_token=None,
+        oov_token=-1,
+        vocabulary=None,
+        **words,
+    ):
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **words)
 
 
@@ -211,22 +269,43 @@ class IntegerLookup(Lookup):
 class TextVectorization(StringLookup):
     """Texts as numbers of their words."""
 
-    def __init__(self, max_tokens=None, standardize="lower_and_strip_punctuation",
-                 split="whitespace", ngrams=None, output_mode="int", output_sequence_length=None,
-                 pad_to_max_tokens=False, vocabulary=None, idf_weights=None, sparse=False,
-                 ragged=False, **words):
+    def __init__(
+        self,
+        max_tokens=None,
+        standardize="lower_and_strip_punctuation",
+        split="whitespace",
+        ngrams=None,
+        output_mode="int",
+        output_sequence_length=None,
+        pad_to_max_tokens=False,
+        vocabulary=None,
+        idf_weights=None,
+        sparse=False,
+        ragged=False,
+        **words,
+    ):
         unsupported("TextVectorization", sparse=(sparse, False))
         if ragged:
-            raise ValueError("TextVectorization: ragged tensors are not there; give "
-                             "output_sequence_length.")
+            raise ValueError(
+                "TextVectorization: ragged tensors are not there; give output_sequence_length."
+            )
         self.standardize, self.split, self.ngrams = standardize, split, ngrams
         if split not in ("whitespace", "character", None):
-            raise ValueError(f"TextVectorization: split={split} is not there: whitespace, "
-                             "character or None.")
+            raise ValueError(
+                f"TextVectorization: split={split} is not there: whitespace, character or None."
+            )
         self.output_sequence_length = output_sequence_length
-        super().__init__(max_tokens, 1, "" if output_mode == "int" else None, "[UNK]", vocabulary,
-                         idf_weights=idf_weights, output_mode=output_mode,
-                         pad_to_max_tokens=pad_to_max_tokens, **words)
+        super().__init__(
+            max_tokens,
+            1,
+            "" if output_mode == "int" else None,
+            "[UNK]",
+            vocabulary,
+            idf_weights=idf_weights,
+            output_mode=output_mode,
+            pad_to_max_tokens=pad_to_max_tokens,
+            **words,
+        )
 
     def _specials(self):
         return ["", "[UNK]"] if self.output_mode == "int" else ["[UNK]"]
@@ -236,12 +315,17 @@ class TextVectorization(StringLookup):
         how = self.standardize if isinstance(self.standardize, str) else ""
         text = text.lower() if "lower" in how else text
         text = _PUNCTUATION.sub("", text) if "strip_punctuation" in how else text
-        found = text.split() if self.split == "whitespace" else \
-            list(text) if self.split == "character" else [text]
+        found = (
+            text.split()
+            if self.split == "whitespace"
+            else list(text)
+            if self.split == "character"
+            else [text]
+        )
         if not self.ngrams:
             return found
         sizes = range(1, self.ngrams + 1) if isinstance(self.ngrams, int) else self.ngrams
-        return [" ".join(found[i:i + n]) for n in sizes for i in range(len(found) - n + 1)]
+        return [" ".join(found[i : i + n]) for n in sizes for i in range(len(found) - n + 1)]
 
     def _standard(self, texts):
         return self.standardize(texts) if callable(self.standardize) else texts
@@ -259,18 +343,24 @@ class TextVectorization(StringLookup):
         length = self.output_sequence_length
 
         def numbers(array):
-            rows = [[self.number(t) for t in self._parts(v)]
-                    for v in numpy.asarray(array).reshape(-1)]
+            rows = [
+                [self.number(t) for t in self._parts(v)] for v in numpy.asarray(array).reshape(-1)
+            ]
             if self.output_mode != "int":
                 return self._rows(rows)[0 if alone else slice(None)]
             wide = length if length is not None else max(map(len, rows), default=0)
             made = numpy.zeros((len(rows), wide), "int64")
             for i, row in enumerate(rows):
-                made[i, :len(row[:wide])] = row[:wide]
+                made[i, : len(row[:wide])] = row[:wide]
             return made[0] if alone else made
+
         last = length if self.output_mode == "int" else self._width()
-        return _by_python(numbers, texts, "int64" if self.output_mode == "int" else "float32",
-                          [last] if alone else [known[0], last])
+        return _by_python(
+            numbers,
+            texts,
+            "int64" if self.output_mode == "int" else "float32",
+            [last] if alone else [known[0], last],
+        )
 
     def _rows(self, rows):
         """Rows of numbers as rows of a matrix."""
@@ -285,8 +375,13 @@ class TextVectorization(StringLookup):
         config = super().get_config()
         for word in ("num_oov_indices", "mask_token", "oov_token", "invert"):
             config.pop(word)
-        return {**config, "standardize": self.standardize, "split": self.split,
-                "ngrams": self.ngrams, "output_sequence_length": self.output_sequence_length}
+        return {
+            **config,
+            "standardize": self.standardize,
+            "split": self.split,
+            "ngrams": self.ngrams,
+            "output_sequence_length": self.output_sequence_length,
+        }
 
 
 @named("Hashing")
@@ -313,5 +408,9 @@ class Hashing(Lookup):
         return self.num_bins
 
     def get_config(self):
-        return {"name": self.name, "num_bins": self.num_bins, "mask_value": self.mask_value,
-                "output_mode": self.output_mode}
+        return {
+            "name": self.name,
+            "num_bins": self.num_bins,
+            "mask_value": self.mask_value,
+            "output_mode": self.output_mode,
+        }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """learning_rate_schedule.py: learning rates that change with the step:
 tf.keras.optimizers.schedules."""
+
 import math
 
 from situ._src.framework.api import export
@@ -44,8 +45,9 @@ class ExponentialDecay(LearningRateSchedule):
             rate = convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
             steps, decay = cast(self.decay_steps, rate.dtype), cast(self.decay_rate, rate.dtype)
             part = cast(step, rate.dtype) / steps
-            return op("Mul", rate, op("Pow", decay, _floor(part) if self.staircase else part),
-                      name=name)
+            return op(
+                "Mul", rate, op("Pow", decay, _floor(part) if self.staircase else part), name=name
+            )
 
 
 @_named("PiecewiseConstantDecay")
@@ -72,8 +74,15 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 class PolynomialDecay(LearningRateSchedule):
     """From one rate to another along (1 - step / decay_steps) ^ power."""
 
-    def __init__(self, initial_learning_rate, decay_steps, end_learning_rate=0.0001, power=1.0,
-                 cycle=False, name=None):
+    def __init__(
+        self,
+        initial_learning_rate,
+        decay_steps,
+        end_learning_rate=0.0001,
+        power=1.0,
+        cycle=False,
+        name=None,
+    ):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.end_learning_rate, self.power = end_learning_rate, power
         self.cycle, self.name = cycle, name
@@ -113,8 +122,15 @@ class InverseTimeDecay(LearningRateSchedule):
 class CosineDecay(LearningRateSchedule):
     """From the rate to alpha times the rate along a cosine."""
 
-    def __init__(self, initial_learning_rate, decay_steps, alpha=0.0, name=None,
-                 warmup_target=None, warmup_steps=0):
+    def __init__(
+        self,
+        initial_learning_rate,
+        decay_steps,
+        alpha=0.0,
+        name=None,
+        warmup_target=None,
+        warmup_steps=0,
+    ):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.alpha, self.name = alpha, name
         self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
@@ -140,10 +156,13 @@ class CosineDecay(LearningRateSchedule):
 class CosineDecayRestarts(LearningRateSchedule):
     """Cosines one after the other, each t_mul as long and m_mul as high as the last."""
 
-    def __init__(self, initial_learning_rate, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0,
-                 name=None):
-        self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, \
-            first_decay_steps
+    def __init__(
+        self, initial_learning_rate, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
+    ):
+        self.initial_learning_rate, self.first_decay_steps = (
+            initial_learning_rate,
+            first_decay_steps,
+        )
         self.t_mul, self.m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
 
     def __call__(self, step):

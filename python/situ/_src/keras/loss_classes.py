@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """loss_classes.py: tf.keras.losses.Loss and its sub-classes: weights and a reduction."""
+
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import bind, signature
@@ -12,6 +13,7 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 class Reduction:
     """How the losses of all examples become one."""
+
     AUTO, NONE, SUM = "auto", "none", "sum"
     SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
     _MEANS = ("mean", "mean_with_sample_weight")  # names of Keras 3
@@ -125,14 +127,23 @@ class LossFunctionWrapper(Loss):
 def _class(name, function, default, words, *aliases, last=()):
     """A class of losses: the arguments of its function, then reduction, name and dtype; those in
     last come behind reduction."""
-    defaults = {**{k: v for k, v in words.items() if k not in last}, "reduction": "auto",
-                **{k: words[k] for k in last}, "name": default, "dtype": None}
+    defaults = {
+        **{k: v for k, v in words.items() if k not in last},
+        "reduction": "auto",
+        **{k: words[k] for k in last},
+        "name": default,
+        "dtype": None,
+    }
 
     def init(self, *args, **kwargs):
         LossFunctionWrapper.__init__(self, function, **bind(name, defaults, args, kwargs))
+
     init.__signature__ = signature(defaults, ["self"])
-    made = type(name, (LossFunctionWrapper,), {"__init__": init, "__doc__": function.__doc__ or
-                                               f"The loss {default}."})
+    made = type(
+        name,
+        (LossFunctionWrapper,),
+        {"__init__": init, "__doc__": function.__doc__ or f"The loss {default}."},
+    )
     for word in (name, *aliases):
         KIND.add(made, word)
         export("keras.losses." + word, "python.keras.losses." + word, v2="losses." + word)(made)
@@ -142,26 +153,60 @@ def _class(name, function, default, words, *aliases, last=()):
 export("keras.losses.Loss", "python.keras.losses.Loss", v2="losses.Loss")(Loss)
 MeanSquaredError = _class("MeanSquaredError", losses.mean_squared_error, "mean_squared_error", {})
 _class("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error", {})
-_class("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error,
-       "mean_absolute_percentage_error", {})
-_class("MeanSquaredLogarithmicError", losses.mean_squared_logarithmic_error,
-       "mean_squared_logarithmic_error", {})
-_class("BinaryCrossentropy", losses.binary_crossentropy, "binary_crossentropy",
-       {"from_logits": False, "label_smoothing": 0.0, "axis": -1})
-_class("BinaryFocalCrossentropy", losses.binary_focal_crossentropy, "binary_focal_crossentropy",
-       {"apply_class_balancing": False, "alpha": 0.25, "gamma": 2.0, "from_logits": False,
-        "label_smoothing": 0.0, "axis": -1})
-_class("CategoricalCrossentropy", losses.categorical_crossentropy, "categorical_crossentropy",
-       {"from_logits": False, "label_smoothing": 0.0, "axis": -1})
-_class("SparseCategoricalCrossentropy", losses.sparse_categorical_crossentropy,
-       "sparse_categorical_crossentropy",
-       {"from_logits": False, "ignore_class": None, "axis": -1}, last=("axis",))
-_class("CategoricalFocalCrossentropy", losses.categorical_focal_crossentropy,
-       "categorical_focal_crossentropy", {"alpha": 0.25, "gamma": 2.0, "from_logits": False,
-                                          "label_smoothing": 0.0, "axis": -1})
+_class(
+    "MeanAbsolutePercentageError",
+    losses.mean_absolute_percentage_error,
+    "mean_absolute_percentage_error",
+    {},
+)
+_class(
+    "MeanSquaredLogarithmicError",
+    losses.mean_squared_logarithmic_error,
+    "mean_squared_logarithmic_error",
+    {},
+)
+_class(
+    "BinaryCrossentropy",
+    losses.binary_crossentropy,
+    "binary_crossentropy",
+    {"from_logits": False, "label_smoothing": 0.0, "axis": -1},
+)
+_class(
+    "BinaryFocalCrossentropy",
+    losses.binary_focal_crossentropy,
+    "binary_focal_crossentropy",
+    {
+        "apply_class_balancing": False,
+        "alpha": 0.25,
+        "gamma": 2.0,
+        "from_logits": False,
+        "label_smoothing": 0.0,
+        "axis": -1,
+    },
+)
+_class(
+    "CategoricalCrossentropy",
+    losses.categorical_crossentropy,
+    "categorical_crossentropy",
+    {"from_logits": False, "label_smoothing": 0.0, "axis": -1},
+)
+_class(
+    "SparseCategoricalCrossentropy",
+    losses.sparse_categorical_crossentropy,
+    "sparse_categorical_crossentropy",
+    {"from_logits": False, "ignore_class": None, "axis": -1},
+    last=("axis",),
+)
+_class(
+    "CategoricalFocalCrossentropy",
+    losses.categorical_focal_crossentropy,
+    "categorical_focal_crossentropy",
+    {"alpha": 0.25, "gamma": 2.0, "from_logits": False, "label_smoothing": 0.0, "axis": -1},
+)
 _class("Dice", losses.dice, "dice", {"axis": None}, last=("axis",))
-_class("Tversky", losses.tversky, "tversky", {"alpha": 0.5, "beta": 0.5, "axis": None},
-       last=("axis",))
+_class(
+    "Tversky", losses.tversky, "tversky", {"alpha": 0.5, "beta": 0.5, "axis": None}, last=("axis",)
+)
 _class("Hinge", losses.hinge, "hinge", {})
 _class("SquaredHinge", losses.squared_hinge, "squared_hinge", {})
 _class("CategoricalHinge", losses.categorical_hinge, "categorical_hinge", {})

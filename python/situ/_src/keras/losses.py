@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """losses.py: tf.keras.losses: functions of labels and predictions, one value per example."""
-from situ._src.framework.api import export, named as function
+
+from situ._src.framework.api import export
+from situ._src.framework.api import named as function
 from situ._src.keras.context import set_mask, setting
 from situ._src.keras.registry import Kind
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
@@ -11,14 +13,18 @@ EPSILON = 1e-7
 
 def named(*names, metric=True):
     """A decorator: the names of a loss, under metrics, too, where it is one there."""
+
     def record(thing):
         KIND.add(thing, *names)
         places = ["keras.losses.", "python.keras.losses."] + (
-            ["keras.metrics.", "python.keras.metrics."] if metric else [])
+            ["keras.metrics.", "python.keras.metrics."] if metric else []
+        )
         export(*[p + n for p in places for n in names])(thing)
-        export(v2=["losses." + n for n in names] + (
-            ["metrics." + n for n in names] if metric else []))(thing)
+        export(
+            v2=["losses." + n for n in names] + (["metrics." + n for n in names] if metric else [])
+        )(thing)
         return thing
+
     return record
 
 
@@ -55,8 +61,9 @@ def paired(y_true, y_pred):
 
 
 def _shapes_differ(y_true, y_pred, text, last=""):
-    return ValueError(f"{text} Received: target.shape={y_true.shape}, "
-                      f"output.shape={y_pred.shape}{last}")
+    return ValueError(
+        f"{text} Received: target.shape={y_true.shape}, output.shape={y_pred.shape}{last}"
+    )
 
 
 def check_shapes(y_true, y_pred):
@@ -65,9 +72,12 @@ def check_shapes(y_true, y_pred):
         return
     if not y_true.shape.is_compatible_with(y_pred.shape):
         word = "shape" if y_true.shape.rank == y_pred.shape.rank else "rank (ndim)"
-        raise _shapes_differ(y_true, y_pred, "Arguments `target` and `output` must have the same "
-                             f"{word}.", f". Shapes {y_true.shape} and {y_pred.shape} are "
-                             "incompatible")
+        raise _shapes_differ(
+            y_true,
+            y_pred,
+            f"Arguments `target` and `output` must have the same {word}.",
+            f". Shapes {y_true.shape} and {y_pred.shape} are incompatible",
+        )
 
 
 def _check_classes(y_true, y_pred):
@@ -75,11 +85,15 @@ def _check_classes(y_true, y_pred):
     if None in (y_true.shape.rank, y_pred.shape.rank):
         return
     if y_pred.shape.rank < 1 or y_true.shape.rank != y_pred.shape.rank - 1:
-        raise _shapes_differ(y_true, y_pred, "Argument `output` must have rank (ndim) "
-                             "`target.ndim - 1`.")
+        raise _shapes_differ(
+            y_true, y_pred, "Argument `output` must have rank (ndim) `target.ndim - 1`."
+        )
     if not y_true.shape.is_compatible_with(y_pred.shape[:-1]):
-        raise _shapes_differ(y_true, y_pred, "Arguments `target` and `output` must have the same "
-                             "shape up until the last dimension.")
+        raise _shapes_differ(
+            y_true,
+            y_pred,
+            "Arguments `target` and `output` must have the same shape up until the last dimension.",
+        )
 
 
 @named("mean_squared_error", "mse", "MSE")
@@ -112,8 +126,10 @@ def mean_squared_logarithmic_error(y_true, y_pred):
 
 def _signs(y_true):
     """Labels of 0 and 1 as -1 and 1; others stay."""
-    zero, one = op("Equal", y_true, cast(0, y_true.dtype)), op("Equal", y_true,
-                                                              cast(1, y_true.dtype))
+    zero, one = (
+        op("Equal", y_true, cast(0, y_true.dtype)),
+        op("Equal", y_true, cast(1, y_true.dtype)),
+    )
     binary = op("All", op("LogicalOr", zero, one), list(range(y_true.shape.rank)))
     return op("SelectV2", binary, 2.0 * y_true - 1.0, y_true)
 
@@ -143,8 +159,9 @@ def huber(y_true, y_pred, delta=1.0):
     y_true, y_pred = paired(y_true, y_pred)
     error = op("Abs", y_pred - y_true)
     near = op("LessEqual", error, cast(delta, error.dtype))
-    return mean_last(op("SelectV2", near, 0.5 * op("Square", error),
-                        delta * error - 0.5 * delta * delta))
+    return mean_last(
+        op("SelectV2", near, 0.5 * op("Square", error), delta * error - 0.5 * delta * delta)
+    )
 
 
 @named("log_cosh", "logcosh")
@@ -200,8 +217,9 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
     y_true = _smoothed(y_true, label_smoothing, y_true.shape.as_list()[-1])
     logits = y_pred if from_logits else _logits_behind(y_pred, "Softmax")
     if logits is not None and (from_logits or axis in (-1, y_pred.shape.rank - 1)):
-        return function("nn.softmax_cross_entropy_with_logits")(labels=y_true, logits=logits,
-                                                                axis=axis)
+        return function("nn.softmax_cross_entropy_with_logits")(
+            labels=y_true, logits=logits, axis=axis
+        )
     share = _inside(y_pred / op("Sum", y_pred, [axis], keep_dims=True))
     return -op("Sum", y_true * op("Log", share), [axis])
 
@@ -211,8 +229,11 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if axis not in (-1, (y_pred.shape.rank or 0) - 1):
         raise ValueError(f"Only axis=-1 is currently supported. Received: axis={axis}")
-    if y_true.shape.rank == y_pred.shape.rank and y_true.shape.rank and \
-            y_true.shape.as_list()[-1] == 1:
+    if (
+        y_true.shape.rank == y_pred.shape.rank
+        and y_true.shape.rank
+        and y_true.shape.as_list()[-1] == 1
+    ):
         y_true = op("Squeeze", y_true, [-1])
     _check_classes(y_true, y_pred)
     labels = y_true if y_true.dtype.name in ("int32", "int64") else cast(y_true, "int64")
@@ -247,8 +268,16 @@ def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, 
 
 
 @named("binary_focal_crossentropy")
-def binary_focal_crossentropy(y_true, y_pred, apply_class_balancing=False, alpha=0.25, gamma=2.0,
-                              from_logits=False, label_smoothing=0.0, axis=-1):
+def binary_focal_crossentropy(
+    y_true,
+    y_pred,
+    apply_class_balancing=False,
+    alpha=0.25,
+    gamma=2.0,
+    from_logits=False,
+    label_smoothing=0.0,
+    axis=-1,
+):
     y_true, y_pred = both(y_true, y_pred)
     check_shapes(y_true, y_pred)
     if label_smoothing:
@@ -264,8 +293,9 @@ def binary_focal_crossentropy(y_true, y_pred, apply_class_balancing=False, alpha
 
 
 @named("categorical_focal_crossentropy")
-def categorical_focal_crossentropy(y_true, y_pred, alpha=0.25, gamma=2.0, from_logits=False,
-                                   label_smoothing=0.0, axis=-1):
+def categorical_focal_crossentropy(
+    y_true, y_pred, alpha=0.25, gamma=2.0, from_logits=False, label_smoothing=0.0, axis=-1
+):
     """The cross-entropy of classes, with less weight on what is predicted well."""
     y_true, y_pred = both(y_true, y_pred)
     y_true = _smoothed(y_true, label_smoothing, y_true.shape.as_list()[-1])

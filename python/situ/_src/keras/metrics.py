@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics.py: tf.keras.metrics: values over all batches that were seen; means and accuracies."""
+
 import functools
 
 from situ._src.distribute.values import at
@@ -19,23 +20,27 @@ KIND = Kind("metric", {})
 def named(*names, v2=True):
     def record(thing):
         KIND.add(thing, *names)
-        export(*["keras.metrics." + n for n in names], *["python.keras.metrics." + n
-                                                        for n in names])(thing)
+        export(
+            *["keras.metrics." + n for n in names], *["python.keras.metrics." + n for n in names]
+        )(thing)
         if v2:
             export(v2=["metrics." + n for n in names])(thing)
         return thing
+
     return record
 
 
 def _in_a_replica(update):
     """update_state that outside of replicas changes the copies of the first one: their sum, which
     is what a metric reads there, cannot be added to."""
+
     @functools.wraps(update)
     def called(self, *args, **words):
         if place.mode is None and any(hasattr(v, "values") for v in self._own_weights):
             with at(0, "update"):
                 return update(self, *args, **words)
         return update(self, *args, **words)
+
     return called
 
 
@@ -56,11 +61,25 @@ class Metric(Layer):
 
     updates = property(lambda s: s._updates)  # in a graph, what update_state has added to it
 
-    def add_weight(self, name, shape=(), aggregation="sum", synchronization="on_read",
-                   initializer="zeros", dtype=None):
+    def add_weight(
+        self,
+        name,
+        shape=(),
+        aggregation="sum",
+        synchronization="on_read",
+        initializer="zeros",
+        dtype=None,
+    ):
         with context.named():
-            made = weights.create(name, shape, dtype or self.dtype, initializers.get(initializer),
-                                  False, synchronization=synchronization, aggregation=aggregation)
+            made = weights.create(
+                name,
+                shape,
+                dtype or self.dtype,
+                initializers.get(initializer),
+                False,
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
         if weights.is_plain_graph():
             weights.note_changes(made, self._updates)
         self._own_weights.append(made)
@@ -109,8 +128,9 @@ def gauge(value):
 def _reduced_from(values, first, row):
     """Without the dimensions from `first` on."""
     rank = values.shape.rank
-    return op(row, values, list(range(first, rank))) if rank is not None and rank > first else \
-        values
+    return (
+        op(row, values, list(range(first, rank))) if rank is not None and rank > first else values
+    )
 
 
 def by_sample(values, sample_weight, row):
@@ -138,8 +158,9 @@ class Mean(Metric):
     def update_state(self, values, sample_weight=None):
         values, weight = by_sample(values, sample_weight, "Mean")
         self.total.assign_add(op("Sum", values))
-        self.count.assign_add(cast(op("Size", values), values.dtype) if weight is None else
-                              op("Sum", weight))
+        self.count.assign_add(
+            cast(op("Size", values), values.dtype) if weight is None else op("Sum", weight)
+        )
         return self.total
 
     def result(self):
@@ -183,9 +204,11 @@ class MeanTensor(Metric):
         if self.total is None:
             self._make(values.shape)
         elif not values.shape.is_compatible_with(self.total.shape):
-            raise ValueError("MeanTensor input values must always have the same shape. Expected "
-                             f"shape (set during the first call): {self.total.shape}. Got: "
-                             f"{values.shape}.")
+            raise ValueError(
+                "MeanTensor input values must always have the same shape. Expected "
+                f"shape (set during the first call): {self.total.shape}. Got: "
+                f"{values.shape}."
+            )
         count = op("OnesLike", values)
         if sample_weight is not None:
             weight = broadcast_weights(match_weights(gauge(sample_weight), values), values)
@@ -234,8 +257,9 @@ class MeanMetricWrapper(Mean):
 def _shown(function):
     KIND.add(function)
     name = function.__name__
-    return export("keras.metrics." + name, "python.keras.metrics." + name,
-                  v2="metrics." + name)(function)
+    return export("keras.metrics." + name, "python.keras.metrics." + name, v2="metrics." + name)(
+        function
+    )
 
 
 @_shown
@@ -275,8 +299,11 @@ def categorical_accuracy(y_true, y_pred):
 @_shown
 def sparse_categorical_accuracy(y_true, y_pred):
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
-    if y_true.shape.rank and y_true.shape.rank == y_pred.shape.rank and \
-            y_true.shape.as_list()[-1] == 1:
+    if (
+        y_true.shape.rank
+        and y_true.shape.rank == y_pred.shape.rank
+        and y_true.shape.as_list()[-1] == 1
+    ):
         matches = _matches(op("Squeeze", y_true, [-1]), y_pred, y_true)
     else:
         matches = _matches(y_true, y_pred)
@@ -311,36 +338,65 @@ def wrapper(name, function, default, words=None):
     """A class of metrics: the mean of a function with these arguments, which come behind name and
     dtype; k comes in front."""
     words = words or {}
-    defaults = {**{k: v for k, v in words.items() if k == "k"}, "name": default, "dtype": None,
-                **{k: v for k, v in words.items() if k != "k"}}
+    defaults = {
+        **{k: v for k, v in words.items() if k == "k"},
+        "name": default,
+        "dtype": None,
+        **{k: v for k, v in words.items() if k != "k"},
+    }
 
     def init(self, *args, **kwargs):
         MeanMetricWrapper.__init__(self, function, **bind(name, defaults, args, kwargs))
+
     init.__signature__ = signature(defaults, ["self"])
-    return named(name)(type(name, (MeanMetricWrapper,), {"__init__": init, "__doc__":
-                                                         f"The mean of {default}."}))
+    return named(name)(
+        type(name, (MeanMetricWrapper,), {"__init__": init, "__doc__": f"The mean of {default}."})
+    )
 
 
 wrapper("Accuracy", accuracy, "accuracy")
 BinaryAccuracy = wrapper("BinaryAccuracy", binary_accuracy, "binary_accuracy", {"threshold": 0.5})
 wrapper("CategoricalAccuracy", categorical_accuracy, "categorical_accuracy")
 wrapper("SparseCategoricalAccuracy", sparse_categorical_accuracy, "sparse_categorical_accuracy")
-wrapper("TopKCategoricalAccuracy", top_k_categorical_accuracy, "top_k_categorical_accuracy",
-        {"k": 5})
-wrapper("SparseTopKCategoricalAccuracy", sparse_top_k_categorical_accuracy,
-        "sparse_top_k_categorical_accuracy", {"k": 5, "from_sorted_ids": False})
+wrapper(
+    "TopKCategoricalAccuracy", top_k_categorical_accuracy, "top_k_categorical_accuracy", {"k": 5}
+)
+wrapper(
+    "SparseTopKCategoricalAccuracy",
+    sparse_top_k_categorical_accuracy,
+    "sparse_top_k_categorical_accuracy",
+    {"k": 5, "from_sorted_ids": False},
+)
 wrapper("MeanSquaredError", losses.mean_squared_error, "mean_squared_error")
 wrapper("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error")
-wrapper("MeanAbsolutePercentageError", losses.mean_absolute_percentage_error,
-        "mean_absolute_percentage_error")
-wrapper("MeanSquaredLogarithmicError", losses.mean_squared_logarithmic_error,
-        "mean_squared_logarithmic_error")
-wrapper("BinaryCrossentropy", losses.binary_crossentropy, "binary_crossentropy",
-        {"from_logits": False, "label_smoothing": 0.0})
-wrapper("CategoricalCrossentropy", losses.categorical_crossentropy, "categorical_crossentropy",
-        {"from_logits": False, "label_smoothing": 0.0, "axis": -1})
-wrapper("SparseCategoricalCrossentropy", losses.sparse_categorical_crossentropy,
-        "sparse_categorical_crossentropy", {"from_logits": False, "ignore_class": None, "axis": -1})
+wrapper(
+    "MeanAbsolutePercentageError",
+    losses.mean_absolute_percentage_error,
+    "mean_absolute_percentage_error",
+)
+wrapper(
+    "MeanSquaredLogarithmicError",
+    losses.mean_squared_logarithmic_error,
+    "mean_squared_logarithmic_error",
+)
+wrapper(
+    "BinaryCrossentropy",
+    losses.binary_crossentropy,
+    "binary_crossentropy",
+    {"from_logits": False, "label_smoothing": 0.0},
+)
+wrapper(
+    "CategoricalCrossentropy",
+    losses.categorical_crossentropy,
+    "categorical_crossentropy",
+    {"from_logits": False, "label_smoothing": 0.0, "axis": -1},
+)
+wrapper(
+    "SparseCategoricalCrossentropy",
+    losses.sparse_categorical_crossentropy,
+    "sparse_categorical_crossentropy",
+    {"from_logits": False, "ignore_class": None, "axis": -1},
+)
 wrapper("Hinge", losses.hinge, "hinge")
 wrapper("SquaredHinge", losses.squared_hinge, "squared_hinge")
 wrapper("CategoricalHinge", losses.categorical_hinge, "categorical_hinge")
@@ -354,8 +410,9 @@ class CosineSimilarity(MeanMetricWrapper):
     """The mean of the cosine between labels and predictions."""
 
     def __init__(self, name="cosine_similarity", dtype=None, axis=-1):
-        super().__init__(lambda a, b, axis: -losses.cosine_similarity(a, b, axis), name, dtype,
-                         axis=axis)
+        super().__init__(
+            lambda a, b, axis: -losses.cosine_similarity(a, b, axis), name, dtype, axis=axis
+        )
 
 
 @named("RootMeanSquaredError")

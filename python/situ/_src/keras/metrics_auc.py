@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_auc.py: tf.keras.metrics.AUC: the area under a curve over thresholds."""
+
 import numpy
 
 from situ._src.keras.metrics import KIND, gauge, named
@@ -16,44 +17,62 @@ def _word(value, allowed, argument):
     for known in allowed:
         if word.lower() == known.lower():
             return known
-    raise ValueError(f'Invalid `{argument}` argument value "{value}". Expected one of: '
-                     f"{list(allowed)}")
+    raise ValueError(
+        f'Invalid `{argument}` argument value "{value}". Expected one of: {list(allowed)}'
+    )
 
 
 @named("AUC")
 class AUC(EvenCounts):
     """The area under the curve of true over false positives (ROC), or precision over recall."""
 
-    def __init__(self, num_thresholds=200, curve="ROC", summation_method="interpolation", name=None,
-                 dtype=None, thresholds=None, multi_label=False, num_labels=None,
-                 label_weights=None, from_logits=False):
+    def __init__(
+        self,
+        num_thresholds=200,
+        curve="ROC",
+        summation_method="interpolation",
+        name=None,
+        dtype=None,
+        thresholds=None,
+        multi_label=False,
+        num_labels=None,
+        label_weights=None,
+        from_logits=False,
+    ):
         super().__init__(name, dtype)
         self.curve = _word(curve, ("ROC", "PR", "PRGAIN"), "curve")
         self.summation_method = _word(summation_method, _METHODS, "summation_method")
         self._even, self._from_logits = thresholds is None, from_logits
         if thresholds is None and num_thresholds <= 1:
-            raise ValueError("Argument `num_thresholds` must be an integer > 1. Received: "
-                             f"num_thresholds={num_thresholds}")
-        inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)] \
-            if thresholds is None else sorted(float(t) for t in thresholds)
+            raise ValueError(
+                "Argument `num_thresholds` must be an integer > 1. Received: "
+                f"num_thresholds={num_thresholds}"
+            )
+        inner = (
+            [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
+            if thresholds is None
+            else sorted(float(t) for t in thresholds)
+        )
         self.thresholds = [-_EPSILON, *inner, 1.0 + _EPSILON]
         self.num_thresholds = len(self.thresholds)
         if num_labels and not multi_label:
             raise ValueError("`num_labels` is needed only when `multi_label` is True.")
         self.multi_label, self.num_labels = multi_label, num_labels
-        self.label_weights = None if label_weights is None else \
-            numpy.asarray(label_weights, "float32")
+        self.label_weights = (
+            None if label_weights is None else numpy.asarray(label_weights, "float32")
+        )
         self.true_positives = None
         if not multi_label or num_labels:
-            self._make((self.num_thresholds, num_labels) if multi_label else
-                       (self.num_thresholds,))
+            self._make((self.num_thresholds, num_labels) if multi_label else (self.num_thresholds,))
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_pred = gauge(y_pred)
         if self.multi_label and y_pred.shape.rank != 2:
-            raise ValueError("`y_pred` must have rank 2 when `multi_label=True`. Found rank "
-                             f"{y_pred.shape.rank}. Full shape received for `y_pred`: "
-                             f"{y_pred.shape}")
+            raise ValueError(
+                "`y_pred` must have rank 2 when `multi_label=True`. Found rank "
+                f"{y_pred.shape.rank}. Full shape received for `y_pred`: "
+                f"{y_pred.shape}"
+            )
         if self.true_positives is None:
             self._make((self.num_thresholds, y_pred.shape.as_list()[1]))
         if self._from_logits:
@@ -72,13 +91,17 @@ class AUC(EvenCounts):
             label, score, weight = (op("Reshape", t, [-1, 1]) for t in (label, score, weight))
         limits = convert_to_tensor(numpy.asarray(self.thresholds, "float32")[:, None, None])
         yes = op("Cast", op("Greater", op("ExpandDims", score, 0), limits), DstT="float32")
-        parts = {"true_positives": yes * label, "false_positives": yes * (1.0 - label),
-                 "true_negatives": (1.0 - yes) * (1.0 - label),
-                 "false_negatives": (1.0 - yes) * label}
+        parts = {
+            "true_positives": yes * label,
+            "false_positives": yes * (1.0 - label),
+            "true_negatives": (1.0 - yes) * (1.0 - label),
+            "false_negatives": (1.0 - yes) * label,
+        }
         for word in OUTCOMES:
             value = op("Sum", parts[word] * weight, [1])
-            getattr(self, word).assign_add(value if self.multi_label else
-                                           op("Reshape", value, [-1]))
+            getattr(self, word).assign_add(
+                value if self.multi_label else op("Reshape", value, [-1])
+            )
 
     def result(self):
         hit, miss = self.true_positives.value(), self.false_negatives.value()
@@ -87,9 +110,14 @@ class AUC(EvenCounts):
             return self._joined(self._interpolated(hit, wrong, miss))
         x, y = self._points(hit, miss, wrong, right)
         n = self.num_thresholds
-        heights = (y[:n - 1] + y[1:]) / 2.0 if self.summation_method == "interpolation" else \
-            op("Minimum" if self.summation_method == "minoring" else "Maximum", y[:n - 1], y[1:])
-        return self._joined((x[:n - 1] - x[1:]) * heights)
+        heights = (
+            (y[: n - 1] + y[1:]) / 2.0
+            if self.summation_method == "interpolation"
+            else op(
+                "Minimum" if self.summation_method == "minoring" else "Maximum", y[: n - 1], y[1:]
+            )
+        )
+        return self._joined((x[: n - 1] - x[1:]) * heights)
 
     def _points(self, hit, miss, wrong, right):
         recall = op("DivNoNan", hit, hit + miss)
@@ -99,10 +127,13 @@ class AUC(EvenCounts):
             return recall, op("DivNoNan", hit, hit + wrong)
         factor = op("DivNoNan", hit + miss, right + wrong)
         none = op("Equal", hit, 0.0)
-        recall_gain = op("Relu", op("SelectV2", none, op("ZerosLike", hit), 1.0 - factor * op(
-            "DivNoNan", miss, hit)))
-        return recall_gain, op("SelectV2", none, op("OnesLike", hit), 1.0 - factor * op(
-            "DivNoNan", wrong, hit))
+        recall_gain = op(
+            "Relu",
+            op("SelectV2", none, op("ZerosLike", hit), 1.0 - factor * op("DivNoNan", miss, hit)),
+        )
+        return recall_gain, op(
+            "SelectV2", none, op("OnesLike", hit), 1.0 - factor * op("DivNoNan", wrong, hit)
+        )
 
     def _joined(self, areas):
         """The sum over thresholds, and the weighted mean over labels."""
@@ -117,25 +148,33 @@ class AUC(EvenCounts):
     def _interpolated(self, hit, wrong, miss):
         """The areas between neighbours, precision interpolated as Davis and Goadrich do."""
         n = self.num_thresholds
-        d_hit = hit[:n - 1] - hit[1:]
+        d_hit = hit[: n - 1] - hit[1:]
         p = hit + wrong
-        d_p = p[:n - 1] - p[1:]
+        d_p = p[: n - 1] - p[1:]
         slope = op("DivNoNan", d_hit, op("Relu", d_p))
         cut = hit[1:] - slope * p[1:]
-        safe = op("SelectV2", op("LogicalAnd", op("Greater", p[:n - 1], 0.0),
-                                 op("Greater", p[1:], 0.0)),
-                  op("DivNoNan", op("Relu", p[:n - 1]), op("Relu", p[1:])),
-                  op("OnesLike", p[1:]))
+        safe = op(
+            "SelectV2",
+            op("LogicalAnd", op("Greater", p[: n - 1], 0.0), op("Greater", p[1:], 0.0)),
+            op("DivNoNan", op("Relu", p[: n - 1]), op("Relu", p[1:])),
+            op("OnesLike", p[1:]),
+        )
         area = slope * (d_hit + cut * op("Log", safe))
         return op("DivNoNan", area, op("Relu", hit[1:] + miss[1:]))
 
     def get_config(self):
-        return {"name": self.name, "dtype": self.dtype, "num_thresholds": self.num_thresholds,
-                "curve": self.curve, "summation_method": self.summation_method,
-                "multi_label": self.multi_label, "num_labels": self.num_labels,
-                "label_weights": None if self.label_weights is None else
-                self.label_weights.tolist(), "from_logits": self._from_logits,
-                **({} if self._even else {"thresholds": self.thresholds[1:-1]})}
+        return {
+            "name": self.name,
+            "dtype": self.dtype,
+            "num_thresholds": self.num_thresholds,
+            "curve": self.curve,
+            "summation_method": self.summation_method,
+            "multi_label": self.multi_label,
+            "num_labels": self.num_labels,
+            "label_weights": None if self.label_weights is None else self.label_weights.tolist(),
+            "from_logits": self._from_logits,
+            **({} if self._even else {"thresholds": self.thresholds[1:-1]}),
+        }
 
 
 KIND.export("metrics")

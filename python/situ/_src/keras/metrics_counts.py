@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_counts.py: metrics of outcomes at thresholds: counts, precision and recall,
 sensitivity and specificity."""
+
 import numpy
 
 from situ._src.keras import losses
@@ -47,8 +48,10 @@ def prepared(y_true, y_pred, sample_weight, top_k=None, class_id=None):
     weight = gauge(1.0) if sample_weight is None else gauge(sample_weight)
     if class_id is not None:
         if y_pred.shape.rank == 1:
-            raise ValueError("When class_id is provided, y_pred must be a 2D array with shape "
-                             f"(num_samples, num_classes), found shape: {y_pred.shape}")
+            raise ValueError(
+                "When class_id is provided, y_pred must be a 2D array with shape "
+                f"(num_samples, num_classes), found shape: {y_pred.shape}"
+            )
         y_true, y_pred = y_true[..., class_id, None], y_pred[..., class_id, None]
     label = cast(cast(y_true, "bool"), "float32")
     return label, y_pred, spread_weight(y_pred, weight)
@@ -56,6 +59,7 @@ def prepared(y_true, y_pred, sample_weight, top_k=None, class_id=None):
 
 class Counts(Metric):
     """Counts of right and wrong answers at each of some thresholds."""
+
     NAMES = ()
     DEFAULT = 0.5
 
@@ -72,14 +76,18 @@ class Counts(Metric):
             setattr(self, word, self.add_weight(word, shape))
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        label, score, weight = (op("Reshape", t, [1, -1]) for t in prepared(
-            y_true, y_pred, sample_weight, self.top_k, self.class_id))
+        label, score, weight = (
+            op("Reshape", t, [1, -1])
+            for t in prepared(y_true, y_pred, sample_weight, self.top_k, self.class_id)
+        )
         limits = convert_to_tensor(numpy.asarray(self.thresholds, "float32")[:, None])
         yes = cast(op("Greater", score, limits), "float32")
-        parts = {"true_positives": lambda: yes * label,
-                 "false_positives": lambda: yes * (1.0 - label),
-                 "true_negatives": lambda: (1.0 - yes) * (1.0 - label),
-                 "false_negatives": lambda: (1.0 - yes) * label}
+        parts = {
+            "true_positives": lambda: yes * label,
+            "false_positives": lambda: yes * (1.0 - label),
+            "true_negatives": lambda: (1.0 - yes) * (1.0 - label),
+            "false_negatives": lambda: (1.0 - yes) * label,
+        }
         for word in self.NAMES:
             getattr(self, word).assign_add(op("Sum", parts[word]() * weight, [1]))
 
@@ -93,8 +101,14 @@ class Counts(Metric):
 def _count(class_name, word):
     def result(self):
         return self._one(getattr(self, word).value())
-    return named(class_name)(type(class_name, (Counts,), {
-        "NAMES": (word,), "result": result, "__doc__": "How many " + word.replace("_", " ")}))
+
+    return named(class_name)(
+        type(
+            class_name,
+            (Counts,),
+            {"NAMES": (word,), "result": result, "__doc__": "How many " + word.replace("_", " ")},
+        )
+    )
 
 
 _count("TruePositives", "true_positives")
@@ -115,9 +129,20 @@ def _fraction(class_name, first, second):
 
     def get_config(self):
         return {**Counts.get_config(self), "top_k": self.top_k, "class_id": self.class_id}
-    return named(class_name)(type(class_name, (Counts,), {
-        "NAMES": (first, second), "__init__": init, "result": result, "get_config": get_config,
-        "__doc__": f"{first} among {first} and {second}."}))
+
+    return named(class_name)(
+        type(
+            class_name,
+            (Counts,),
+            {
+                "NAMES": (first, second),
+                "__init__": init,
+                "result": result,
+                "get_config": get_config,
+                "__doc__": f"{first} among {first} and {second}.",
+            },
+        )
+    )
 
 
 Precision = _fraction("Precision", "true_positives", "false_positives")
@@ -137,17 +162,24 @@ def even_counts(label, score, weight, count, below_zero):
     """
     labels = op("Shape", score)[1]
     score = op("ClipByValue", score, 0.0, 1.0)
-    bucket = cast(op("Ceil", score * float(count - 1)) - 1.0, "int32") if count > 1 else \
-        cast(op("Greater", score, 0.5), "int32") - 1  # the one threshold is 0.5
-    there = op("OnesLike", score) if below_zero else \
-        cast(op("GreaterEqual", bucket, 0), "float32")
+    bucket = (
+        cast(op("Ceil", score * float(count - 1)) - 1.0, "int32")
+        if count > 1
+        else cast(op("Greater", score, 0.5), "int32") - 1
+    )  # the one threshold is 0.5
+    there = op("OnesLike", score) if below_zero else cast(op("GreaterEqual", bucket, 0), "float32")
     place = op("Relu", bucket) * labels + op("Range", 0, labels, 1)
     found = []
     for mine in (label * weight, (1.0 - label) * weight):
-        sums = op("UnsortedSegmentSum", op("Reshape", mine * there, [-1]),
-                  op("Reshape", place, [-1]), labels * count)
-        found.append(op("Cumsum", op("Reshape", sums, op("Pack", [count, labels])), 0,
-                        reverse=True))
+        sums = op(
+            "UnsortedSegmentSum",
+            op("Reshape", mine * there, [-1]),
+            op("Reshape", place, [-1]),
+            labels * count,
+        )
+        found.append(
+            op("Cumsum", op("Reshape", sums, op("Pack", [count, labels])), 0, reverse=True)
+        )
     return (*found, op("Sum", label * weight, [0]), op("Sum", (1.0 - label) * weight, [0]))
 
 
@@ -161,31 +193,42 @@ class EvenCounts(Metric):
     def _add(self, label, score, weight, below_zero, by_label=False):
         if not by_label:
             label, score, weight = (op("Reshape", t, [-1, 1]) for t in (label, score, weight))
-        hit, wrong, true, false = even_counts(label, score, weight, len(self.thresholds),
-                                              below_zero)
-        for variable, value in ((self.true_positives, hit), (self.false_positives, wrong),
-                                (self.true_negatives, false - wrong),
-                                (self.false_negatives, true - hit)):
+        hit, wrong, true, false = even_counts(
+            label, score, weight, len(self.thresholds), below_zero
+        )
+        for variable, value in (
+            (self.true_positives, hit),
+            (self.false_positives, wrong),
+            (self.true_negatives, false - wrong),
+            (self.false_negatives, true - hit),
+        ):
             variable.assign_add(value if by_label else op("Reshape", value, [-1]))
 
 
 class _AtConstraint(EvenCounts):
     """The largest value of one ratio at thresholds where another one is large enough."""
+
     WANTED = GIVEN = None  # pairs of counts: first / (first + second)
     WORD = ""
 
     def __init__(self, value, num_thresholds=200, class_id=None, name=None, dtype=None):
         super().__init__(name, dtype)
         if not 0 <= value <= 1:
-            raise ValueError(f"Argument `{self.WORD}` must be in the range [0, 1]. Received: "
-                             f"{self.WORD}={value}")
+            raise ValueError(
+                f"Argument `{self.WORD}` must be in the range [0, 1]. Received: {self.WORD}={value}"
+            )
         if num_thresholds <= 0:
-            raise ValueError("Argument `num_thresholds` must be an integer > 0. Received: "
-                             f"num_thresholds={num_thresholds}")
+            raise ValueError(
+                "Argument `num_thresholds` must be an integer > 0. Received: "
+                f"num_thresholds={num_thresholds}"
+            )
         self.value, self.class_id, self.num_thresholds = value, class_id, num_thresholds
         setattr(self, self.WORD, value)
-        self.thresholds = [0.5] if num_thresholds == 1 else \
-            [i / (num_thresholds - 1) for i in range(num_thresholds)]
+        self.thresholds = (
+            [0.5]
+            if num_thresholds == 1
+            else [i / (num_thresholds - 1) for i in range(num_thresholds)]
+        )
         self._make((num_thresholds,))
 
     def update_state(self, y_true, y_pred, sample_weight=None):
@@ -202,14 +245,20 @@ class _AtConstraint(EvenCounts):
         return op("Max", op("SelectV2", fine, wanted, op("ZerosLike", wanted)), [0])
 
     def get_config(self):
-        return {**super().get_config(), "num_thresholds": self.num_thresholds,
-                self.WORD: self.value, "class_id": self.class_id}
+        return {
+            **super().get_config(),
+            "num_thresholds": self.num_thresholds,
+            self.WORD: self.value,
+            "class_id": self.class_id,
+        }
 
 
-_RATIOS = {"sensitivity": ("true_positives", "false_negatives"),
-           "specificity": ("true_negatives", "false_positives"),
-           "precision": ("true_positives", "false_positives"),
-           "recall": ("true_positives", "false_negatives")}
+_RATIOS = {
+    "sensitivity": ("true_positives", "false_negatives"),
+    "specificity": ("true_negatives", "false_positives"),
+    "precision": ("true_positives", "false_positives"),
+    "recall": ("true_positives", "false_negatives"),
+}
 
 
 def _at(wanted, given):
@@ -217,10 +266,21 @@ def _at(wanted, given):
         if given in kwargs:
             args = (kwargs.pop(given), *args)
         _AtConstraint.__init__(self, *args, **kwargs)
+
     name = f"{wanted.title()}At{given.title()}"
-    return named(name)(type(name, (_AtConstraint,), {
-        "__init__": init, "WANTED": _RATIOS[wanted], "GIVEN": _RATIOS[given], "WORD": given,
-        "__doc__": f"The best {wanted} where {given} is at least a value."}))
+    return named(name)(
+        type(
+            name,
+            (_AtConstraint,),
+            {
+                "__init__": init,
+                "WANTED": _RATIOS[wanted],
+                "GIVEN": _RATIOS[given],
+                "WORD": given,
+                "__doc__": f"The best {wanted} where {given} is at least a value.",
+            },
+        )
+    )
 
 
 _at("sensitivity", "specificity")

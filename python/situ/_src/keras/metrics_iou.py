@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_iou.py: metrics of intersection over union: of all classes, of some, of two."""
+
 from situ._src.keras.metrics import Metric, gauge, named
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
@@ -7,8 +8,16 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
 class _Confusion(Metric):
     """Counts how often class i was predicted as class j; ids that are no class do not count."""
 
-    def __init__(self, num_classes, name=None, dtype=None, ignore_class=None, sparse_y_true=True,
-                 sparse_y_pred=True, axis=-1):
+    def __init__(
+        self,
+        num_classes,
+        name=None,
+        dtype=None,
+        ignore_class=None,
+        sparse_y_true=True,
+        sparse_y_pred=True,
+        axis=-1,
+    ):
         super().__init__(name, dtype)
         self.num_classes, self.ignore_class, self.axis = num_classes, ignore_class, axis
         self.sparse_y_true, self.sparse_y_pred = sparse_y_true, sparse_y_pred
@@ -18,8 +27,10 @@ class _Confusion(Metric):
         tensor = convert_to_tensor(tensor)
         if not sparse:
             if tensor.shape.rank is not None and tensor.shape.rank < 2:
-                raise ValueError(f"{type(self).__name__} expects classes along axis {self.axis} of "
-                                 f"at least 2 dimensions. Received: shape={tensor.shape}")
+                raise ValueError(
+                    f"{type(self).__name__} expects classes along axis {self.axis} of "
+                    f"at least 2 dimensions. Received: shape={tensor.shape}"
+                )
             tensor = op("ArgMax", tensor, self.axis)
         return op("Reshape", cast(tensor, "int64"), [-1])
 
@@ -33,11 +44,19 @@ class _Confusion(Metric):
         classes = cast(self.num_classes, "int64")
         known = op("Equal", labels, labels)
         for ids in (labels, found):
-            known = op("LogicalAnd", known, op("LogicalAnd", op("Less", ids, classes), op(
-                "GreaterEqual", ids, cast(0, "int64"))))
+            known = op(
+                "LogicalAnd",
+                known,
+                op(
+                    "LogicalAnd",
+                    op("Less", ids, classes),
+                    op("GreaterEqual", ids, cast(0, "int64")),
+                ),
+            )
         if self.ignore_class is not None:
-            known = op("LogicalAnd", known, op("NotEqual", labels, cast(self.ignore_class,
-                                                                        "int64")))
+            known = op(
+                "LogicalAnd", known, op("NotEqual", labels, cast(self.ignore_class, "int64"))
+            )
         place = op("SelectV2", known, labels * classes + found, op("ZerosLike", labels))
         weight = op("SelectV2", known, weight, op("ZerosLike", weight))
         n = self.num_classes
@@ -45,21 +64,37 @@ class _Confusion(Metric):
         self.total_cm.assign_add(op("Reshape", table, [n, n]))
 
     def get_config(self):
-        return {**super().get_config(), "num_classes": self.num_classes,
-                "ignore_class": self.ignore_class, "sparse_y_true": self.sparse_y_true,
-                "sparse_y_pred": self.sparse_y_pred, "axis": self.axis}
+        return {
+            **super().get_config(),
+            "num_classes": self.num_classes,
+            "ignore_class": self.ignore_class,
+            "sparse_y_true": self.sparse_y_true,
+            "sparse_y_pred": self.sparse_y_pred,
+            "axis": self.axis,
+        }
 
 
 @named("IoU", v2=False)
 class IoU(_Confusion):
     """The mean overlap of some classes."""
 
-    def __init__(self, num_classes, target_class_ids, name=None, dtype=None, ignore_class=None,
-                 sparse_y_true=True, sparse_y_pred=True, axis=-1):
+    def __init__(
+        self,
+        num_classes,
+        target_class_ids,
+        name=None,
+        dtype=None,
+        ignore_class=None,
+        sparse_y_true=True,
+        sparse_y_pred=True,
+        axis=-1,
+    ):
         super().__init__(num_classes, name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
         if max(target_class_ids) >= num_classes:
-            raise ValueError(f"Target class id {max(target_class_ids)} is out of range, which is "
-                             f"[0, {num_classes}).")
+            raise ValueError(
+                f"Target class id {max(target_class_ids)} is out of range, which is "
+                f"[0, {num_classes})."
+            )
         self.target_class_ids = list(target_class_ids)
 
     def result(self):
@@ -88,18 +123,38 @@ class BinaryIoU(IoU):
         super().update_state(y_true, cast(yes, "int64"), sample_weight)
 
     def get_config(self):
-        return {"name": self.name, "dtype": self.dtype, "threshold": self.threshold,
-                "target_class_ids": self.target_class_ids}
+        return {
+            "name": self.name,
+            "dtype": self.dtype,
+            "threshold": self.threshold,
+            "target_class_ids": self.target_class_ids,
+        }
 
 
 @named("MeanIoU")
 class MeanIoU(IoU):
     """The mean overlap of all classes."""
 
-    def __init__(self, num_classes, name=None, dtype=None, ignore_class=None, sparse_y_true=True,
-                 sparse_y_pred=True, axis=-1):
-        super().__init__(num_classes, range(num_classes), name, dtype, ignore_class, sparse_y_true,
-                         sparse_y_pred, axis)
+    def __init__(
+        self,
+        num_classes,
+        name=None,
+        dtype=None,
+        ignore_class=None,
+        sparse_y_true=True,
+        sparse_y_pred=True,
+        axis=-1,
+    ):
+        super().__init__(
+            num_classes,
+            range(num_classes),
+            name,
+            dtype,
+            ignore_class,
+            sparse_y_true,
+            sparse_y_pred,
+            axis,
+        )
 
     def get_config(self):
         config = super().get_config()
@@ -115,10 +170,19 @@ def _without(config, *names):
 class OneHotIoU(IoU):
     """The mean overlap of some classes; labels are one-hot."""
 
-    def __init__(self, num_classes, target_class_ids, name=None, dtype=None, ignore_class=None,
-                 sparse_y_pred=False, axis=-1):
-        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False,
-                         sparse_y_pred, axis)
+    def __init__(
+        self,
+        num_classes,
+        target_class_ids,
+        name=None,
+        dtype=None,
+        ignore_class=None,
+        sparse_y_pred=False,
+        axis=-1,
+    ):
+        super().__init__(
+            num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis
+        )
 
     def get_config(self):
         return _without(super().get_config(), "sparse_y_true")
@@ -128,8 +192,9 @@ class OneHotIoU(IoU):
 class OneHotMeanIoU(MeanIoU):
     """The mean overlap of all classes; labels are one-hot."""
 
-    def __init__(self, num_classes, name=None, dtype=None, ignore_class=None, sparse_y_pred=False,
-                 axis=-1):
+    def __init__(
+        self, num_classes, name=None, dtype=None, ignore_class=None, sparse_y_pred=False, axis=-1
+    ):
         super().__init__(num_classes, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
     def get_config(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_scores.py: precision and recall together (F-scores), and R2."""
+
 from situ._src.keras.losses import squeezed
 from situ._src.keras.metrics import Metric, gauge, named
 from situ._src.ops.array_ops import cast, op
@@ -11,9 +12,11 @@ def _matrices(metric, y_true, y_pred):
     if metric == "R2Score":  # a vector stands for a column
         y_true, y_pred = squeezed(y_true, y_pred)
     if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
-        raise ValueError(f"{metric} expects 2D inputs with shape (batch_size, output_dim). "
-                         f"Received input shapes: y_pred.shape={y_pred.shape} and "
-                         f"y_true.shape={y_true.shape}.")
+        raise ValueError(
+            f"{metric} expects 2D inputs with shape (batch_size, output_dim). "
+            f"Received input shapes: y_pred.shape={y_pred.shape} and "
+            f"y_true.shape={y_true.shape}."
+        )
     if not y_true.shape.is_compatible_with(y_pred.shape):
         raise ValueError(f"{metric}: Shapes {y_true.shape} and {y_pred.shape} are incompatible")
     return y_true, y_pred
@@ -26,15 +29,21 @@ class FBetaScore(Metric):
     def __init__(self, average=None, beta=1.0, threshold=None, name="fbeta_score", dtype=None):
         super().__init__(name, dtype)
         if average not in (None, "micro", "macro", "weighted"):
-            raise ValueError("Invalid `average` argument value. It should be one of: "
-                             f"{[None, 'micro', 'macro', 'weighted']}. Received: "
-                             f"average={average}")
+            raise ValueError(
+                "Invalid `average` argument value. It should be one of: "
+                f"{[None, 'micro', 'macro', 'weighted']}. Received: "
+                f"average={average}"
+            )
         if not isinstance(beta, float) or beta <= 0.0:
-            raise ValueError("Invalid `beta` argument value. It should be a Python float > 0. "
-                             f"Received: beta={beta}")
+            raise ValueError(
+                "Invalid `beta` argument value. It should be a Python float > 0. "
+                f"Received: beta={beta}"
+            )
         if threshold is not None and not (isinstance(threshold, float) and 0 < threshold <= 1):
-            raise ValueError("Invalid `threshold` argument value. It should be a Python float in "
-                             f"(0, 1]. Received: threshold={threshold}")
+            raise ValueError(
+                "Invalid `threshold` argument value. It should be a Python float in "
+                f"(0, 1]. Received: threshold={threshold}"
+            )
         self.average, self.beta, self.threshold, self.hits = average, beta, threshold, None
 
     def _make(self, width):
@@ -47,22 +56,25 @@ class FBetaScore(Metric):
             self._make(y_pred.shape.as_list()[-1])
         if self.threshold is None:
             most = op("Max", y_pred, [-1], keep_dims=True)
-            yes = op("LogicalAnd", op("Equal", y_pred, most),
-                     op("Greater", op("Abs", y_pred), 1e-12))
+            yes = op(
+                "LogicalAnd", op("Equal", y_pred, most), op("Greater", op("Abs", y_pred), 1e-12)
+            )
         else:
             yes = op("Greater", y_pred, float(self.threshold))
         yes = cast(yes, "float32")
-        share = gauge(1.0) if sample_weight is None else \
-            op("ExpandDims", gauge(sample_weight), 1)
-        for variable, value in ((self.hits, yes * y_true), (self.found, yes),
-                                (self.wanted, y_true)):
+        share = gauge(1.0) if sample_weight is None else op("ExpandDims", gauge(sample_weight), 1)
+        for variable, value in (
+            (self.hits, yes * y_true),
+            (self.found, yes),
+            (self.wanted, y_true),
+        ):
             variable.assign_add(op("Sum", value * share, [0]))
 
     def result(self):
         hits, found, wanted = (v.value() for v in (self.hits, self.found, self.wanted))
         if self.average == "micro":
             hits, found, wanted = (op("Sum", v, [0]) for v in (hits, found, wanted))
-        square = self.beta ** 2
+        square = self.beta**2
         score = op("DivNoNan", (1.0 + square) * hits, found + square * wanted)
         if self.average == "macro":
             return op("Mean", score, [0])
@@ -71,8 +83,12 @@ class FBetaScore(Metric):
         return score
 
     def get_config(self):
-        return {**super().get_config(), "average": self.average, "beta": self.beta,
-                "threshold": self.threshold}
+        return {
+            **super().get_config(),
+            "average": self.average,
+            "beta": self.beta,
+            "threshold": self.threshold,
+        }
 
 
 @named("F1Score", v2=False)
@@ -92,16 +108,21 @@ class F1Score(FBetaScore):
 class R2Score(Metric):
     """How much of the variance of labels predictions explain."""
 
-    def __init__(self, class_aggregation="uniform_average", num_regressors=0, name="r2_score",
-                 dtype=None):
+    def __init__(
+        self, class_aggregation="uniform_average", num_regressors=0, name="r2_score", dtype=None
+    ):
         super().__init__(name, dtype)
         allowed = (None, "uniform_average", "variance_weighted_average")
         if class_aggregation not in allowed:
-            raise ValueError("Invalid value for argument `class_aggregation`. Expected one of "
-                             f"{allowed}. Received: class_aggregation={class_aggregation}")
+            raise ValueError(
+                "Invalid value for argument `class_aggregation`. Expected one of "
+                f"{allowed}. Received: class_aggregation={class_aggregation}"
+            )
         if num_regressors < 0:
-            raise ValueError("Invalid value for argument `num_regressors`. Expected a value >= 0. "
-                             f"Received: num_regressors={num_regressors}")
+            raise ValueError(
+                "Invalid value for argument `num_regressors`. Expected a value >= 0. "
+                f"Received: num_regressors={num_regressors}"
+            )
         self.class_aggregation, self.num_regressors = class_aggregation, num_regressors
         self.squares, self.num_samples = None, self.add_weight("num_samples")
 
@@ -116,14 +137,18 @@ class R2Score(Metric):
             weight = gauge(sample_weight)
             share = share * (op("ExpandDims", weight, 1) if weight.shape.rank == 1 else weight)
         self.num_samples.assign_add(cast(op("Size", y_true), "float32"))
-        for variable, value in ((self.squares, y_true * y_true), (self.total, y_true),
-                                (self.residual, op("SquaredDifference", y_true, y_pred)),
-                                (self.count, op("OnesLike", y_true))):
+        for variable, value in (
+            (self.squares, y_true * y_true),
+            (self.total, y_true),
+            (self.residual, op("SquaredDifference", y_true, y_pred)),
+            (self.count, op("OnesLike", y_true)),
+        ):
             variable.assign_add(op("Sum", value * share, [0]))
 
     def result(self):
-        squares, total, residual, count = (v.value() for v in (
-            self.squares, self.total, self.residual, self.count))
+        squares, total, residual, count = (
+            v.value() for v in (self.squares, self.total, self.residual, self.count)
+        )
         spread = squares - total * (total / count)
         score = 1.0 - residual / spread
         score = op("SelectV2", op("IsInf", score), op("ZerosLike", score), score)
@@ -139,5 +164,8 @@ class R2Score(Metric):
         return op("SelectV2", op("Greater", rest, 0.0), adjusted, score)
 
     def get_config(self):
-        return {**super().get_config(), "class_aggregation": self.class_aggregation,
-                "num_regressors": self.num_regressors}
+        return {
+            **super().get_config(),
+            "class_aggregation": self.class_aggregation,
+            "num_regressors": self.num_regressors,
+        }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """mixed_precision.py: tf.keras.mixed_precision: layers that compute in float16 with weights in
 float32, and optimizers that scale losses so that small gradients survive."""
+
 import contextlib
 import threading
 
@@ -15,8 +16,12 @@ from situ._src.variables.eager_variable import EagerVariable, place
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
 
-@shown("mixed_precision.Policy", "mixed_precision.DTypePolicy", "DTypePolicy",
-       "mixed_precision.experimental.Policy")
+@shown(
+    "mixed_precision.Policy",
+    "mixed_precision.DTypePolicy",
+    "DTypePolicy",
+    "mixed_precision.experimental.Policy",
+)
 class Policy:
     """The type that a layer computes in, and that of its weights.
 
@@ -30,11 +35,15 @@ class Policy:
     def __init__(self, name, loss_scale=None):
         name = name.name if hasattr(name, "name") else name
         if not isinstance(name, str):
-            raise TypeError(f"'name' must be a string, such as 'mixed_float16'. Received: "
-                            f"name={name} (of type {type(name)})")
+            raise TypeError(
+                f"'name' must be a string, such as 'mixed_float16'. Received: "
+                f"name={name} (of type {type(name)})"
+            )
         if "bfloat16" in name:
-            raise NotImplementedError(f"The policy '{name}' computes in bfloat16, which situ does "
-                                      "not support. Use 'mixed_float16' or 'float32'.")
+            raise NotImplementedError(
+                f"The policy '{name}' computes in bfloat16, which situ does "
+                "not support. Use 'mixed_float16' or 'float32'."
+            )
         if name not in _MIXED:
             try:
                 as_dtype(name)
@@ -42,7 +51,8 @@ class Policy:
                 raise ValueError(
                     f"Cannot convert '{name}' to a mixed precision DTypePolicy. Valid policies "
                     "include 'mixed_float16', 'mixed_bfloat16', and the name of any float dtype "
-                    "such as 'float32'.") from None
+                    "such as 'float32'."
+                ) from None
         self.name = name
         self.compute_dtype = _MIXED.get(name, name)
         self.variable_dtype = "float32" if name in _MIXED else name
@@ -82,8 +92,12 @@ def as_policy(value):
     return Policy(name) if name.startswith("mixed") or name == "bfloat16" else None
 
 
-@shown("mixed_precision.set_global_policy", "mixed_precision.set_dtype_policy",
-       "config.set_dtype_policy", "mixed_precision.experimental.set_policy")
+@shown(
+    "mixed_precision.set_global_policy",
+    "mixed_precision.set_dtype_policy",
+    "config.set_dtype_policy",
+    "mixed_precision.experimental.set_policy",
+)
 def set_global_policy(policy) -> None:
     """Sets the policy of layers that are made from now on and are given no dtype.
 
@@ -93,8 +107,12 @@ def set_global_policy(policy) -> None:
     _global["policy"] = policy if policy is None or isinstance(policy, Policy) else Policy(policy)
 
 
-@shown("mixed_precision.global_policy", "mixed_precision.dtype_policy", "config.dtype_policy",
-       "mixed_precision.experimental.global_policy")
+@shown(
+    "mixed_precision.global_policy",
+    "mixed_precision.dtype_policy",
+    "config.dtype_policy",
+    "mixed_precision.experimental.global_policy",
+)
 def global_policy() -> Policy:
     """The policy of layers that are given no dtype."""
     return _global["policy"] or Policy(context.setting("float"))
@@ -105,6 +123,7 @@ def global_policy() -> Policy:
 
 class _Scope(threading.local):
     """Of each thread: what floating point weights are read as; None: as they are."""
+
     dtype = None
 
 
@@ -140,6 +159,7 @@ def _in_own_type(name):
     def method(self, *args, **words):
         with reading_as(None):
             return getattr(super(_Autocast, self), name)(*args, **words)
+
     method.__name__ = name
     return method
 
@@ -147,8 +167,10 @@ def _in_own_type(name):
 def _assigned_in_own_type(name):
     def method(self, value, *args, **words):
         with reading_as(None):
-            return getattr(super(_Autocast, self), name)(cast_all(value, self.dtype), *args,
-                                                         **words)
+            return getattr(super(_Autocast, self), name)(
+                cast_all(value, self.dtype), *args, **words
+            )
+
     method.__name__ = name
     return method
 
@@ -176,8 +198,13 @@ def cast_all(structure, dtype):
     """The floating point tensors of a structure in a type; all else stays."""
     dtype = as_dtype(dtype)
     return nest.map_structure(
-        lambda t: cast(t, dtype) if isinstance(t, _situ.Tensor) and t.dtype.is_floating and
-        t.dtype.base_dtype != dtype else t, structure)
+        lambda t: (
+            cast(t, dtype)
+            if isinstance(t, _situ.Tensor) and t.dtype.is_floating and t.dtype.base_dtype != dtype
+            else t
+        ),
+        structure,
+    )
 
 
 def large_negative(dtype) -> float:
@@ -202,16 +229,23 @@ def _scaled(grad, factor):
     if grad is None:
         return None
     if indexed_slices.is_slices(grad):
-        return type(grad)(grad.values * cast(factor, grad.values.dtype), grad.indices,
-                          grad.dense_shape)
+        return type(grad)(
+            grad.values * cast(factor, grad.values.dtype), grad.indices, grad.dense_shape
+        )
     grad = convert_to_tensor(grad)
     return grad * cast(factor, grad.dtype)
 
 
 def _all_finite(grads):
-    found = [op("All", op("IsFinite", op("Reshape", g.values if indexed_slices.is_slices(g) else g,
-                                         [-1])),
-                [0]) for g in grads if g is not None]
+    found = [
+        op(
+            "All",
+            op("IsFinite", op("Reshape", g.values if indexed_slices.is_slices(g) else g, [-1])),
+            [0],
+        )
+        for g in grads
+        if g is not None
+    ]
     return op("All", op("Pack", found, axis=0), [0]) if len(found) > 1 else found[0]
 
 
@@ -219,8 +253,11 @@ def _is_eager():
     return _situ.current_graph() is None
 
 
-@shown("mixed_precision.LossScaleOptimizer", "optimizers.LossScaleOptimizer",
-       "mixed_precision.experimental.LossScaleOptimizer")
+@shown(
+    "mixed_precision.LossScaleOptimizer",
+    "optimizers.LossScaleOptimizer",
+    "mixed_precision.experimental.LossScaleOptimizer",
+)
 class LossScaleOptimizer:
     """An optimizer whose losses are multiplied by a scale, so that gradients in float16 do not
     become 0, and whose gradients are divided by it. A step whose gradients are not finite is left
@@ -233,37 +270,54 @@ class LossScaleOptimizer:
       dynamic_growth_steps: how many good steps in a row double it.
     """
 
-    def __init__(self, inner_optimizer, dynamic=True, initial_scale=None,
-                 dynamic_growth_steps=2000, name=None, loss_scale=None):
+    def __init__(
+        self,
+        inner_optimizer,
+        dynamic=True,
+        initial_scale=None,
+        dynamic_growth_steps=2000,
+        name=None,
+        loss_scale=None,
+    ):
         if style.is_graph():
             raise NotImplementedError("LossScaleOptimizer is not supported in graph style.")
         if isinstance(inner_optimizer, LossScaleOptimizer):
-            raise TypeError("LossScaleOptimizer cannot wrap another LossScaleOptimizer, but got: "
-                            f"{inner_optimizer}")
+            raise TypeError(
+                "LossScaleOptimizer cannot wrap another LossScaleOptimizer, but got: "
+                f"{inner_optimizer}"
+            )
         if not hasattr(inner_optimizer, "apply_gradients"):
-            raise TypeError("'inner_optimizer' must be an instance of "
-                            f"`keras.optimizers.Optimizer`, but got: {inner_optimizer}.")
+            raise TypeError(
+                "'inner_optimizer' must be an instance of "
+                f"`keras.optimizers.Optimizer`, but got: {inner_optimizer}."
+            )
         if isinstance(loss_scale, (int, float)):
             dynamic, initial_scale = False, loss_scale
         if not dynamic and initial_scale is None:
             raise ValueError('"initial_scale" must be specified if "dynamic" is False.')
         self.inner_optimizer, self.dynamic = inner_optimizer, bool(dynamic)
-        self.initial_scale = float(2 ** 15 if initial_scale is None else initial_scale)
+        self.initial_scale = float(2**15 if initial_scale is None else initial_scale)
         if self.initial_scale <= 0:
             raise ValueError(f"initial_scale must be above 0, but is {initial_scale}.")
         self.dynamic_growth_steps, self.name = dynamic_growth_steps, name or "loss_scale_optimizer"
         with context.eager():
-            self.dynamic_scale = EagerVariable(self.initial_scale, trainable=False,
-                                               name="dynamic_scale")
-            self.step_counter = EagerVariable(convert_to_tensor(0, "int64"), trainable=False,
-                                              name="step_counter")
+            self.dynamic_scale = EagerVariable(
+                self.initial_scale, trainable=False, name="dynamic_scale"
+            )
+            self.step_counter = EagerVariable(
+                convert_to_tensor(0, "int64"), trainable=False, name="step_counter"
+            )
         self._is_unscaled = False
 
     loss_scale = property(lambda s: s.dynamic_scale._situ_tensor_())
-    iterations = property(lambda s: s.inner_optimizer.iterations,
-                          lambda s, v: setattr(s.inner_optimizer, "iterations", v))
-    learning_rate = property(lambda s: s.inner_optimizer.learning_rate,
-                             lambda s, v: setattr(s.inner_optimizer, "learning_rate", v))
+    iterations = property(
+        lambda s: s.inner_optimizer.iterations,
+        lambda s, v: setattr(s.inner_optimizer, "iterations", v),
+    )
+    learning_rate = property(
+        lambda s: s.inner_optimizer.learning_rate,
+        lambda s, v: setattr(s.inner_optimizer, "learning_rate", v),
+    )
     lr = learning_rate
 
     def __getattr__(self, name):
@@ -305,8 +359,9 @@ class LossScaleOptimizer:
                 loss = self.scale_loss(loss)
         else:
             loss = self.scale_loss(loss)
-        return self.apply_gradients(self.inner_optimizer.compute_gradients(
-            loss, var_list, tape, grad_loss))
+        return self.apply_gradients(
+            self.inner_optimizer.compute_gradients(loss, var_list, tape, grad_loss)
+        )
 
     def apply(self, grads, trainable_variables=None):
         """Applies gradients of a scaled loss."""
@@ -315,8 +370,11 @@ class LossScaleOptimizer:
     def apply_gradients(self, grads_and_vars, name=None, **words):
         """Divides gradients of a scaled loss by the scale and applies those that are finite."""
         pairs = list(grads_and_vars)
-        if place.mode == "replica" and words.get("experimental_aggregate_gradients", True) and \
-                not words.get("skip_gradients_aggregation"):
+        if (
+            place.mode == "replica"
+            and words.get("experimental_aggregate_gradients", True)
+            and not words.get("skip_gradients_aggregation")
+        ):
             return place.run.apply(self, pairs)
         grads, variables = [g for g, _ in pairs], [v for _, v in pairs]
         if not self._is_unscaled:
@@ -338,8 +396,9 @@ class LossScaleOptimizer:
             return
         self.inner_optimizer.build([v for g, v in pairs if g is not None])
         getattr(self.inner_optimizer, "iterations", None)
-        changed = list({id(v): v for v in [*[v for _, v in pairs],
-                                           *self.inner_optimizer.variables]}.values())
+        changed = list(
+            {id(v): v for v in [*[v for _, v in pairs], *self.inner_optimizer.variables]}.values()
+        )
         before = [v._situ_tensor_() for v in changed]
         self.inner_optimizer.apply_gradients(pairs, **words)
         for variable, old in zip(changed, before):
@@ -350,26 +409,33 @@ class LossScaleOptimizer:
             return
         scale, count = self.dynamic_scale._situ_tensor_(), self.step_counter._situ_tensor_()
         next_count = count + convert_to_tensor(1, "int64")
-        grows = op("GreaterEqual", next_count,
-                   convert_to_tensor(self.dynamic_growth_steps, "int64"))
+        grows = op(
+            "GreaterEqual", next_count, convert_to_tensor(self.dynamic_growth_steps, "int64")
+        )
         zero = convert_to_tensor(0, "int64")
         doubled = op("SelectV2", op("IsFinite", scale * 2.0), scale * 2.0, scale)
         halved = op("Maximum", scale * 0.5, 1.0)
-        self.step_counter.assign(op("SelectV2", finite, op("SelectV2", grows, zero, next_count),
-                                    zero))
-        self.dynamic_scale.assign(op("SelectV2", finite, op("SelectV2", grows, doubled, scale),
-                                     halved))
+        self.step_counter.assign(
+            op("SelectV2", finite, op("SelectV2", grows, zero, next_count), zero)
+        )
+        self.dynamic_scale.assign(
+            op("SelectV2", finite, op("SelectV2", grows, doubled, scale), halved)
+        )
 
     def get_config(self):
         inner = self.inner_optimizer
-        return {"name": self.name, "dynamic": self.dynamic, "initial_scale": self.initial_scale,
-                "dynamic_growth_steps": self.dynamic_growth_steps,
-                "inner_optimizer": {"class_name": type(inner).__name__,
-                                    "config": inner.get_config()}}
+        return {
+            "name": self.name,
+            "dynamic": self.dynamic,
+            "initial_scale": self.initial_scale,
+            "dynamic_growth_steps": self.dynamic_growth_steps,
+            "inner_optimizer": {"class_name": type(inner).__name__, "config": inner.get_config()},
+        }
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
         from situ._src.keras import optimizer
+
         config = dict(config)
         inner = optimizer.deserialize(config.pop("inner_optimizer"), custom_objects)
         return cls(inner, **config)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """model.py: tf.keras.Model: a layer that is trained: functional, or a sub-class with call."""
+
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context, nodes, weights
 from situ._src.keras.layer import Layer
-from situ._src.keras.registry import KINDS_OF_LAYERS as KIND, plain, shown
+from situ._src.keras.registry import KINDS_OF_LAYERS as KIND
+from situ._src.keras.registry import plain, shown
 from situ._src.keras.saving import Saving
 from situ._src.keras.summary import print_summary
 from situ._src.keras.topology import Topology, rebuild
@@ -16,13 +18,17 @@ from situ._src.variables import variable
 class Model(Training, Saving, Layer):
     """Model(inputs, outputs) joins the layers between two symbolic tensors; a sub-class gives
     __init__ and call."""
+
     _is_model = True
     _topology = _with_added = None  # the second: with tensors of add_loss and add_metric
 
     def __init__(self, *args, **kwargs):
         inputs, outputs = kwargs.pop("inputs", None), kwargs.pop("outputs", None)
-        if args and inputs is None and (isinstance(args[0], (list, tuple, dict)) or
-                                        context.is_symbolic(args[0])):
+        if (
+            args
+            and inputs is None
+            and (isinstance(args[0], (list, tuple, dict)) or context.is_symbolic(args[0]))
+        ):
             inputs, args = args[0], args[1:]
             if args and outputs is None:
                 outputs, args = args[0], args[1:]
@@ -33,6 +39,7 @@ class Model(Training, Saving, Layer):
         name = kwargs.get("name")
         if name is None and type(self) is Model:
             from situ._src.keras.registry import unique
+
             kwargs["name"] = unique("model")
         super().__init__(**kwargs)
         self._prepare_training()
@@ -45,8 +52,13 @@ class Model(Training, Saving, Layer):
         """Becomes the layers between inputs and outputs."""
         inputs = list(inputs) if isinstance(inputs, tuple) else inputs
         outputs = list(outputs) if isinstance(outputs, tuple) else outputs
-        one = lambda some: some[0] if isinstance(some, list) and len(some) == 1 and \
-            not isinstance(some[0], (list, tuple, dict)) else some
+        one = lambda some: (
+            some[0]
+            if isinstance(some, list)
+            and len(some) == 1
+            and not isinstance(some[0], (list, tuple, dict))
+            else some
+        )
         inputs, outputs = one(inputs), one(outputs)  # a list of one is the one
         self._topology = Topology(inputs, outputs)
         self.built, self.supports_masking = True, True
@@ -65,16 +77,27 @@ class Model(Training, Saving, Layer):
     def _add(self, losses, values):
         if not losses and not values or self._topology is None:
             return
-        self._added_losses, self._added_values = self._added_losses + losses, \
-            self._added_values + values
-        self._with_added = Topology(self._topology.inputs, [
-            self._topology.outputs, self._added_losses, self._added_values])
+        self._added_losses, self._added_values = (
+            self._added_losses + losses,
+            self._added_values + values,
+        )
+        self._with_added = Topology(
+            self._topology.inputs, [self._topology.outputs, self._added_losses, self._added_values]
+        )
         self._forget_programs()
 
     # What it is made of
 
-    UNTRACKED = Layer.UNTRACKED + ("_topology", "_with_added", "_added_losses", "_added_values",
-                                   "_added_metrics", "_programs", "_flat_outputs", "_callbacks")
+    UNTRACKED = Layer.UNTRACKED + (
+        "_topology",
+        "_with_added",
+        "_added_losses",
+        "_added_values",
+        "_added_metrics",
+        "_programs",
+        "_flat_outputs",
+        "_callbacks",
+    )
 
     def _sub_layers(self):
         if self._topology is not None:
@@ -91,10 +114,8 @@ class Model(Training, Saving, Layer):
     def weights(self):
         return weights.once([*[v for s in self._sub_layers() for v in s.weights], *self._own()])
 
-    inputs = property(lambda s: None if s._topology is None else
-                      nest.flatten(s._topology.inputs))
-    outputs = property(lambda s: None if s._topology is None else
-                       nest.flatten(s._topology.outputs))
+    inputs = property(lambda s: None if s._topology is None else nest.flatten(s._topology.inputs))
+    outputs = property(lambda s: None if s._topology is None else nest.flatten(s._topology.outputs))
 
     @property
     def input(self):
@@ -135,14 +156,17 @@ class Model(Training, Saving, Layer):
     def get_layer(self, name=None, index=None):
         if index is not None:
             if index >= len(self.layers):
-                raise ValueError(f"Was asked to retrieve layer at index {index} but model only has "
-                                 f"{len(self.layers)} layers.")
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has "
+                    f"{len(self.layers)} layers."
+                )
             return self.layers[index]
         for layer in self.layers:
             if layer.name == name:
                 return layer
-        raise ValueError(f"No such layer: {name}. Existing layers are: "
-                         f"{[x.name for x in self.layers]}.")
+        raise ValueError(
+            f"No such layer: {name}. Existing layers are: {[x.name for x in self.layers]}."
+        )
 
     # Calls
 
@@ -154,22 +178,31 @@ class Model(Training, Saving, Layer):
         if context.call.depth:  # the call that follows makes them
             return
         graph = context.KerasGraph()
-        many = isinstance(input_shape, list) and input_shape and \
-            isinstance(input_shape[0], (list, tuple, tensor_shape.TensorShape))
+        many = (
+            isinstance(input_shape, list)
+            and input_shape
+            and isinstance(input_shape[0], (list, tuple, tensor_shape.TensorShape))
+        )
         make = lambda s: nodes.placeholder(graph, tensor_shape.as_shape(s), self.dtype)
-        inputs = [make(s) for s in input_shape] if many else \
-            {k: make(s) for k, s in input_shape.items()} if isinstance(input_shape, dict) else \
-            make(input_shape)
+        inputs = (
+            [make(s) for s in input_shape]
+            if many
+            else {k: make(s) for k, s in input_shape.items()}
+            if isinstance(input_shape, dict)
+            else make(input_shape)
+        )
         with graph.as_default():
             self._run(inputs, (), {})
         self.built = True
 
     def call(self, inputs, training=None, mask=None):
         if self._topology is None:
-            raise NotImplementedError("Unimplemented `tf.keras.Model.call()`: if you intend to "
-                                      "create a `Model` with the Functional API, please provide "
-                                      "`inputs` and `outputs` arguments. Otherwise, subclass "
-                                      "`Model` with an overridden `call()` method.")
+            raise NotImplementedError(
+                "Unimplemented `tf.keras.Model.call()`: if you intend to "
+                "create a `Model` with the Functional API, please provide "
+                "`inputs` and `outputs` arguments. Otherwise, subclass "
+                "`Model` with an overridden `call()` method."
+            )
         with context.named():
             if self._with_added is None:
                 return self._topology.run(inputs)
@@ -187,12 +220,21 @@ class Model(Training, Saving, Layer):
 
     # Descriptions
 
-    def summary(self, line_length=None, positions=None, print_fn=None, expand_nested=False,
-                show_trainable=False, layer_range=None):
+    def summary(
+        self,
+        line_length=None,
+        positions=None,
+        print_fn=None,
+        expand_nested=False,
+        show_trainable=False,
+        layer_range=None,
+    ):
         """Prints a table of the layers."""
         if not self.built:
-            raise ValueError("This model has not yet been built. Build the model first by calling "
-                             "`build()` or by calling the model on a batch of data.")
+            raise ValueError(
+                "This model has not yet been built. Build the model first by calling "
+                "`build()` or by calling the model on a batch of data."
+            )
         print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable)
 
     def get_config(self):
@@ -200,8 +242,10 @@ class Model(Training, Saving, Layer):
             if type(self).__init__ is not Model.__init__:
                 return {"name": self.name}
         if self._topology is None:
-            raise NotImplementedError(f"Model {type(self).__name__} cannot be saved because it is "
-                                      "a subclassed model without get_config(): save its weights.")
+            raise NotImplementedError(
+                f"Model {type(self).__name__} cannot be saved because it is "
+                "a subclassed model without get_config(): save its weights."
+            )
         return {"name": self.name, "trainable": self.trainable, **self._topology.get_config()}
 
     @classmethod
@@ -214,10 +258,18 @@ class Model(Training, Saving, Layer):
 
     def to_json(self, **words):
         import json
+
         from situ._src.framework import style
-        return json.dumps({"class_name": self._saved(), "config": plain(self.get_config()),
-                           "keras_version": style.VERSIONS["v2"], "backend": "tensorflow"},
-                          **words)
+
+        return json.dumps(
+            {
+                "class_name": self._saved(),
+                "config": plain(self.get_config()),
+                "keras_version": style.VERSIONS["v2"],
+                "backend": "tensorflow",
+            },
+            **words,
+        )
 
     @property
     def state_updates(self):
@@ -238,6 +290,7 @@ class Model(Training, Saving, Layer):
 
 def _is_metric(layer):
     from situ._src.keras.metrics import Metric
+
     return isinstance(layer, Metric)
 
 
@@ -266,6 +319,7 @@ def clone_model(model, input_tensors=None, clone_function=None):
 @shown("models.model_from_json")
 def model_from_json(json_string, custom_objects=None):
     import json
+
     config = json.loads(json_string)
     return model_from_config(config, custom_objects)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """model_visualization.py: tf.keras.utils.plot_model and model_to_dot: a model as a drawing of
 Graphviz."""
+
 import html
 import os
 import shutil
@@ -10,10 +11,14 @@ import sys
 from situ._src.framework import nest
 from situ._src.keras.registry import shown
 
-_NOT_BUILT = ("This model has not yet been built. Build the model first by calling `build()` or by "
-              "calling the model on a batch of data.")
-_NO_GRAPHVIZ = ("You must install graphviz (see instructions at "
-                "https://graphviz.gitlab.io/download/) for `plot_model` to work.")
+_NOT_BUILT = (
+    "This model has not yet been built. Build the model first by calling `build()` or by "
+    "calling the model on a batch of data."
+)
+_NO_GRAPHVIZ = (
+    "You must install graphviz (see instructions at "
+    "https://graphviz.gitlab.io/download/) for `plot_model` to work."
+)
 
 
 class Dot(str):
@@ -27,8 +32,9 @@ class Dot(str):
         found = shutil.which(prog)
         if found is None:
             raise ImportError(_NO_GRAPHVIZ)
-        done = subprocess.run([found, f"-T{format}"], input=self.encode(), capture_output=True,
-                              check=False)
+        done = subprocess.run(
+            [found, f"-T{format}"], input=self.encode(), capture_output=True, check=False
+        )
         if done.returncode:
             raise RuntimeError(f"{prog} failed: {done.stderr.decode(errors='replace').strip()}")
         return done.stdout
@@ -42,8 +48,11 @@ class Dot(str):
 
 
 def _shape(tensors):
-    flat = [str(tuple(t.shape.as_list())) if t.shape.rank is not None else "?"
-            for t in nest.flatten(tensors) if hasattr(t, "shape")]
+    flat = [
+        str(tuple(t.shape.as_list())) if t.shape.rank is not None else "?"
+        for t in nest.flatten(tensors)
+        if hasattr(t, "shape")
+    ]
     return flat[0] if len(flat) == 1 else f"[{', '.join(flat)}]"
 
 
@@ -56,8 +65,10 @@ def _cells(layer, options):
         cells.append(f"Activation: {name}")
     nodes = layer._inbound_nodes
     if options["show_shapes"] and nodes:
-        cells += [f"Input shape: {_shape(nodes[0].inputs)}",
-                  f"Output shape: {_shape(nodes[0].outputs)}"]
+        cells += [
+            f"Input shape: {_shape(nodes[0].inputs)}",
+            f"Output shape: {_shape(nodes[0].outputs)}",
+        ]
     if options["show_dtype"]:
         cells.append(f"Output dtype: {layer.dtype}")
     if options["show_trainable"] and layer.weights:
@@ -67,17 +78,25 @@ def _cells(layer, options):
 
 def _label(layer, options):
     kind = type(layer).__name__
-    head = f"<b>{html.escape(layer.name)}</b> ({kind})" if options["show_layer_names"] else \
-        f"<b>{kind}</b>"
+    head = (
+        f"<b>{html.escape(layer.name)}</b> ({kind})"
+        if options["show_layer_names"]
+        else f"<b>{kind}</b>"
+    )
     cells = "".join(f"<tr><td>{html.escape(c)}</td></tr>" for c in _cells(layer, options))
-    return f'<<table border="0" cellborder="1" cellspacing="0"><tr><td>{head}</td></tr>' \
-           f"{cells}</table>>"
+    return (
+        f'<<table border="0" cellborder="1" cellspacing="0"><tr><td>{head}</td></tr>'
+        f"{cells}</table>>"
+    )
 
 
 def _is_graph(layer):
     """Whether it is a model whose layers have inputs and outputs."""
-    return layer._is_model and bool(getattr(layer, "layers", ())) and any(
-        x._inbound_nodes for x in layer.layers)
+    return (
+        layer._is_model
+        and bool(getattr(layer, "layers", ()))
+        and any(x._inbound_nodes for x in layer.layers)
+    )
 
 
 class _Drawing:
@@ -94,8 +113,9 @@ class _Drawing:
                 self.add(layer, indent + "  ")
                 self.lines.append(indent + "}")
             else:
-                self.lines.append(f"{indent}{self._name(layer)} "
-                                  f"[label={_label(layer, self._options)}];")
+                self.lines.append(
+                    f"{indent}{self._name(layer)} [label={_label(layer, self._options)}];"
+                )
         self._add_edges(model, indent)
 
     @staticmethod
@@ -137,10 +157,19 @@ def _check(model, kwargs):
 
 
 @shown("utils.model_to_dot")
-def model_to_dot(model, show_shapes: bool = False, show_dtype: bool = False,
-                 show_layer_names: bool = True, rankdir: str = "TB", expand_nested: bool = False,
-                 dpi: int = 200, subgraph: bool = False, show_layer_activations: bool = False,
-                 show_trainable: bool = False, **kwargs) -> Dot:
+def model_to_dot(
+    model,
+    show_shapes: bool = False,
+    show_dtype: bool = False,
+    show_layer_names: bool = True,
+    rankdir: str = "TB",
+    expand_nested: bool = False,
+    dpi: int = 200,
+    subgraph: bool = False,
+    show_layer_activations: bool = False,
+    show_trainable: bool = False,
+    **kwargs,
+) -> Dot:
     """A model in the language of Graphviz.
 
     Args:
@@ -156,25 +185,44 @@ def model_to_dot(model, show_shapes: bool = False, show_dtype: bool = False,
       The text, with methods `write` and `create`.
     """
     _check(model, kwargs)
-    drawing = _Drawing({"show_shapes": show_shapes, "show_dtype": show_dtype,
-                        "show_layer_names": show_layer_names, "expand_nested": expand_nested,
-                        "show_layer_activations": show_layer_activations,
-                        "show_trainable": show_trainable})
+    drawing = _Drawing(
+        {
+            "show_shapes": show_shapes,
+            "show_dtype": show_dtype,
+            "show_layer_names": show_layer_names,
+            "expand_nested": expand_nested,
+            "show_layer_activations": show_layer_activations,
+            "show_trainable": show_trainable,
+        }
+    )
     if _is_graph(model):
         drawing.add(model)
     else:
         drawing.lines.append(f"  {drawing._name(model)} [label={_label(model, drawing._options)}];")
-    head = [f'subgraph "cluster_{model.name}" {{'] if subgraph else [
-        "digraph {", f"  rankdir={rankdir};", *([f"  dpi={dpi};"] if dpi else [])]
-    return Dot("\n".join([*head, "  node [shape=none, fontname=Helvetica];", *drawing.lines,
-                          "}"]) + "\n")
+    head = (
+        [f'subgraph "cluster_{model.name}" {{']
+        if subgraph
+        else ["digraph {", f"  rankdir={rankdir};", *([f"  dpi={dpi};"] if dpi else [])]
+    )
+    return Dot(
+        "\n".join([*head, "  node [shape=none, fontname=Helvetica];", *drawing.lines, "}"]) + "\n"
+    )
 
 
 @shown("utils.plot_model")
-def plot_model(model, to_file: str = "model.png", show_shapes: bool = False,
-               show_dtype: bool = False, show_layer_names: bool = False, rankdir: str = "TB",
-               expand_nested: bool = False, dpi: int = 200, show_layer_activations: bool = False,
-               show_trainable: bool = False, **kwargs):
+def plot_model(
+    model,
+    to_file: str = "model.png",
+    show_shapes: bool = False,
+    show_dtype: bool = False,
+    show_layer_names: bool = False,
+    rankdir: str = "TB",
+    expand_nested: bool = False,
+    dpi: int = 200,
+    show_layer_activations: bool = False,
+    show_trainable: bool = False,
+    **kwargs,
+):
     """Draws a model to a file; its suffix is the format: png, svg, pdf or dot, for example.
 
     The program `dot` of Graphviz makes images; "dot" files need none.
@@ -187,11 +235,18 @@ def plot_model(model, to_file: str = "model.png", show_shapes: bool = False,
       ValueError: the model is not built.
     """
     to_file = os.fspath(to_file)
-    dot = model_to_dot(model, show_shapes=show_shapes, show_dtype=show_dtype,
-                       show_layer_names=show_layer_names, rankdir=rankdir,
-                       expand_nested=expand_nested, dpi=dpi,
-                       show_layer_activations=show_layer_activations,
-                       show_trainable=show_trainable, **kwargs)
+    dot = model_to_dot(
+        model,
+        show_shapes=show_shapes,
+        show_dtype=show_dtype,
+        show_layer_names=show_layer_names,
+        rankdir=rankdir,
+        expand_nested=expand_nested,
+        dpi=dpi,
+        show_layer_activations=show_layer_activations,
+        show_trainable=show_trainable,
+        **kwargs,
+    )
     suffix = os.path.splitext(to_file)[1][1:].lower()
     if not suffix:
         suffix, to_file = "png", to_file + ".png"

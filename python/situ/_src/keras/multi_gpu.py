@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """multi_gpu.py: tf.keras.utils.multi_gpu_model: a model on several GPUs, each with a part of
 every batch."""
+
 from situ._src.framework import config
 from situ._src.keras import nodes
 from situ._src.keras.layers_core import Lambda
@@ -16,16 +17,20 @@ def _numbers(gpus):
     gpus = len(there) if gpus is None else gpus
     count = len(gpus) if isinstance(gpus, (list, tuple)) else gpus
     if count <= 1:
-        raise ValueError("For multi-gpu usage to be effective, call `multi_gpu_model` with "
-                         f"`gpus >= 2`. Received: `gpus={gpus}`")
+        raise ValueError(
+            "For multi-gpu usage to be effective, call `multi_gpu_model` with "
+            f"`gpus >= 2`. Received: `gpus={gpus}`"
+        )
     chosen = list(gpus) if isinstance(gpus, (list, tuple)) else list(range(gpus))
     wanted = ["/cpu:0", *[f"/gpu:{i}" for i in chosen]]
     names = ["/cpu:0", *[f"/gpu:{i}" for i in range(len(there))]]
     for name in wanted:
         if name not in names:
-            raise ValueError(f"To call `multi_gpu_model` with `gpus={gpus}`, we expect the "
-                             f"following devices to be available: {wanted}. However this machine "
-                             f"only has: {names}. Try reducing `gpus`.")
+            raise ValueError(
+                f"To call `multi_gpu_model` with `gpus={gpus}`, we expect the "
+                f"following devices to be available: {wanted}. However this machine "
+                f"only has: {names}. Try reducing `gpus`."
+            )
     return chosen
 
 
@@ -50,6 +55,8 @@ def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
             found = model(parts if len(parts) > 1 else parts[0])
             towers.append(list(found) if isinstance(found, (list, tuple)) else [found])
     with nodes.placed("/device:CPU:0" if cpu_merge else f"/device:GPU:{chosen[0]}"):
-        merged = [Concatenate(axis=0, name=name)(list(outputs))
-                  for name, outputs in zip(model.output_names, zip(*towers))]
+        merged = [
+            Concatenate(axis=0, name=name)(list(outputs))
+            for name, outputs in zip(model.output_names, zip(*towers))
+        ]
     return Model(model.inputs, merged if len(merged) > 1 else merged[0])

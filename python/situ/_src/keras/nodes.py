@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """nodes.py: calls of layers on symbolic tensors, kept so that a model can make them again."""
+
 import contextlib
 import json
 
 import _situ
-from situ._src.framework import nest, node_def as nodedef, style, tensor_shape
+from situ._src.framework import nest, style, tensor_shape
+from situ._src.framework import node_def as nodedef
 from situ._src.framework.api import OPS
 from situ._src.framework.config import function_options
 from situ._src.framework.dtypes import as_dtype
@@ -60,13 +62,16 @@ class Node:
 
     def parents(self):
         """The symbolic tensors that it was given."""
-        return [t for t in nest.flatten((self.inputs, self.args, self.words))
-                if context.is_symbolic(t)]
+        return [
+            t for t in nest.flatten((self.inputs, self.args, self.words)) if context.is_symbolic(t)
+        ]
 
     def again(self, values):
         """The same call with other tensors: values by the symbolic one's id."""
+
         def value(t):
             return values[id(t)] if context.is_symbolic(t) else t
+
         inputs, args, words = nest.map_structure(value, (self.inputs, self.args, self.words))
         with contextlib.ExitStack() as entered:
             for place in self.places if not _is_placed() else ():
@@ -151,8 +156,10 @@ def ensure(tensor):
     if hasattr(tensor, "_keras_history"):
         return
     if not depends(tensor):
-        raise ValueError(f"Graph disconnected: cannot obtain value for tensor {tensor} that does "
-                         "not come from `tf.keras.Input`.")
+        raise ValueError(
+            f"Graph disconnected: cannot obtain value for tensor {tensor} that does "
+            "not come from `tf.keras.Input`."
+        )
     operation = tensor.op
     for parent in operation.inputs:
         if depends(parent):
@@ -162,8 +169,13 @@ def ensure(tensor):
     layer = op_layer(operation)
     inputs = [t for t in operation.inputs if hasattr(t, "_keras_history")]
     outputs = list(operation.outputs)
-    Node(layer, inputs if len(inputs) > 1 else inputs[0], (), {},
-         outputs if len(outputs) > 1 else outputs[0])
+    Node(
+        layer,
+        inputs if len(inputs) > 1 else inputs[0],
+        (),
+        {},
+        outputs if len(outputs) > 1 else outputs[0],
+    )
 
 
 def constant_of(tensor):
@@ -177,19 +189,34 @@ def constant_of(tensor):
             return outside
     captured = list(graph.captured.values())
     reads = list(graph.reads.items())
-    trace = _situ.Trace(graph, function_options(), "constant", [tensor], (),
-                        tuple(i for _, i in captured), tuple(o for o, _ in captured),
-                        tuple(r for _, r in reads), tuple(v for v, _ in reads), (tensor,), (), (),
-                        ())
+    trace = _situ.Trace(
+        graph,
+        function_options(),
+        "constant",
+        [tensor],
+        (),
+        tuple(i for _, i in captured),
+        tuple(o for o, _ in captured),
+        tuple(r for _, r in reads),
+        tuple(v for v, _ in reads),
+        (tensor,),
+        (),
+        (),
+        (),
+    )
     return trace.run([])[0]
 
 
 def op_layer(operation):
     from situ._src.keras.op_layer import TensorFlowOpLayer
+
     attrs = json.loads(operation._save(True)).get("attr", {})
     constants = {i: constant_of(t) for i, t in enumerate(operation.inputs) if not depends(t)}
-    return TensorFlowOpLayer({"op": operation.type, "attr": attrs}, constants,
-                             name="tf_op_layer_" + operation.name.replace("/", "_"))
+    return TensorFlowOpLayer(
+        {"op": operation.type, "attr": attrs},
+        constants,
+        name="tf_op_layer_" + operation.name.replace("/", "_"),
+    )
 
 
 def call_op(node_def, inputs):
@@ -201,12 +228,12 @@ def call_op(node_def, inputs):
         name, _, type_ = port.partition(":")
         if "*" in type_:
             count = nodedef.value_of(attrs[type_.split("*")[0]])
-            args.append(inputs[at:at + count])
+            args.append(inputs[at : at + count])
             at += count
         else:
             args.append(inputs[at])
             at += 1
-    taken = {p[1]: p[0] for p in function.parameters[len(args):]}
+    taken = {p[1]: p[0] for p in function.parameters[len(args) :]}
     words = {}
     for name, value in attrs.items():
         if name in taken:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """op_layer.py: an op that was called on a symbolic tensor, as a layer."""
+
 import numpy
 
 import _situ
@@ -12,6 +13,7 @@ from situ._src.ops.array_ops import constant, convert_to_tensor
 @shown("layers.TensorFlowOpLayer", "layers.TFOpLambda")
 class TensorFlowOpLayer(Layer):
     """One op; its inputs that depend on nothing are kept."""
+
     UNTRACKED = Layer.UNTRACKED
 
     def __init__(self, node_def, constants=None, name=None, trainable=True, dtype=None, **words):
@@ -26,15 +28,20 @@ class TensorFlowOpLayer(Layer):
     def call(self, inputs):
         given = iter(inputs if isinstance(inputs, (list, tuple)) else [inputs])
         count = len(self.constants) + (len(inputs) if isinstance(inputs, (list, tuple)) else 1)
-        return nodes.call_op(self.node_def, [
-            _tensor(self.constants[i]) if i in self.constants else next(given)
-            for i in range(count)])
+        return nodes.call_op(
+            self.node_def,
+            [
+                _tensor(self.constants[i]) if i in self.constants else next(given)
+                for i in range(count)
+            ],
+        )
 
     def get_config(self):
         config = super().get_config()
-        constants = {str(k): {"dtype": v.dtype.base_dtype.name,
-                              "value": numpy.asarray(v.numpy()).tolist()}
-                     for k, v in self.constants.items()}
+        constants = {
+            str(k): {"dtype": v.dtype.base_dtype.name, "value": numpy.asarray(v.numpy()).tolist()}
+            for k, v in self.constants.items()
+        }
         return {**config, "node_def": self.node_def, "constants": constants}
 
 

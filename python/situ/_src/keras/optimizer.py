@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizer.py: what the optimizers of Keras share: tf.keras.optimizers.Optimizer."""
+
 import _situ
 from situ._src.checkpoint import deferred_restore
 from situ._src.framework import api, indexed_slices, logs
@@ -18,8 +19,13 @@ from situ._src.variables.variable import Variable, variable
 
 
 def named(*names):
-    places = ("keras.optimizers.", "keras.optimizers.legacy.", "optimizers.",
-              "keras.optimizers.experimental.", "optimizers.legacy.")
+    places = (
+        "keras.optimizers.",
+        "keras.optimizers.legacy.",
+        "optimizers.",
+        "keras.optimizers.experimental.",
+        "optimizers.legacy.",
+    )
     return export(*[p + n for p in places for n in names])
 
 
@@ -41,25 +47,44 @@ def _scaled(grad, norm, most):
 
 
 def _cut(grad, most):
-    return map_values(lambda v: op("Minimum", op("Maximum", v, cast(-most, v.dtype)),
-                                   cast(most, v.dtype)), grad)
+    return map_values(
+        lambda v: op("Minimum", op("Maximum", v, cast(-most, v.dtype)), cast(most, v.dtype)), grad
+    )
 
 
 @named("Optimizer")
 class Optimizer(Averaged, Custom):
     """Changes variables so that a loss becomes smaller. A subclass gives SLOTS and _apply."""
+
     SLOTS = ()
 
-    def __init__(self, name, learning_rate=0.001, weight_decay=None, clipnorm=None, clipvalue=None,
-                 global_clipnorm=None, use_ema=False, ema_momentum=0.99,
-                 ema_overwrite_frequency=None, jit_compile=True, lr=None, decay=None, **unused):
+    def __init__(
+        self,
+        name,
+        learning_rate=0.001,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        use_ema=False,
+        ema_momentum=0.99,
+        ema_overwrite_frequency=None,
+        jit_compile=True,
+        lr=None,
+        decay=None,
+        **unused,
+    ):
         if unused:
-            raise TypeError(f"{sorted(unused)} are not valid arguments, kwargs should be empty "
-                            "for `optimizer_experimental.Optimizer`.")
+            raise TypeError(
+                f"{sorted(unused)} are not valid arguments, kwargs should be empty "
+                "for `optimizer_experimental.Optimizer`."
+            )
         if sum(c is not None for c in (clipnorm, clipvalue, global_clipnorm)) > 1:
-            raise ValueError("Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be "
-                             f"set. Received: clipnorm={clipnorm}, clipvalue={clipvalue}, "
-                             f"global_clipnorm={global_clipnorm}")
+            raise ValueError(
+                "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be "
+                f"set. Received: clipnorm={clipnorm}, clipvalue={clipvalue}, "
+                f"global_clipnorm={global_clipnorm}"
+            )
         self._set_average(use_ema, ema_momentum, ema_overwrite_frequency)
         self.name, self._name = name, name
         self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
@@ -83,8 +108,10 @@ class Optimizer(Averaged, Custom):
     @iterations.setter
     def iterations(self, value):
         if self._built:
-            raise RuntimeError("Cannot set `iterations` to a new Variable after the Optimizer "
-                               "weights have been created.")
+            raise RuntimeError(
+                "Cannot set `iterations` to a new Variable after the Optimizer "
+                "weights have been created."
+            )
         self._iterations = value
 
     @property
@@ -98,11 +125,13 @@ class Optimizer(Averaged, Custom):
         if isinstance(value, learning_rate_schedule.LearningRateSchedule) or callable(value):
             self._rate = value
         elif isinstance(self._rate, learning_rate_schedule.LearningRateSchedule):
-            raise TypeError("This optimizer was created with a `LearningRateSchedule` object as "
-                            "its `learning_rate` constructor argument, hence its learning rate is "
-                            "not settable. If you need the learning rate to be settable, you "
-                            "should instantiate the optimizer with a float `learning_rate` "
-                            "argument.")
+            raise TypeError(
+                "This optimizer was created with a `LearningRateSchedule` object as "
+                "its `learning_rate` constructor argument, hence its learning rate is "
+                "not settable. If you need the learning rate to be settable, you "
+                "should instantiate the optimizer with a float `learning_rate` "
+                "argument."
+            )
         elif callable(self._rate):
             self._rate = number(value, "learning_rate")
         else:
@@ -124,8 +153,9 @@ class Optimizer(Averaged, Custom):
         found = [self.iterations]
         if isinstance(self._rate, EagerVariable):
             found.append(self._rate)
-        return _Listed(found + [v for named in self._slot_variables.values()
-                                for v in named.values()])
+        return _Listed(
+            found + [v for named in self._slot_variables.values() for v in named.values()]
+        )
 
     weights = property(lambda s: s.variables)
 
@@ -151,7 +181,8 @@ class Optimizer(Averaged, Custom):
             with init_scope():
                 own = self._own_slots(var)
                 self._slot_variables[id(var)] = self._with_average(
-                    var, self._make_slots(var) if own is None else own)
+                    var, self._make_slots(var) if own is None else own
+                )
             self._built.append(var)
             graph = _situ.current_graph()
             if graph is not None and graph.building_function and self._slot_variables[id(var)]:
@@ -173,8 +204,10 @@ class Optimizer(Averaged, Custom):
             if not at_once():
                 found = gradients(loss, var_list, grad_ys=grad_loss)
                 return list(zip(found, var_list))
-            raise ValueError("`tape` is required when a `Tensor` loss is passed. Received: "
-                             f"loss={loss}, tape={tape}.")
+            raise ValueError(
+                "`tape` is required when a `Tensor` loss is passed. Received: "
+                f"loss={loss}, tape={tape}."
+            )
         if callable(loss):
             with api.BOTH["GradientTape"]() as tape:
                 if not callable(var_list):
@@ -197,13 +230,17 @@ class Optimizer(Averaged, Custom):
         useful = [(g, v) for g, v in pairs if g is not None]
         names = [v.name for _, v in pairs]
         if not useful:
-            raise ValueError(f"No gradients provided for any variable: {names}. Provided "
-                             f"`grads_and_vars` is {pairs}.")
+            raise ValueError(
+                f"No gradients provided for any variable: {names}. Provided "
+                f"`grads_and_vars` is {pairs}."
+            )
         if len(useful) < len(pairs):
             missing = [v.name for g, v in pairs if g is None]
-            logs.warn("Gradients do not exist for variables %s when minimizing the loss. If you're "
-                      "using `model.compile()`, did you forget to provide a `loss` argument?",
-                      missing)
+            logs.warn(
+                "Gradients do not exist for variables %s when minimizing the loss. If you're "
+                "using `model.compile()`, did you forget to provide a `loss` argument?",
+                missing,
+            )
         return useful
 
     def _clipped(self, pairs):
@@ -215,15 +252,26 @@ class Optimizer(Averaged, Custom):
             grads = [_scaled(g, _norm([g]), self.clipnorm) for g in grads]
         if self.clipvalue:
             grads = [_cut(g, self.clipvalue) for g in grads]
-        return [(g if self._takes_rows() else variable_updates.dense(g, v), v)
-                for g, (_, v) in zip(grads, pairs)]
+        return [
+            (g if self._takes_rows() else variable_updates.dense(g, v), v)
+            for g, (_, v) in zip(grads, pairs)
+        ]
 
-    def apply_gradients(self, grads_and_vars, name=None, skip_gradients_aggregation=False,
-                        experimental_aggregate_gradients=True, **kwargs):
+    def apply_gradients(
+        self,
+        grads_and_vars,
+        name=None,
+        skip_gradients_aggregation=False,
+        experimental_aggregate_gradients=True,
+        **kwargs,
+    ):
         """Changes every variable by its gradient, and counts."""
         reject_unknown(self.apply_gradients, kwargs)
-        if place.mode == "replica" and not skip_gradients_aggregation and \
-                experimental_aggregate_gradients:
+        if (
+            place.mode == "replica"
+            and not skip_gradients_aggregation
+            and experimental_aggregate_gradients
+        ):
             return place.run.apply(self, list(grads_and_vars))
         pairs = self._clipped(self._useful(grads_and_vars))
         self.build([v for _, v in pairs])
@@ -264,11 +312,17 @@ class Optimizer(Averaged, Custom):
             rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
         elif isinstance(rate, EagerVariable):
             rate = float(rate.numpy())
-        config = {"name": self.name, "learning_rate": rate, "weight_decay": self.weight_decay,
-                  "clipnorm": self.clipnorm, "clipvalue": self.clipvalue,
-                  "global_clipnorm": self.global_clipnorm, "use_ema": self.use_ema,
-                  "ema_momentum": self.ema_momentum,
-                  "ema_overwrite_frequency": self.ema_overwrite_frequency}
+        config = {
+            "name": self.name,
+            "learning_rate": rate,
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "clipvalue": self.clipvalue,
+            "global_clipnorm": self.global_clipnorm,
+            "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+        }
         return {**config, **{k: getattr(self, k) for k in self.CONFIG}}
 
     @classmethod
@@ -288,18 +342,22 @@ def serialize(optimizer):
 
 @export("keras.optimizers.deserialize", "optimizers.deserialize")
 def deserialize(config, custom_objects=None):
-    kind = (custom_objects or {}).get(config["class_name"]) or \
-        _found(config["class_name"])
+    kind = (custom_objects or {}).get(config["class_name"]) or _found(config["class_name"])
     return kind.from_config(config.get("config", {}))
 
 
 def _found(name):
     api.load_below("keras.optimizers.")
-    lower = {k.rsplit(".", 1)[1].lower(): v for k, v in api.BOTH.items()
-             if k.startswith("keras.optimizers.") and k.count(".") == 2}
+    lower = {
+        k.rsplit(".", 1)[1].lower(): v
+        for k, v in api.BOTH.items()
+        if k.startswith("keras.optimizers.") and k.count(".") == 2
+    }
     if name.lower() not in lower:
-        raise ValueError(f"Unknown optimizer: '{name}'. Please ensure you are using a "
-                         "`keras.optimizers.Optimizer` or its name.")
+        raise ValueError(
+            f"Unknown optimizer: '{name}'. Please ensure you are using a "
+            "`keras.optimizers.Optimizer` or its name."
+        )
     return lower[name.lower()]
 
 

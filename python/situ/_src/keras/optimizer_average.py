@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizer_average.py: moving averages of what optimizers of Keras train: use_ema and its like."""
+
 from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, op
 from situ._src.training import slot_creator
@@ -8,15 +9,19 @@ from situ._src.training.optimizer import at_once
 
 class Averaged:
     """Mixed into tf.keras.optimizers.Optimizer."""
+
     use_ema = False
 
     def _set_average(self, use, momentum, frequency):
         if use and not 0 <= momentum <= 1:
-            raise ValueError("`ema_momentum` must be in the range [0, 1]. Received: "
-                             f"ema_momentum={momentum}")
+            raise ValueError(
+                f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}"
+            )
         if use and frequency and (not isinstance(frequency, int) or frequency < 1):
-            raise ValueError("`ema_overwrite_frequency` must be an integer >= 1 or None. "
-                             f"Received: ema_overwrite_frequency={frequency}")
+            raise ValueError(
+                "`ema_overwrite_frequency` must be an integer >= 1 or None. "
+                f"Received: ema_overwrite_frequency={frequency}"
+            )
         self.use_ema, self.ema_momentum = use, momentum
         self.ema_overwrite_frequency = frequency
 
@@ -51,9 +56,11 @@ class Averaged:
         if not self.use_ema:
             return
         if len(var_list) != len(self._built):
-            raise ValueError(f"The length of model variables ({len(var_list)}) to override does "
-                             "not match the length of model variables stored in the optimizer "
-                             f"({len(self._built)}). Please check if the optimizer was called on "
-                             "your model.")
+            raise ValueError(
+                f"The length of model variables ({len(var_list)}) to override does "
+                "not match the length of model variables stored in the optimizer "
+                f"({len(self._built)}). Please check if the optimizer was called on "
+                "your model."
+            )
         for var in var_list:
             var.assign(self.get_slot(var, "average").read_value())

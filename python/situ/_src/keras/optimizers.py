@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizers.py: tf.keras.optimizers.SGD, Adam and their like."""
+
 from situ._src.framework.api import BOTH
 from situ._src.keras.custom_optimizer import number
 from situ._src.keras.optimizer import Optimizer, named
@@ -17,14 +18,26 @@ def _power(base, iterations, more=1):
 @named("SGD")
 class SGD(Optimizer):
     """Gradient descent, with momentum where it is asked for."""
+
     CONFIG = ("momentum", "nesterov")
 
-    def __init__(self, learning_rate=0.01, momentum=0.0, nesterov=False, weight_decay=None,
-                 clipnorm=None, clipvalue=None, global_clipnorm=None, name="SGD", **words):
+    def __init__(
+        self,
+        learning_rate=0.01,
+        momentum=0.0,
+        nesterov=False,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        name="SGD",
+        **words,
+    ):
         if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
-        super().__init__(name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm,
-                         **words)
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+        )
         self.momentum, self.nesterov = momentum, nesterov
         self.SLOTS = ("momentum",) if momentum else ()
 
@@ -34,20 +47,39 @@ class SGD(Optimizer):
     def _apply(self, grad, var, rate):
         if not self.momentum:
             return update("GradientDescent", [var], rate, grad)
-        return update("KerasMomentum", self._state(var, "momentum"), rate, grad, self.momentum,
-                      use_nesterov=self.nesterov)
+        return update(
+            "KerasMomentum",
+            self._state(var, "momentum"),
+            rate,
+            grad,
+            self.momentum,
+            use_nesterov=self.nesterov,
+        )
 
 
 @named("Adam")
 class Adam(Optimizer):
     """Averages of gradients and of their squares, corrected for their beginning at 0."""
+
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon", "amsgrad"), ("m", "v")
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, amsgrad=False,
-                 weight_decay=None, clipnorm=None, clipvalue=None, global_clipnorm=None,
-                 name="Adam", **words):
-        super().__init__(name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm,
-                         **words)
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta_1=0.9,
+        beta_2=0.999,
+        epsilon=1e-7,
+        amsgrad=False,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        name="Adam",
+        **words,
+    ):
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+        )
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
         self.SLOTS = ("m", "v", "vhat") if amsgrad else ("m", "v")
 
@@ -57,8 +89,16 @@ class Adam(Optimizer):
     def _apply(self, grad, var, rate):
         if self.amsgrad:
             return self._apply_amsgrad(grad, var, rate)
-        return update("Adam", self._state(var, "m", "v"), *self._powers, rate, self.beta_1,
-                      self.beta_2, self.epsilon, grad)
+        return update(
+            "Adam",
+            self._state(var, "m", "v"),
+            *self._powers,
+            rate,
+            self.beta_1,
+            self.beta_2,
+            self.epsilon,
+            grad,
+        )
 
     def _apply_amsgrad(self, grad, var, rate):
         _, m, v, most = self._state(var, "m", "v", "vhat")
@@ -73,34 +113,56 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with a weight decay that is no part of the gradient."""
 
-    def __init__(self, learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999,
-                 epsilon=1e-7, amsgrad=False, name="AdamW", **words):
-        super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay, name=name,
-                         **words)
+    def __init__(
+        self,
+        learning_rate=0.001,
+        weight_decay=0.004,
+        beta_1=0.9,
+        beta_2=0.999,
+        epsilon=1e-7,
+        amsgrad=False,
+        name="AdamW",
+        **words,
+    ):
+        super().__init__(
+            learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay, name=name, **words
+        )
 
 
 @named("Adamax")
 class Adamax(Optimizer):
     """Adam with the largest gradient in place of the average of squares."""
+
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7,
-                 name="Adamax", **words):
+    def __init__(
+        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Adamax", **words
+    ):
         super().__init__(name, learning_rate, **words)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
     def _apply(self, grad, var, rate):
-        return update("AdaMax", self._state(var, "m", "v"), _power(self.beta_1, self.iterations),
-                      rate, self.beta_1, self.beta_2, self.epsilon, grad)
+        return update(
+            "AdaMax",
+            self._state(var, "m", "v"),
+            _power(self.beta_1, self.iterations),
+            rate,
+            self.beta_1,
+            self.beta_2,
+            self.epsilon,
+            grad,
+        )
 
 
 @named("Nadam")
 class Nadam(Optimizer):
     """Adam that looks one step ahead."""
+
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
 
-    def __init__(self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Nadam",
-                 **words):
+    def __init__(
+        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Nadam", **words
+    ):
         super().__init__(name, learning_rate, **words)
         self.beta_1, self.beta_2, self.epsilon, self._product = beta_1, beta_2, epsilon, None
 
@@ -124,37 +186,70 @@ class Nadam(Optimizer):
 @named("RMSprop", "RMSProp")
 class RMSprop(Optimizer):
     """Gradients divided by the root of the average of their squares."""
+
     CONFIG = ("rho", "momentum", "epsilon", "centered")
 
-    def __init__(self, learning_rate=0.001, rho=0.9, momentum=0.0, epsilon=1e-7, centered=False,
-                 weight_decay=None, clipnorm=None, clipvalue=None, global_clipnorm=None,
-                 name="RMSprop", **words):
-        super().__init__(name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm,
-                         **words)
+    def __init__(
+        self,
+        learning_rate=0.001,
+        rho=0.9,
+        momentum=0.0,
+        epsilon=1e-7,
+        centered=False,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        name="RMSprop",
+        **words,
+    ):
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+        )
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
         self.SLOTS = ("average", "velocity", "momentum") if centered else ("velocity", "momentum")
 
     def _apply(self, grad, var, rate):
-        return update("CenteredRMSProp" if self.centered else "RMSProp",
-                      self._state(var, *self.SLOTS), rate, self.rho, self.momentum, self.epsilon,
-                      grad)
+        return update(
+            "CenteredRMSProp" if self.centered else "RMSProp",
+            self._state(var, *self.SLOTS),
+            rate,
+            self.rho,
+            self.momentum,
+            self.epsilon,
+            grad,
+        )
 
 
 @named("Adagrad")
 class Adagrad(Optimizer):
     """accumulator += grad^2; var -= learning_rate * grad / sqrt(accumulator)."""
+
     CONFIG, SLOTS = ("initial_accumulator_value", "epsilon"), ("accumulator",)
 
-    def __init__(self, learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7,
-                 weight_decay=None, clipnorm=None, clipvalue=None, global_clipnorm=None,
-                 name="Adagrad", **words):
-        super().__init__(name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm,
-                         **words)
+    def __init__(
+        self,
+        learning_rate=0.001,
+        initial_accumulator_value=0.1,
+        epsilon=1e-7,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        name="Adagrad",
+        **words,
+    ):
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+        )
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
 
     def _make_slots(self, var):
-        return {"accumulator": slot_creator.filled_slot(var, self.initial_accumulator_value,
-                                                        "accumulator")}
+        return {
+            "accumulator": slot_creator.filled_slot(
+                var, self.initial_accumulator_value, "accumulator"
+            )
+        }
 
     def _takes_rows(self):
         return True
@@ -166,33 +261,63 @@ class Adagrad(Optimizer):
 @named("Adadelta")
 class Adadelta(Optimizer):
     """Steps in the measure of the last steps."""
+
     CONFIG, SLOTS = ("rho", "epsilon"), ("accumulated_grad", "accumulated_delta_var")
 
-    def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-7, weight_decay=None,
-                 clipnorm=None, clipvalue=None, global_clipnorm=None, name="Adadelta", **words):
-        super().__init__(name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm,
-                         **words)
+    def __init__(
+        self,
+        learning_rate=0.001,
+        rho=0.95,
+        epsilon=1e-7,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        name="Adadelta",
+        **words,
+    ):
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+        )
         self.rho, self.epsilon = rho, epsilon
 
     def _apply(self, grad, var, rate):
-        return update("Adadelta", self._state(var, *self.SLOTS), rate, self.rho, self.epsilon,
-                      grad)
+        return update("Adadelta", self._state(var, *self.SLOTS), rate, self.rho, self.epsilon, grad)
 
 
 @named("Ftrl")
 class Ftrl(Optimizer):
     """Follow the regularised leader."""
-    CONFIG = ("learning_rate_power", "initial_accumulator_value", "l1_regularization_strength",
-              "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta")
+
+    CONFIG = (
+        "learning_rate_power",
+        "initial_accumulator_value",
+        "l1_regularization_strength",
+        "l2_regularization_strength",
+        "l2_shrinkage_regularization_strength",
+        "beta",
+    )
     SLOTS = ("accumulator", "linear")
 
-    def __init__(self, learning_rate=0.001, learning_rate_power=-0.5,
-                 initial_accumulator_value=0.1, l1_regularization_strength=0.0,
-                 l2_regularization_strength=0.0, l2_shrinkage_regularization_strength=0.0,
-                 beta=0.0, weight_decay=None, clipnorm=None, clipvalue=None, global_clipnorm=None,
-                 name="Ftrl", **words):
-        super().__init__(name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm,
-                         **words)
+    def __init__(
+        self,
+        learning_rate=0.001,
+        learning_rate_power=-0.5,
+        initial_accumulator_value=0.1,
+        l1_regularization_strength=0.0,
+        l2_regularization_strength=0.0,
+        l2_shrinkage_regularization_strength=0.0,
+        beta=0.0,
+        weight_decay=None,
+        clipnorm=None,
+        clipvalue=None,
+        global_clipnorm=None,
+        name="Ftrl",
+        **words,
+    ):
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+        )
         self.learning_rate_power = learning_rate_power
         self.initial_accumulator_value = initial_accumulator_value
         self.l1_regularization_strength = l1_regularization_strength
@@ -201,15 +326,25 @@ class Ftrl(Optimizer):
         self.beta = beta
 
     def _make_slots(self, var):
-        return {"accumulator": slot_creator.filled_slot(var, self.initial_accumulator_value,
-                                                        "accumulator"),
-                "linear": slot_creator.zeros_slot(var, "linear")}
+        return {
+            "accumulator": slot_creator.filled_slot(
+                var, self.initial_accumulator_value, "accumulator"
+            ),
+            "linear": slot_creator.zeros_slot(var, "linear"),
+        }
 
     def _apply(self, grad, var, rate):
         l2 = self.l2_regularization_strength + self.beta / (2.0 * rate)
-        return update("FtrlV2", self._state(var, *self.SLOTS), grad, rate,
-                      self.l1_regularization_strength, l2,
-                      self.l2_shrinkage_regularization_strength, self.learning_rate_power)
+        return update(
+            "FtrlV2",
+            self._state(var, *self.SLOTS),
+            grad,
+            rate,
+            self.l1_regularization_strength,
+            l2,
+            self.l2_shrinkage_regularization_strength,
+            self.learning_rate_power,
+        )
 
 
 BOTH["keras.optimizer_v2.gradient_descent.SGD"] = SGD

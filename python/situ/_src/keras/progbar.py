@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """progbar.py: tf.keras.utils.Progbar: the line that grows while a model is trained."""
+
 import sys
 import time
 
@@ -21,13 +22,21 @@ def _short(seconds, unit):
 class Progbar:
     """Shows how far something is, and values that are means over the steps."""
 
-    def __init__(self, target, width=_WIDTH, verbose=1, interval=0.05, stateful_metrics=None,
-                 unit_name="step"):
+    def __init__(
+        self,
+        target,
+        width=_WIDTH,
+        verbose=1,
+        interval=0.05,
+        stateful_metrics=None,
+        unit_name="step",
+    ):
         self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
         self.stateful_metrics = () if stateful_metrics is None else stateful_metrics
         self.unit_name = unit_name
-        self._dynamic = hasattr(sys.stdout, "isatty") and sys.stdout.isatty() or \
-            "ipykernel" in sys.modules
+        self._dynamic = (
+            hasattr(sys.stdout, "isatty") and sys.stdout.isatty() or "ipykernel" in sys.modules
+        )
         self._values, self._order = {}, []
         self._seen = self._width_now = 0
         self._start = time.time()
@@ -35,12 +44,16 @@ class Progbar:
 
     def wants(self, now=None):
         """Whether an update would be shown."""
-        return self.verbose == 1 and (self._last is None or
-                                      (now or time.time()) - self._last >= self.interval)
+        return self.verbose == 1 and (
+            self._last is None or (now or time.time()) - self._last >= self.interval
+        )
 
     def update(self, current, values=None, finalize=None):
-        finalize = current >= self.target if finalize is None and self.target is not None else \
-            bool(finalize)
+        finalize = (
+            current >= self.target
+            if finalize is None and self.target is not None
+            else bool(finalize)
+        )
         for name, value in values or []:
             if name not in self._order:
                 self._order.append(name)
@@ -60,8 +73,10 @@ class Progbar:
             digits = len(str(self.target)) if self.target else 0
             head = f"{current:{digits}d}/{self.target}" if self.target else str(current)
             spent = now - self._start
-            sys.stdout.write(f"{head} - {spent:.0f}s{self._numbers()} -{_short(spent, 'epoch')} -"
-                             f"{_short(spent / max(current, 1), self.unit_name)}\n")
+            sys.stdout.write(
+                f"{head} - {spent:.0f}s{self._numbers()} -{_short(spent, 'epoch')} -"
+                f"{_short(spent / max(current, 1), self.unit_name)}\n"
+            )
             sys.stdout.flush()
         self._last = now
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """random_fourier_features.py: tf.keras.layers.experimental.RandomFourierFeatures."""
+
 import math
 
 import numpy
@@ -15,8 +16,15 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 class RandomFourierFeatures(Layer):
     """Random projections whose products approach a kernel."""
 
-    def __init__(self, output_dim, kernel_initializer="gaussian", scale=None, trainable=False,
-                 name=None, **words):
+    def __init__(
+        self,
+        output_dim,
+        kernel_initializer="gaussian",
+        scale=None,
+        trainable=False,
+        name=None,
+        **words,
+    ):
         super().__init__(trainable=trainable, name=name, **words)
         self.output_dim, self.kernel_initializer, self.scale = output_dim, kernel_initializer, scale
 
@@ -27,18 +35,33 @@ class RandomFourierFeatures(Layer):
             start = initializers.get({"class_name": "RandomNormal", "config": {"stddev": 1.0}})
         elif kind == "laplacian":
             start = lambda shape, dtype=None: constant(
-                numpy.random.standard_cauchy(shape).astype("float32"))
+                numpy.random.standard_cauchy(shape).astype("float32")
+            )
         else:
             start = initializers.get(kind)
-        self.kernel = self.add_weight("unscaled_kernel", [width, self.output_dim],
-                                      initializer=start, trainable=False)
-        self.bias = self.add_weight("bias", [self.output_dim], trainable=False, initializer={
-            "class_name": "RandomUniform", "config": {"minval": 0.0, "maxval": 2 * math.pi}})
-        first = self.scale if self.scale is not None else (
-            math.sqrt(width / 2.0) if kind == "gaussian" else 1.0)
+        self.kernel = self.add_weight(
+            "unscaled_kernel", [width, self.output_dim], initializer=start, trainable=False
+        )
+        self.bias = self.add_weight(
+            "bias",
+            [self.output_dim],
+            trainable=False,
+            initializer={
+                "class_name": "RandomUniform",
+                "config": {"minval": 0.0, "maxval": 2 * math.pi},
+            },
+        )
+        first = (
+            self.scale
+            if self.scale is not None
+            else (math.sqrt(width / 2.0) if kind == "gaussian" else 1.0)
+        )
         self.kernel_scale = self.add_weight(
-            "kernel_scale", [1], trainable=self.trainable,
-            initializer={"class_name": "Constant", "config": {"value": first}})
+            "kernel_scale",
+            [1],
+            trainable=self.trainable,
+            initializer={"class_name": "Constant", "config": {"value": first}},
+        )
         self.built = True
 
     def call(self, inputs):
@@ -47,5 +70,9 @@ class RandomFourierFeatures(Layer):
         return op("Cos", made + self.bias)
 
     def get_config(self):
-        return {**super().get_config(), "output_dim": self.output_dim, "scale": self.scale,
-                "kernel_initializer": self.kernel_initializer}
+        return {
+            **super().get_config(),
+            "output_dim": self.output_dim,
+            "scale": self.scale,
+            "kernel_initializer": self.kernel_initializer,
+        }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """registry.py: names under tf.keras, names of layers, and objects that are found by their names."""
+
 import contextlib
 import inspect
 import re
@@ -7,9 +8,9 @@ import re
 from situ._src.framework import api
 from situ._src.framework.api import export
 
-_counts = {}   # prefix of names -> how often it was given
-_custom = {}   # registered name -> class or function
-_scopes = []   # of custom_object_scope
+_counts = {}  # prefix of names -> how often it was given
+_custom = {}  # registered name -> class or function
+_scopes = []  # of custom_object_scope
 
 
 def shown(*names):
@@ -39,11 +40,13 @@ def forget_names():
 @shown("utils.register_keras_serializable", "saving.register_keras_serializable")
 def register_keras_serializable(package="Custom", name=None):
     """A decorator: the class or function is found when a model is loaded."""
+
     def register(thing):
         key = f"{package}>{name or thing.__name__}"
         _custom[key] = _custom[name or thing.__name__] = thing
         thing._registered_name = key
         return thing
+
     return register
 
 
@@ -93,10 +96,12 @@ class Kind:
             api.load_below("keras.")
             found = self.table.get(name)
         if found is None:
-            raise ValueError(f"Unknown {self.what}: '{name}'. Please ensure you are using a "
-                             f"`keras.utils.custom_object_scope` and that this object is included "
-                             "in the scope. See https://www.tensorflow.org/guide/keras/"
-                             "save_and_serialize#registering_the_custom_object for details.")
+            raise ValueError(
+                f"Unknown {self.what}: '{name}'. Please ensure you are using a "
+                f"`keras.utils.custom_object_scope` and that this object is included "
+                "in the scope. See https://www.tensorflow.org/guide/keras/"
+                "save_and_serialize#registering_the_custom_object for details."
+            )
         return found
 
     def get(self, identifier, custom_objects=None):
@@ -137,8 +142,10 @@ def serialized(thing):
     if thing is None or isinstance(thing, (str, int, float, bool, dict)):
         return thing
     if hasattr(thing, "get_config") and not inspect.isclass(thing):
-        return {"class_name": getattr(type(thing), "_registered_name", type(thing).__name__),
-                "config": plain(thing.get_config())}
+        return {
+            "class_name": getattr(type(thing), "_registered_name", type(thing).__name__),
+            "config": plain(thing.get_config()),
+        }
     return getattr(thing, "_registered_name", None) or getattr(thing, "__name__", str(thing))
 
 

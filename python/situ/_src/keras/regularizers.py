@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """regularizers.py: tf.keras.regularizers: penalties on weights and activities."""
+
 from situ._src.keras.registry import Kind, shown
 from situ._src.ops.array_ops import convert_to_tensor, op
 
@@ -45,7 +46,7 @@ class L1L2(Regularizer):
 
 @shown("regularizers.L1", "regularizers.l1")
 class L1(L1L2):
-    def __init__(self, l1=0.01, l=None):
+    def __init__(self, l1=0.01, l=None):  # noqa: E741
         super().__init__(l1=l1 if l is None else l)
 
     def get_config(self):
@@ -54,7 +55,7 @@ class L1(L1L2):
 
 @shown("regularizers.L2", "regularizers.l2")
 class L2(L1L2):
-    def __init__(self, l2=0.01, l=None):
+    def __init__(self, l2=0.01, l=None):  # noqa: E741
         super().__init__(l2=l2 if l is None else l)
 
     def get_config(self):
@@ -66,8 +67,14 @@ def l1_l2(l1=0.01, l2=0.01):
     return L1L2(l1, l2)
 
 
-for _name, _thing in (("L1", L1), ("l1", L1), ("L2", L2), ("l2", L2), ("L1L2", L1L2),
-                      ("l1_l2", l1_l2)):
+for _name, _thing in (
+    ("L1", L1),
+    ("l1", L1),
+    ("L2", L2),
+    ("l2", L2),
+    ("L1L2", L1L2),
+    ("l1_l2", l1_l2),
+):
     KIND.add(_thing, _name)
 KIND.export("regularizers")
 get = KIND.get

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU."""
+
 import inspect
 
 import _situ
@@ -18,9 +19,18 @@ from situ._src.ops.array_ops import convert_to_tensor, op, transpose, zeros
 class RNN(Layer):
     """Calls a cell once per step of a sequence."""
 
-    def __init__(self, cell, return_sequences=False, return_state=False, go_backwards=False,
-                 stateful=False, unroll=False, time_major=False, zero_output_for_mask=False,
-                 **words):
+    def __init__(
+        self,
+        cell,
+        return_sequences=False,
+        return_state=False,
+        go_backwards=False,
+        stateful=False,
+        unroll=False,
+        time_major=False,
+        zero_output_for_mask=False,
+        **words,
+    ):
         super().__init__(**words)
         self.cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
         self.return_sequences, self.return_state = return_sequences, return_state
@@ -28,8 +38,11 @@ class RNN(Layer):
         self.time_major, self.zero_output_for_mask = time_major, zero_output_for_mask
         self.supports_masking, self._states = True, None
 
-    states = property(lambda s: s._states if s._states is not None else
-                      [None] * len(nest.flatten(s.cell.state_size)))
+    states = property(
+        lambda s: (
+            s._states if s._states is not None else [None] * len(nest.flatten(s.cell.state_size))
+        )
+    )
 
     def build(self, input_shape):
         shape = input_shape[0] if isinstance(input_shape, list) else input_shape
@@ -50,19 +63,23 @@ class RNN(Layer):
 
     def _keep_states(self, sizes):
         if sizes[0] is None:
-            raise ValueError("If a RNN is stateful, it needs to know its batch size. Specify the "
-                             "batch size of your input tensors: give `batch_input_shape` to the "
-                             "first layer, or `batch_shape` to Input.")
-        self._states = [self.add_weight(f"state_{i}", [sizes[0], size], trainable=False,
-                                        initializer="zeros")
-                        for i, size in enumerate(nest.flatten(self.cell.state_size))]
+            raise ValueError(
+                "If a RNN is stateful, it needs to know its batch size. Specify the "
+                "batch size of your input tensors: give `batch_input_shape` to the "
+                "first layer, or `batch_shape` to Input."
+            )
+        self._states = [
+            self.add_weight(f"state_{i}", [sizes[0], size], trainable=False, initializer="zeros")
+            for i, size in enumerate(nest.flatten(self.cell.state_size))
+        ]
 
     def reset_states(self, states=None):
         """Sets the states of a stateful layer, to zeros where none are given."""
         given = nest.flatten(states) if states is not None else [None] * len(self._states)
         for variable, value in zip(self._states, given):
-            variable.assign(op("ZerosLike", variable.value()) if value is None else
-                            convert_to_tensor(value))
+            variable.assign(
+                op("ZerosLike", variable.value()) if value is None else convert_to_tensor(value)
+            )
 
     def __call__(self, inputs, initial_state=None, constants=None, **words):
         if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
@@ -75,20 +92,28 @@ class RNN(Layer):
         if given is not None:
             return nest.pack_sequence_as(self.cell.state_size, list(given))
         if self._states is not None:
-            return nest.pack_sequence_as(self.cell.state_size,
-                                         [convert_to_tensor(v) for v in self._states])
+            return nest.pack_sequence_as(
+                self.cell.state_size, [convert_to_tensor(v) for v in self._states]
+            )
         maker = getattr(self.cell, "get_initial_state", None)
         if maker is not None and not isinstance(self.cell, Cell):
             batch = inputs.shape.as_list()[0]
-            return maker(inputs=inputs, batch_size=batch if batch is not None else
-                         op("Shape", inputs)[0], dtype=inputs.dtype)
+            return maker(
+                inputs=inputs,
+                batch_size=batch if batch is not None else op("Shape", inputs)[0],
+                dtype=inputs.dtype,
+            )
         batch = inputs.shape.as_list()[0]
 
         def zero(size):
             if batch is not None:
                 return zeros([batch, size], inputs.dtype)
-            return op("Fill", op("Pack", [op("Shape", inputs)[0], convert_to_tensor(size)]),
-                      convert_to_tensor(0, inputs.dtype))
+            return op(
+                "Fill",
+                op("Pack", [op("Shape", inputs)[0], convert_to_tensor(size)]),
+                convert_to_tensor(0, inputs.dtype),
+            )
+
         return nest.map_structure(zero, self.cell.state_size)
 
     def _stepper(self, inputs, states, training):
@@ -100,19 +125,23 @@ class RNN(Layer):
             def call(x, s):
                 listed = isinstance(s, (list, tuple))
                 output, new = cell(x, s if listed else [s], **words)
-                return output, new if listed else \
-                    new[0] if isinstance(new, (list, tuple)) else new
+                return output, new if listed else new[0] if isinstance(new, (list, tuple)) else new
+
             return inputs, call
         if training and cell.dropout:
             inputs = inputs * op("ExpandDims", cell.dropped(inputs[:, 0], cell.dropout), 1)
         first = nest.flatten(states)[0]
-        drop = cell.dropped(first, cell.recurrent_dropout) \
-            if training and cell.recurrent_dropout else None
+        drop = (
+            cell.dropped(first, cell.recurrent_dropout)
+            if training and cell.recurrent_dropout
+            else None
+        )
 
         def step(x, s):
             listed = isinstance(s, (list, tuple))
             output, new = cell.step(x, list(s) if listed else [s], drop)
             return output, new if listed else new[0]
+
         return cell.project(inputs), step
 
     def call(self, inputs, mask=None, training=None, initial_state=None):
@@ -125,19 +154,27 @@ class RNN(Layer):
         if isinstance(_situ.current_graph(), context.KerasGraph):
             output, sequence, states = self._shapes_alone(prepared, step, states)
         else:
-            short = self.unroll or _situ.current_graph() is None or steps is not None and \
-                steps <= rnn_loop.MOST_UNROLLED
+            short = (
+                self.unroll
+                or _situ.current_graph() is None
+                or steps is not None
+                and steps <= rnn_loop.MOST_UNROLLED
+            )
             whole = rnn_loop.Steps(step, self.zero_output_for_mask)
             steps = op("Shape", prepared).numpy()[1] if short and steps is None else steps
             output, sequence, states = (whole.unrolled if short else whole.looped)(
-                prepared, mask, states, steps, self.go_backwards, self.return_sequences)
+                prepared, mask, states, steps, self.go_backwards, self.return_sequences
+            )
         if self._states is not None:
             for variable, value in zip(self._states, nest.flatten(states)):
                 variable.assign(value)
         made = output
         if self.return_sequences:
-            made = transpose(sequence, [1, 0, *range(2, sequence.shape.rank)]) \
-                if self.time_major else sequence
+            made = (
+                transpose(sequence, [1, 0, *range(2, sequence.shape.rank)])
+                if self.time_major
+                else sequence
+            )
         if self.return_state:
             return [made, *nest.flatten(states)]
         return made
@@ -166,8 +203,17 @@ class RNN(Layer):
         return {**super().get_config(), **self._own_config(), "cell": serialized(self.cell)}
 
     def _own_config(self):
-        return {n: getattr(self, n) for n in ("return_sequences", "return_state", "go_backwards",
-                                              "stateful", "unroll", "time_major")}
+        return {
+            n: getattr(self, n)
+            for n in (
+                "return_sequences",
+                "return_state",
+                "go_backwards",
+                "stateful",
+                "unroll",
+                "time_major",
+            )
+        }
 
     @classmethod
     def from_config(cls, config):
@@ -177,13 +223,32 @@ class RNN(Layer):
 
 def _layer(name, cell_class, doc):
     """The recurrent layer of a cell: it takes the words of both."""
-    own = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major",
-           "name", "trainable", "dtype", "input_shape", "batch_input_shape", "input_dim",
-           "input_length", "weights", "activity_regularizer", "zero_output_for_mask", "batch_size")
+    own = (
+        "return_sequences",
+        "return_state",
+        "go_backwards",
+        "stateful",
+        "unroll",
+        "time_major",
+        "name",
+        "trainable",
+        "dtype",
+        "input_shape",
+        "batch_input_shape",
+        "input_dim",
+        "input_length",
+        "weights",
+        "activity_regularizer",
+        "zero_output_for_mask",
+        "batch_size",
+    )
 
-    defaults = {k: p.default for kind in (cell_class, Cell)
-                for k, p in inspect.signature(kind.__init__).parameters.items()
-                if p.default is not p.empty}
+    defaults = {
+        k: p.default
+        for kind in (cell_class, Cell)
+        for k, p in inspect.signature(kind.__init__).parameters.items()
+        if p.default is not p.empty
+    }
 
     def init(self, units, *args, **words):
         for word in words:
@@ -192,11 +257,11 @@ def _layer(name, cell_class, doc):
         mine = {k: words.pop(k) for k in own if k in words}
         for word in ("implementation", "use_cudnn"):
             words.pop(word, None)
-        cell = cell_class(units, *args, name=(mine.get("name") or "") + "_cell",
-                          dtype=mine.get("dtype"), **words)
+        cell = cell_class(
+            units, *args, name=(mine.get("name") or "") + "_cell", dtype=mine.get("dtype"), **words
+        )
         RNN.__init__(self, cell, **mine)
-        cell._name = {"SimpleRNN": "simple_rnn_cell", "LSTM": "lstm_cell",
-                      "GRU": "gru_cell"}[name]
+        cell._name = {"SimpleRNN": "simple_rnn_cell", "LSTM": "lstm_cell", "GRU": "gru_cell"}[name]
 
     init.__signature__ = signature({**defaults, **dict.fromkeys(own)}, ["self", "units"])
 
@@ -212,11 +277,22 @@ def _layer(name, cell_class, doc):
 
     def get_config(self):
         inner = self.cell.get_config()
-        return {**{k: inner[k] for k in self.cell.WORDS}, **Layer.get_config(self),
-                **self._own_config()}
+        return {
+            **{k: inner[k] for k in self.cell.WORDS},
+            **Layer.get_config(self),
+            **self._own_config(),
+        }
+
     members = {word: get(word) for word in cell_class.WORDS}
-    members.update({"__init__": init, "__doc__": doc, "build": build, "get_config": get_config,
-                    "from_config": classmethod(lambda cls, config: cls(**config))})
+    members.update(
+        {
+            "__init__": init,
+            "__doc__": doc,
+            "build": build,
+            "get_config": get_config,
+            "from_config": classmethod(lambda cls, config: cls(**config)),
+        }
+    )
     return named(name)(type(name, (RNN,), members))
 
 
@@ -227,12 +303,18 @@ GRU = _layer("GRU", GRUCell, "Gated recurrent units.")
 
 def _of_gpu(name, base, **fixed):
     """The layer that was of its own for NVIDIA's GPUs: the plain one, as they computed it."""
+
     def init(self, units, **words):
-        for word, only in (("activation", "tanh"), ("use_bias", True), ("dropout", 0.0),
-                           ("recurrent_dropout", 0.0)):  # a configuration has these
+        for word, only in (
+            ("activation", "tanh"),
+            ("use_bias", True),
+            ("dropout", 0.0),
+            ("recurrent_dropout", 0.0),
+        ):  # a configuration has these
             if words.pop(word, only) != only:
                 raise not_understood(type(self), word)
         base.__init__(self, units, **{**words, "recurrent_activation": "sigmoid", **fixed})
+
     doc = f"As {base.__name__}, on all devices."
     made = type(name, (base,), {"__init__": init, "__doc__": doc})
     KINDS_OF_LAYERS.add(made, name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """rnn_cells.py: cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells."""
+
 import numpy
 
 from situ._src.framework import api, tensor_shape
@@ -7,7 +8,8 @@ from situ._src.keras import activations, constraints, initializers, regularizers
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named, settings, with_last
 from situ._src.keras.registry import shown
-from situ._src.ops.array_ops import constant, convert_to_tensor, op, shape as shape_op, zeros
+from situ._src.ops.array_ops import constant, convert_to_tensor, op, zeros
+from situ._src.ops.array_ops import shape as shape_op
 
 
 class ForgetBias:
@@ -18,26 +20,55 @@ class ForgetBias:
 
     def __call__(self, shape, dtype=None):
         first = numpy.array(self.inner([4 * self.units], dtype=dtype).numpy())
-        first[self.units:2 * self.units] = 1.0
+        first[self.units : 2 * self.units] = 1.0
         return constant(first, dtype)
 
 
 class Cell(Layer):
     """A kernel for the input, one for the state, and a bias; GATES of each."""
-    GATES = 1
-    WORDS = ("units", "activation", "use_bias", "kernel_initializer", "recurrent_initializer",
-             "bias_initializer", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer",
-             "kernel_constraint", "recurrent_constraint", "bias_constraint", "dropout",
-             "recurrent_dropout")
 
-    def __init__(self, units, activation="tanh", use_bias=True,
-                 kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-                 bias_initializer="zeros", kernel_regularizer=None, recurrent_regularizer=None,
-                 bias_regularizer=None, kernel_constraint=None, recurrent_constraint=None,
-                 bias_constraint=None, dropout=0.0, recurrent_dropout=0.0, **words):
+    GATES = 1
+    WORDS = (
+        "units",
+        "activation",
+        "use_bias",
+        "kernel_initializer",
+        "recurrent_initializer",
+        "bias_initializer",
+        "kernel_regularizer",
+        "recurrent_regularizer",
+        "bias_regularizer",
+        "kernel_constraint",
+        "recurrent_constraint",
+        "bias_constraint",
+        "dropout",
+        "recurrent_dropout",
+    )
+
+    def __init__(
+        self,
+        units,
+        activation="tanh",
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        dropout=0.0,
+        recurrent_dropout=0.0,
+        **words,
+    ):
         super().__init__(**words)
-        self.units, self.activation, self.use_bias = int(units), activations.get(activation), \
-            use_bias
+        self.units, self.activation, self.use_bias = (
+            int(units),
+            activations.get(activation),
+            use_bias,
+        )
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.recurrent_initializer = initializers.get(recurrent_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
@@ -61,16 +92,28 @@ class Cell(Layer):
     def build(self, input_shape):
         width = tensor_shape.as_shape(input_shape).as_list()[-1]
         wide = self.units * self.GATES
-        self.kernel = self.add_weight("kernel", [width, wide], initializer=self.kernel_initializer,
-                                      regularizer=self.kernel_regularizer,
-                                      constraint=self.kernel_constraint)
+        self.kernel = self.add_weight(
+            "kernel",
+            [width, wide],
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
         self.recurrent_kernel = self.add_weight(
-            "recurrent_kernel", [self.units, wide], initializer=self.recurrent_initializer,
-            regularizer=self.recurrent_regularizer, constraint=self.recurrent_constraint)
+            "recurrent_kernel",
+            [self.units, wide],
+            initializer=self.recurrent_initializer,
+            regularizer=self.recurrent_regularizer,
+            constraint=self.recurrent_constraint,
+        )
         if self.use_bias:
-            self.bias = self.add_weight("bias", self.bias_shape(), initializer=self.first_bias(),
-                                        regularizer=self.bias_regularizer,
-                                        constraint=self.bias_constraint)
+            self.bias = self.add_weight(
+                "bias",
+                self.bias_shape(),
+                initializer=self.first_bias(),
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
         self.built = True
 
     def input_bias(self):
@@ -100,16 +143,25 @@ class Cell(Layer):
         states = list(states) if isinstance(states, (list, tuple)) else [states]
         if training and self.dropout:
             inputs = inputs * self.dropped(inputs, self.dropout)
-        drop = self.dropped(states[0], self.recurrent_dropout) \
-            if training and self.recurrent_dropout else None
+        drop = (
+            self.dropped(states[0], self.recurrent_dropout)
+            if training and self.recurrent_dropout
+            else None
+        )
         return self.step(self.project(inputs), states, drop)
 
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
         size = batch_size if batch_size is not None else op("Shape", inputs)[0]
         sizes = self.state_size if isinstance(self.state_size, list) else [self.state_size]
-        made = [zeros(op("Pack", [convert_to_tensor(size, "int32"), convert_to_tensor(s, "int32")])
-                      if not isinstance(size, int) else [size, s], dtype or self.compute_dtype)
-                for s in sizes]
+        made = [
+            zeros(
+                op("Pack", [convert_to_tensor(size, "int32"), convert_to_tensor(s, "int32")])
+                if not isinstance(size, int)
+                else [size, s],
+                dtype or self.compute_dtype,
+            )
+            for s in sizes
+        ]
         return made if isinstance(self.state_size, list) else made[0]
 
     def get_config(self):
@@ -129,21 +181,41 @@ class SimpleRNNCell(Cell):
 @named("LSTMCell")
 class LSTMCell(Cell):
     """Long short-term memory: gates for input, forgetting and output, in the order i f c o."""
+
     GATES = 4
     WORDS = Cell.WORDS + ("recurrent_activation", "unit_forget_bias")
 
-    def __init__(self, units, activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-                 kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-                 bias_initializer="zeros", unit_forget_bias=True, **words):
-        super().__init__(units, activation, use_bias, kernel_initializer, recurrent_initializer,
-                         bias_initializer, **words)
+    def __init__(
+        self,
+        units,
+        activation="tanh",
+        recurrent_activation="sigmoid",
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        unit_forget_bias=True,
+        **words,
+    ):
+        super().__init__(
+            units,
+            activation,
+            use_bias,
+            kernel_initializer,
+            recurrent_initializer,
+            bias_initializer,
+            **words,
+        )
         self.recurrent_activation = activations.get(recurrent_activation)
         self.unit_forget_bias = unit_forget_bias
         self.state_size = [self.units, self.units]
 
     def first_bias(self):
-        return ForgetBias(self.units, self.bias_initializer) if self.unit_forget_bias else \
-            self.bias_initializer
+        return (
+            ForgetBias(self.units, self.bias_initializer)
+            if self.unit_forget_bias
+            else self.bias_initializer
+        )
 
     def step(self, projected, states, drop=None):
         hidden, carry = states
@@ -159,14 +231,31 @@ class LSTMCell(Cell):
 @named("GRUCell")
 class GRUCell(Cell):
     """Gated recurrent unit: gates for update and reset, in the order z r h."""
+
     GATES = 3
     WORDS = Cell.WORDS + ("recurrent_activation", "reset_after")
 
-    def __init__(self, units, activation="tanh", recurrent_activation="sigmoid", use_bias=True,
-                 kernel_initializer="glorot_uniform", recurrent_initializer="orthogonal",
-                 bias_initializer="zeros", reset_after=True, **words):
-        super().__init__(units, activation, use_bias, kernel_initializer, recurrent_initializer,
-                         bias_initializer, **words)
+    def __init__(
+        self,
+        units,
+        activation="tanh",
+        recurrent_activation="sigmoid",
+        use_bias=True,
+        kernel_initializer="glorot_uniform",
+        recurrent_initializer="orthogonal",
+        bias_initializer="zeros",
+        reset_after=True,
+        **words,
+    ):
+        super().__init__(
+            units,
+            activation,
+            use_bias,
+            kernel_initializer,
+            recurrent_initializer,
+            bias_initializer,
+            **words,
+        )
         self.recurrent_activation = activations.get(recurrent_activation)
         self.reset_after = reset_after
 
@@ -193,9 +282,9 @@ class GRUCell(Cell):
         else:
             u = self.units
             kernel = convert_to_tensor(self.recurrent_kernel)
-            hz, hr = op("Split", 1, op("MatMul", before, kernel[:, :2 * u]), num_split=2)
+            hz, hr = op("Split", 1, op("MatMul", before, kernel[:, : 2 * u]), num_split=2)
             z, r = gate(xz + hz), gate(xr + hr)
-            new = self.activation(xh + op("MatMul", r * before, kernel[:, 2 * u:]))
+            new = self.activation(xh + op("MatMul", r * before, kernel[:, 2 * u :]))
         output = z * hidden + (1.0 - z) * new
         return output, [output]
 
@@ -209,8 +298,9 @@ class StackedRNNCells(Layer):
         self.cells = list(cells)
 
     state_size = property(lambda s: [c.state_size for c in s.cells])
-    output_size = property(lambda s: getattr(s.cells[-1], "output_size", None) or
-                           _last(s.cells[-1].state_size))
+    output_size = property(
+        lambda s: getattr(s.cells[-1], "output_size", None) or _last(s.cells[-1].state_size)
+    )
 
     def call(self, inputs, states, training=None):
         made = []
@@ -223,11 +313,13 @@ class StackedRNNCells(Layer):
 
     def get_config(self):
         from situ._src.keras.registry import serialized
+
         return {**super().get_config(), "cells": [serialized(c) for c in self.cells]}
 
     @classmethod
     def from_config(cls, config):
         from situ._src.keras.registry import KINDS_OF_LAYERS
+
         config = dict(config)
         return cls([KINDS_OF_LAYERS.deserialize(c) for c in config.pop("cells")], **config)
 
@@ -247,8 +339,11 @@ class AbstractRNNCell(Layer):
         if inputs is not None:
             batch_size, dtype = shape_op(inputs)[0], inputs.dtype
         fill = api.named("zeros")
-        make = lambda size: fill([batch_size, *tensor_shape.as_shape(size).as_list()], dtype) if \
-            not isinstance(size, int) else fill([batch_size, size], dtype)
+        make = lambda size: (
+            fill([batch_size, *tensor_shape.as_shape(size).as_list()], dtype)
+            if not isinstance(size, int)
+            else fill([batch_size, size], dtype)
+        )
         size = self.state_size
         return [make(s) for s in size] if isinstance(size, (list, tuple)) else make(size)
 
@@ -260,9 +355,15 @@ class PeepholeLSTMCell(LSTMCell):
     def build(self, input_shape):
         super().build(input_shape)
         for word in ("input", "forget", "output"):
-            setattr(self, word + "_gate_peephole_weights", self.add_weight(
-                word + "_gate_peephole_weights", [self.units],
-                initializer=self.kernel_initializer))
+            setattr(
+                self,
+                word + "_gate_peephole_weights",
+                self.add_weight(
+                    word + "_gate_peephole_weights",
+                    [self.units],
+                    initializer=self.kernel_initializer,
+                ),
+            )
 
     def step(self, projected, states, drop=None):
         h, c = states

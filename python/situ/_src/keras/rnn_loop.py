@@ -5,6 +5,7 @@ Short sequences are unrolled. Of long ones a While goes over chunks of steps, ea
 body: the graph does not grow with the sequences, and a round of the loop does enough work to be
 worth its cost. The steps that fill no chunk come first; they tell the shape of an output, too.
 """
+
 from situ._src.framework import nest
 from situ._src.ops.array_ops import convert_to_tensor, op, transpose
 from situ._src.ops.tensor_array_ops import TensorArray
@@ -71,16 +72,27 @@ class Steps:
         rows = [op("ReverseV2", t, [0]) for t in rows] if backwards else rows
         heads = [_parts(t[:first], first) for t in rows]
         outputs, states = self.some(heads[0], heads[1] if mask is not None else None, states)
-        count = convert_to_tensor((steps - first) // chunk) if steps is not None else \
-            op("Shape", rows[0])[0] - 1
+        count = (
+            convert_to_tensor((steps - first) // chunk)
+            if steps is not None
+            else op("Shape", rows[0])[0] - 1
+        )
         chunks = [_chunks(t[first:], count, chunk) for t in rows]
-        series = TensorArray(outputs[-1].dtype, count + int(steps is None), element_shape=[
-            chunk, *outputs[-1].shape.as_list()]) if all_outputs else None
+        series = (
+            TensorArray(
+                outputs[-1].dtype,
+                count + int(steps is None),
+                element_shape=[chunk, *outputs[-1].shape.as_list()],
+            )
+            if all_outputs
+            else None
+        )
         head = op("Pack", outputs, axis=0) if all_outputs else None
         if all_outputs and steps is None:  # so that the array is never empty
             series, head = series.write(0, head), None
-        last, series, states = self._loop(chunks, count, chunk, outputs[-1], states, series,
-                                          int(head is None))
+        last, series, states = self._loop(
+            chunks, count, chunk, outputs[-1], states, series, int(head is None)
+        )
         if not all_outputs:
             return last, None, states
         whole = op("Reshape", series.stack(), _with_steps([-1], last, 0))
@@ -94,20 +106,20 @@ class Steps:
         start = [convert_to_tensor(t) for t in nest.flatten(states)]
 
         def body(i, last, *values):
-            now = nest.pack_sequence_as(states, list(values[len(series):]))
+            now = nest.pack_sequence_as(states, list(values[len(series) :]))
             pieces = [_parts(c.read(i), chunk) for c in chunks]
             outputs, new = self.some(pieces[0], pieces[1] if len(pieces) > 1 else None, now, last)
             new = nest.flatten(new)
             for value, old in zip([outputs[-1], *new], [last, *start]):
                 value.set_shape(old.shape)
-            kept = [s.write(i + behind, op("Pack", outputs, axis=0))
-                    for s in values[:len(series)]]
+            kept = [s.write(i + behind, op("Pack", outputs, axis=0)) for s in values[: len(series)]]
             return [i + 1, outputs[-1], *kept, *new]
-        done = while_loop(lambda i, *_: op("Less", i, count), body,
-                          [convert_to_tensor(0), last, *series, *start])
+
+        done = while_loop(
+            lambda i, *_: op("Less", i, count), body, [convert_to_tensor(0), last, *series, *start]
+        )
         at = 2 + len(series)
-        return done[1], done[2] if series else None, \
-            nest.pack_sequence_as(states, list(done[at:]))
+        return done[1], done[2] if series else None, nest.pack_sequence_as(states, list(done[at:]))
 
 
 def _with_steps(steps, tensor, skip):
@@ -124,5 +136,6 @@ def _chunks(rows, count, chunk):
     sizes = rows.shape.as_list()[1:]
     cut = op("Reshape", rows, _with_steps([-1, chunk], rows, 1))
     cut.set_shape([None, chunk, *sizes])
-    return TensorArray(rows.dtype, count, clear_after_read=False,
-                       element_shape=[chunk, *sizes]).unstack(cut)
+    return TensorArray(
+        rows.dtype, count, clear_after_read=False, element_shape=[chunk, *sizes]
+    ).unstack(cut)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """saving.py: models and weights in files: one file in the layout of safetensors, whose metadata
 holds the configuration as JSON, or HDF5 (hdf5.py). Nothing in it is ever run."""
+
 import json
 import os
 
@@ -20,8 +21,7 @@ FILE = "model.safetensors"  # of a model that is a folder
 def _named(variables):
     """Values by names that keep their order."""
     found = weights.values(variables)
-    return {f"{i:05d}/{v.name.split(':')[0]}": a
-            for i, (v, a) in enumerate(zip(variables, found))}
+    return {f"{i:05d}/{v.name.split(':')[0]}": a for i, (v, a) in enumerate(zip(variables, found))}
 
 
 def _described(thing):
@@ -48,8 +48,11 @@ def _place(path, save_format):
     """A name without one of the endings of files is that of a folder."""
     path = os.fspath(path)
     ending = os.path.splitext(path)[1]
-    if ending not in (".h5", ".hdf5", ".keras", ".safetensors") and \
-            save_format not in ("h5", "hdf5", "keras") or save_format == "tf":
+    if (
+        ending not in (".h5", ".hdf5", ".keras", ".safetensors")
+        and save_format not in ("h5", "hdf5", "keras")
+        or save_format == "tf"
+    ):
         os.makedirs(path, exist_ok=True)
     return path
 
@@ -60,8 +63,10 @@ def _source(path):
         if os.path.isfile(one):
             return one
     if os.path.isfile(os.path.join(path, "saved_model.pb")):
-        raise OSError(f"{path} is a SavedModel that TensorFlow wrote, which situ cannot read. Load "
-                      "it with TensorFlow and save it as HDF5: model.save('model.h5').")
+        raise OSError(
+            f"{path} is a SavedModel that TensorFlow wrote, which situ cannot read. Load "
+            "it with TensorFlow and save it as HDF5: model.save('model.h5')."
+        )
     raise OSError(f"No file or directory found at {path}")
 
 
@@ -69,8 +74,10 @@ def _open(path):
     path = _source(path)
     with open(path, "rb") as begin:
         if begin.read(4) == b"PK\x03\x04":
-            raise OSError(f"{path} is a file of Keras 3 (a zip archive), which situ cannot read. "
-                          "Load it with Keras and save it as HDF5: model.save('model.h5').")
+            raise OSError(
+                f"{path} is a file of Keras 3 (a zip archive), which situ cannot read. "
+                "Load it with Keras and save it as HDF5: model.save('model.h5')."
+            )
     file = safetensors.File(path)
     if file.metadata.get("format") != _FORMAT:
         raise OSError(f"{path}: no file of weights or models that situ wrote")
@@ -79,7 +86,7 @@ def _open(path):
 
 def _values(file, prefix):
     names = sorted(n for n in file.entries if n.startswith(prefix))
-    return [(n[len(prefix):].split("/", 1)[1], numpy.asarray(file.get(n))) for n in names]
+    return [(n[len(prefix) :].split("/", 1)[1], numpy.asarray(file.get(n))) for n in names]
 
 
 class Saving:
@@ -88,8 +95,10 @@ class Saving:
     def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
         """Writes the values of all weights."""
         if not self.built and not self.weights and hdf5.is_name(filepath, save_format):
-            raise ValueError(f"Unable to save weights of model {self.name}: it has no weights yet; "
-                             "call it on a batch of data first.")
+            raise ValueError(
+                f"Unable to save weights of model {self.name}: it has no weights yet; "
+                "call it on a batch of data first."
+            )
         path = _target(filepath, overwrite)
         if hdf5.wanted(path, save_format):
             with hdf5.opened(path, "w") as file:
@@ -113,14 +122,19 @@ class Saving:
             return _Status()
         if by_name:
             known = dict(found)
-            pairs = [(v, known[v.name.split(":")[0]]) for v in self.weights
-                     if v.name.split(":")[0] in known]
+            pairs = [
+                (v, known[v.name.split(":")[0]])
+                for v in self.weights
+                if v.name.split(":")[0] in known
+            ]
         else:
             partly = not os.path.splitext(path)[1] or path.endswith(".ckpt")  # as checkpoints are
             if len(found) != len(self.weights) and not (partly and self._begins_with(found)):
-                raise ValueError(f"Layer count mismatch when loading weights from file. Model "
-                                 f"expected {len(self.weights)} weights, found {len(found)} saved "
-                                 "weights.")
+                raise ValueError(
+                    f"Layer count mismatch when loading weights from file. Model "
+                    f"expected {len(self.weights)} weights, found {len(found)} saved "
+                    "weights."
+                )
             pairs = list(zip(self.weights, [a for _, a in found]))
         if skip_mismatch:
             pairs = [(v, a) for v, a in pairs if tuple(v.shape.as_list()) == a.shape]
@@ -134,8 +148,10 @@ class Saving:
             found, self._late_weights = self._late_weights, None
             super()._run(inputs, args, words)
             if len(found) != len(self.weights):
-                raise ValueError(f"The file of weights has {len(found)} arrays, but {self.name} "
-                                 f"has {len(self.weights)} weights.")
+                raise ValueError(
+                    f"The file of weights has {len(found)} arrays, but {self.name} "
+                    f"has {len(self.weights)} weights."
+                )
             with context.eager():
                 weights.assign(self.weights, found, f'"{self.name}"')
         return super()._run(inputs, args, words)
@@ -143,10 +159,21 @@ class Saving:
     def _begins_with(self, found):
         """Whether values fit the first weights."""
         return len(found) < len(self.weights) and all(
-            tuple(v.shape.as_list()) == a.shape for v, (_, a) in zip(self.weights, found))
+            tuple(v.shape.as_list()) == a.shape for v, (_, a) in zip(self.weights, found)
+        )
 
-    def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None,
-             signatures=None, options=None, save_traces=True, zipped=None, **kwargs):
+    def save(
+        self,
+        filepath,
+        overwrite=True,
+        include_optimizer=True,
+        save_format=None,
+        signatures=None,
+        options=None,
+        save_traces=True,
+        zipped=None,
+        **kwargs,
+    ):
         """Writes the layers, the weights, what compile was given and the optimizer's state."""
         reject_unknown(self.save, kwargs)
         unsupported("save", signatures=(signatures, None))
@@ -155,8 +182,10 @@ class Saving:
             hdf5.write_model(_target(path, overwrite), self, training)
             return
         arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
-        metadata = {"format": _FORMAT, "model": json.dumps({
-            "class_name": self._saved(), "config": plain(self.get_config())})}
+        metadata = {
+            "format": _FORMAT,
+            "model": json.dumps({"class_name": self._saved(), "config": plain(self.get_config())}),
+        }
         if isinstance(self._build_input_shape, tensor_shape.TensorShape):
             metadata["input_shape"] = json.dumps(self._build_input_shape.as_list())
         if training is not None:
@@ -170,15 +199,19 @@ class Saving:
     def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None):
         """Writes what tf.saved_model.load reads: the function of the model, as `serve`."""
         if format != "tf_saved_model":
-            raise ValueError(f"Unrecognized format={format}. Supported formats are: "
-                             "tf_saved_model.")
+            raise ValueError(
+                f"Unrecognized format={format}. Supported formats are: tf_saved_model."
+            )
         unsupported("export", input_signature=(input_signature, None))
         save.export_model(self, filepath)
 
     def _described_training(self, include_optimizer):
         """What compile was given, as JSON takes it; None where there is nothing."""
-        if not self._is_compiled or not include_optimizer or not \
-                hasattr(self.optimizer, "get_config"):
+        if (
+            not self._is_compiled
+            or not include_optimizer
+            or not hasattr(self.optimizer, "get_config")
+        ):
             return None
         given = {k: _described(v) for k, v in self._given.items() if k != "optimizer"}
         return {**given, "optimizer": plain(optimizer.serialize(self.optimizer))}
@@ -208,26 +241,36 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, opti
     if "model" not in file.metadata:
         raise ValueError(f"{filepath} holds weights, but no model: use load_weights.")
     from situ._src.keras.registry import custom_object_scope
+
     known = {**_living(), **(custom_objects or {})}  # a folder needs no custom_objects
-    with context.eager(), custom_object_scope(known if os.path.isdir(filepath) else
-                                              custom_objects or {}):
+    with (
+        context.eager(),
+        custom_object_scope(known if os.path.isdir(filepath) else custom_objects or {}),
+    ):
         model = KINDS_OF_LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
         found = _values(file, "weights/")
         if len(model.weights) != len(found) and "input_shape" in file.metadata:
             model.build(tensor_shape.TensorShape(json.loads(file.metadata["input_shape"])))
         if not model.built or len(model.weights) != len(found):
-            raise ValueError("The weights of the saved model do not fit its layers: a sub-class "
-                             "must be called on data before its weights can be loaded.")
+            raise ValueError(
+                "The weights of the saved model do not fit its layers: a sub-class "
+                "must be called on data before its weights can be loaded."
+            )
         weights.assign(model.weights, [a for _, a in found], f'"{model.name}"')
         if compile and "training" in file.metadata:
-            _compile(model, json.loads(file.metadata["training"]), custom_objects,
-                     [a for _, a in _values(file, "optimizer/")])
+            _compile(
+                model,
+                json.loads(file.metadata["training"]),
+                custom_objects,
+                [a for _, a in _values(file, "optimizer/")],
+            )
     return model
 
 
 def _living():
     """Classes of layers that the program has defined, by name."""
     from situ._src.keras.layer import Layer
+
     found, waiting = {}, [Layer]
     while waiting:
         for one in waiting.pop().__subclasses__():
@@ -239,6 +282,7 @@ def _living():
 
 def _load_hdf5(path, custom_objects, compile):
     from situ._src.keras.registry import custom_object_scope
+
     with context.eager(), custom_object_scope(custom_objects or {}):
         model, given, state = hdf5.read_model(path, custom_objects, compile)
         if given is not None:
@@ -261,8 +305,11 @@ def _made(described, kind, custom_objects):
 
 def _compile(model, given, custom_objects, state):
     given["optimizer"] = optimizer.deserialize(given["optimizer"], custom_objects)
-    for word, kind in (("loss", losses.KIND), ("metrics", metrics.KIND),
-                       ("weighted_metrics", metrics.KIND)):
+    for word, kind in (
+        ("loss", losses.KIND),
+        ("metrics", metrics.KIND),
+        ("weighted_metrics", metrics.KIND),
+    ):
         if word in given:
             given[word] = _made(given[word], kind, custom_objects)
     model.compile(**given)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sequence_preprocessing.py: tf.keras.preprocessing.sequence: pairs of words near each other,
 windows of a series."""
+
 import random
 
 import numpy
@@ -25,8 +26,16 @@ def make_sampling_table(size, sampling_factor=1e-5):
 
 
 @_named
-def skipgrams(sequence, vocabulary_size, window_size=4, negative_samples=1.0, shuffle=True,
-              categorical=False, sampling_table=None, seed=None):
+def skipgrams(
+    sequence,
+    vocabulary_size,
+    window_size=4,
+    negative_samples=1.0,
+    shuffle=True,
+    categorical=False,
+    sampling_table=None,
+    seed=None,
+):
     """Pairs (word, word near it) with label 1, and pairs with words by chance with label 0."""
     couples, labels = [], []
     for i, word in enumerate(sequence):
@@ -42,11 +51,12 @@ def skipgrams(sequence, vocabulary_size, window_size=4, negative_samples=1.0, sh
         words = [c[0] for c in couples]
         random.shuffle(words)
         count = int(len(labels) * negative_samples)
-        couples += [[words[i % len(words)], random.randint(1, vocabulary_size - 1)]
-                    for i in range(count)]
+        couples += [
+            [words[i % len(words)], random.randint(1, vocabulary_size - 1)] for i in range(count)
+        ]
         labels += [[1, 0] if categorical else 0] * count
     if shuffle:
-        seed = random.randint(0, 10 ** 7) if seed is None else seed
+        seed = random.randint(0, 10**7) if seed is None else seed
         for some in (couples, labels):
             random.seed(seed)
             random.shuffle(some)
@@ -57,32 +67,49 @@ def skipgrams(sequence, vocabulary_size, window_size=4, negative_samples=1.0, sh
 class TimeseriesGenerator(Sequence):
     """Batches of windows of a series, with the target behind each."""
 
-    def __init__(self, data, targets, length, sampling_rate=1, stride=1, start_index=0,
-                 end_index=None, shuffle=False, reverse=False, batch_size=128):
+    def __init__(
+        self,
+        data,
+        targets,
+        length,
+        sampling_rate=1,
+        stride=1,
+        start_index=0,
+        end_index=None,
+        shuffle=False,
+        reverse=False,
+        batch_size=128,
+    ):
         if len(data) != len(targets):
-            raise ValueError("Data and targets have to be of same length. Data length is "
-                             f"{len(data)} while target length is {len(targets)}")
+            raise ValueError(
+                "Data and targets have to be of same length. Data length is "
+                f"{len(data)} while target length is {len(targets)}"
+            )
         self.data, self.targets, self.length = data, targets, length
         self.sampling_rate, self.stride = sampling_rate, stride
         self.start_index = start_index + length
         self.end_index = len(data) - 1 if end_index is None else end_index
         self.shuffle, self.reverse, self.batch_size = shuffle, reverse, batch_size
         if self.start_index > self.end_index:
-            raise ValueError(f"`start_index+length={self.start_index} > end_index="
-                             f"{self.end_index}` is disallowed, as no part of the sequence would "
-                             "be left to be used as current step.")
+            raise ValueError(
+                f"`start_index+length={self.start_index} > end_index="
+                f"{self.end_index}` is disallowed, as no part of the sequence would "
+                "be left to be used as current step."
+            )
 
     def __len__(self):
         return (self.end_index - self.start_index + self.batch_size * self.stride) // (
-            self.batch_size * self.stride)
+            self.batch_size * self.stride
+        )
 
     def __getitem__(self, index):
         if self.shuffle:
             rows = numpy.random.randint(self.start_index, self.end_index + 1, self.batch_size)
         else:
             first = self.start_index + self.batch_size * self.stride * index
-            rows = numpy.arange(first, min(first + self.batch_size * self.stride,
-                                           self.end_index + 1), self.stride)
-        x = numpy.array([self.data[r - self.length:r:self.sampling_rate] for r in rows])
+            rows = numpy.arange(
+                first, min(first + self.batch_size * self.stride, self.end_index + 1), self.stride
+            )
+        x = numpy.array([self.data[r - self.length : r : self.sampling_rate] for r in rows])
         y = numpy.array([self.targets[r] for r in rows])
         return (x[:, ::-1, ...] if self.reverse else x), y

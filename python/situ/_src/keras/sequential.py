@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """sequential.py: tf.keras.Sequential: layers one behind the other."""
+
 import _situ
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.module import Module
@@ -7,7 +8,8 @@ from situ._src.keras import context
 from situ._src.keras.input_layer import Input, InputLayer
 from situ._src.keras.layer import Layer
 from situ._src.keras.model import Model
-from situ._src.keras.registry import KINDS_OF_LAYERS as KIND, plain, shown, unique
+from situ._src.keras.registry import KINDS_OF_LAYERS as KIND
+from situ._src.keras.registry import plain, shown, unique
 
 
 @shown("Sequential", "models.Sequential")
@@ -32,14 +34,19 @@ class Sequential(Model):
         if not isinstance(layer, Layer):
             if callable(layer) and isinstance(layer, Module):
                 from situ._src.keras.layers_core import Lambda
+
                 layer = Lambda(layer)
             else:
-                raise TypeError("The added layer must be an instance of class Layer. Received: "
-                                f"layer={layer} of type {type(layer)}.")
+                raise TypeError(
+                    "The added layer must be an instance of class Layer. Received: "
+                    f"layer={layer} of type {type(layer)}."
+                )
         if any(layer.name == other.name and layer is not other for other in self._stack):
-            raise ValueError("All layers added to a Sequential model should have unique names. "
-                             f'Name "{layer.name}" is already the name of a layer in this model. '
-                             "Update the `name` argument to pass a unique name.")
+            raise ValueError(
+                "All layers added to a Sequential model should have unique names. "
+                f'Name "{layer.name}" is already the name of a layer in this model. '
+                "Update the `name` argument to pass a unique name."
+            )
         self._stack.append(layer)
         self._forget_programs()
         if self._topology is not None:
@@ -56,14 +63,15 @@ class Sequential(Model):
             self._join(tensor, tensor)
         elif isinstance(layer, Model) and layer._topology is not None:
             first = layer.inputs[0]
-            made = Input(batch_shape=first.shape.as_list(), dtype=first.dtype,
-                         name=layer.name + "_input")
+            made = Input(
+                batch_shape=first.shape.as_list(), dtype=first.dtype, name=layer.name + "_input"
+            )
             self._join(made, layer(made))
         elif layer._batch_input_shape is not None:
-            from situ._src.keras.layers_core import Embedding
-            dtype = layer._dtype or ("float32" if not isinstance(layer, Embedding) else "float32")
-            made = Input(batch_shape=layer._batch_input_shape, dtype=dtype,
-                         name=layer.name + "_input")
+            dtype = layer._dtype or "float32"
+            made = Input(
+                batch_shape=layer._batch_input_shape, dtype=dtype, name=layer.name + "_input"
+            )
             self._join(made, layer(made))
 
     def pop(self):
@@ -89,8 +97,11 @@ class Sequential(Model):
         if self._topology is not None or input_shape is None or self.built:
             self.built = self._topology is not None or self.built
             return
-        if isinstance(input_shape, (list, dict)) and nest.flatten(input_shape) and \
-                isinstance(nest.flatten(input_shape)[0], tensor_shape.TensorShape):
+        if (
+            isinstance(input_shape, (list, dict))
+            and nest.flatten(input_shape)
+            and isinstance(nest.flatten(input_shape)[0], tensor_shape.TensorShape)
+        ):
             return
         sizes = tensor_shape.as_shape(input_shape).as_list()
         if not context.call.depth:
@@ -102,8 +113,9 @@ class Sequential(Model):
         graph, before = _situ.swap_graph(None), context.call.depth
         context.call.depth = 0
         try:
-            tensor = made = Input(batch_shape=sizes, dtype=dtype or self.dtype,
-                                  name=self._stack[0].name + "_input")
+            tensor = made = Input(
+                batch_shape=sizes, dtype=dtype or self.dtype, name=self._stack[0].name + "_input"
+            )
             with context.named(self.name):
                 for layer in self._stack:
                     tensor = layer(tensor)
@@ -133,9 +145,10 @@ class Sequential(Model):
         stack = list(self._stack)
         if self._topology is not None and not isinstance(stack[0], InputLayer):
             stack.insert(0, self.inputs[0]._keras_history[0])
-        return {"name": self.name,
-                "layers": [{"class_name": x._saved(), "config": plain(x.get_config())}
-                           for x in stack]}
+        return {
+            "name": self.name,
+            "layers": [{"class_name": x._saved(), "config": plain(x.get_config())} for x in stack],
+        }
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary.py: the table of a model's layers that Model.summary prints."""
+
 import numpy
 
 from situ._src.framework import nest
@@ -14,10 +15,16 @@ def _is_chain(model):
     if topology is None:
         return True
     calls = [n.layer for n in topology.nodes]
-    return len(nest.flatten(topology.inputs)) == 1 and len(set(map(id, calls))) == len(calls) and \
-        all(len(n.parents()) <= 1 for n in topology.nodes) and \
-        all(sum(1 for m in topology.nodes for t in m.parents()
-                if t._keras_history[0] is n.layer) <= 1 for n in topology.nodes)
+    return (
+        len(nest.flatten(topology.inputs)) == 1
+        and len(set(map(id, calls))) == len(calls)
+        and all(len(n.parents()) <= 1 for n in topology.nodes)
+        and all(
+            sum(1 for m in topology.nodes for t in m.parents() if t._keras_history[0] is n.layer)
+            <= 1
+            for n in topology.nodes
+        )
+    )
 
 
 def _row(fields, positions, level=0):
@@ -80,8 +87,14 @@ def _connections(model, layer):
     return found
 
 
-def print_summary(model, line_length=None, positions=None, print_fn=None, expand_nested=False,
-                  show_trainable=False):
+def print_summary(
+    model,
+    line_length=None,
+    positions=None,
+    print_fn=None,
+    expand_nested=False,
+    show_trainable=False,
+):
     """Name, output shape and number of weights of each layer, and their sums."""
     say = print_fn or print
     chain = _is_chain(model)
@@ -113,6 +126,7 @@ def print_summary(model, line_length=None, positions=None, print_fn=None, expand
             for inner in layer.layers:
                 show(inner, layer, level + 1)
         say("|" * level + " " * (line_length - 2 * level) + "|" * level)
+
     for layer in model.layers:
         show(layer, model, 0)
     say("=" * line_length)

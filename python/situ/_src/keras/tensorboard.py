@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorboard.py: tf.keras.callbacks.TensorBoard: results, weights, graphs and profiles."""
+
 import os
 import time
 
@@ -21,7 +22,8 @@ def _batches(profile_batch):
     """The first and the last batch to profile; (0, 0): none."""
     wrong = ValueError(
         "profile_batch must be a non-negative integer or 2-tuple of positive integers. A pair of "
-        f"positive integers signifies a range of batches to profile. Found: {profile_batch}")
+        f"positive integers signifies a range of batches to profile. Found: {profile_batch}"
+    )
     if isinstance(profile_batch, str):
         try:
             parts = [int(p) for p in profile_batch.split(",")]
@@ -68,13 +70,26 @@ class TensorBoard(Callback):
         NotImplementedError.
     """
 
-    def __init__(self, log_dir="logs", histogram_freq=0, write_graph=True, write_images=False,
-                 write_steps_per_second=False, update_freq="epoch", profile_batch=0,
-                 embeddings_freq=0, embeddings_metadata=None, **kwargs):
+    def __init__(
+        self,
+        log_dir="logs",
+        histogram_freq=0,
+        write_graph=True,
+        write_images=False,
+        write_steps_per_second=False,
+        update_freq="epoch",
+        profile_batch=0,
+        embeddings_freq=0,
+        embeddings_metadata=None,
+        **kwargs,
+    ):
         reject_unknown(type(self), kwargs)
         super().__init__()
-        unsupported("TensorBoard", embeddings_freq=(embeddings_freq, 0),
-                    embeddings_metadata=(embeddings_metadata, None))
+        unsupported(
+            "TensorBoard",
+            embeddings_freq=(embeddings_freq, 0),
+            embeddings_metadata=(embeddings_metadata, None),
+        )
         self.log_dir, self.histogram_freq = os.fspath(log_dir), histogram_freq
         self.write_graph, self.write_images = write_graph, write_images
         self.write_steps_per_second = write_steps_per_second
@@ -113,8 +128,14 @@ class TensorBoard(Callback):
         metadata.plugin_data.plugin_name = "graph_keras_model"
         metadata.plugin_data.content = b"1"
         with self._writer("train").as_default():
-            write_value(Summary.Value(tag="keras", metadata=metadata, tensor=tensor_proto(
-                [text.encode()], _STRING, "string_val", [])), 0)
+            write_value(
+                Summary.Value(
+                    tag="keras",
+                    metadata=metadata,
+                    tensor=tensor_proto([text.encode()], _STRING, "string_val", []),
+                ),
+                0,
+            )
 
     def _write_step_graph(self):
         """The graph of the training step, once it has been compiled."""
@@ -154,7 +175,8 @@ class TensorBoard(Callback):
         seen = {k: v for k, v in logs.items() if not k.startswith("val_")}
         if self.write_steps_per_second:
             seen["steps_per_second"] = (self._step - self._epoch_step) / max(
-                time.time() - self._epoch_began, 1e-9)
+                time.time() - self._epoch_began, 1e-9
+            )
         self._write("train", "epoch_", seen, epoch)
         checked = {k[4:]: v for k, v in logs.items() if k.startswith("val_")}
         if checked:

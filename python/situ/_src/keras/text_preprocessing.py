@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """text_preprocessing.py: tf.keras.preprocessing.text: texts as lists of numbers of words, in
 Python."""
+
 import collections
 import json
 
@@ -23,15 +24,18 @@ def text_to_word_sequence(input_text, filters=_FILTERS, lower=True, split=" "):
 
 
 @_named
-def hashing_trick(text, n, hash_function=None, filters=_FILTERS, lower=True, split=" ",
-                  analyzer=None):
+def hashing_trick(
+    text, n, hash_function=None, filters=_FILTERS, lower=True, split=" ", analyzer=None
+):
     """Numbers from 1 to n - 1 by a hash: Python's own, 'md5' or a function."""
     if hash_function == "md5":
         from hashlib import md5
+
         hash_function = lambda w: int(md5(w.encode()).hexdigest(), 16)
     find = hash_function or hash
-    words = text_to_word_sequence(text, filters, lower, split) if analyzer is None else \
-        analyzer(text)
+    words = (
+        text_to_word_sequence(text, filters, lower, split) if analyzer is None else analyzer(text)
+    )
     return [find(w) % (n - 1) + 1 for w in words]
 
 
@@ -44,8 +48,18 @@ def one_hot(input_text, n, filters=_FILTERS, lower=True, split=" ", analyzer=Non
 class Tokenizer:
     """Numbers for words, the commonest first; 0 is no word."""
 
-    def __init__(self, num_words=None, filters=_FILTERS, lower=True, split=" ", char_level=False,
-                 oov_token=None, analyzer=None, document_count=0, **kwargs):
+    def __init__(
+        self,
+        num_words=None,
+        filters=_FILTERS,
+        lower=True,
+        split=" ",
+        char_level=False,
+        oov_token=None,
+        analyzer=None,
+        document_count=0,
+        **kwargs,
+    ):
         if "nb_words" in kwargs:  # its name before Keras 2
             num_words = kwargs.pop("nb_words")
         if kwargs:
@@ -101,8 +115,14 @@ class Tokenizer:
     def sequences_to_texts(self, sequences):
         unknown = self.index_word.get(self.word_index.get(self.oov_token))
         known = lambda i: i in self.index_word and not (self.num_words and i >= self.num_words)
-        return [" ".join(w for w in (self.index_word[i] if known(i) else unknown for i in row)
-                         if w is not None) for row in sequences]
+        return [
+            " ".join(
+                w
+                for w in (self.index_word[i] if known(i) else unknown for i in row)
+                if w is not None
+            )
+            for row in sequences
+        ]
 
     def texts_to_matrix(self, texts, mode="binary"):
         return self.sequences_to_matrix(self.texts_to_sequences(texts), mode)
@@ -110,8 +130,9 @@ class Tokenizer:
     def sequences_to_matrix(self, sequences, mode="binary"):
         """One row per text: which words (binary), how often (count, freq), how telling (tfidf)."""
         if not self.num_words and not self.word_index:
-            raise ValueError("Specify a dimension (`num_words` argument), or fit on some text data "
-                             "first.")
+            raise ValueError(
+                "Specify a dimension (`num_words` argument), or fit on some text data first."
+            )
         if mode not in ("binary", "count", "freq", "tfidf"):
             raise ValueError("Unknown vectorization mode:", mode)
         if mode == "tfidf" and not self.document_count:
@@ -121,19 +142,29 @@ class Tokenizer:
         for row, sequence in zip(made, sequences):
             counts = collections.Counter(i for i in sequence if i < width)
             for i, count in counts.items():
-                row[i] = {"binary": 1, "count": count, "freq": count / len(sequence)}.get(mode) \
-                    if mode != "tfidf" else (1 + numpy.log(count)) * numpy.log(
-                        1 + self.document_count / (1 + self.index_docs.get(i, 0)))
+                row[i] = (
+                    {"binary": 1, "count": count, "freq": count / len(sequence)}.get(mode)
+                    if mode != "tfidf"
+                    else (1 + numpy.log(count))
+                    * numpy.log(1 + self.document_count / (1 + self.index_docs.get(i, 0)))
+                )
         return made
 
     def get_config(self):
-        return {"num_words": self.num_words, "filters": self.filters, "lower": self.lower,
-                "split": self.split, "char_level": self.char_level, "oov_token": self.oov_token,
-                "document_count": self.document_count,
-                "word_counts": json.dumps(self.word_counts),
-                "word_docs": json.dumps(self.word_docs), "index_docs": json.dumps(self.index_docs),
-                "index_word": json.dumps(self.index_word),
-                "word_index": json.dumps(self.word_index)}
+        return {
+            "num_words": self.num_words,
+            "filters": self.filters,
+            "lower": self.lower,
+            "split": self.split,
+            "char_level": self.char_level,
+            "oov_token": self.oov_token,
+            "document_count": self.document_count,
+            "word_counts": json.dumps(self.word_counts),
+            "word_docs": json.dumps(self.word_docs),
+            "index_docs": json.dumps(self.index_docs),
+            "index_word": json.dumps(self.index_word),
+            "word_index": json.dumps(self.word_index),
+        }
 
     def to_json(self, **words):
         return json.dumps({"class_name": type(self).__name__, "config": self.get_config()}, **words)
@@ -143,8 +174,10 @@ class Tokenizer:
 def tokenizer_from_json(json_string):
     """The tokenizer that to_json wrote down."""
     config = json.loads(json_string)["config"]
-    parts = {k: json.loads(config.pop(k)) for k in ("word_counts", "word_docs", "index_docs",
-                                                    "index_word", "word_index")}
+    parts = {
+        k: json.loads(config.pop(k))
+        for k in ("word_counts", "word_docs", "index_docs", "index_word", "word_index")
+    }
     made = Tokenizer(**config)
     made.word_counts = collections.OrderedDict(parts["word_counts"])
     made.word_docs.update(parts["word_docs"])

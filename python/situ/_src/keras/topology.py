@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """topology.py: the calls of layers between inputs and outputs of a functional model."""
+
 from situ._src.framework import nest
 from situ._src.keras import context, nodes
 from situ._src.keras.registry import plain, serialized
@@ -13,20 +14,26 @@ class Topology:
         self.inputs, self.outputs = inputs, outputs
         for tensor in nest.flatten(outputs):
             if not context.is_symbolic(tensor):
-                raise ValueError("Output tensors of a Functional model must be the output of a "
-                                 "TensorFlow `Layer` (thus holding past layer metadata). Found: "
-                                 f"{tensor}")
+                raise ValueError(
+                    "Output tensors of a Functional model must be the output of a "
+                    "TensorFlow `Layer` (thus holding past layer metadata). Found: "
+                    f"{tensor}"
+                )
             nodes.ensure(tensor)
         for tensor in nest.flatten(inputs):
             if not context.is_symbolic(tensor):
-                raise ValueError("Input tensors to a Functional model must come from `tf.keras."
-                                 f"Input`. Received: {tensor} (missing previous layer metadata).")
+                raise ValueError(
+                    "Input tensors to a Functional model must come from `tf.keras."
+                    f"Input`. Received: {tensor} (missing previous layer metadata)."
+                )
         self.nodes, self.layers = self._sort()
         names = [layer.name for layer in self.layers]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f'The name "{name}" is used {names.count(name)} times in the '
-                                 "model. All layer names should be unique.")
+                raise ValueError(
+                    f'The name "{name}" is used {names.count(name)} times in the '
+                    "model. All layer names should be unique."
+                )
 
     def _visit(self):
         """The calls behind the outputs, those that others need first; when each layer was seen."""
@@ -41,14 +48,17 @@ class Topology:
             index.setdefault(node.layer, len(index))
             if id(tensor) not in given:
                 if not node.parents():
-                    raise ValueError(f"Graph disconnected: cannot obtain value for tensor {tensor} "
-                                     f'at layer "{node.layer.name}". The following previous layers '
-                                     "were accessed without issue: "
-                                     f"{[n.layer.name for n in order]}")
+                    raise ValueError(
+                        f"Graph disconnected: cannot obtain value for tensor {tensor} "
+                        f'at layer "{node.layer.name}". The following previous layers '
+                        "were accessed without issue: "
+                        f"{[n.layer.name for n in order]}"
+                    )
                 for parent in node.parents():
                     nodes.ensure(parent)
                     visit(parent)
             order.append(node)
+
         for tensor in nest.flatten(self.outputs):
             visit(tensor)
         return order, index
@@ -107,27 +117,48 @@ class Topology:
         mine = {id(n) for n in self.nodes}
         for layer in self.layers:
             calls = [n for n in layer._inbound_nodes if id(n) in mine and n.parents()]
-            layers.append({"class_name": layer._saved(), "config": plain(layer.get_config()),
-                           "name": layer.name,
-                           "inbound_nodes": [self._call(n, numbers) for n in calls]})
+            layers.append(
+                {
+                    "class_name": layer._saved(),
+                    "config": plain(layer.get_config()),
+                    "name": layer.name,
+                    "inbound_nodes": [self._call(n, numbers) for n in calls],
+                }
+            )
         key = lambda t: self._key(t, numbers)
-        return {"layers": layers, "input_layers": nest_of(key, self.inputs),
-                "output_layers": nest_of(key, self.outputs)}
+        return {
+            "layers": layers,
+            "input_layers": nest_of(key, self.inputs),
+            "output_layers": nest_of(key, self.outputs),
+        }
 
     def _call(self, node, numbers):
         """[[name, node, tensor, words], ...] where that says all, else its three parts."""
-        key = lambda t: ["__tensor__", *self._key(t, numbers)] if context.is_symbolic(t) else \
-            serialized(t) if not hasattr(t, "tolist") else t.tolist()
-        simple = context.is_symbolic(node.inputs) or isinstance(node.inputs, list) and all(
-            context.is_symbolic(t) for t in node.inputs)
-        if simple and not node.args and not any(
-                context.is_symbolic(t) for t in nest.flatten(node.words)):
+        key = lambda t: (
+            ["__tensor__", *self._key(t, numbers)]
+            if context.is_symbolic(t)
+            else serialized(t)
+            if not hasattr(t, "tolist")
+            else t.tolist()
+        )
+        simple = (
+            context.is_symbolic(node.inputs)
+            or isinstance(node.inputs, list)
+            and all(context.is_symbolic(t) for t in node.inputs)
+        )
+        if (
+            simple
+            and not node.args
+            and not any(context.is_symbolic(t) for t in nest.flatten(node.words))
+        ):
             flat = node.inputs if isinstance(node.inputs, list) else [node.inputs]
             words = plain(node.words)
-            made = [[*self._key(t, numbers), words] for t in flat]
-            return made if isinstance(node.inputs, list) and len(flat) == 1 else made
-        return {"inputs": nest_of(key, node.inputs), "args": nest_of(key, list(node.args)),
-                "kwargs": nest_of(key, node.words)}
+            return [[*self._key(t, numbers), words] for t in flat]
+        return {
+            "inputs": nest_of(key, node.inputs),
+            "args": nest_of(key, list(node.args)),
+            "kwargs": nest_of(key, node.words),
+        }
 
 
 def nest_of(function, structure):
@@ -147,8 +178,10 @@ def flat_inputs(inputs, given):
             inputs = [inputs[n] for n in names]
     flat = nest.flatten(inputs)
     if len(flat) != len(given):
-        raise ValueError(f"Layer expects {len(given)} input(s), but it received {len(flat)} input "
-                         f"tensors. Inputs received: {inputs}")
+        raise ValueError(
+            f"Layer expects {len(given)} input(s), but it received {len(flat)} input "
+            f"tensors. Inputs received: {inputs}"
+        )
     found = []
     for value, tensor in zip(flat, given):
         if value.dtype != tensor.dtype and not value.dtype.name == "string":
@@ -185,22 +218,27 @@ def rebuild(config, make):
                 continue
             made[layer.name, i] = layer(inputs, *args, **words)
         if len(left) == len(waiting):
-            raise ValueError("The configuration of the model has calls whose inputs no layer "
-                             f"makes: {[x[0].name for x in left]}")
+            raise ValueError(
+                "The configuration of the model has calls whose inputs no layer "
+                f"makes: {[x[0].name for x in left]}"
+            )
         waiting = left
-    read = lambda part: tensor(*part) if part and isinstance(part[0], str) else \
-        [read(p) for p in part]
+    read = lambda part: (
+        tensor(*part) if part and isinstance(part[0], str) else [read(p) for p in part]
+    )
     return read(config["input_layers"]), read(config["output_layers"]), layers
 
 
 def _arguments(call, tensor):
     if isinstance(call, dict):
+
         def read(part):
             if isinstance(part, list) and part and part[0] == "__tensor__":
                 return tensor(*part[1:])
             if isinstance(part, list):
                 return [read(p) for p in part]
             return {k: read(v) for k, v in part.items()} if isinstance(part, dict) else part
+
         return read(call["inputs"]), read(call["args"]), read(call["kwargs"])
     flat = [tensor(*part[:3]) for part in call]
     return flat[0] if len(flat) == 1 else flat, (), call[0][3] if len(call[0]) > 3 else {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """training.py: compile, fit, evaluate, predict: what a model does with batches."""
+
 import contextlib
 
 import numpy
@@ -7,8 +8,8 @@ import numpy
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, V1
 from situ._src.framework.keywords import reject_unknown
-from situ._src.keras import (compile_utils, context, data_adapter, mixed_precision,
-                             optimizer as optimizer_v2, weights)
+from situ._src.keras import compile_utils, context, data_adapter, mixed_precision, weights
+from situ._src.keras import optimizer as optimizer_v2
 from situ._src.keras.callbacks import make_callbacks
 from situ._src.keras.compiled_step import Programs
 from situ._src.variables import variable
@@ -38,21 +39,39 @@ class Training:
     run_eagerly = property(lambda s: s._eagerly, lambda s, v: setattr(s, "_eagerly", bool(v)))
     distribute_strategy = property(lambda s: s._strategy)
 
-    def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None,
-                weighted_metrics=None, run_eagerly=None, steps_per_execution=None,
-                sample_weight_mode=None, target_tensors=None, distribute=None, jit_compile=None,
-                auto_scale_loss=True, pss_evaluation_shards=0, **kwargs):
+    def compile(
+        self,
+        optimizer="rmsprop",
+        loss=None,
+        metrics=None,
+        loss_weights=None,
+        weighted_metrics=None,
+        run_eagerly=None,
+        steps_per_execution=None,
+        sample_weight_mode=None,
+        target_tensors=None,
+        distribute=None,
+        jit_compile=None,
+        auto_scale_loss=True,
+        pss_evaluation_shards=0,
+        **kwargs,
+    ):
         """Sets the optimizer, the loss and the metrics of training."""
         reject_unknown(self.compile, kwargs, "compile")
         if target_tensors is not None:
-            raise ValueError("target_tensors argument is not supported when executing eagerly. "
-                             f"Received: target_tensors={target_tensors}.")
+            raise ValueError(
+                "target_tensors argument is not supported when executing eagerly. "
+                f"Received: target_tensors={target_tensors}."
+            )
         if distribute is not None:
             self._adopt(distribute)
         with context.eager(), variable.strategy_scope(self._strategy):
             self.optimizer = mixed_precision.scaled_if_mixed(optimizer_v2.get(optimizer), self)
-            self.compiled_loss = loss if isinstance(loss, compile_utils.LossesContainer) else \
-                compile_utils.LossesContainer(loss, loss_weights)
+            self.compiled_loss = (
+                loss
+                if isinstance(loss, compile_utils.LossesContainer)
+                else compile_utils.LossesContainer(loss, loss_weights)
+            )
             self.compiled_metrics = compile_utils.MetricsContainer(metrics, weighted_metrics)
             for thing in (self.optimizer, *compile_utils.objects([metrics, weighted_metrics])):
                 if not isinstance(thing, V1["train.Optimizer"]):
@@ -60,8 +79,13 @@ class Training:
             self._come_home()
             getattr(self.optimizer, "iterations", None)  # made here: not by a graph that asks
         self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
-        self._given = {"optimizer": optimizer, "loss": loss, "metrics": metrics,
-                       "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
+        self._given = {
+            "optimizer": optimizer,
+            "loss": loss,
+            "metrics": metrics,
+            "loss_weights": loss_weights,
+            "weighted_metrics": weighted_metrics,
+        }
         self._forget_programs()
 
     @contextlib.contextmanager
@@ -95,16 +119,20 @@ class Training:
         found = []
         if self._is_compiled:
             found = self.compiled_loss.metrics + self.compiled_metrics.metrics
-        return weights.once(found + [m for layer in self._flat_layers() for m in layer._metrics] +
-                            [m for m in weights.held(self, _metric_class())])
+        return weights.once(
+            found
+            + [m for layer in self._flat_layers() for m in layer._metrics]
+            + [m for m in weights.held(self, _metric_class())]
+        )
 
     metrics_names = property(lambda s: [m.name for m in s.metrics])
 
     # Steps, which sub-classes may replace
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
-        return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses,
-                                  model=self)
+        return self.compiled_loss(
+            y, y_pred, sample_weight, regularization_losses=self.losses, model=self
+        )
 
     def compute_metrics(self, x, y, y_pred, sample_weight):
         self.compiled_metrics.update_state(y, y_pred, sample_weight, model=self)
@@ -145,8 +173,10 @@ class Training:
 
     def _needs_compile(self):
         if not self._is_compiled:
-            raise RuntimeError("You must compile your model before training/testing. Use `model."
-                               "compile(optimizer, loss)`.")
+            raise RuntimeError(
+                "You must compile your model before training/testing. Use `model."
+                "compile(optimizer, loss)`."
+            )
 
     def reset_metrics(self):
         with context.eager():
@@ -155,29 +185,51 @@ class Training:
 
     # Training
 
-    def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose="auto", callbacks=None,
-            validation_split=0.0, validation_data=None, shuffle=True, class_weight=None,
-            sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
-            validation_batch_size=None, validation_freq=1, max_queue_size=10, workers=1,
-            use_multiprocessing=False, nb_epoch=None, **kwargs):
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_steps=None,
+        validation_batch_size=None,
+        validation_freq=1,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
+        nb_epoch=None,
+        **kwargs,
+    ):
         """Trains for some epochs; gives a History."""
         reject_unknown(self.fit, kwargs, "fit")
         self._needs_compile()
         epochs = epochs if nb_epoch is None else nb_epoch
         with context.eager(), variable.strategy_scope(self._strategy):
             if validation_split and validation_data is None:
-                (x, y, sample_weight), validation_data = data_adapter.split(x, y, sample_weight,
-                                                                            validation_split)
+                (x, y, sample_weight), validation_data = data_adapter.split(
+                    x, y, sample_weight, validation_split
+                )
             train = data_adapter.make(x, y, sample_weight, batch_size, shuffle, steps_per_epoch)
             if class_weight:
                 train = data_adapter.with_class_weight(train, class_weight)
             check = None
             if validation_data is not None:
-                check = _validation(validation_data, validation_batch_size or batch_size,
-                                    validation_steps)
+                check = _validation(
+                    validation_data, validation_batch_size or batch_size, validation_steps
+                )
             self.stop_training = False
-            listed = make_callbacks(self, callbacks, 1 if verbose == "auto" else verbose, epochs,
-                                    train.steps)
+            listed = make_callbacks(
+                self, callbacks, 1 if verbose == "auto" else verbose, epochs, train.steps
+            )
             return self._epochs(train, check, listed, epochs, initial_epoch, validation_freq)
 
     def _epochs(self, train, check, callbacks, epochs, initial_epoch, validation_freq):
@@ -208,8 +260,10 @@ class Training:
             if self.stop_training:
                 break
         if logs is None:
-            raise ValueError("Unexpected result of `train_function` (Empty Logs). Your input ran "
-                             "out of data, or the dataset is empty.")
+            raise ValueError(
+                "Unexpected result of `train_function` (Empty Logs). Your input ran "
+                "out of data, or the dataset is empty."
+            )
         callbacks.learn_steps(step + 1)
         return _numbers(logs)
 
@@ -225,30 +279,64 @@ class Training:
         callbacks.on_test_end(found)
         return found
 
-    def evaluate(self, x=None, y=None, batch_size=None, verbose="auto", sample_weight=None,
-                 steps=None, callbacks=None, max_queue_size=10, workers=1,
-                 use_multiprocessing=False, return_dict=False, **kwargs):
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        verbose="auto",
+        sample_weight=None,
+        steps=None,
+        callbacks=None,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
+        return_dict=False,
+        **kwargs,
+    ):
         """The loss and the metrics of some data."""
         reject_unknown(self.evaluate, kwargs, "evaluate")
         self._needs_compile()
         with context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.make(x, y, sample_weight, batch_size, False, steps)
-            listed = make_callbacks(self, callbacks, 1 if verbose == "auto" else verbose, 1,
-                                    batches.steps, history=False)
+            listed = make_callbacks(
+                self,
+                callbacks,
+                1 if verbose == "auto" else verbose,
+                1,
+                batches.steps,
+                history=False,
+            )
             found = self._test(batches, listed)
         if return_dict:
             return found
         values = list(found.values())
         return values[0] if len(values) == 1 else values
 
-    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None,
-                max_queue_size=10, workers=1, use_multiprocessing=False, **kwargs):
+    def predict(
+        self,
+        x,
+        batch_size=None,
+        verbose="auto",
+        steps=None,
+        callbacks=None,
+        max_queue_size=10,
+        workers=1,
+        use_multiprocessing=False,
+        **kwargs,
+    ):
         """What the model gives for some data, as arrays."""
         reject_unknown(self.predict, kwargs, "predict")
         with self._at_home(), context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.make(x, None, None, batch_size, False, steps)
-            listed = make_callbacks(self, callbacks, 0 if verbose == "auto" else verbose, 1,
-                                    batches.steps, history=False)
+            listed = make_callbacks(
+                self,
+                callbacks,
+                0 if verbose == "auto" else verbose,
+                1,
+                batches.steps,
+                history=False,
+            )
             return self._predict(batches, listed)
 
     def _predict(self, batches, callbacks):
@@ -263,22 +351,31 @@ class Training:
         callbacks.on_predict_end()
         if structure is None:
             raise ValueError("Expect x to be a non-empty array or dataset.")
-        joined = [numpy.concatenate(parts) if len(parts) > 1 else parts[0]
-                  for parts in zip(*found)]
+        joined = [numpy.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*found)]
         return nest.pack_sequence_as(structure, joined)
 
     def _on_batch(self, kind, x, y, sample_weight, class_weight=None, reset=False):
         self._needs_compile()
         with context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.Arrays(x, y, sample_weight, batch_size=1 << 62)
-            batches = batches if not class_weight else \
-                data_adapter.with_class_weight(batches, class_weight)
+            batches = (
+                batches
+                if not class_weight
+                else data_adapter.with_class_weight(batches, class_weight)
+            )
             if reset:
                 self.reset_metrics()
             return _numbers(self._programs.run(kind, next(iter(batches))))
 
-    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None,
-                       reset_metrics=True, return_dict=False):
+    def train_on_batch(
+        self,
+        x,
+        y=None,
+        sample_weight=None,
+        class_weight=None,
+        reset_metrics=True,
+        return_dict=False,
+    ):
         """One step of training on these examples."""
         found = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
         return found if return_dict else _scalars(found)
@@ -294,8 +391,9 @@ class Training:
             return nest.map_structure(lambda t: numpy.asarray(t.numpy()), made)
 
     def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **words):
-        return self.fit(generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
-                        **words)
+        return self.fit(
+            generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose, **words
+        )
 
     def evaluate_generator(self, generator, steps=None, verbose=0, **words):
         return self.evaluate(generator, steps=steps, verbose=verbose, **words)
@@ -306,6 +404,7 @@ class Training:
 
 def _metric_class():
     from situ._src.keras.metrics import Metric
+
     return Metric
 
 

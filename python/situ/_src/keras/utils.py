@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """utils.py: tf.keras.utils: to_categorical, pad_sequences, get_file."""
+
 import hashlib
 import os
 import shutil
@@ -24,6 +25,7 @@ def normalize(x, axis=-1, order=2):
 def set_random_seed(seed):
     """Seeds Python's, NumPy's and situ's random numbers, and the initial weights of layers."""
     import random
+
     random.seed(seed)
     numpy.random.seed(seed)
     random_ops.set_seed(seed)
@@ -31,9 +33,19 @@ def set_random_seed(seed):
 
 
 @export("keras.utils.get_file", "python.keras.utils.get_file", v1="contrib.keras.utils.get_file")
-def get_file(fname=None, origin=None, untar=False, md5_hash=None, file_hash=None,
-             cache_subdir="datasets", hash_algorithm="auto", extract=False, archive_format="auto",
-             cache_dir=None, force_download=False):
+def get_file(
+    fname=None,
+    origin=None,
+    untar=False,
+    md5_hash=None,
+    file_hash=None,
+    cache_subdir="datasets",
+    hash_algorithm="auto",
+    extract=False,
+    archive_format="auto",
+    cache_dir=None,
+    force_download=False,
+):
     """The path of a file that is there already, or of what its archive has: situ does not
     download. A file with another hash than the given one is an error."""
     unsupported("get_file", force_download=(force_download, False))
@@ -45,19 +57,24 @@ def get_file(fname=None, origin=None, untar=False, md5_hash=None, file_hash=None
         return folder
     if untar and not os.path.exists(path):
         path += ".tar.gz"
-    _check_file(path, origin, file_hash or md5_hash,
-                hash_algorithm if file_hash is not None else "md5")
+    _check_file(
+        path, origin, file_hash or md5_hash, hash_algorithm if file_hash is not None else "md5"
+    )
     if extract or untar:
-        shutil.unpack_archive(path, os.path.dirname(path), {"auto": None, "tar": None}.get(
-            archive_format, archive_format))
+        shutil.unpack_archive(
+            path,
+            os.path.dirname(path),
+            {"auto": None, "tar": None}.get(archive_format, archive_format),
+        )
     return folder
 
 
 def _check_file(path, origin, expected, algorithm):
     """Raises an error if a file is not there or has another hash."""
     if not os.path.exists(path):
-        raise FileNotFoundError(f"tf.keras.utils.get_file: situ does not download {origin}: put it "
-                                f"to {path}")
+        raise FileNotFoundError(
+            f"tf.keras.utils.get_file: situ does not download {origin}: put it to {path}"
+        )
     if expected is None:
         return
     if algorithm not in ("md5", "sha256"):
@@ -65,13 +82,16 @@ def _check_file(path, origin, expected, algorithm):
     with open(path, "rb") as file:
         found = hashlib.new(algorithm, file.read()).hexdigest()
     if found != str(expected):
-        raise ValueError(f"Incomplete or corrupted file detected. The {algorithm} file hash does "
-                         f"not match the provided value of {expected}: {path} has {found}.")
+        raise ValueError(
+            f"Incomplete or corrupted file detected. The {algorithm} file hash does "
+            f"not match the provided value of {expected}: {path} has {found}."
+        )
 
 
 @shown("preprocessing.sequence.pad_sequences", "utils.pad_sequences")
-def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre",
-                  value=0.0):
+def pad_sequences(
+    sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0
+):
     """Lists of different lengths as one array."""
     rows = list(sequences)
     maxlen = max((len(r) for r in rows), default=0) if maxlen is None else maxlen
@@ -82,9 +102,9 @@ def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncati
             continue
         cut = numpy.asarray(row[-maxlen:] if truncating == "pre" else row[:maxlen], dtype=dtype)
         if padding == "post":
-            made[i, :len(cut)] = cut
+            made[i, : len(cut)] = cut
         else:
-            made[i, -len(cut):] = cut
+            made[i, -len(cut) :] = cut
     return made
 
 

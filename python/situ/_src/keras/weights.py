@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """weights.py: the variables of layers: where they are made, what an object holds of them."""
+
 import contextlib
 
 import numpy
@@ -35,16 +36,19 @@ def create(name, shape, dtype, initializer, trainable, constraint=None, **words)
     sizes = tensor_shape.as_shape(shape).as_list()
     first = lambda: initializer(sizes, dtype=dtype)
     if is_plain_graph():
-        return variables.variable(first, trainable=trainable, name=name, dtype=dtype,
-                                  constraint=constraint)
+        return variables.variable(
+            first, trainable=trainable, name=name, dtype=dtype, constraint=constraint
+        )
     with context.eager(), init_scope():
         place = _first_gpu() if dtype.is_floating else None
         if place is None:
-            return variables.variable(first, trainable=trainable, name=name, dtype=dtype,
-                                      constraint=constraint, **words)
+            return variables.variable(
+                first, trainable=trainable, name=name, dtype=dtype, constraint=constraint, **words
+            )
         with device(place):
-            return variables.variable(first, trainable=trainable, name=name, dtype=dtype,
-                                      constraint=constraint, **words)
+            return variables.variable(
+                first, trainable=trainable, name=name, dtype=dtype, constraint=constraint, **words
+            )
 
 
 def held(thing, wanted):
@@ -62,6 +66,7 @@ def held(thing, wanted):
         elif isinstance(value, (list, tuple)):
             for part in value:
                 visit(part)
+
     for name, value in vars(thing).items():
         if name not in thing.UNTRACKED:
             visit(value)
@@ -92,6 +97,7 @@ def _exchange(things, is_right, make):
         if id(variable) not in made:
             made[id(variable)] = variable, make(variable)
         return made[id(variable)][1]
+
     for thing in things:
         changed = {k: replaced(v, change) for k, v in vars(thing).items() if k not in KEPT}
         if made:
@@ -118,12 +124,17 @@ def _value_of(variable):
 def take_home(*things):
     """What optimizers, metrics or layers have made as variables of a graph becomes values of their
     own: a model that was compiled with them has such, in graph style, too."""
+
     def make(variable):
         first = _value_of(variable)
         with context.eager():
             return variables.variable(
-                first, trainable=variable.trainable, dtype=variable.dtype.base_dtype,
-                name=variable.name.split(":")[0])
+                first,
+                trainable=variable.trainable,
+                dtype=variable.dtype.base_dtype,
+                name=variable.name.split(":")[0],
+            )
+
     return _exchange(things, _is_own, make)
 
 
@@ -141,25 +152,36 @@ def at_home(layers):
 def lend(layers):
     """Layers with values of their own get variables of the program's graph, which begin with these:
     a session trains them. Those of a model that was compiled stay as they are."""
+
     def make(variable):
         with context.eager():
             first = variable.numpy()
         with get_default_graph().name_scope(None):
             return variables.variable(
-                lambda: convert_to_tensor(first), trainable=variable.trainable,
-                dtype=variable.dtype.base_dtype, name=variable.name.split(":")[0],
-                constraint=variable.constraint)
-    _exchange([x for x in layers if not getattr(x, "_stays_home", False)],
-              lambda variable: not _is_own(variable), make)
+                lambda: convert_to_tensor(first),
+                trainable=variable.trainable,
+                dtype=variable.dtype.base_dtype,
+                name=variable.name.split(":")[0],
+                constraint=variable.constraint,
+            )
+
+    _exchange(
+        [x for x in layers if not getattr(x, "_stays_home", False)],
+        lambda variable: not _is_own(variable),
+        make,
+    )
 
 
 def note_changes(variable, log):
     """Lists the operations of a graph that will change a variable."""
+
     def noting(method):
         def change(*args, **words):
             log.append(method(*args, **words))
             return log[-1]
+
         return change
+
     for name in ("assign", "assign_add", "assign_sub"):
         setattr(variable, name, noting(getattr(variable, name)))
 
@@ -174,6 +196,7 @@ def values(items):
     items = list(items)
     if items and not isinstance(items[0], EagerVariable):
         from situ._src.keras.backend import get_session
+
         return list(get_session().run(items))
     with context.eager():
         return [numpy.asarray(v.numpy()) for v in items]
@@ -183,20 +206,25 @@ def assign(items, arrays, what):
     """Gives variables the values of arrays, each of its shape."""
     items, arrays = list(items), list(arrays)
     if len(items) != len(arrays):
-        raise ValueError(f"You called `set_weights(weights)` on {what} with a weight list of "
-                         f"length {len(arrays)}, but the layer was expecting {len(items)} weights. "
-                         f"Provided weights: {str(arrays)[:50]}...")
+        raise ValueError(
+            f"You called `set_weights(weights)` on {what} with a weight list of "
+            f"length {len(arrays)}, but the layer was expecting {len(items)} weights. "
+            f"Provided weights: {str(arrays)[:50]}..."
+        )
     for variable, array in zip(items, arrays):
         array = numpy.asarray(array)
         if tuple(array.shape) != tuple(variable.shape.as_list()):
-            raise ValueError(f"Layer {what} weight shape {variable.shape} is not compatible with "
-                             f"provided weight shape {array.shape}.")
+            raise ValueError(
+                f"Layer {what} weight shape {variable.shape} is not compatible with "
+                f"provided weight shape {array.shape}."
+            )
     for variable, array in zip(items, arrays):
         if isinstance(variable, EagerVariable):
             with context.eager():
                 variable.assign(numpy.asarray(array, variable.dtype.base_dtype.as_numpy_dtype))
         else:
             from situ._src.keras.backend import get_session
+
             variable.load(array, get_session())
 
 

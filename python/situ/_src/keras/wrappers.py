@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """wrappers.py: layers around layers: Bidirectional, TimeDistributed."""
+
 from situ._src.framework import nest
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
@@ -56,12 +57,17 @@ class Bidirectional(Wrapper):
     def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **words):
         super().__init__(layer, weights=weights, **words)
         if merge_mode not in ("sum", "mul", "ave", "concat", None):
-            raise ValueError(f"Invalid merge mode. Received: {merge_mode}. Merge mode should be "
-                             'one of {"sum", "mul", "ave", "concat", None}')
+            raise ValueError(
+                f"Invalid merge mode. Received: {merge_mode}. Merge mode should be "
+                'one of {"sum", "mul", "ave", "concat", None}'
+            )
         self.merge_mode = merge_mode
         self.forward_layer = self._copy(layer, layer.go_backwards, "forward_")
-        self.backward_layer = backward_layer if backward_layer is not None else \
-            self._copy(layer, not layer.go_backwards, "backward_")
+        self.backward_layer = (
+            backward_layer
+            if backward_layer is not None
+            else self._copy(layer, not layer.go_backwards, "backward_")
+        )
         self._own_backward = backward_layer is not None
         self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
         self.supports_masking = True

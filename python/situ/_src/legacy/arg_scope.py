@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """arg_scope.py: arguments that functions get wherever they are not given: slim.arg_scope."""
+
 import contextlib
 import functools
 
@@ -16,10 +17,12 @@ def _under(name):
 @export(v1=_under("add_arg_scope"))
 def add_arg_scope(func):
     """A decorator: a function whose arguments a scope may give."""
+
     @functools.wraps(func)
     def scoped(*args, **words):
         given = _stack[-1].get(scoped)
         return func(*args, **({**given, **words} if given else words))
+
     scoped._takes_arg_scope = True
     return scoped
 
@@ -35,8 +38,10 @@ def arg_scoped_arguments(func):
     if not has_arg_scope(func):
         return ()
     import inspect
-    return tuple(p.name for p in inspect.signature(func).parameters.values()
-                 if p.default is not p.empty)
+
+    return tuple(
+        p.name for p in inspect.signature(func).parameters.values() if p.default is not p.empty
+    )
 
 
 @contextlib.contextmanager
@@ -53,15 +58,17 @@ def arg_scope(list_ops_or_scope, **kwargs):
     """In it, some functions get these arguments; or the scope that another `with` has given."""
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
-            raise ValueError("When attempting to re-use a scope by suppling a dictionary, kwargs "
-                             "must be empty.")
+            raise ValueError(
+                "When attempting to re-use a scope by suppling a dictionary, kwargs must be empty."
+            )
         return _entered(dict(list_ops_or_scope))
     if not isinstance(list_ops_or_scope, (list, tuple)):
         raise TypeError("list_ops_or_scope must either be a list/tuple or reused scope (i.e. dict)")
     scope = dict(_stack[-1])
     for func in list_ops_or_scope:
         if not has_arg_scope(func):
-            raise ValueError(f"{getattr(func, '__name__', func)} is not decorated with "
-                             "@add_arg_scope")
+            raise ValueError(
+                f"{getattr(func, '__name__', func)} is not decorated with @add_arg_scope"
+            )
         scope[func] = {**scope.get(func, {}), **kwargs}
     return _entered(scope)

@@ -1,36 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_eager.py: tf.contrib.eager: how programs of TensorFlow 1 computed at once."""
+
 import contextlib
 import importlib
 import inspect
 
 from situ._src.checkpoint import saver
-from situ._src.framework import api, flags, style
+from situ._src.framework import flags, style
 from situ._src.framework.api import BOTH, V1, V2, export
 from situ._src.framework.gradient_tape import GradientTape
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.variables.variable import Variable
 
-V1.update({"contrib.eager.Variable": Variable, "contrib.eager.GradientTape": GradientTape,
-           "contrib.eager.enable_eager_execution": V1["enable_eager_execution"],
-           "contrib.eager.py_func": BOTH["py_function"],
-           "contrib.eager.custom_gradient": BOTH["custom_gradient"],
-           "contrib.eager.TensorSpec": BOTH["TensorSpec"],
-           "contrib.eager.Checkpointable": BOTH["Module"],
-           "contrib.eager.executing_eagerly": lambda: not style.is_graph(),
-           "contrib.eager.in_eager_mode": lambda: not style.is_graph(),
-           "contrib.eager.Checkpoint": BOTH.get("train.Checkpoint") or V1["train.Checkpoint"],
-           "contrib.eager.defun": BOTH.get("function") or V2["function"]})
+V1.update(
+    {
+        "contrib.eager.Variable": Variable,
+        "contrib.eager.GradientTape": GradientTape,
+        "contrib.eager.enable_eager_execution": V1["enable_eager_execution"],
+        "contrib.eager.py_func": BOTH["py_function"],
+        "contrib.eager.custom_gradient": BOTH["custom_gradient"],
+        "contrib.eager.TensorSpec": BOTH["TensorSpec"],
+        "contrib.eager.Checkpointable": BOTH["Module"],
+        "contrib.eager.executing_eagerly": lambda: not style.is_graph(),
+        "contrib.eager.in_eager_mode": lambda: not style.is_graph(),
+        "contrib.eager.Checkpoint": BOTH.get("train.Checkpoint") or V1["train.Checkpoint"],
+        "contrib.eager.defun": BOTH.get("function") or V2["function"],
+    }
+)
 V1["contrib.eager.function"] = V1["contrib.eager.defun"]
 # Where operations may find their inputs, and whether calls return before they are done: situ copies
 # inputs to where they are needed, and whoever reads a value gets it when it is there.
-V1.update({"contrib.eager.DEVICE_PLACEMENT_" + word: number for number, word in enumerate(
-    ("EXPLICIT", "WARN", "SILENT", "SILENT_FOR_INT32"))})
-V1.update({"contrib.eager.SYNC": 0, "contrib.eager.ASYNC": 1,
-           "contrib.eager.set_execution_mode": lambda mode: None,
-           "contrib.eager.execution_mode": lambda mode: contextlib.nullcontext(),
-           "contrib.eager.async_wait": lambda: None,
-           "contrib.eager.async_clear_error": lambda: None})
+V1.update(
+    {
+        "contrib.eager.DEVICE_PLACEMENT_" + word: number
+        for number, word in enumerate(("EXPLICIT", "WARN", "SILENT", "SILENT_FOR_INT32"))
+    }
+)
+V1.update(
+    {
+        "contrib.eager.SYNC": 0,
+        "contrib.eager.ASYNC": 1,
+        "contrib.eager.set_execution_mode": lambda mode: None,
+        "contrib.eager.execution_mode": lambda mode: contextlib.nullcontext(),
+        "contrib.eager.async_wait": lambda: None,
+        "contrib.eager.async_clear_error": lambda: None,
+    }
+)
 
 
 @export(v1="contrib.eager.run")
@@ -66,23 +81,28 @@ class Saver:
 def num_gpus():
     """How many GPUs there are."""
     from situ._src.framework import config
+
     return len(config.list_logical_devices("GPU"))
 
 
 V1["contrib.eager.list_devices"] = lambda: [
-    d.name for d in importlib.import_module("situ._src.framework.config").list_logical_devices()]
+    d.name for d in importlib.import_module("situ._src.framework.config").list_logical_devices()
+]
 
 
 def _recorded(function, args, words):
     with GradientTape() as tape:
         value = function(*args, **words)
     if value is None:
-        raise ValueError("Cannot differentiate a function that returns None; did you forget to "
-                         f"return a value from {getattr(function, '__name__', function)}?")
+        raise ValueError(
+            "Cannot differentiate a function that returns None; did you forget to "
+            f"return a value from {getattr(function, '__name__', function)}?"
+        )
     variables = list(tape.watched_variables())
     if not variables:
-        raise ValueError("No trainable variables were accessed while the function was being "
-                         "computed.")
+        raise ValueError(
+            "No trainable variables were accessed while the function was being computed."
+        )
     grads = tape.gradient(value, variables)
     return value, [(g, v) for g, v in zip(grads, variables) if g is not None]
 
@@ -102,16 +122,21 @@ def implicit_gradients(f):
 @export(v1="contrib.eager.value_and_gradients_function")
 def value_and_gradients_function(f, params=None):
     """A function: (f's value, its gradients with respect to its arguments, or some of them)."""
+
     def compute(*args, dy=None):
         names = list(inspect.signature(f).parameters)
-        places = range(len(args)) if params is None else \
-            [names.index(p) if isinstance(p, str) else p for p in params]
+        places = (
+            range(len(args))
+            if params is None
+            else [names.index(p) if isinstance(p, str) else p for p in params]
+        )
         args = [convert_to_tensor(a) for a in args]
         with GradientTape() as tape:
             for place in places:
                 tape.watch(args[place])
             value = f(*args)
         return value, tape.gradient(value, [args[p] for p in places], output_gradients=dy)
+
     return compute
 
 
@@ -141,13 +166,17 @@ class Iterator:
 def _metric(name):
     def make(*args, **words):
         return (BOTH.get(name) or V2[name])(*args, **words)
+
     return make
 
 
-for _name, _keras in (("Mean", "Mean"), ("Accuracy", "Accuracy"),
-                      ("BinaryAccuracy", "BinaryAccuracy"),
-                      ("CategoricalAccuracy", "CategoricalAccuracy"),
-                      ("SparseAccuracy", "SparseCategoricalAccuracy")):
+for _name, _keras in (
+    ("Mean", "Mean"),
+    ("Accuracy", "Accuracy"),
+    ("BinaryAccuracy", "BinaryAccuracy"),
+    ("CategoricalAccuracy", "CategoricalAccuracy"),
+    ("SparseAccuracy", "SparseCategoricalAccuracy"),
+):
     V1["contrib.eager.metrics." + _name] = _metric("keras.metrics." + _keras)
 
 
@@ -189,6 +218,7 @@ class Sequential(Network):
         for step in self._steps:
             takes = training is not None and any(
                 "training" in inspect.signature(f).parameters
-                for f in (step, getattr(step, "call", step)))
+                for f in (step, getattr(step, "call", step))
+            )
             inputs = step(inputs, training=training) if takes else step(inputs)
         return inputs

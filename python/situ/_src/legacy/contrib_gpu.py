@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_gpu.py: what programs on several GPUs use of tf.contrib: sums over devices (nccl),
 staging areas, the memory that devices have in use, scopes for compilers."""
+
 import contextlib
 import functools
 
@@ -28,6 +29,7 @@ def _all(join, name):
                 with device(tensor.device):
                     made.append(join(tensors))
             return made
+
     return reduce
 
 
@@ -37,13 +39,19 @@ def _pairwise(row):
         for other in tensors[1:]:
             made = op(row, made, other)
         return made
+
     return join
 
 
-for _word, _join in (("sum", lambda ts: op("AddN", ts)), ("prod", _pairwise("Mul")),
-                     ("min", _pairwise("Minimum")), ("max", _pairwise("Maximum"))):
-    V1["contrib.nccl.all_" + _word] = V1["python.ops.nccl_ops.all_" + _word] = \
-        _all(_join, "NcclAll" + _word.capitalize())
+for _word, _join in (
+    ("sum", lambda ts: op("AddN", ts)),
+    ("prod", _pairwise("Mul")),
+    ("min", _pairwise("Minimum")),
+    ("max", _pairwise("Maximum")),
+):
+    V1["contrib.nccl.all_" + _word] = V1["python.ops.nccl_ops.all_" + _word] = _all(
+        _join, "NcclAll" + _word.capitalize()
+    )
 
 
 @export(v1=("contrib.nccl.reduce_sum", "python.ops.nccl_ops.reduce_sum"))
@@ -61,15 +69,20 @@ def broadcast(tensor):
 @export(v1=("contrib.staging.StagingArea", "python.ops.data_flow_ops.StagingArea"))
 class StagingArea:
     """A place where values wait from one step to the next, first in, first out."""
+
     _MANY = 1 << 30
 
-    def __init__(self, dtypes, shapes=None, names=None, shared_name=None, capacity=0,
-                 memory_limit=0):
-        self._dtypes = [as_dtype(t).base_dtype for t in
-                        (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])]
+    def __init__(
+        self, dtypes, shapes=None, names=None, shared_name=None, capacity=0, memory_limit=0
+    ):
+        self._dtypes = [
+            as_dtype(t).base_dtype
+            for t in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])
+        ]
         with scope(None, "StagingArea"), device("/cpu:0"):
-            self._queue = queues.FIFOQueue(capacity or self._MANY, self._dtypes, shapes, names,
-                                           shared_name)
+            self._queue = queues.FIFOQueue(
+                capacity or self._MANY, self._dtypes, shapes, names, shared_name
+            )
         self._names, self._capacity = names, capacity
 
     dtypes = property(lambda s: s._dtypes)
@@ -80,8 +93,11 @@ class StagingArea:
 
     def put(self, values, name=None):
         """An operation that adds values: a list, or a dict where there are names."""
-        if isinstance(values, (list, tuple)) and self._names is None and \
-                len(values) != len(self._dtypes):
+        if (
+            isinstance(values, (list, tuple))
+            and self._names is None
+            and len(values) != len(self._dtypes)
+        ):
             raise ValueError(f"Unexpected number of inputs {len(values)} vs {len(self._dtypes)}")
         with device("/cpu:0"):
             return self._queue.enqueue(values, name or "StagingArea_put")
@@ -101,22 +117,25 @@ def _memory(word, name):
     def ask():
         """Bytes of memory of the device of the scope."""
         from situ._src.framework import config
+
         chosen = str(op("NoOp").device or "/device:CPU:0").upper()
 
         def read():
             import numpy
+
             number, kind = chosen.rpartition(":")[2], "GPU" if "GPU" in chosen else "CPU"
             told = config.get_memory_info(f"{kind}:{number if number.isdigit() else 0}")
             return numpy.int64(told.get(word) or 0)
+
         with device("/cpu:0"):
             made = script_ops.py_func(read, [], as_dtype("int64"), name=name)
         made.set_shape([])
         return made
+
     return ask
 
 
-for _name, _word in (("BytesInUse", "current"), ("MaxBytesInUse", "peak"),
-                     ("BytesLimit", "limit")):
+for _name, _word in (("BytesInUse", "current"), ("MaxBytesInUse", "peak"), ("BytesLimit", "limit")):
     V1["contrib.memory_stats." + _name] = _memory(_word, _name)
 
 
@@ -145,15 +164,30 @@ def _everywhere(input_tensors, join, change, lists):
 
 def _way(name, join_at, lists=False):
     """A function whose argument number join_at says how two tensors (a list) become one."""
-    def build(input_tensors, *args, red_op=None, un_op=None, gather_devices=None,
-              num_workers=None, num_subchunks=None, gpu_perm=None, subdiv_offsets=None):
+
+    def build(
+        input_tensors,
+        *args,
+        red_op=None,
+        un_op=None,
+        gather_devices=None,
+        num_workers=None,
+        num_subchunks=None,
+        gpu_perm=None,
+        subdiv_offsets=None,
+    ):
         rest = list(args)  # where and in how many parts TensorFlow adds makes no difference here
         join = red_op if red_op is not None else rest[join_at]
         change = un_op if un_op is not None else (rest + [None] * 9)[join_at + 1]
         return _everywhere(input_tensors, join, change, lists)
+
     build.__name__ = name
-    for place in ("python.distribute.all_reduce.", "python.distribute.v1.all_reduce.",
-                  "contrib.all_reduce.", "contrib.all_reduce.python.all_reduce."):
+    for place in (
+        "python.distribute.all_reduce.",
+        "python.distribute.v1.all_reduce.",
+        "contrib.all_reduce.",
+        "contrib.all_reduce.python.all_reduce.",
+    ):
         V1[place + name] = build
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_layers.py: tf.contrib.layers and the layers of tf.contrib.slim, as functions."""
+
 from situ._src.framework.api import BOTH, V1, export
-from situ._src.framework.graph import GraphKeys, get_default_graph, scope as name_scope
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor import GraphTensor
 from situ._src.legacy import layers
@@ -15,10 +17,13 @@ from situ._src.variables import variable_scope
 def exported(*names):
     """A decorator: names below contrib.layers and contrib.slim of a function that takes arguments
     from an arg_scope."""
+
     def record(function):
         function = add_arg_scope(function)
         return export(v1=[p + n for n in names for p in ("contrib.layers.", "contrib.slim.")])(
-            function)
+            function
+        )
+
     return record
 
 
@@ -26,19 +31,28 @@ def _relu(x):
     return op("Relu", x)
 
 
-@export(v1=[p + n for n in ("xavier_initializer", "xavier_initializer_conv2d")
-            for p in ("contrib.layers.", "contrib.slim.")])
+@export(
+    v1=[
+        p + n
+        for n in ("xavier_initializer", "xavier_initializer_conv2d")
+        for p in ("contrib.layers.", "contrib.slim.")
+    ]
+)
 def xavier_initializer(uniform=True, seed=None, dtype="float32"):
-    return init_ops.VarianceScaling(1.0, "fan_avg", "uniform" if uniform else
-                                    "truncated_normal", seed, dtype)
+    return init_ops.VarianceScaling(
+        1.0, "fan_avg", "uniform" if uniform else "truncated_normal", seed, dtype
+    )
 
 
-@export(v1=("contrib.layers.variance_scaling_initializer",
-            "contrib.slim.variance_scaling_initializer"))
-def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None,
-                                 dtype="float32"):
-    return init_ops.VarianceScaling(factor, mode.lower(), "uniform" if uniform else
-                                    "truncated_normal", seed, dtype)
+@export(
+    v1=("contrib.layers.variance_scaling_initializer", "contrib.slim.variance_scaling_initializer")
+)
+def variance_scaling_initializer(
+    factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype="float32"
+):
+    return init_ops.VarianceScaling(
+        factor, mode.lower(), "uniform" if uniform else "truncated_normal", seed, dtype
+    )
 
 
 def collect(tensor, keys, alias=None):
@@ -51,34 +65,88 @@ def collect(tensor, keys, alias=None):
 
 
 @exported("variable")
-def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True,
-             collections=None, caching_device=None, device=None, partitioner=None,
-             custom_getter=None, use_resource=None, synchronization=None, aggregation=None):
+def variable(
+    name,
+    shape=None,
+    dtype=None,
+    initializer=None,
+    regularizer=None,
+    trainable=True,
+    collections=None,
+    caching_device=None,
+    device=None,
+    partitioner=None,
+    custom_getter=None,
+    use_resource=None,
+    synchronization=None,
+    aggregation=None,
+):
     """The variable of that name in the scope."""
     from situ._src.framework.scopes import device as placed
-    keys = list(dict.fromkeys([*([collections] if isinstance(collections, str)
-                                 else collections or ()), GraphKeys.GLOBAL_VARIABLES]))
+
+    keys = list(
+        dict.fromkeys(
+            [
+                *([collections] if isinstance(collections, str) else collections or ()),
+                GraphKeys.GLOBAL_VARIABLES,
+            ]
+        )
+    )
     with placed(device or ""):
-        kwargs = {k: v for k, v in (("partitioner", partitioner), ("custom_getter", custom_getter),
-                                    ("use_resource", use_resource),
-                                    ("caching_device", caching_device),
-                                    ("synchronization", synchronization),
-                                    ("aggregation", aggregation)) if v is not None}
-        return variable_scope.get_variable(name, shape, dtype, initializer, regularizer, trainable,
-                                           keys,
-                                           **kwargs)
+        kwargs = {
+            k: v
+            for k, v in (
+                ("partitioner", partitioner),
+                ("custom_getter", custom_getter),
+                ("use_resource", use_resource),
+                ("caching_device", caching_device),
+                ("synchronization", synchronization),
+                ("aggregation", aggregation),
+            )
+            if v is not None
+        }
+        return variable_scope.get_variable(
+            name, shape, dtype, initializer, regularizer, trainable, keys, **kwargs
+        )
 
 
 @exported("model_variable")
-def model_variable(name, shape=None, dtype="float32", initializer=None, regularizer=None,
-                   trainable=True, collections=None, caching_device=None, device=None,
-                   partitioner=None, custom_getter=None, use_resource=None, synchronization=None,
-                   aggregation=None):
+def model_variable(
+    name,
+    shape=None,
+    dtype="float32",
+    initializer=None,
+    regularizer=None,
+    trainable=True,
+    collections=None,
+    caching_device=None,
+    device=None,
+    partitioner=None,
+    custom_getter=None,
+    use_resource=None,
+    synchronization=None,
+    aggregation=None,
+):
     """The same, as a part of the model."""
-    return variable(name, shape, dtype, initializer, regularizer, trainable,
-                    [*([collections] if isinstance(collections, str) else collections or ()),
-                     GraphKeys.MODEL_VARIABLES], caching_device, device, partitioner,
-                    custom_getter, use_resource, synchronization, aggregation)
+    return variable(
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer,
+        trainable,
+        [
+            *([collections] if isinstance(collections, str) else collections or ()),
+            GraphKeys.MODEL_VARIABLES,
+        ],
+        caching_device,
+        device,
+        partitioner,
+        custom_getter,
+        use_resource,
+        synchronization,
+        aggregation,
+    )
 
 
 class _Weights:
@@ -93,8 +161,17 @@ class _Weights:
         return model_variable(name, shape, None, initializer, regularizer, self.trainable, keys)
 
 
-def _finish(made, width, normalizer_fn, normalizer_params, biases_initializer, biases_regularizer,
-            activation_fn, weights, data_format="NHWC"):
+def _finish(
+    made,
+    width,
+    normalizer_fn,
+    normalizer_params,
+    biases_initializer,
+    biases_regularizer,
+    activation_fn,
+    weights,
+    data_format="NHWC",
+):
     """What comes behind the weights: normalisation or biases, then the activation."""
     if normalizer_fn is not None:
         made = normalizer_fn(made, **(normalizer_params or {}))
@@ -105,25 +182,49 @@ def _finish(made, width, normalizer_fn, normalizer_params, biases_initializer, b
 
 
 @exported("fully_connected")
-def fully_connected(inputs, num_outputs, activation_fn=_relu, normalizer_fn=None,
-                    normalizer_params=None, weights_initializer=None, weights_regularizer=None,
-                    biases_initializer=init_ops.Zeros, biases_regularizer=None, reuse=None,
-                    variables_collections=None, outputs_collections=None, trainable=True,
-                    scope=None):
+def fully_connected(
+    inputs,
+    num_outputs,
+    activation_fn=_relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=None,
+    weights_regularizer=None,
+    biases_initializer=init_ops.Zeros,
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+):
     """activation_fn(inputs times a matrix, plus biases)."""
     with variable_scope.variable_scope(scope, "fully_connected", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         width = inputs.shape.as_list()[-1]
         if width is None:
-            raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found "
-                             "`None`.")
-        weights = own.make("weights", [width, num_outputs],
-                           weights_initializer or xavier_initializer(), weights_regularizer)
+            raise ValueError(
+                "The last dimension of the inputs to `Dense` should be defined. Found `None`."
+            )
+        weights = own.make(
+            "weights",
+            [width, num_outputs],
+            weights_initializer or xavier_initializer(),
+            weights_regularizer,
+        )
         layer = layers.Dense(num_outputs, use_bias=False)
         layer.kernel = weights
         made = layer.call(inputs)
-        made = _finish(made, num_outputs, normalizer_fn, normalizer_params, biases_initializer,
-                       biases_regularizer, activation_fn, own)
+        made = _finish(
+            made,
+            num_outputs,
+            normalizer_fn,
+            normalizer_params,
+            biases_initializer,
+            biases_regularizer,
+            activation_fn,
+            own,
+        )
         return collect(made, outputs_collections)
 
 
@@ -139,85 +240,188 @@ def linear(inputs, num_outputs, **words):
 
 
 @exported("conv2d", "convolution2d", "convolution")
-def conv2d(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format=None, rate=1,
-           activation_fn=_relu, normalizer_fn=None, normalizer_params=None,
-           weights_initializer=None, weights_regularizer=None,
-           biases_initializer=init_ops.Zeros, biases_regularizer=None, reuse=None,
-           variables_collections=None, outputs_collections=None, trainable=True, scope=None):
+def conv2d(
+    inputs,
+    num_outputs,
+    kernel_size,
+    stride=1,
+    padding="SAME",
+    data_format=None,
+    rate=1,
+    activation_fn=_relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=None,
+    weights_regularizer=None,
+    biases_initializer=init_ops.Zeros,
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+):
     """activation_fn(a convolution, plus biases)."""
     with variable_scope.variable_scope(scope, "Conv", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
         channels = inputs.shape.as_list()[1 if kind == "NCHW" else -1]
-        weights = own.make("weights", [*layers.pair(kernel_size), channels, num_outputs],
-                           weights_initializer or xavier_initializer(), weights_regularizer)
+        weights = own.make(
+            "weights",
+            [*layers.pair(kernel_size), channels, num_outputs],
+            weights_initializer or xavier_initializer(),
+            weights_regularizer,
+        )
         made = conv.conv2d(inputs, weights, stride, padding, data_format=kind, dilations=rate)
-        made = _finish(made, num_outputs, normalizer_fn, normalizer_params, biases_initializer,
-                       biases_regularizer, activation_fn, own, kind)
+        made = _finish(
+            made,
+            num_outputs,
+            normalizer_fn,
+            normalizer_params,
+            biases_initializer,
+            biases_regularizer,
+            activation_fn,
+            own,
+            kind,
+        )
         return collect(made, outputs_collections)
 
 
 @exported("conv2d_transpose", "convolution2d_transpose")
-def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format=None,
-                     activation_fn=_relu, normalizer_fn=None, normalizer_params=None,
-                     weights_initializer=None, weights_regularizer=None,
-                     biases_initializer=init_ops.Zeros, biases_regularizer=None, reuse=None,
-                     variables_collections=None, outputs_collections=None, trainable=True,
-                     scope=None):
+def conv2d_transpose(
+    inputs,
+    num_outputs,
+    kernel_size,
+    stride=1,
+    padding="SAME",
+    data_format=None,
+    activation_fn=_relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=None,
+    weights_regularizer=None,
+    biases_initializer=init_ops.Zeros,
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+):
     """activation_fn(the transpose of a convolution, plus biases)."""
     with variable_scope.variable_scope(scope, "Conv2d_transpose", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
-        layer = layers.Conv2DTranspose(num_outputs, kernel_size, stride, padding, data_format,
-                                       use_bias=False)
+        layer = layers.Conv2DTranspose(
+            num_outputs, kernel_size, stride, padding, data_format, use_bias=False
+        )
         channels = layer.channels(inputs.shape)
-        layer.kernel = own.make("weights", [*layers.pair(kernel_size), num_outputs, channels],
-                                weights_initializer or xavier_initializer(), weights_regularizer)
-        made = _finish(layer.call(inputs), num_outputs, normalizer_fn, normalizer_params,
-                       biases_initializer, biases_regularizer, activation_fn, own, kind)
+        layer.kernel = own.make(
+            "weights",
+            [*layers.pair(kernel_size), num_outputs, channels],
+            weights_initializer or xavier_initializer(),
+            weights_regularizer,
+        )
+        made = _finish(
+            layer.call(inputs),
+            num_outputs,
+            normalizer_fn,
+            normalizer_params,
+            biases_initializer,
+            biases_regularizer,
+            activation_fn,
+            own,
+            kind,
+        )
         return collect(made, outputs_collections)
 
 
 @exported("separable_conv2d", "separable_convolution2d")
-def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, stride=1,
-                     padding="SAME", data_format=None, rate=1, activation_fn=_relu,
-                     normalizer_fn=None, normalizer_params=None, weights_initializer=None,
-                     pointwise_initializer=None, weights_regularizer=None,
-                     biases_initializer=init_ops.Zeros, biases_regularizer=None, reuse=None,
-                     variables_collections=None, outputs_collections=None, trainable=True,
-                     scope=None):
+def separable_conv2d(
+    inputs,
+    num_outputs,
+    kernel_size,
+    depth_multiplier=1,
+    stride=1,
+    padding="SAME",
+    data_format=None,
+    rate=1,
+    activation_fn=_relu,
+    normalizer_fn=None,
+    normalizer_params=None,
+    weights_initializer=None,
+    pointwise_initializer=None,
+    weights_regularizer=None,
+    biases_initializer=init_ops.Zeros,
+    biases_regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    scope=None,
+):
     """A convolution of each channel, then of the channels (not, if num_outputs is None)."""
     with variable_scope.variable_scope(scope, "SeparableConv2d", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
         channels = inputs.shape.as_list()[1 if kind == "NCHW" else -1]
         first = weights_initializer or xavier_initializer()
-        depthwise = own.make("depthwise_weights",
-                             [*layers.pair(kernel_size), channels, depth_multiplier], first,
-                             weights_regularizer)
+        depthwise = own.make(
+            "depthwise_weights",
+            [*layers.pair(kernel_size), channels, depth_multiplier],
+            first,
+            weights_regularizer,
+        )
         down, right = layers.pair(stride)
         steps = [1, 1, down, right] if kind == "NCHW" else [1, down, right, 1]
-        made = conv.depthwise_conv2d(inputs, depthwise, steps, padding, layers.pair(rate),
-                                     data_format=kind)
+        made = conv.depthwise_conv2d(
+            inputs, depthwise, steps, padding, layers.pair(rate), data_format=kind
+        )
         if num_outputs is not None:
-            pointwise = own.make("pointwise_weights",
-                                 [1, 1, channels * depth_multiplier, num_outputs],
-                                 pointwise_initializer or first, weights_regularizer)
+            pointwise = own.make(
+                "pointwise_weights",
+                [1, 1, channels * depth_multiplier, num_outputs],
+                pointwise_initializer or first,
+                weights_regularizer,
+            )
             made = conv.conv2d(made, pointwise, 1, "VALID", data_format=kind)
         width = channels * depth_multiplier if num_outputs is None else num_outputs
-        made = _finish(made, width, normalizer_fn, normalizer_params, biases_initializer,
-                       biases_regularizer, activation_fn, own, kind)
+        made = _finish(
+            made,
+            width,
+            normalizer_fn,
+            normalizer_params,
+            biases_initializer,
+            biases_regularizer,
+            activation_fn,
+            own,
+            kind,
+        )
         return collect(made, outputs_collections)
 
 
 def _pool(name, scope_name, pool):
     @exported(name)
-    def layer(inputs, kernel_size, stride=2, padding="VALID", data_format=None,
-              outputs_collections=None, scope=None):
+    def layer(
+        inputs,
+        kernel_size,
+        stride=2,
+        padding="VALID",
+        data_format=None,
+        outputs_collections=None,
+        scope=None,
+    ):
         with name_scope(scope, scope_name) as full:
-            made = pool(inputs, kernel_size, stride, padding, conv.layout(data_format),
-                        full + name[:3].title() + "Pool")
+            made = pool(
+                inputs,
+                kernel_size,
+                stride,
+                padding,
+                conv.layout(data_format),
+                full + name[:3].title() + "Pool",
+            )
         return collect(made, outputs_collections, full.rstrip("/"))
+
     layer.__name__ = name
 
 
@@ -233,36 +437,77 @@ def flatten(inputs, outputs_collections=None, scope=None):
 
 
 @exported("dropout")
-def dropout(inputs, keep_prob=0.5, noise_shape=None, is_training=True, outputs_collections=None,
-            scope=None, seed=None):
+def dropout(
+    inputs,
+    keep_prob=0.5,
+    noise_shape=None,
+    is_training=True,
+    outputs_collections=None,
+    scope=None,
+    seed=None,
+):
     """Some elements made 0 while training."""
     inputs = convert_to_tensor(inputs)
     with variable_scope.variable_scope(scope, "Dropout"):
         made = control_flow_ops.smart_cond(
-            is_training, lambda: norm.dropout(inputs, keep_prob, noise_shape, seed),
-            lambda: op("Identity", inputs))
+            is_training,
+            lambda: norm.dropout(inputs, keep_prob, noise_shape, seed),
+            lambda: op("Identity", inputs),
+        )
     return collect(made, outputs_collections)
 
 
 @exported("batch_norm")
-def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, activation_fn=None,
-               param_initializers=None, param_regularizers=None,
-               updates_collections=GraphKeys.UPDATE_OPS, is_training=True, reuse=None,
-               variables_collections=None, outputs_collections=None, trainable=True,
-               batch_weights=None, fused=None, data_format="NHWC", zero_debias_moving_mean=False,
-               scope=None, renorm=False, renorm_clipping=None, renorm_decay=0.99, adjustment=None):
+def batch_norm(
+    inputs,
+    decay=0.999,
+    center=True,
+    scale=False,
+    epsilon=0.001,
+    activation_fn=None,
+    param_initializers=None,
+    param_regularizers=None,
+    updates_collections=GraphKeys.UPDATE_OPS,
+    is_training=True,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    batch_weights=None,
+    fused=None,
+    data_format="NHWC",
+    zero_debias_moving_mean=False,
+    scope=None,
+    renorm=False,
+    renorm_clipping=None,
+    renorm_decay=0.99,
+    adjustment=None,
+):
     """Inputs normalised over all but the channels; the averages are updated by what is put into a
     collection, or at once (None)."""
-    unsupported("batch_norm", batch_weights=(batch_weights, None), renorm=(renorm, False),
-                zero_debias_moving_mean=(zero_debias_moving_mean, False),
-                adjustment=(adjustment, None))
+    unsupported(
+        "batch_norm",
+        batch_weights=(batch_weights, None),
+        renorm=(renorm, False),
+        zero_debias_moving_mean=(zero_debias_moving_mean, False),
+        adjustment=(adjustment, None),
+    )
     from situ._src.framework.scopes import control_dependencies
+
     first = {name + "_initializer": made for name, made in (param_initializers or {}).items()}
     first.update({name + "_regularizer": made for name, made in (param_regularizers or {}).items()})
     with variable_scope.variable_scope(scope, "BatchNorm", reuse=reuse) as here:
         layer = layers.BatchNormalization(
-            1 if conv.layout(data_format) == "NCHW" else -1, decay, epsilon, center, scale,
-            trainable=trainable, _scope=here, _reuse=reuse, **first)
+            1 if conv.layout(data_format) == "NCHW" else -1,
+            decay,
+            epsilon,
+            center,
+            scale,
+            trainable=trainable,
+            _scope=here,
+            _reuse=reuse,
+            **first,
+        )
         kept = list(get_default_graph().get_collection_ref(GraphKeys.UPDATE_OPS))
         made = layer(inputs, training=is_training)
         updates = [getattr(u, "op", u) for u in layer.updates]
@@ -274,8 +519,11 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
             with control_dependencies(updates):
                 made = op("Identity", made)
     for weight in layer.variables:
-        keys = variables_collections.get(weight.op.name.rsplit("/", 1)[-1]) \
-            if isinstance(variables_collections, dict) else variables_collections
+        keys = (
+            variables_collections.get(weight.op.name.rsplit("/", 1)[-1])
+            if isinstance(variables_collections, dict)
+            else variables_collections
+        )
         for key in (*([keys] if isinstance(keys, str) else keys or ()), GraphKeys.MODEL_VARIABLES):
             if weight not in get_default_graph().get_collection_ref(key):  # as with reuse
                 collect(weight, key)
@@ -316,23 +564,33 @@ def softmax(logits, scope=None):
 
 
 @exported("bias_add")
-def bias_add(inputs, activation_fn=None, initializer=init_ops.Zeros, regularizer=None,
-             reuse=None, variables_collections=None, outputs_collections=None, trainable=True,
-             data_format="NHWC", scope=None):
+def bias_add(
+    inputs,
+    activation_fn=None,
+    initializer=init_ops.Zeros,
+    regularizer=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    data_format="NHWC",
+    scope=None,
+):
     """activation_fn(inputs plus biases)."""
     with variable_scope.variable_scope(scope, "BiasAdd", reuse=reuse):
         inputs = convert_to_tensor(inputs)
         width = inputs.shape.as_list()[1 if data_format == "NCHW" else -1]
-        biases = model_variable("biases", [width], None, initializer, regularizer, trainable,
-                                variables_collections)
+        biases = model_variable(
+            "biases", [width], None, initializer, regularizer, trainable, variables_collections
+        )
         made = op("BiasAdd", inputs, biases, data_format=data_format)
-        return collect(made if activation_fn is None else activation_fn(made),
-                       outputs_collections)
+        return collect(made if activation_fn is None else activation_fn(made), outputs_collections)
 
 
 @exported("one_hot_encoding")
-def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_collections=None,
-                     scope=None):
+def one_hot_encoding(
+    labels, num_classes, on_value=1.0, off_value=0.0, outputs_collections=None, scope=None
+):
     """Numbers of classes as rows with one 1."""
     one_hot = BOTH.get("one_hot") or V1["one_hot"]
     with name_scope(scope, "OneHotEncoding"):
@@ -342,9 +600,19 @@ def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_c
 
 
 @exported("layer_norm")
-def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None,
-               variables_collections=None, outputs_collections=None, trainable=True,
-               begin_norm_axis=1, begin_params_axis=-1, scope=None):
+def layer_norm(
+    inputs,
+    center=True,
+    scale=True,
+    activation_fn=None,
+    reuse=None,
+    variables_collections=None,
+    outputs_collections=None,
+    trainable=True,
+    begin_norm_axis=1,
+    begin_params_axis=-1,
+    scope=None,
+):
     """Each example normalised for itself."""
     with variable_scope.variable_scope(scope, "LayerNorm", reuse=reuse):
         inputs = convert_to_tensor(inputs)
@@ -352,24 +620,33 @@ def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None,
         params = shape[begin_params_axis:]
 
         def part(name, first):
-            return model_variable(name, params, None, first, None, trainable,
-                                  variables_collections)
+            return model_variable(name, params, None, first, None, trainable, variables_collections)
+
         beta = part("beta", init_ops.Zeros) if center else None
         gamma = part("gamma", init_ops.Ones) if scale else None
         axes = list(range(begin_norm_axis % rank, rank))
         mean, variance = norm.moments(inputs, axes, keep_dims=True)
         made = norm.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
-        return collect(made if activation_fn is None else activation_fn(made),
-                       outputs_collections)
+        return collect(made if activation_fn is None else activation_fn(made), outputs_collections)
 
 
 @exported("embed_sequence")
-def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializer=None,
-                   regularizer=None, trainable=True, scope=None, reuse=None):
+def embed_sequence(
+    ids,
+    vocab_size=None,
+    embed_dim=None,
+    unique=False,
+    initializer=None,
+    regularizer=None,
+    trainable=True,
+    scope=None,
+    reuse=None,
+):
     """The rows of a table that stand for words."""
     with variable_scope.variable_scope(scope, "EmbedSequence", reuse=reuse):
-        table = model_variable("embeddings", [vocab_size, embed_dim], "float32", initializer,
-                               regularizer, trainable)
+        table = model_variable(
+            "embeddings", [vocab_size, embed_dim], "float32", initializer, regularizer, trainable
+        )
         return (BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"])(table, ids)
 
 
@@ -383,13 +660,18 @@ def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
 
 
 for _name in ("summarize_tensor", "summarize_activation"):
+
     @export(v1="contrib.layers." + _name)
     def _summarize(tensor, tag=None):
         """A summary of a tensor: a number, or how its elements are spread."""
         from situ._src.summary import summary_ops
+
         name = tag or tensor.op.name
-        return summary_ops.scalar(name, tensor) if tensor.shape.ndims == 0 else \
-            summary_ops.histogram(name, tensor)
+        return (
+            summary_ops.scalar(name, tensor)
+            if tensor.shape.ndims == 0
+            else summary_ops.histogram(name, tensor)
+        )
 
 
 @export(v1="contrib.layers.summarize_collection")
@@ -406,15 +688,15 @@ def summarize_tensors(tensors, summarizer=_summarize):
 @export(v1="contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits")
 def flipped_softmax_cross_entropy(logits, labels, dim=-1, name=None):
     """tf.nn.softmax_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
-    return losses.softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=dim,
-                                                    name=name)
+    return losses.softmax_cross_entropy_with_logits(
+        labels=labels, logits=logits, dim=dim, name=name
+    )
 
 
 @export(v1="contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits")
 def flipped_sparse_softmax_cross_entropy(logits, labels, name=None):
     """tf.nn.sparse_softmax_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
-    return losses.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits,
-                                                           name=name)
+    return losses.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
 
 
 @export(v1="contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_learn.py: words as numbers (tf.contrib.learn.preprocessing), names for the projector
 of TensorBoard, and lists of variables."""
+
 import collections
 import os
 import pickle
@@ -59,8 +60,11 @@ class CategoricalVocabulary:
     def trim(self, min_frequency, max_frequency=-1):
         """Forgets words that are too rare, or too frequent; the frequent ones come first."""
         kept = sorted(sorted(self._frequency.items()), key=lambda x: x[1], reverse=True)
-        kept = [(w, n) for w, n in kept
-                if n > min_frequency and (max_frequency < 0 or n < max_frequency)]
+        kept = [
+            (w, n)
+            for w, n in kept
+            if n > min_frequency and (max_frequency < 0 or n < max_frequency)
+        ]
         self._reverse = [self._unknown] + [w for w, _ in kept]
         self._mapping = {w: i for i, w in enumerate(self._reverse)}
         self._frequency = dict(kept)
@@ -95,7 +99,7 @@ class VocabularyProcessor:
     def transform(self, raw_documents):
         for words in self._tokenizer(raw_documents):
             row = numpy.zeros(self.max_document_length, numpy.int64)
-            for i, word in enumerate(words[:self.max_document_length]):
+            for i, word in enumerate(words[: self.max_document_length]):
                 row[i] = self.vocabulary_.get(word)
             yield row
 
@@ -126,10 +130,16 @@ class VocabularyProcessor:
         return made
 
 
-_TENSORFLOW_NAMES = {"_unknown_token": "_unknown", "_reverse_mapping": "_reverse",
-                     "_freeze": "_frozen", "_freq": "_frequency"}
-_TEXT = ("tensorflow.contrib.learn.python.learn.preprocessing.",
-         "tensorflow_core.contrib.learn.python.learn.preprocessing.")
+_TENSORFLOW_NAMES = {
+    "_unknown_token": "_unknown",
+    "_reverse_mapping": "_reverse",
+    "_freeze": "_frozen",
+    "_freq": "_frequency",
+}
+_TEXT = (
+    "tensorflow.contrib.learn.python.learn.preprocessing.",
+    "tensorflow_core.contrib.learn.python.learn.preprocessing.",
+)
 
 
 class _Reference:
@@ -139,8 +149,9 @@ class _Reference:
         self.module, self.name = module, name
 
     def __call__(self, *args, **kwargs):
-        raise pickle.UnpicklingError(f"The file asks to call '{self.module}.{self.name}': no code "
-                                     "of a file is run.")
+        raise pickle.UnpicklingError(
+            f"The file asks to call '{self.module}.{self.name}': no code of a file is run."
+        )
 
     def resolve(self):
         """The function, where the program has defined it itself."""
@@ -153,7 +164,8 @@ class _Reference:
             raise ValueError(
                 f"The file names '{self.module}.{self.name}' as the function that divides texts "
                 "into words. Only functions that the program itself has defined are taken: import "
-                "its module first.")
+                "its module first."
+            )
         return found
 
 
@@ -164,8 +176,11 @@ class _Restorer(pickle.Unpickler):
         ours = module == __name__ or module.startswith(_TEXT)
         if ours and name in ("VocabularyProcessor", "CategoricalVocabulary"):
             return globals()[name]
-        if (module, name) in (("collections", "defaultdict"), ("builtins", "int"),
-                              ("__builtin__", "int")):
+        if (module, name) in (
+            ("collections", "defaultdict"),
+            ("builtins", "int"),
+            ("__builtin__", "int"),
+        ):
             return int if name == "int" else collections.defaultdict
         if ours and name == "tokenizer":
             return _Reference(__name__, name)
@@ -179,13 +194,21 @@ _PROJECTOR = ("contrib.tensorboard.plugins.projector.",)
 
 class SpriteMetadata(Message):
     """A picture with a small image for each row."""
+
     FIELDS = {"image_path": "", "single_image_dim": []}
 
 
 class EmbeddingInfo(Message):
     """A table to show, and the file that says what its rows are."""
-    FIELDS = {"tensor_name": "", "metadata_path": "", "bookmarks_path": "", "tensor_path": "",
-              "tensor_shape": [], "sprite": SpriteMetadata}
+
+    FIELDS = {
+        "tensor_name": "",
+        "metadata_path": "",
+        "bookmarks_path": "",
+        "tensor_path": "",
+        "tensor_shape": [],
+        "sprite": SpriteMetadata,
+    }
 
 
 class _Embeddings(list):
@@ -199,18 +222,25 @@ class ProjectorConfig:
     """Which tables the projector shows."""
 
     def __init__(self, model_checkpoint_path="", model_checkpoint_dir=""):
-        self.model_checkpoint_path, self.model_checkpoint_dir = \
-            model_checkpoint_path, model_checkpoint_dir
+        self.model_checkpoint_path, self.model_checkpoint_dir = (
+            model_checkpoint_path,
+            model_checkpoint_dir,
+        )
         self.embeddings = _Embeddings()
 
     def _text(self):
-        lines = [f'{key}: "{getattr(self, key)}"' for key in
-                 ("model_checkpoint_path", "model_checkpoint_dir") if getattr(self, key)]
+        lines = [
+            f'{key}: "{getattr(self, key)}"'
+            for key in ("model_checkpoint_path", "model_checkpoint_dir")
+            if getattr(self, key)
+        ]
         for info in self.embeddings:
             lines.append("embeddings {")
-            lines += [f'  {key}: "{getattr(info, key)}"' for key in
-                      ("tensor_name", "metadata_path", "bookmarks_path", "tensor_path")
-                      if getattr(info, key)]
+            lines += [
+                f'  {key}: "{getattr(info, key)}"'
+                for key in ("tensor_name", "metadata_path", "bookmarks_path", "tensor_path")
+                if getattr(info, key)
+            ]
             if info.sprite.image_path:
                 lines += ["  sprite {", f'    image_path: "{info.sprite.image_path}"']
                 lines += [f"    single_image_dim: {d}" for d in info.sprite.single_image_dim]
@@ -225,8 +255,11 @@ export(v1=_PROJECTOR[0] + "EmbeddingInfo")(EmbeddingInfo)
 @export(v1=_PROJECTOR[0] + "visualize_embeddings")
 def visualize_embeddings(summary_writer, config):
     """Writes beside the summaries what the projector shows."""
-    folder = summary_writer.get_logdir() if isinstance(summary_writer, FileWriter) else \
-        os.fspath(summary_writer)
+    folder = (
+        summary_writer.get_logdir()
+        if isinstance(summary_writer, FileWriter)
+        else os.fspath(summary_writer)
+    )
     with open(os.path.join(folder, "projector_config.pbtxt"), "w", encoding="utf-8") as file:
         file.write(config._text())
 
@@ -239,8 +272,10 @@ def analyze_vars(variables, print_info=False):
         count = int(numpy.prod(var.shape.as_list()))
         numbers, size = numbers + count, size + count * var.dtype.base_dtype.size
         if print_info:
-            print(f"{var.name} {var.shape.as_list()} [{count}, bytes: "
-                  f"{count * var.dtype.base_dtype.size}]")
+            print(
+                f"{var.name} {var.shape.as_list()} [{count}, bytes: "
+                f"{count * var.dtype.base_dtype.size}]"
+            )
     if print_info:
         print(f"Total size of variables: {numbers}\nTotal bytes of variables: {size}")
     return numbers, size

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_rnn.py: tf.contrib.rnn: layer-normalized, fused and cuDNN-compatible cells."""
+
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import concat, convert_to_tensor, op, split
 from situ._src.ops.nn import norm, rnn
-from situ._src.ops.nn.rnn_cell import (GRUCell, LSTMBlockCell, LSTMCell, LSTMStateTuple, RNNCell,
-                                       _Wrapper, _affine, _depth, _drop, _tanh)
+from situ._src.ops.nn.rnn_cell import (
+    GRUCell,
+    LSTMBlockCell,
+    LSTMCell,
+    LSTMStateTuple,
+    RNNCell,
+    _affine,
+    _depth,
+    _drop,
+    _tanh,
+    _Wrapper,
+)
 from situ._src.variables import variable_scope
 
 
@@ -19,9 +30,19 @@ def _named(*names):
 class LayerNormBasicLSTMCell(RNNCell):
     """An LSTM whose gates are normalised, with dropout of what enters its memory."""
 
-    def __init__(self, num_units, forget_bias=1.0, input_size=None, activation=None,
-                 layer_norm=True, norm_gain=1.0, norm_shift=0.0, dropout_keep_prob=1.0,
-                 dropout_prob_seed=None, reuse=None):
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        input_size=None,
+        activation=None,
+        layer_norm=True,
+        norm_gain=1.0,
+        norm_shift=0.0,
+        dropout_keep_prob=1.0,
+        dropout_prob_seed=None,
+        reuse=None,
+    ):
         super().__init__(reuse=reuse)
         self._units, self._forget, self._activation = num_units, forget_bias, _tanh(activation)
         self._norm, self._gain, self._shift = layer_norm, norm_gain, norm_shift
@@ -33,13 +54,15 @@ class LayerNormBasicLSTMCell(RNNCell):
     def build(self, shape):
         n = self._units
         self._kernel = self.add_weight("kernel", [_depth(shape) + n, 4 * n])
-        self._bias = None if self._norm else self.add_weight("bias", [4 * n],
-                                                             init_ops.Zeros())
+        self._bias = None if self._norm else self.add_weight("bias", [4 * n], init_ops.Zeros())
         names = ("input", "transform", "forget", "output", "state") if self._norm else ()
-        self._norms = {name: (
-            self.add_weight(f"{name}/gamma", [n], init_ops.Constant(self._gain)),
-            self.add_weight(f"{name}/beta", [n], init_ops.Constant(self._shift)))
-            for name in names}
+        self._norms = {
+            name: (
+                self.add_weight(f"{name}/gamma", [n], init_ops.Constant(self._gain)),
+                self.add_weight(f"{name}/beta", [n], init_ops.Constant(self._shift)),
+            )
+            for name in names
+        }
 
     def _normal(self, x, name):
         if not self._norm:
@@ -53,8 +76,10 @@ class LayerNormBasicLSTMCell(RNNCell):
         joined = OPS["MatMul"](concat([inputs, h], 1), self._kernel)
         joined = joined if self._norm else OPS["BiasAdd"](joined, self._bias)
         i, j, f, o = split(joined, 4, 1)
-        i, j, f, o = (self._normal(x, name) for x, name in (
-            (i, "input"), (j, "transform"), (f, "forget"), (o, "output")))
+        i, j, f, o = (
+            self._normal(x, name)
+            for x, name in ((i, "input"), (j, "transform"), (f, "forget"), (o, "output"))
+        )
         enter = self._activation(j)
         if not isinstance(self._keep, (int, float)) or self._keep < 1:
             enter = _drop(enter, self._keep, self._seed)
@@ -124,9 +149,11 @@ class HighwayWrapper(_Wrapper):
 
         def gate(name, first):
             kernel = variable_scope.get_variable(name + "_w", [width, width])
-            bias = variable_scope.get_variable(name + "_b", [width],
-                                               initializer=init_ops.Constant(first))
+            bias = variable_scope.get_variable(
+                name + "_b", [width], initializer=init_ops.Constant(first)
+            )
             return OPS["Sigmoid"](_affine([inputs], kernel, bias))
+
         carry = gate("carry", self._first)
         change = 1.0 - carry if self._couple else gate("transform", -self._first)
         return inputs * carry + output * change, state
@@ -139,10 +166,13 @@ def variational_noise(keep, input_size, state_size, output_size, seeds):
     def of(part, size, index=0):
         wide = size.as_list() if hasattr(size, "as_list") else [size]
         return random_ops.random_uniform([1, *wide], seed=seeds(part, index))
+
     sizes = {"input": input_size, "state": state_size, "output": output_size}
-    return {part: [of(part, s, i) for i, s in enumerate(nest.flatten(size))]
-            for part, size in sizes.items()
-            if size is not None and not (isinstance(keep[part], (int, float)) and keep[part] >= 1)}
+    return {
+        part: [of(part, s, i) for i, s in enumerate(nest.flatten(size))]
+        for part, size in sizes.items()
+        if size is not None and not (isinstance(keep[part], (int, float)) and keep[part] >= 1)
+    }
 
 
 def drop_with(noise, values, keep):
@@ -163,9 +193,15 @@ class _Fused(FusedRNNCell):
         self._cell = cell
 
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
-        return rnn.dynamic_rnn(self._cell, inputs, sequence_length, initial_state,
-                               dtype or (None if initial_state is not None else inputs.dtype),
-                               time_major=True, scope=scope if scope is not None else "fused")
+        return rnn.dynamic_rnn(
+            self._cell,
+            inputs,
+            sequence_length,
+            initial_state,
+            dtype or (None if initial_state is not None else inputs.dtype),
+            time_major=True,
+            scope=scope if scope is not None else "fused",
+        )
 
 
 @_named("FusedRNNCellAdaptor")
@@ -176,19 +212,29 @@ class FusedRNNCellAdaptor(_Fused):
         super().__init__(cell)
 
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
-        return super().__call__(inputs, initial_state, dtype, sequence_length,
-                                scope if scope is not None else "rnn")
+        return super().__call__(
+            inputs, initial_state, dtype, sequence_length, scope if scope is not None else "rnn"
+        )
 
 
 @_named("LSTMBlockFusedCell")
 class LSTMBlockFusedCell(FusedRNNCell):
     """An LSTM over whole sequences."""
 
-    def __init__(self, num_units, forget_bias=1.0, cell_clip=None, use_peephole=False, reuse=None,
-                 dtype=None, name="lstm_fused_cell"):
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        cell_clip=None,
+        use_peephole=False,
+        reuse=None,
+        dtype=None,
+        name="lstm_fused_cell",
+    ):
         self._name, self.num_units = name, num_units
-        self._cell = LSTMBlockCell(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse,
-                                   name=None)
+        self._cell = LSTMBlockCell(
+            num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name=None
+        )
 
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
         inputs = convert_to_tensor(inputs)
@@ -196,9 +242,13 @@ class LSTMBlockFusedCell(FusedRNNCell):
             initial_state = LSTMStateTuple(*initial_state)
         with variable_scope.variable_scope(scope, self._name) as here:
             self._cell._scope = self._cell._scope or here
-            return rnn._loop(self._cell, inputs, rnn._first_state(
-                self._cell, _batch(inputs), initial_state, dtype or inputs.dtype),
-                rnn._lengths(sequence_length), inputs.dtype)
+            return rnn._loop(
+                self._cell,
+                inputs,
+                rnn._first_state(self._cell, _batch(inputs), initial_state, dtype or inputs.dtype),
+                rnn._lengths(sequence_length),
+                inputs.dtype,
+            )
 
 
 def _batch(inputs):
@@ -223,26 +273,44 @@ V1["contrib.rnn.FusedRNNCell"] = FusedRNNCell
 V1["contrib.rnn.LSTMBlockWrapper"] = LSTMBlockFusedCell
 V1["contrib.rnn.transpose_batch_time"] = rnn._swap
 V1["contrib.cudnn_rnn.CudnnCompatibleLSTMCell"] = type(
-    "CudnnCompatibleLSTMCell", (LSTMCell,), {
-        "__doc__": "An LSTM.", "__init__": lambda self, num_units, reuse=None: LSTMCell.__init__(
-            self, num_units, forget_bias=0.0, reuse=reuse)})
+    "CudnnCompatibleLSTMCell",
+    (LSTMCell,),
+    {
+        "__doc__": "An LSTM.",
+        "__init__": lambda self, num_units, reuse=None: LSTMCell.__init__(
+            self, num_units, forget_bias=0.0, reuse=reuse
+        ),
+    },
+)
 
 
 class _Cudnn:
     """Layers of cells over whole sequences, time first, as CUDNN has them."""
+
     KIND, STATES = None, 1
 
-    def __init__(self, num_layers, num_units, input_mode="linear_input",
-                 direction="unidirectional", dropout=0.0, seed=None, dtype="float32",
-                 kernel_initializer=None, bias_initializer=None, name=None):
+    def __init__(
+        self,
+        num_layers,
+        num_units,
+        input_mode="linear_input",
+        direction="unidirectional",
+        dropout=0.0,
+        seed=None,
+        dtype="float32",
+        kernel_initializer=None,
+        bias_initializer=None,
+        name=None,
+    ):
         self.num_layers, self.num_units, self.direction = num_layers, num_units, direction
         self._dropout, self._seed, self.dtype = dropout, seed, as_dtype(dtype)
         self._ways = 2 if direction == "bidirectional" else 1
         self._name, self._cells, self._scope = name, None, None
 
     num_dirs = property(lambda s: s._ways)
-    trainable_variables = property(lambda s: [v for c in s._cells or () for v in
-                                              c.trainable_variables])
+    trainable_variables = property(
+        lambda s: [v for c in s._cells or () for v in c.trainable_variables]
+    )
     variables = trainable_variables
 
     def build(self, input_shape=None):
@@ -254,15 +322,24 @@ class _Cudnn:
         parts = [s[number] for s in (state if isinstance(state, (list, tuple)) else [state])]
         return LSTMStateTuple(parts[1], parts[0]) if self.STATES == 2 else parts[0]
 
-    def __call__(self, inputs, initial_state=None, sequence_lengths=None, time_major=True,
-                 training=True, scope=None):
+    def __call__(
+        self,
+        inputs,
+        initial_state=None,
+        sequence_lengths=None,
+        time_major=True,
+        training=True,
+        scope=None,
+    ):
         inputs = convert_to_tensor(inputs)
         inputs = inputs if time_major else rnn._swap(inputs)
         states, kind = [], type(self).KIND
-        self._cells = self._cells or [kind(self.num_units)
-                                      for _ in range(self.num_layers * self._ways)]
-        with variable_scope.variable_scope(self._scope or self._name, self._word,
-                                           reuse=True if self._scope else None) as here:
+        self._cells = self._cells or [
+            kind(self.num_units) for _ in range(self.num_layers * self._ways)
+        ]
+        with variable_scope.variable_scope(
+            self._scope or self._name, self._word, reuse=True if self._scope else None
+        ) as here:
             self._scope = here
             for layer in range(self.num_layers):
                 if layer and training and self._dropout:
@@ -272,9 +349,14 @@ class _Cudnn:
                     number = layer * self._ways + way
                     x = rnn._reversed(inputs, sequence_lengths, 0, 1) if way else inputs
                     out, state = rnn.dynamic_rnn(
-                        self._cells[number], x, sequence_lengths,
-                        self._first(initial_state, number), self.dtype, time_major=True,
-                        scope=f"rnn_{number}")
+                        self._cells[number],
+                        x,
+                        sequence_lengths,
+                        self._first(initial_state, number),
+                        self.dtype,
+                        time_major=True,
+                        scope=f"rnn_{number}",
+                    )
                     made.append(rnn._reversed(out, sequence_lengths, 0, 1) if way else out)
                     states.append(state)
                 inputs = concat(made, 2) if len(made) > 1 else made[0]
@@ -290,8 +372,18 @@ def _plain_lstm(units):
     return LSTMCell(units, forget_bias=0.0)
 
 
-for _name, _kind, _states in (("CudnnLSTM", _plain_lstm, 2), ("CudnnGRU", GRUCell, 1),
-                              ("CudnnRNNTanh", V1["nn.rnn_cell.BasicRNNCell"], 1)):
-    V1["contrib.cudnn_rnn." + _name] = type(_name, (_Cudnn,), {
-        "KIND": staticmethod(_kind), "STATES": _states, "__doc__": _Cudnn.__doc__,
-        "_word": _name.replace("Cudnn", "cudnn_").lower()})
+for _name, _kind, _states in (
+    ("CudnnLSTM", _plain_lstm, 2),
+    ("CudnnGRU", GRUCell, 1),
+    ("CudnnRNNTanh", V1["nn.rnn_cell.BasicRNNCell"], 1),
+):
+    V1["contrib.cudnn_rnn." + _name] = type(
+        _name,
+        (_Cudnn,),
+        {
+            "KIND": staticmethod(_kind),
+            "STATES": _states,
+            "__doc__": _Cudnn.__doc__,
+            "_word": _name.replace("Cudnn", "cudnn_").lower(),
+        },
+    )

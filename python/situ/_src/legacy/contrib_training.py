@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_training.py: tf.contrib.training: evaluation of checkpoints as they come, batches of
 like lengths, where variables go by their size; and more of tf.contrib.framework."""
+
 import math
 import time
 
 from situ._src.checkpoint.state import latest_checkpoint
 from situ._src.framework import dtypes, logs
 from situ._src.framework.api import BOTH, V1, export
-from situ._src.framework.graph import GraphKeys, get_default_graph, scope as name_scope
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.legacy import queue_input, queue_runner, queues
 from situ._src.ops import control_flow_ops
@@ -18,10 +20,13 @@ from situ._src.training.session_run_hook import SessionRunHook
 from situ._src.variables import variable, variable_scope
 
 
-@export(v1=("contrib.training.wait_for_new_checkpoint",
-            "contrib.slim.evaluation.wait_for_new_checkpoint"))
-def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1,
-                            timeout=None):
+@export(
+    v1=(
+        "contrib.training.wait_for_new_checkpoint",
+        "contrib.slim.evaluation.wait_for_new_checkpoint",
+    )
+)
+def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
     """The next checkpoint of a folder, or None where none comes in time."""
     logs.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout
@@ -35,8 +40,10 @@ def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sle
         time.sleep(seconds_to_sleep)
 
 
-@export("train.checkpoints_iterator", v1=("contrib.training.checkpoints_iterator",
-                                          "contrib.slim.evaluation.checkpoints_iterator"))
+@export(
+    "train.checkpoints_iterator",
+    v1=("contrib.training.checkpoints_iterator", "contrib.slim.evaluation.checkpoints_iterator"),
+)
 def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
     """Checkpoints of a folder as they come."""
     path = None
@@ -60,10 +67,14 @@ def get_or_create_eval_step():
     found = graph.get_collection("eval_step")
     if found:
         return found[0]
-    return variable_scope.get_variable("eval_step", [], "int64", V1["zeros_initializer"]() if
-                                       "zeros_initializer" in V1 else BOTH["zeros_initializer"](),
-                                       trainable=False,
-                                       collections=[GraphKeys.LOCAL_VARIABLES, "eval_step"])
+    return variable_scope.get_variable(
+        "eval_step",
+        [],
+        "int64",
+        V1["zeros_initializer"]() if "zeros_initializer" in V1 else BOTH["zeros_initializer"](),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, "eval_step"],
+    )
 
 
 @export(v1="contrib.training.StopAfterNEvalsHook")
@@ -103,15 +114,27 @@ class SummaryAtEndHook(SessionRunHook):
 
 
 @export(v1="contrib.training.evaluate_once")
-def evaluate_once(checkpoint_path, master="", scaffold=None, eval_ops=None, feed_dict=None,
-                  final_ops=None, final_ops_feed_dict=None, hooks=None, config=None):
+def evaluate_once(
+    checkpoint_path,
+    master="",
+    scaffold=None,
+    eval_ops=None,
+    feed_dict=None,
+    final_ops=None,
+    final_ops_feed_dict=None,
+    hooks=None,
+    config=None,
+):
     """Evaluates a checkpoint: eval_ops until a hook ends it; gives the value of final_ops."""
     hooks, values = list(hooks or []), None
     ending = V1.get("train.FinalOpsHook") or BOTH["train.FinalOpsHook"]
     last = ending(final_ops, final_ops_feed_dict)
     creator = monitored_session.ChiefSessionCreator(
-        scaffold=scaffold, checkpoint_filename_with_path=checkpoint_path, master=master,
-        config=config)
+        scaffold=scaffold,
+        checkpoint_filename_with_path=checkpoint_path,
+        master=master,
+        config=config,
+    )
     with monitored_session.MonitoredSession(creator, [*hooks, last]) as session:
         while eval_ops is not None and not session.should_stop():
             session.run(eval_ops, feed_dict)
@@ -121,18 +144,38 @@ def evaluate_once(checkpoint_path, master="", scaffold=None, eval_ops=None, feed
 
 
 @export(v1="contrib.training.evaluate_repeatedly")
-def evaluate_repeatedly(checkpoint_dir, master="", scaffold=None, eval_ops=None, feed_dict=None,
-                        final_ops=None, final_ops_feed_dict=None, eval_interval_secs=60,
-                        hooks=None, config=None, max_number_of_evaluations=None, timeout=None,
-                        timeout_fn=None):
+def evaluate_repeatedly(
+    checkpoint_dir,
+    master="",
+    scaffold=None,
+    eval_ops=None,
+    feed_dict=None,
+    final_ops=None,
+    final_ops_feed_dict=None,
+    eval_interval_secs=60,
+    hooks=None,
+    config=None,
+    max_number_of_evaluations=None,
+    timeout=None,
+    timeout_fn=None,
+):
     """The same of each checkpoint as it comes."""
     values, count = None, 0
     for path in checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn):
         for hook in hooks or ():
             if isinstance(hook, StopAfterNEvalsHook):
                 hook._seen = 0
-        values = evaluate_once(path, master, scaffold, eval_ops, feed_dict, final_ops,
-                               final_ops_feed_dict, hooks, config)
+        values = evaluate_once(
+            path,
+            master,
+            scaffold,
+            eval_ops,
+            feed_dict,
+            final_ops,
+            final_ops_feed_dict,
+            hooks,
+            config,
+        )
         count += 1
         if max_number_of_evaluations is not None and count >= max_number_of_evaluations:
             break
@@ -140,16 +183,32 @@ def evaluate_repeatedly(checkpoint_dir, master="", scaffold=None, eval_ops=None,
 
 
 @export(v1="contrib.training.train")
-def train(train_op, logdir, master="", is_chief=True, scaffold=None, hooks=None,
-          chief_only_hooks=None, save_checkpoint_secs=600, save_summaries_steps=100, config=None,
-          max_wait_secs=7200):
+def train(
+    train_op,
+    logdir,
+    master="",
+    is_chief=True,
+    scaffold=None,
+    hooks=None,
+    chief_only_hooks=None,
+    save_checkpoint_secs=600,
+    save_summaries_steps=100,
+    config=None,
+    max_wait_secs=7200,
+):
     """Runs a training step until a hook ends it; gives the last loss."""
     loss = None
     with monitored_session.MonitoredTrainingSession(
-            master=master, is_chief=is_chief, checkpoint_dir=logdir, scaffold=scaffold,
-            hooks=hooks, chief_only_hooks=chief_only_hooks,
-            save_checkpoint_secs=save_checkpoint_secs, save_summaries_steps=save_summaries_steps,
-            config=config) as session:
+        master=master,
+        is_chief=is_chief,
+        checkpoint_dir=logdir,
+        scaffold=scaffold,
+        hooks=hooks,
+        chief_only_hooks=chief_only_hooks,
+        save_checkpoint_secs=save_checkpoint_secs,
+        save_summaries_steps=save_summaries_steps,
+        config=config,
+    ) as session:
         while not session.should_stop():
             loss = session.run(train_op)
     return loss
@@ -166,24 +225,34 @@ def clip_gradient_norms(gradients_to_variables, max_norm):
 def multiply_gradients(grads_and_vars, gradient_multipliers):
     """Gradients times a number for some variables, named or themselves."""
     made = []
-    for gradient, variable in grads_and_vars:
-        for key in (variable, variable.op.name):
+    for gradient, trained in grads_and_vars:
+        for key in (trained, trained.op.name):
             if key in gradient_multipliers:
                 gradient = gradient * convert_to_tensor(gradient_multipliers[key], gradient.dtype)
                 break
-        made.append((gradient, variable))
+        made.append((gradient, trained))
     return made
 
 
-@export(v1=("contrib.training.add_gradients_summaries",
-            "contrib.slim.learning.add_gradients_summaries"))
+@export(
+    v1=("contrib.training.add_gradients_summaries", "contrib.slim.learning.add_gradients_summaries")
+)
 def add_gradients_summaries(grads_and_vars):
     """Summaries of gradients and their norms."""
-    return [summary for gradient, variable in grads_and_vars if gradient is not None
-            for summary in (summary_ops.histogram(variable.op.name + "/gradient", gradient),
-                            summary_ops.scalar(variable.op.name + "/gradient_norm",
-                                               V1["global_norm"]([gradient]) if "global_norm" in V1
-                                               else BOTH["linalg.global_norm"]([gradient])))]
+    return [
+        summary
+        for gradient, variable in grads_and_vars
+        if gradient is not None
+        for summary in (
+            summary_ops.histogram(variable.op.name + "/gradient", gradient),
+            summary_ops.scalar(
+                variable.op.name + "/gradient_norm",
+                V1["global_norm"]([gradient])
+                if "global_norm" in V1
+                else BOTH["linalg.global_norm"]([gradient]),
+            ),
+        )
+    ]
 
 
 # Batches of like lengths
@@ -196,9 +265,21 @@ def _one_queue(types, sizes, capacity, pad, name):
 
 
 @export(v1="contrib.training.bucket")
-def bucket(tensors, which_bucket, batch_size, num_buckets, num_threads=1, capacity=32,
-           bucket_capacities=None, shapes=None, dynamic_pad=False, allow_smaller_final_batch=False,
-           keep_input=True, shared_name=None, name=None):
+def bucket(
+    tensors,
+    which_bucket,
+    batch_size,
+    num_buckets,
+    num_threads=1,
+    capacity=32,
+    bucket_capacities=None,
+    shapes=None,
+    dynamic_pad=False,
+    allow_smaller_final_batch=False,
+    keep_input=True,
+    shared_name=None,
+    name=None,
+):
     """(which, batch): elements gathered in buckets; a batch comes out of one of them."""
     form = queue_input._Form(tensors)
     with name_scope(name, "bucket"):
@@ -206,26 +287,32 @@ def bucket(tensors, which_bucket, batch_size, num_buckets, num_threads=1, capaci
         which = cast(convert_to_tensor(which_bucket), "int32")
         sizes = shapes or [t.shape for t in flat]
         types = [t.dtype.base_dtype for t in flat]
-        batches = batch_size if isinstance(batch_size, (list, tuple)) else [batch_size] * \
-            num_buckets
+        batches = (
+            batch_size if isinstance(batch_size, (list, tuple)) else [batch_size] * num_buckets
+        )
         rooms = bucket_capacities or [max(capacity, 2 * b) for b in batches]
-        parts = [_one_queue(types, sizes, rooms[i], dynamic_pad, f"bucket_queue_{i}")
-                 for i in range(num_buckets)]
+        parts = [
+            _one_queue(types, sizes, rooms[i], dynamic_pad, f"bucket_queue_{i}")
+            for i in range(num_buckets)
+        ]
         top = queues.FIFOQueue(capacity, ["int32", *types], name="top_queue")
 
         def put(i):
             return lambda: _enqueued(parts[i].enqueue(flat))
+
         keep = convert_to_tensor(keep_input)
         choose = control_flow_ops.case(
             [(op("LogicalAnd", keep, op("Equal", which, i)), put(i)) for i in range(num_buckets)],
-            default=lambda: constant(False))
+            default=lambda: constant(False),
+        )
         queue_runner.add_queue_runner(_Feeding(parts, [choose.op] * num_threads))
         for i, part in enumerate(parts):
             take = part.dequeue_up_to if allow_smaller_final_batch else part.dequeue_many
             batch = take(batches[i])
             batch = batch if isinstance(batch, list) else [batch]
-            queue_runner.add_queue_runner(_Draining(top, [top.enqueue([constant(i), *batch])],
-                                                    num_buckets))
+            queue_runner.add_queue_runner(
+                _Draining(top, [top.enqueue([constant(i), *batch])], num_buckets)
+            )
         made = top.dequeue()
         for tensor, size in zip(made[1:], sizes):
             count = None if allow_smaller_final_batch or len(set(batches)) > 1 else batches[0]
@@ -244,12 +331,18 @@ class _Feeding(queue_runner.QueueRunner):
 
     def __init__(self, parts, operations):
         from situ._src.ops.array_ops import group
-        super().__init__(parts[0], operations, group(*[p.close() for p in parts]),
-                         group(*[p.close(cancel_pending_enqueues=True) for p in parts]))
+
+        super().__init__(
+            parts[0],
+            operations,
+            group(*[p.close() for p in parts]),
+            group(*[p.close(cancel_pending_enqueues=True) for p in parts]),
+        )
 
 
 class _Draining(queue_runner.QueueRunner):
     """Takes batches from one bucket; the queue of batches is closed with the last one."""
+
     _left = {}
 
     def __init__(self, top, operations, count):
@@ -265,19 +358,42 @@ class _Draining(queue_runner.QueueRunner):
 
 
 @export(v1="contrib.training.bucket_by_sequence_length")
-def bucket_by_sequence_length(input_length, tensors, batch_size, bucket_boundaries, num_threads=1,
-                              capacity=32, bucket_capacities=None, shapes=None, dynamic_pad=False,
-                              allow_smaller_final_batch=False, keep_input=True, shared_name=None,
-                              name=None):
+def bucket_by_sequence_length(
+    input_length,
+    tensors,
+    batch_size,
+    bucket_boundaries,
+    num_threads=1,
+    capacity=32,
+    bucket_capacities=None,
+    shapes=None,
+    dynamic_pad=False,
+    allow_smaller_final_batch=False,
+    keep_input=True,
+    shared_name=None,
+    name=None,
+):
     """(lengths, batch): batches of elements whose lengths lie between the same boundaries."""
     length = cast(convert_to_tensor(input_length), "int32")
-    which = op("Sum", cast(op("GreaterEqual", length, constant(list(bucket_boundaries))), "int32"),
-               [0])
+    which = op(
+        "Sum", cast(op("GreaterEqual", length, constant(list(bucket_boundaries))), "int32"), [0]
+    )
     form = queue_input._Form(tensors)
-    _, made = bucket([length, *form.flat(tensors)], which, batch_size, len(bucket_boundaries) + 1,
-                     num_threads, capacity, bucket_capacities,
-                     None if shapes is None else [[], *shapes], dynamic_pad,
-                     allow_smaller_final_batch, keep_input, shared_name, name)
+    _, made = bucket(
+        [length, *form.flat(tensors)],
+        which,
+        batch_size,
+        len(bucket_boundaries) + 1,
+        num_threads,
+        capacity,
+        bucket_capacities,
+        None if shapes is None else [[], *shapes],
+        dynamic_pad,
+        allow_smaller_final_batch,
+        keep_input,
+        shared_name,
+        name,
+    )
     return made[0], made[1:] if form.keys is None else form.back(made[1:])  # here one is a list
 
 
@@ -310,6 +426,7 @@ class RandomStrategy:
 
     def __init__(self, num_ps, seed=0):
         import random
+
         self._count, self._random = num_ps, random.Random(seed)
 
     def __call__(self, op_):
@@ -323,10 +440,14 @@ class RandomStrategy:
 def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
     """Variables whose names patterns include, and none excludes."""
     import re
+
     find = re.search if reg_search else re.match
-    return [v for v in var_list
-            if (not include_patterns or any(find(p, v.name) for p in include_patterns)) and
-            not any(find(p, v.name) for p in exclude_patterns or ())]
+    return [
+        v
+        for v in var_list
+        if (not include_patterns or any(find(p, v.name) for p in include_patterns))
+        and not any(find(p, v.name) for p in exclude_patterns or ())
+    ]
 
 
 @export(v1="contrib.framework.assign_from_values_fn")
@@ -339,8 +460,13 @@ def assign_from_values_fn(var_names_to_values):
 @export(v1="contrib.framework.local_variable")
 def local_variable(initial_value, validate_shape=True, name="local_variable", use_resource=None):
     """A variable that is not saved and not trained."""
-    return variable.variable(initial_value, trainable=False, name=name,
-                             collections=[GraphKeys.LOCAL_VARIABLES], use_resource=use_resource)
+    return variable.variable(
+        initial_value,
+        trainable=False,
+        name=name,
+        collections=[GraphKeys.LOCAL_VARIABLES],
+        use_resource=use_resource,
+    )
 
 
 @export(v1="contrib.framework.get_name_scope")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """crf.py: tf.contrib.crf: conditional random fields over chains of tags."""
+
 import numpy
 
 from situ._src.framework.api import export
@@ -42,8 +43,9 @@ def crf_binary_score(tag_indices, sequence_lengths, transition_params):
 @_named
 def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params):
     """The score of tags, before it is normalised."""
-    return crf_unary_score(tag_indices, sequence_lengths, inputs) + \
-        crf_binary_score(tag_indices, sequence_lengths, transition_params)
+    return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(
+        tag_indices, sequence_lengths, transition_params
+    )
 
 
 @_named
@@ -68,12 +70,14 @@ def crf_log_norm(inputs, sequence_lengths, transition_params):
         done = op("GreaterEqual", op("Fill", op("Shape", lengths), time), lengths)
         done = op("LogicalOr", done, op("Equal", time, 0))  # the first step only begins
         return op("Select", done, state, new)
+
     steps = op("Transpose", inputs, [1, 0, 2])
     times = op("Range", constant(0), op("Shape", steps)[0], constant(1))
     alphas = functional_ops.foldl(body, (times, steps), first)
     norm = reduction_ops.reduce_logsumexp(alphas, [1])
-    return op("Select", op("LessEqual", lengths, op("ZerosLike", lengths)),
-              op("ZerosLike", norm), norm)
+    return op(
+        "Select", op("LessEqual", lengths, op("ZerosLike", lengths)), op("ZerosLike", norm), norm
+    )
 
 
 @_named
@@ -83,8 +87,9 @@ def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=
     if transition_params is None:
         width = inputs.shape.as_list()[2]
         transition_params = variable_scope.get_variable("transitions", [width, width])
-    return crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params) - \
-        crf_log_norm(inputs, sequence_lengths, transition_params), transition_params
+    return crf_sequence_score(
+        inputs, tag_indices, sequence_lengths, transition_params
+    ) - crf_log_norm(inputs, sequence_lengths, transition_params), transition_params
 
 
 @_named
@@ -96,17 +101,24 @@ def crf_decode(potentials, transition_params, sequence_length):
     steps = op("Transpose", potentials, [1, 0, 2])
     times = op("Range", constant(0), op("Shape", steps)[0], constant(1))
     first = steps[0]
-    own = cast(op("ZerosLike", first), "int32") + \
-        op("Range", constant(0), op("Shape", params)[0], constant(1))
+    own = cast(op("ZerosLike", first), "int32") + op(
+        "Range", constant(0), op("Shape", params)[0], constant(1)
+    )
 
     def forth(state, at):
         time, score = at
         around = op("ExpandDims", state[0], 2) + op("ExpandDims", params, 0)
         back = op("ArgMax", around, 1, output_type="int32")
-        done = op("LogicalOr", op("GreaterEqual", op("Fill", op("Shape", lengths), time), lengths),
-                  op("Equal", time, 0))  # the first step only begins
-        return (op("Select", done, state[0], score + op("Max", around, [1])),
-                op("Select", done, own, back))
+        done = op(
+            "LogicalOr",
+            op("GreaterEqual", op("Fill", op("Shape", lengths), time), lengths),
+            op("Equal", time, 0),
+        )  # the first step only begins
+        return (
+            op("Select", done, state[0], score + op("Max", around, [1])),
+            op("Select", done, own, back),
+        )
+
     scores, pointers = functional_ops.scan(forth, (times, steps), (first, own))
     last = scores[-1]
     end = op("ArgMax", last, 1, output_type="int32")
@@ -114,6 +126,7 @@ def crf_decode(potentials, transition_params, sequence_length):
     def back(tag, pointer):
         rows = op("Range", constant(0), op("Shape", tag)[0], constant(1))
         return op("GatherNd", pointer, op("Pack", [rows, tag], axis=1))
+
     earlier = functional_ops.scan(back, op("ReverseV2", pointers, [0]), end)
     tags = op("ReverseV2", op("ConcatV2", [op("ExpandDims", end, 0), earlier[:-1]], 0), [0])
     tags = op("Transpose", tags, [1, 0]) * cast(_mask(lengths, potentials), "int32")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """distributions.py: tf.distributions: samples, densities, entropies, divergences."""
+
 import math
 
 from situ._src.framework.api import BOTH, V1, export
@@ -10,8 +11,9 @@ from situ._src.ops.random_ops import categorical
 
 
 def _named(*names):
-    return export(v1=tuple(part + n for part in ("distributions.", "contrib.distributions.")
-                           for n in names))
+    return export(
+        v1=tuple(part + n for part in ("distributions.", "contrib.distributions.") for n in names)
+    )
 
 
 def _random(name):
@@ -24,6 +26,7 @@ def _sum_last(x):
 
 class Distribution:
     """What all have: parameters, samples, densities."""
+
     event_ndims = 0
 
     def __init__(self, name, **parameters):
@@ -35,9 +38,14 @@ class Distribution:
 
     def _shape(self, sample_shape):
         """The shape of a sample: the wanted one before that of the parameters."""
-        want = convert_to_tensor([sample_shape] if isinstance(sample_shape, int) else
-                                 list(sample_shape) if not hasattr(sample_shape, "dtype") else
-                                 sample_shape, "int32")
+        want = convert_to_tensor(
+            [sample_shape]
+            if isinstance(sample_shape, int)
+            else list(sample_shape)
+            if not hasattr(sample_shape, "dtype")
+            else sample_shape,
+            "int32",
+        )
         want = op("Reshape", want, [-1])
         return op("ConcatV2", [want, op("Shape", self._like())], 0)
 
@@ -97,8 +105,9 @@ class Normal(Distribution):
         return 0.5 * op("Erfc", z * -math.sqrt(0.5))
 
     def entropy(self, name=None):
-        return 0.5 + 0.5 * math.log(2.0 * math.pi) + op("Log", self.scale * op(
-            "OnesLike", self.loc))
+        return (
+            0.5 + 0.5 * math.log(2.0 * math.pi) + op("Log", self.scale * op("OnesLike", self.loc))
+        )
 
     def mean(self, name=None):
         return self._like()
@@ -113,8 +122,9 @@ class Normal(Distribution):
 class Uniform(Distribution):
     """All numbers from low to high alike."""
 
-    def __init__(self, low=0.0, high=1.0, validate_args=False, allow_nan_stats=True,
-                 name="Uniform"):
+    def __init__(
+        self, low=0.0, high=1.0, validate_args=False, allow_nan_stats=True, name="Uniform"
+    ):
         super().__init__(name, low=low, high=high)
         self.low, self.high = _pair(low, high)
 
@@ -125,13 +135,13 @@ class Uniform(Distribution):
         return self.high - self.low
 
     def _sample(self, sample_shape, seed):
-        noise = _random("random_uniform")(self._shape(sample_shape), dtype=self.low.dtype,
-                                          seed=seed)
+        noise = _random("random_uniform")(
+            self._shape(sample_shape), dtype=self.low.dtype, seed=seed
+        )
         return noise * self.range() + self.low
 
     def _log_prob(self, value):
-        inside = op("LogicalAnd", op("GreaterEqual", value, self.low),
-                    op("Less", value, self.high))
+        inside = op("LogicalAnd", op("GreaterEqual", value, self.low), op("Less", value, self.high))
         size = op("Neg", op("Log", self.range())) + op("ZerosLike", value)
         return op("SelectV2", inside, size, constant(-math.inf, value.dtype))
 
@@ -155,8 +165,15 @@ def _logits(logits, probs, log):
 class Bernoulli(Distribution):
     """0 or 1."""
 
-    def __init__(self, logits=None, probs=None, dtype="int32", validate_args=False,
-                 allow_nan_stats=True, name="Bernoulli"):
+    def __init__(
+        self,
+        logits=None,
+        probs=None,
+        dtype="int32",
+        validate_args=False,
+        allow_nan_stats=True,
+        name="Bernoulli",
+    ):
         super().__init__(name, logits=logits, probs=probs)
         self.logits = _logits(logits, probs, lambda p: op("Log", p) - op("Log1p", op("Neg", p)))
         self.probs = op("Sigmoid", self.logits) if probs is None else convert_to_tensor(probs)
@@ -168,8 +185,9 @@ class Bernoulli(Distribution):
         return self.logits
 
     def _sample(self, sample_shape, seed):
-        noise = _random("random_uniform")(self._shape(sample_shape), dtype=self.probs.dtype,
-                                          seed=seed)
+        noise = _random("random_uniform")(
+            self._shape(sample_shape), dtype=self.probs.dtype, seed=seed
+        )
         return cast(op("Less", noise, self.probs), self._kind)
 
     def _log_prob(self, value):
@@ -193,8 +211,15 @@ class Bernoulli(Distribution):
 class Categorical(Distribution):
     """One of several classes: the last dimension has a logit for each."""
 
-    def __init__(self, logits=None, probs=None, dtype="int32", validate_args=False,
-                 allow_nan_stats=True, name="Categorical"):
+    def __init__(
+        self,
+        logits=None,
+        probs=None,
+        dtype="int32",
+        validate_args=False,
+        allow_nan_stats=True,
+        name="Categorical",
+    ):
         super().__init__(name, logits=logits, probs=probs)
         self.logits = _logits(logits, probs, lambda p: op("Log", p))
         self.probs = op("Softmax", self.logits) if probs is None else convert_to_tensor(probs)
@@ -208,9 +233,17 @@ class Categorical(Distribution):
 
     def _sample(self, sample_shape, seed):
         shape = self._shape(sample_shape)
-        many = op("Prod", op("Reshape", convert_to_tensor(
-            [sample_shape] if isinstance(sample_shape, int) else list(sample_shape), "int32"),
-            [-1]), [0])
+        many = op(
+            "Prod",
+            op(
+                "Reshape",
+                convert_to_tensor(
+                    [sample_shape] if isinstance(sample_shape, int) else list(sample_shape), "int32"
+                ),
+                [-1],
+            ),
+            [0],
+        )
         flat = op("Reshape", self.logits, [-1, self.event_size])
         drawn = op("Transpose", categorical(flat, many, seed=seed), [1, 0])
         return cast(op("Reshape", drawn, shape), self._kind)
@@ -230,8 +263,9 @@ class Categorical(Distribution):
 
 def _normals(a, b):
     ratio = op("Square", a.scale / b.scale)
-    return op("Square", a.loc - b.loc) / (2.0 * op("Square", b.scale)) + \
-        0.5 * (ratio - 1.0 - op("Log", ratio))
+    return op("Square", a.loc - b.loc) / (2.0 * op("Square", b.scale)) + 0.5 * (
+        ratio - 1.0 - op("Log", ratio)
+    )
 
 
 def _bernoullis(a, b):
@@ -243,8 +277,11 @@ def _categoricals(a, b):
     return _sum_last(op("Exp", mine) * (mine - others))
 
 
-_DIVERGENCES = {(Normal, Normal): _normals, (Bernoulli, Bernoulli): _bernoullis,
-                (Categorical, Categorical): _categoricals}
+_DIVERGENCES = {
+    (Normal, Normal): _normals,
+    (Bernoulli, Bernoulli): _bernoullis,
+    (Categorical, Categorical): _categoricals,
+}
 
 
 @_named("kl_divergence", "kl")
@@ -252,8 +289,10 @@ def kl_divergence(distribution_a, distribution_b, allow_nan_stats=True, name=Non
     """How far one distribution is from another, by Kullback and Leibler."""
     found = _DIVERGENCES.get((type(distribution_a), type(distribution_b)))
     if found is None:
-        raise NotImplementedError("No KL(distribution_a || distribution_b) registered for "
-                                  f"distribution_a type {type(distribution_a).__name__} and "
-                                  f"distribution_b type {type(distribution_b).__name__}")
+        raise NotImplementedError(
+            "No KL(distribution_a || distribution_b) registered for "
+            f"distribution_a type {type(distribution_a).__name__} and "
+            f"distribution_b type {type(distribution_b).__name__}"
+        )
     with scope(name, "KullbackLeibler"):
         return found(distribution_a, distribution_b)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """experiment.py: tf.contrib.learn: experiments over estimators and what runs them, fit and
 predict of arrays."""
+
 from situ._src.estimator import config, inputs
 from situ._src.estimator.train_and_evaluate import EvalSpec, TrainSpec, train_and_evaluate
 from situ._src.framework.api import BOTH, V1, export
@@ -10,13 +11,27 @@ from situ._src.framework.api import BOTH, V1, export
 class Experiment:
     """An estimator with the inputs that it is trained and judged with."""
 
-    def __init__(self, estimator, train_input_fn, eval_input_fn, eval_metrics=None,
-                 train_steps=None, eval_steps=100, train_monitors=None, eval_hooks=None,
-                 local_eval_frequency=None, eval_delay_secs=120,
-                 continuous_eval_throttle_secs=60, min_eval_frequency=None,
-                 delay_workers_by_global_step=False, export_strategies=None,
-                 train_steps_per_iteration=None, checkpoint_and_export=False, saving_listeners=None,
-                 check_interval_secs=5):
+    def __init__(
+        self,
+        estimator,
+        train_input_fn,
+        eval_input_fn,
+        eval_metrics=None,
+        train_steps=None,
+        eval_steps=100,
+        train_monitors=None,
+        eval_hooks=None,
+        local_eval_frequency=None,
+        eval_delay_secs=120,
+        continuous_eval_throttle_secs=60,
+        min_eval_frequency=None,
+        delay_workers_by_global_step=False,
+        export_strategies=None,
+        train_steps_per_iteration=None,
+        checkpoint_and_export=False,
+        saving_listeners=None,
+        check_interval_secs=5,
+    ):
         self.estimator, self.train_steps, self.eval_steps = estimator, train_steps, eval_steps
         self._train_input, self._eval_input = train_input_fn, eval_input_fn
         self._hooks, self._eval_hooks = list(train_monitors or []), list(eval_hooks or [])
@@ -31,14 +46,17 @@ class Experiment:
 
     def evaluate(self, delay_secs=None, name=None):
         """What the metrics are over the input."""
-        return self.estimator.evaluate(self._eval_input, self.eval_steps, self._eval_hooks,
-                                       name=name)
+        return self.estimator.evaluate(
+            self._eval_input, self.eval_steps, self._eval_hooks, name=name
+        )
 
     def train_and_evaluate(self):
         """Trains, and evaluates at checkpoints and at the end."""
         results, exports = train_and_evaluate(
-            self.estimator, TrainSpec(self._train_input, self.train_steps, self._hooks),
-            EvalSpec(self._eval_input, self.eval_steps, hooks=self._eval_hooks))
+            self.estimator,
+            TrainSpec(self._train_input, self.train_steps, self._hooks),
+            EvalSpec(self._eval_input, self.eval_steps, hooks=self._eval_hooks),
+        )
         return results, exports
 
     continuous_train_and_eval = train_and_evaluate
@@ -54,18 +72,27 @@ class Experiment:
     def run_std_server(self):
         """Serves variables to other tasks; ends when they do."""
         (V1.get("train.Server") or BOTH["train.Server"])(
-            self.estimator.config.cluster_spec, self.estimator.config.task_type,
-            self.estimator.config.task_id).join()
+            self.estimator.config.cluster_spec,
+            self.estimator.config.task_type,
+            self.estimator.config.task_id,
+        ).join()
 
-    def continuous_eval(self, delay_secs=None, throttle_delay_secs=None,
-                        evaluate_checkpoint_only_once=True, continuous_eval_predicate_fn=None,
-                        name="continuous"):
+    def continuous_eval(
+        self,
+        delay_secs=None,
+        throttle_delay_secs=None,
+        evaluate_checkpoint_only_once=True,
+        continuous_eval_predicate_fn=None,
+        name="continuous",
+    ):
         """Evaluates each checkpoint as it comes."""
         from situ._src.legacy.contrib_training import checkpoints_iterator
+
         results = None
         for path in checkpoints_iterator(self.estimator.model_dir, throttle_delay_secs or 0):
-            results = self.estimator.evaluate(self._eval_input, self.eval_steps, self._eval_hooks,
-                                              path, name)
+            results = self.estimator.evaluate(
+                self._eval_input, self.eval_steps, self._eval_hooks, path, name
+            )
             step = results.get("global_step")
             if self.train_steps and step is not None and step >= self.train_steps:
                 return results
@@ -98,8 +125,10 @@ def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=
 
 @export(v1="contrib.learn.learn_runner.tune")
 def tune(experiment_fn, tuner):
-    raise NotImplementedError("tf.contrib.learn.learn_runner.tune is not there: call run with "
-                              "each of the hyper-parameters that are to be tried.")
+    raise NotImplementedError(
+        "tf.contrib.learn.learn_runner.tune is not there: call run with "
+        "each of the hyper-parameters that are to be tried."
+    )
 
 
 @export(v1=("contrib.learn.SKCompat", "contrib.learn.python.SKCompat"))
@@ -118,24 +147,29 @@ class SKCompat:
 
     def predict(self, x, batch_size=128, outputs=None):
         import numpy
+
         rows = list(self._estimator.predict(_arrays(x, None, batch_size, 1, False)))
         if rows and isinstance(rows[0], dict):
-            return {k: numpy.stack([r[k] for r in rows]) for k in rows[0]
-                    if not outputs or k in outputs}
+            return {
+                k: numpy.stack([r[k] for r in rows]) for k in rows[0] if not outputs or k in outputs
+            }
         return numpy.stack(rows) if rows else numpy.array([])
 
 
 def _arrays(x, y, batch_size, epochs, shuffle):
     import numpy
+
     named = x if isinstance(x, dict) else {"": numpy.asarray(x)}
-    return inputs.numpy_input_fn(named, None if y is None else numpy.asarray(y), batch_size,
-                                 epochs, shuffle)
+    return inputs.numpy_input_fn(
+        named, None if y is None else numpy.asarray(y), batch_size, epochs, shuffle
+    )
 
 
 @export(v1="contrib.learn.infer_real_valued_columns_from_input")
 def infer_real_valued_columns_from_input(x):
     """A column for an array of numbers."""
     import numpy
+
     column = V1.get("feature_column.numeric_column") or BOTH["feature_column.numeric_column"]
     sizes = numpy.asarray(x).shape[1:]
     return [column("", list(sizes) or [1])]

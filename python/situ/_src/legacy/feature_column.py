@@ -3,6 +3,7 @@
 
 Numbers of categories are dense here: [examples, values], with -1 for what is missing.
 """
+
 import collections
 import math
 
@@ -55,16 +56,21 @@ class Categorical(Column):
     def raw(self, features):
         value = dense(features, self.key, _missing)
         if (value.dtype.name == "string") != (as_dtype(self.dtype).name == "string"):
-            raise ValueError(f"Column dtype and feature dtypes must be compatible. key: {self.key}"
-                             f", column dtype: {as_dtype(self.dtype)}, tensor dtype: "
-                             f"{value.dtype}")
+            raise ValueError(
+                f"Column dtype and feature dtypes must be compatible. key: {self.key}"
+                f", column dtype: {as_dtype(self.dtype)}, tensor dtype: "
+                f"{value.dtype}"
+            )
         return value
 
     @staticmethod
     def gone(value):
         """Which values are missing."""
-        return op("Equal", op("StringLength", value), 0) if value.dtype.name == "string" else \
-            op("Equal", value, cast(-1, value.dtype))
+        return (
+            op("Equal", op("StringLength", value), 0)
+            if value.dtype.name == "string"
+            else op("Equal", value, cast(-1, value.dtype))
+        )
 
     def ids(self, features):
         value = self.raw(features)
@@ -86,8 +92,9 @@ def numeric_column(key, shape=(1,), default_value=None, dtype="float32", normali
     return Numeric(key, _shape(shape), default_value, dtype, normalizer_fn)
 
 
-class Numeric(Dense, collections.namedtuple(
-        "NumericColumn", "key shape default_value dtype normalizer_fn")):
+class Numeric(
+    Dense, collections.namedtuple("NumericColumn", "key shape default_value dtype normalizer_fn")
+):
     name = property(lambda s: s.key)
     width = property(lambda s: math.prod(s.shape))
 
@@ -106,8 +113,10 @@ class Numeric(Dense, collections.namedtuple(
 def bucketized_column(source_column, boundaries):
     """In which of the ranges between boundaries numbers are."""
     if not isinstance(source_column, Numeric):
-        raise ValueError("source_column must be a column generated with numeric_column(). Given: "
-                         f"{source_column}")
+        raise ValueError(
+            "source_column must be a column generated with numeric_column(). Given: "
+            f"{source_column}"
+        )
     if len(source_column.shape) > 1:
         raise ValueError(f"source_column must be one-dimensional column. Given: {source_column}")
     if not boundaries or any(a >= b for a, b in zip(boundaries, boundaries[1:])):
@@ -151,15 +160,20 @@ def categorical_column_with_identity(key, num_buckets, default_value=None):
     return Identity(key, num_buckets, default_value)
 
 
-class Identity(Categorical, collections.namedtuple("IdentityCategoricalColumn",
-                                                   "key num_buckets default_value")):
+class Identity(
+    Categorical,
+    collections.namedtuple("IdentityCategoricalColumn", "key num_buckets default_value"),
+):
     name = property(lambda s: s.key)
     dtype = "int64"
 
     def numbers(self, value):
         value, default = cast(value, "int64"), self.default_value
-        wrong = op("LogicalOr", op("Less", value, constant(0, "int64")),
-                   op("GreaterEqual", value, constant(self.num_buckets, "int64")))
+        wrong = op(
+            "LogicalOr",
+            op("Less", value, constant(0, "int64")),
+            op("GreaterEqual", value, constant(self.num_buckets, "int64")),
+        )
         return op("SelectV2", wrong, constant(-1 if default is None else default, "int64"), value)
 
 
@@ -167,13 +181,15 @@ class Identity(Categorical, collections.namedtuple("IdentityCategoricalColumn",
 def categorical_column_with_hash_bucket(key, hash_bucket_size, dtype="string"):
     """Words by what their fingerprints are modulo a number."""
     if hash_bucket_size is None or hash_bucket_size < 1:
-        raise ValueError("hash_bucket_size must be at least 1. hash_bucket_size: "
-                         f"{hash_bucket_size}, key: {key}")
+        raise ValueError(
+            f"hash_bucket_size must be at least 1. hash_bucket_size: {hash_bucket_size}, key: {key}"
+        )
     return Hashed(key, hash_bucket_size, as_dtype(dtype))
 
 
-class Hashed(Categorical, collections.namedtuple("HashedCategoricalColumn",
-                                                 "key num_buckets dtype")):
+class Hashed(
+    Categorical, collections.namedtuple("HashedCategoricalColumn", "key num_buckets dtype")
+):
     name = property(lambda s: s.key)
 
     def numbers(self, value):
@@ -182,13 +198,15 @@ class Hashed(Categorical, collections.namedtuple("HashedCategoricalColumn",
 
 
 @export("feature_column.categorical_column_with_vocabulary_list")
-def categorical_column_with_vocabulary_list(key, vocabulary_list, dtype=None, default_value=-1,
-                                            num_oov_buckets=0):
+def categorical_column_with_vocabulary_list(
+    key, vocabulary_list, dtype=None, default_value=-1, num_oov_buckets=0
+):
     """Words by their place in a list."""
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
-    words = tuple(w.encode() if isinstance(w, str) else w for w in
-                  numpy.asarray(vocabulary_list).tolist())
+    words = tuple(
+        w.encode() if isinstance(w, str) else w for w in numpy.asarray(vocabulary_list).tolist()
+    )
     if len(set(words)) != len(words):
         raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
     if num_oov_buckets and default_value != -1:
@@ -198,19 +216,30 @@ def categorical_column_with_vocabulary_list(key, vocabulary_list, dtype=None, de
 
 
 @export("feature_column.categorical_column_with_vocabulary_file")
-def categorical_column_with_vocabulary_file(key, vocabulary_file, vocabulary_size=None,
-                                            num_oov_buckets=0, default_value=None,
-                                            dtype="string"):
+def categorical_column_with_vocabulary_file(
+    key,
+    vocabulary_file,
+    vocabulary_size=None,
+    num_oov_buckets=0,
+    default_value=None,
+    dtype="string",
+):
     """Words by the numbers of their lines in a file."""
     lines = _lines(vocabulary_file, vocabulary_size)
     words = lines if as_dtype(dtype).name == "string" else [int(x) for x in lines]
     return categorical_column_with_vocabulary_list(
-        key, numpy.array(words, object), dtype, -1 if default_value is None else default_value,
-        num_oov_buckets)
+        key,
+        numpy.array(words, object),
+        dtype,
+        -1 if default_value is None else default_value,
+        num_oov_buckets,
+    )
 
 
-class Vocabulary(Categorical, collections.namedtuple(
-        "VocabularyListCategoricalColumn", "key words dtype default_value oov")):
+class Vocabulary(
+    Categorical,
+    collections.namedtuple("VocabularyListCategoricalColumn", "key words dtype default_value oov"),
+):
     name = property(lambda s: s.key)
     num_buckets = property(lambda s: len(s.words) + s.oov)
 
@@ -222,8 +251,9 @@ class Vocabulary(Categorical, collections.namedtuple(
         other = constant(self.default_value, "int64")
         if self.oov:
             words = value if text else op("AsString", value)
-            other = op("StringToHashBucketFast", words, num_buckets=self.oov) + \
-                constant(count, "int64")
+            other = op("StringToHashBucketFast", words, num_buckets=self.oov) + constant(
+                count, "int64"
+            )
         return op("SelectV2", op("Less", places, constant(count, "int64")), places, other)
 
 
@@ -235,8 +265,10 @@ def crossed_column(keys, hash_bucket_size, hash_key=None):
         raise ValueError(f"keys must be a list with length > 1. Given: {keys}")
     for key in keys:
         if not isinstance(key, str) and not hasattr(key, "ids") or isinstance(key, Hashed):
-            raise ValueError("Unsupported key type. All keys must be either string, or categorical "
-                             f"column except HashedCategoricalColumn. Given: {key}")
+            raise ValueError(
+                "Unsupported key type. All keys must be either string, or categorical "
+                f"column except HashedCategoricalColumn. Given: {key}"
+            )
     return Crossed(tuple(keys), hash_bucket_size)
 
 
@@ -267,10 +299,14 @@ class Crossed(Categorical, collections.namedtuple("CrossedColumn", "keys num_buc
             if words is not None:
                 old, new = (op("Slice", op("Shape", x), [1], [1]) for x in (words, text))
                 lost = op("LogicalOr", op("ExpandDims", gone, 2), op("ExpandDims", lost, 1))
-                text = op("StringJoin", [
-                    op("Tile", op("ExpandDims", words, 2), op("ConcatV2", [[1, 1], new], 0)),
-                    op("Tile", op("ExpandDims", text, 1), op("ConcatV2", [[1], old, [1]], 0))],
-                          separator="_X_")
+                text = op(
+                    "StringJoin",
+                    [
+                        op("Tile", op("ExpandDims", words, 2), op("ConcatV2", [[1, 1], new], 0)),
+                        op("Tile", op("ExpandDims", text, 1), op("ConcatV2", [[1], old, [1]], 0)),
+                    ],
+                    separator="_X_",
+                )
                 flat = op("ConcatV2", [op("Slice", op("Shape", lost), [0], [1]), [-1]], 0)
                 text, lost = op("Reshape", text, flat), op("Reshape", lost, flat)
             words, gone = text, lost
@@ -296,17 +332,26 @@ class Indicator(Dense, collections.namedtuple("IndicatorColumn", "categories")):
 
 
 @export("feature_column.embedding_column")
-def embedding_column(categorical_column, dimension, combiner="mean", initializer=None,
-                     ckpt_to_load_from=None, tensor_name_in_ckpt=None, max_norm=None,
-                     trainable=True):
+def embedding_column(
+    categorical_column,
+    dimension,
+    combiner="mean",
+    initializer=None,
+    ckpt_to_load_from=None,
+    tensor_name_in_ckpt=None,
+    max_norm=None,
+    trainable=True,
+):
     """Rows of a table that is trained."""
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if combiner not in ("mean", "sum", "sqrtn"):
         raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner}")
     if initializer is not None and not callable(initializer):
-        raise ValueError("initializer must be callable if specified. Embedding of column_name: "
-                         f"{categorical_column.name}")
+        raise ValueError(
+            "initializer must be callable if specified. Embedding of column_name: "
+            f"{categorical_column.name}"
+        )
     if ckpt_to_load_from is not None or max_norm is not None:
         raise NotImplementedError("embedding_column: ckpt_to_load_from and max_norm are not there")
     return Embedding(categorical_column, dimension, combiner, initializer, trainable)
@@ -327,8 +372,12 @@ def rows_of(table, ids):
     return op("GatherV2", table, op("Maximum", ids, constant(0, "int64")), 0)
 
 
-class Embedding(Dense, collections.namedtuple(
-        "EmbeddingColumn", "categories dimension combiner initializer trainable")):
+class Embedding(
+    Dense,
+    collections.namedtuple(
+        "EmbeddingColumn", "categories dimension combiner initializer trainable"
+    ),
+):
     name = property(lambda s: s.categories.name + "_embedding")
     width = property(lambda s: s.dimension)
 
@@ -336,9 +385,12 @@ class Embedding(Dense, collections.namedtuple(
         return self.categories.spec()
 
     def tensor(self, features, trainable=True):
-        first = self.initializer or init_ops.TruncatedNormal(
-            0.0, 1.0 / math.sqrt(self.dimension))
-        table = get_variable("embedding_weights", [self.categories.num_buckets, self.dimension],
-                             initializer=first, trainable=self.trainable and trainable)
+        first = self.initializer or init_ops.TruncatedNormal(0.0, 1.0 / math.sqrt(self.dimension))
+        table = get_variable(
+            "embedding_weights",
+            [self.categories.num_buckets, self.dimension],
+            initializer=first,
+            trainable=self.trainable and trainable,
+        )
         ids = self.categories.ids(features)
         return combined(rows_of(table.value(), ids), ids, self.combiner)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """feature_layers.py: feature columns as the input of a network, and as a linear model."""
+
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
 from situ._src.legacy.feature_column import Column, Dense, combined, rows_of
@@ -17,8 +18,10 @@ def _sorted(columns):
     names = set()
     for column in columns:
         if not isinstance(column, Column):
-            raise ValueError("Items of feature_columns must be a _FeatureColumn. Given "
-                             f"(type {type(column)}): {column}.")
+            raise ValueError(
+                "Items of feature_columns must be a _FeatureColumn. Given "
+                f"(type {type(column)}): {column}."
+            )
         if column.name in names:
             raise ValueError(f"Duplicate feature column name found for columns: {column.name}.")
         names.add(column.name)
@@ -30,18 +33,30 @@ def in_order(columns):
     columns = _sorted(columns)
     for column in columns:
         if not isinstance(column, Dense):
-            raise ValueError("Items of feature_columns must be a _DenseColumn. You can wrap a "
-                             "categorical column with an embedding_column or "
-                             f"indicator_column. Given: {column}")
+            raise ValueError(
+                "Items of feature_columns must be a _DenseColumn. You can wrap a "
+                "categorical column with an embedding_column or "
+                f"indicator_column. Given: {column}"
+            )
     return columns
 
 
 @export("feature_column.input_layer", v1="contrib.layers.input_from_feature_columns")
-def input_layer(features, feature_columns, weight_collections=None, trainable=True,
-                cols_to_vars=None, cols_to_output_tensors=None):
+def input_layer(
+    features,
+    feature_columns,
+    weight_collections=None,
+    trainable=True,
+    cols_to_vars=None,
+    cols_to_output_tensors=None,
+):
     """The columns side by side, in the order of their names: [examples, width]."""
-    unsupported("input_layer", trainable=(trainable, True), cols_to_vars=(cols_to_vars, None),
-                weight_collections=(weight_collections, None))
+    unsupported(
+        "input_layer",
+        trainable=(trainable, True),
+        cols_to_vars=(cols_to_vars, None),
+        weight_collections=(weight_collections, None),
+    )
     parts = []
     with variable_scope(None, "input_layer"):
         for column in in_order(feature_columns):
@@ -57,8 +72,15 @@ def _weights(shape, trainable):
 
 
 @export("feature_column.linear_model")
-def linear_model(features, feature_columns, units=1, sparse_combiner="sum",
-                 weight_collections=None, trainable=True, cols_to_vars=None):
+def linear_model(
+    features,
+    feature_columns,
+    units=1,
+    sparse_combiner="sum",
+    weight_collections=None,
+    trainable=True,
+    cols_to_vars=None,
+):
     """A weighted sum of all columns, and a bias: [examples, units]."""
     parts = []
     with variable_scope(None, "linear_model"):
@@ -73,22 +95,25 @@ def linear_model(features, feature_columns, units=1, sparse_combiner="sum",
                     parts.append(op("MatMul", column.tensor(features), weights.value()))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = [weights]
-        bias = get_variable("bias_weights", [units], initializer=init_ops.Zeros(),
-                            trainable=trainable)
+        bias = get_variable(
+            "bias_weights", [units], initializer=init_ops.Zeros(), trainable=trainable
+        )
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
         return op("BiasAdd", op("AddN", parts), bias.value(), name="weighted_sum")
 
 
-@export("feature_column.make_parse_example_spec",
-        v1="contrib.layers.create_feature_spec_for_parsing")
+@export(
+    "feature_column.make_parse_example_spec", v1="contrib.layers.create_feature_spec_for_parsing"
+)
 def make_parse_example_spec(feature_columns):
     """What tf.parse_example needs to read the features of columns."""
     found = {}
     for column in feature_columns:
         if not isinstance(column, Column):
-            raise ValueError(f"All feature_columns must be _FeatureColumn instances. Given: "
-                             f"{column}")
+            raise ValueError(
+                f"All feature_columns must be _FeatureColumn instances. Given: {column}"
+            )
         for key, feature in column.spec().items():
             if key in found and found[key] != feature:
                 raise ValueError(f"feature_columns contain different parse_spec for key {key}.")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kmeans.py: tf.contrib.factorization.KMeans: points to the nearest of some centers, and
 centers to the middle of their points."""
+
 import numbers
 
 from situ._src.framework.api import V1, export, named
@@ -13,9 +14,14 @@ RANDOM_INIT, KMEANS_PLUS_PLUS_INIT = "random", "kmeans_plus_plus"
 CLUSTERS_VAR_NAME = "clusters"
 _PLACES = ("contrib.factorization.", "contrib.factorization.python.ops.clustering_ops.")
 for _place in _PLACES:
-    V1.update({_place + "SQUARED_EUCLIDEAN_DISTANCE": SQUARED_EUCLIDEAN_DISTANCE,
-               _place + "COSINE_DISTANCE": COSINE_DISTANCE, _place + "RANDOM_INIT": RANDOM_INIT,
-               _place + "KMEANS_PLUS_PLUS_INIT": KMEANS_PLUS_PLUS_INIT})
+    V1.update(
+        {
+            _place + "SQUARED_EUCLIDEAN_DISTANCE": SQUARED_EUCLIDEAN_DISTANCE,
+            _place + "COSINE_DISTANCE": COSINE_DISTANCE,
+            _place + "RANDOM_INIT": RANDOM_INIT,
+            _place + "KMEANS_PLUS_PLUS_INIT": KMEANS_PLUS_PLUS_INIT,
+        }
+    )
 
 
 def _unit(rows):
@@ -26,9 +32,11 @@ def _unit(rows):
 
 def _squared_distances(points, centers):
     """The distance of each point to each center."""
-    return op("Sum", op("Square", points), [1], keep_dims=True) \
-        - 2.0 * op("MatMul", points, centers, transpose_b=True) \
+    return (
+        op("Sum", op("Square", points), [1], keep_dims=True)
+        - 2.0 * op("MatMul", points, centers, transpose_b=True)
         + op("Sum", op("Square", centers), [1])
+    )
 
 
 def _count(points):
@@ -58,12 +66,20 @@ def _far_apart(points, count, seed, retries):
         below = op("LessEqual", op("ExpandDims", sums, 0), op("ExpandDims", marks, 1))
         rows = op("Minimum", op("Sum", cast(below, "int64"), [1]), _count(points) - 1)
         some = op("GatherV2", points, rows, 0)
-        left = op("Minimum", op("ExpandDims", nearest, 1),
-                  op("Maximum", _squared_distances(points, some), 0.0))
+        left = op(
+            "Minimum",
+            op("ExpandDims", nearest, 1),
+            op("Maximum", _squared_distances(points, some), 0.0),
+        )
         best = op("ArgMin", op("Sum", left, [0]), 0)
-        chosen = op("TensorScatterUpdate", chosen, op("Reshape", i, [1, 1]),
-                    op("GatherV2", some, op("Reshape", best, [1]), 0))
+        chosen = op(
+            "TensorScatterUpdate",
+            chosen,
+            op("Reshape", i, [1, 1]),
+            op("GatherV2", some, op("Reshape", best, [1]), 0),
+        )
         return i + 1, chosen, op("GatherV2", left, best, 1)
+
     start = [convert_to_tensor(1), op("Tile", first, [count, 1]), nearest]
     return named("while_loop")(lambda i, *_: i < count, draw, start)[1]
 
@@ -73,39 +89,61 @@ class KMeans:
     """The graph of k-means; training_graph gives its operations. Points are one tensor or several,
     a row each."""
 
-    def __init__(self, inputs, num_clusters, initial_clusters=RANDOM_INIT,
-                 distance_metric=SQUARED_EUCLIDEAN_DISTANCE, use_mini_batch=False,
-                 mini_batch_steps_per_iteration=1, random_seed=0, kmeans_plus_plus_num_retries=2,
-                 kmc2_chain_length=200):
+    def __init__(
+        self,
+        inputs,
+        num_clusters,
+        initial_clusters=RANDOM_INIT,
+        distance_metric=SQUARED_EUCLIDEAN_DISTANCE,
+        use_mini_batch=False,
+        mini_batch_steps_per_iteration=1,
+        random_seed=0,
+        kmeans_plus_plus_num_retries=2,
+        kmc2_chain_length=200,
+    ):
         if isinstance(initial_clusters, str) and initial_clusters not in (
-                RANDOM_INIT, KMEANS_PLUS_PLUS_INIT):
-            raise ValueError(f"Unsupported initialization algorithm '{initial_clusters}'. There are"
-                             f" '{RANDOM_INIT}' and '{KMEANS_PLUS_PLUS_INIT}'; or give a tensor of "
-                             "centers, or a function of points and a number.")
+            RANDOM_INIT,
+            KMEANS_PLUS_PLUS_INIT,
+        ):
+            raise ValueError(
+                f"Unsupported initialization algorithm '{initial_clusters}'. There are"
+                f" '{RANDOM_INIT}' and '{KMEANS_PLUS_PLUS_INIT}'; or give a tensor of "
+                "centers, or a function of points and a number."
+            )
         if distance_metric not in (SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE):
-            raise ValueError(f"Unsupported distance metric passed to Kmeans {distance_metric}. "
-                             f"There are '{SQUARED_EUCLIDEAN_DISTANCE}' and '{COSINE_DISTANCE}'.")
+            raise ValueError(
+                f"Unsupported distance metric passed to Kmeans {distance_metric}. "
+                f"There are '{SQUARED_EUCLIDEAN_DISTANCE}' and '{COSINE_DISTANCE}'."
+            )
         if not isinstance(num_clusters, numbers.Integral):
-            raise TypeError(f"num_clusters must be an int, as the shape of a variable is known "
-                            f"while a graph is built; given: {num_clusters}")
-        self._inputs = [convert_to_tensor(t) for t in (
-            inputs if isinstance(inputs, (list, tuple)) else [inputs])]
-        self._count, self._first, self._cosine = int(num_clusters), initial_clusters, \
-            distance_metric == COSINE_DISTANCE
+            raise TypeError(
+                f"num_clusters must be an int, as the shape of a variable is known "
+                f"while a graph is built; given: {num_clusters}"
+            )
+        self._inputs = [
+            convert_to_tensor(t)
+            for t in (inputs if isinstance(inputs, (list, tuple)) else [inputs])
+        ]
+        self._count, self._first, self._cosine = (
+            int(num_clusters),
+            initial_clusters,
+            distance_metric == COSINE_DISTANCE,
+        )
         self._mini, self._steps = use_mini_batch, int(mini_batch_steps_per_iteration)
         self._seed, self._retries = random_seed, kmeans_plus_plus_num_retries
         width = self._inputs[0].shape.as_list()[1]
         if width is None:
-            raise ValueError("KMeans needs to know how many columns its points have: set_shape of "
-                             f"{self._inputs[0].name} says it.")
+            raise ValueError(
+                "KMeans needs to know how many columns its points have: set_shape of "
+                f"{self._inputs[0].name} says it."
+            )
         self._shape = [self._count, width]
 
     # Variables: names and first values
 
     @staticmethod
     def _variable(value, name, dtype=None):
-        return variable.variable(value, trainable=False, name=name, dtype=dtype,
-                                 use_resource=True)
+        return variable.variable(value, trainable=False, name=name, dtype=dtype, use_resource=True)
 
     def _make_variables(self):
         zeros = lambda: op("Fill", self._shape, 0.0)
@@ -118,8 +156,9 @@ class KMeans:
             self._updated = self._variable(zeros, "clusters_updated")
         if self._mini:
             first = 0 if self._waits is not None else 1
-            self._counts = self._variable(lambda: cast(op("Fill", [self._count], first), "int64"),
-                                          "total_counts")
+            self._counts = self._variable(
+                lambda: cast(op("Fill", [self._count], first), "int64"), "total_counts"
+            )
 
     # Steps
 
@@ -129,11 +168,13 @@ class KMeans:
         left, at = self._count - chosen, cast(op("Range", 0, self._count, 1), "int64")
         place = op("Maximum", at - chosen, cast(0, "int64"))
         if isinstance(self._first, str):
-            sample = _at_random(points, self._count, self._seed) if self._first == RANDOM_INIT \
+            sample = (
+                _at_random(points, self._count, self._seed)
+                if self._first == RANDOM_INIT
                 else _far_apart(points, self._count, self._seed, self._retries)
+            )
             every = op("GatherV2", points, op("Minimum", place, size - 1), 0)
-            rows = op("SelectV2", op("Less", size, left), every,
-                      op("GatherV2", sample, place, 0))
+            rows = op("SelectV2", op("Less", size, left), every, op("GatherV2", sample, place, 0))
         else:
             rows = self._first(points, left) if callable(self._first) else self._first
             rows = convert_to_tensor(rows, "float32")
@@ -143,8 +184,12 @@ class KMeans:
         new = op("LogicalAnd", op("GreaterEqual", at, chosen), op("Less", at, now))
         centers = op("SelectV2", op("ExpandDims", new, 1), rows, convert_to_tensor(self._centers))
         learnt = [] if self._updated is self._centers else [self._updated.assign(centers)]
-        return group(self._centers.assign(centers), *learnt, self._chosen.assign(now),
-                     self._initialized.assign(op("Equal", now, cast(self._count, "int64"))))
+        return group(
+            self._centers.assign(centers),
+            *learnt,
+            self._chosen.assign(now),
+            self._initialized.assign(op("Equal", now, cast(self._count, "int64"))),
+        )
 
     def _sums(self, points, nearest):
         """How many points each center has, and their sum."""
@@ -177,7 +222,8 @@ class KMeans:
         return group(
             self._waits.assign(op("SelectV2", due, cast(self._steps, "int64"), waits) - 1),
             self._centers.assign(op("SelectV2", due, learnt, old)),
-            self._counts.assign(op("SelectV2", due, op("ZerosLike", counts), counts)))
+            self._counts.assign(op("SelectV2", due, op("ZerosLike", counts), counts)),
+        )
 
     def training_graph(self):
         """(all_scores, cluster_index, scores, cluster_centers_initialized, cluster_centers_var,
@@ -193,5 +239,12 @@ class KMeans:
         nearest = [op("ArgMin", d, 1) for d in distances]
         scores = [op("Min", d, [1]) for d in distances]
         step = self._small_step if self._mini else self._whole_step
-        return (tuple(distances), tuple(nearest), tuple(scores),
-                self._initialized, self._centers, self._begin(points[0]), step(points, nearest))
+        return (
+            tuple(distances),
+            tuple(nearest),
+            tuple(scores),
+            self._initialized,
+            self._centers,
+            self._begin(points[0]),
+            step(points, nearest),
+        )

@@ -1,162 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers.py: tf.layers: layers that create their variables in variable scopes, and their
 functions."""
-import copy
-import re
 
 import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import V1, export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.graph import GraphKeys, get_default_graph, scope as name_scope
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.scopes import colocate_with_variable
-from situ._src.ops import control_flow_ops, init_ops
-from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape as shape_op
-from situ._src.ops.nn import conv, norm, pool as nn_conv
-from situ._src.variables import variable_scope
-
-ZEROS, ONES = init_ops.Zeros, init_ops.Ones
-
-
-def pair(value):
-    """A number or two as (rows, columns)."""
-    return tuple(int(v) for v in value) if hasattr(value, "__iter__") else (int(value),) * 2
-
-
-def choose(condition, true, false):
-    """One of two functions' results: by a truth value now, or by a tensor when it is known."""
-    if isinstance(condition, (bool, int)):
-        return true() if condition else false()
-    condition = op("Reshape", convert_to_tensor(condition), [])  # it may come without a shape
-    return op("SelectV2", condition, true(), false())
-
-
-def _remember(values, regularizer, key):
-    if regularizer is not None and values is not None:
-        get_default_graph().add_to_collection(key, regularizer(values))
-    return values
-
-
-class Layer:
-    """Something that is called on tensors; its variables are made at the first call."""
-    _CALLED = ("_scope", "_vars", "updates")  # what calls leave
-
-    def __init__(self, trainable=True, name=None, dtype=None, _scope=None, _reuse=None,
-                 activity_regularizer=None, **words):
-        if words:
-            raise TypeError(f"Keyword argument not understood: {sorted(words)[0]}")
-        self._name, self.trainable, self._reuse = name, trainable, _reuse
-        self.dtype, self.built, self._scope = dtype, False, _scope
-        self.activity_regularizer, self._vars, self.updates = activity_regularizer, [], []
-
-    def __deepcopy__(self, memo):
-        """A layer of the same kind that has not been called yet."""
-        made = memo[id(self)] = type(self).__new__(type(self))
-        for key, value in self.__dict__.items():
-            try:
-                made.__dict__[key] = value if key in self._CALLED else copy.deepcopy(value, memo)
-            except TypeError:  # what belongs to a graph is shared
-                made.__dict__[key] = value
-        made._scope, made.built, made._vars, made.updates = None, False, [], []
-        return made
-
-    @property
-    def name(self):
-        return self._name or self._scope.name
-
-    @property
-    def scope_name(self):
-        return self._scope.name
-
-    @property
-    def variables(self):
-        return [v for v, _ in self._vars]
-
-    weights = variables
-
-    @property
-    def trainable_variables(self):
-        return [v for v, trainable in self._vars if trainable]
-
-    trainable_weights = trainable_variables
-
-    def add_weight(self, name, shape, initializer=None, regularizer=None, trainable=True,
-                   constraint=None, dtype=None):
-        made = variable_scope.get_variable(name, shape, dtype or self.dtype, initializer,
-                                           regularizer,
-                                           trainable=trainable and self.trainable,
-                                           constraint=constraint)
-        self._vars.append((made, trainable and self.trainable))
-        return made
-
-    add_variable = add_weight
-
-    def build(self, shape):
-        self.built = True
-
-    def call(self, inputs):
-        return inputs
-
-    def default_name(self):
-        """Conv2DTranspose is conv2d_transpose."""
-        parts = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", type(self).__name__)
-        return re.sub("([a-z])([A-Z])", r"\1_\2", parts).lower()
-
-    def __call__(self, inputs, *args, scope=None, **words):
-        inputs = convert_to_tensor(inputs)
-        if self.dtype is None:
-            self.dtype = inputs.dtype.base_dtype
-        chosen = self._scope if self._scope is not None else self._name
-        default = None if chosen is not None else self.default_name()
-        again = self.built and self._scope is not None
-        with variable_scope.variable_scope(chosen, default,
-                                           reuse=True if again else self._reuse) as here:
-            self._scope = here
-            if not self.built:
-                self.build(tensor_shape.as_shape(inputs.shape))
-                self.built = True
-            made = self.call(inputs, *args, **words)
-            return _remember(made, self.activity_regularizer,
-                             GraphKeys.REGULARIZATION_LOSSES)
-
-    apply = __call__
-
-
-export(v1=("layers.Layer",))(Layer)
-
-
-class _Weighted(Layer):
-    """A layer with a kernel and, unless told otherwise, a bias."""
-
-    def __init__(self, activation=None, use_bias=True, kernel_initializer=None,
-                 bias_initializer=ZEROS, kernel_regularizer=None, bias_regularizer=None,
-                 kernel_constraint=None, bias_constraint=None, **words):
-        super().__init__(**words)
-        self.activation, self.use_bias = activation, use_bias
-        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
-        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
-        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
-        self.kernel = self.bias = None
-
-    def make(self, shape, outputs):
-        self.kernel = self.add_weight("kernel", shape, self.kernel_initializer,
-                                      self.kernel_regularizer, constraint=self.kernel_constraint)
-        if self.use_bias:
-            self.bias = self.add_weight("bias", [outputs], self.bias_initializer,
-                                        self.bias_regularizer, constraint=self.bias_constraint)
-        self.built = True
-
-    def finish(self, made, data_format="NHWC"):
-        if self.use_bias:
-            made = op("BiasAdd", made, self.bias, data_format=data_format)
-        return self.activation(made) if self.activation is not None else made
-
-
-def known(size, what):
-    if size is None:
-        raise ValueError(f"{what} should be defined. Found `None`.")
-    return int(size)
+from situ._src.legacy.base_layer import ONES, ZEROS, Layer, _Weighted, choose, known, pair
+from situ._src.ops import control_flow_ops
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.nn import conv, norm
+from situ._src.ops.nn import pool as nn_conv
 
 
 class Dense(_Weighted):
@@ -176,17 +35,35 @@ class Dense(_Weighted):
             return self.finish(op("MatMul", inputs, self.kernel))
         whole = tensor_shape.as_shape(inputs.shape)
         flat = op("Reshape", inputs, [-1, whole.as_list()[-1]])
-        front = whole.as_list()[:-1] + [self.units] if whole.is_fully_defined() else \
-            op("ConcatV2", [op("Slice", shape_op(inputs), [0], [rank - 1]),
-                            convert_to_tensor([self.units], "int32")], 0)
+        front = (
+            whole.as_list()[:-1] + [self.units]
+            if whole.is_fully_defined()
+            else op(
+                "ConcatV2",
+                [
+                    op("Slice", shape_op(inputs), [0], [rank - 1]),
+                    convert_to_tensor([self.units], "int32"),
+                ],
+                0,
+            )
+        )
         return self.finish(op("Reshape", op("MatMul", flat, self.kernel), front))
 
 
 class _Spatial(_Weighted):
     """A layer with windows on images."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid",
-                 data_format="channels_last", dilation_rate=(1, 1), activation=None, **words):
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        data_format="channels_last",
+        dilation_rate=(1, 1),
+        activation=None,
+        **words,
+    ):
         super().__init__(activation=activation, **words)
         self.filters, self.kernel_size = int(filters), pair(kernel_size)
         self.strides, self.dilation_rate = pair(strides), pair(dilation_rate)
@@ -204,29 +81,52 @@ class Conv2D(_Spatial):
         self.make([*self.kernel_size, self.channels(shape), self.filters], self.filters)
 
     def call(self, inputs):
-        made = conv.conv2d(inputs, self.kernel, self.strides, self.padding,
-                           data_format=self.data_format, dilations=self.dilation_rate)
+        made = conv.conv2d(
+            inputs,
+            self.kernel,
+            self.strides,
+            self.padding,
+            data_format=self.data_format,
+            dilations=self.dilation_rate,
+        )
         return self.finish(made, self.data_format)
 
 
 class Conv1D(_Weighted):
     """A convolution of rows, plus a bias."""
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid",
-                 data_format="channels_last", dilation_rate=1, activation=None, **words):
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=1,
+        padding="valid",
+        data_format="channels_last",
+        dilation_rate=1,
+        activation=None,
+        **words,
+    ):
         super().__init__(activation=activation, **words)
         self.filters, self.kernel_size = int(filters), pair(kernel_size)[0]
         self.strides, self.dilation_rate = strides, dilation_rate
         self.padding, self.data_format = padding.upper(), data_format
 
     def build(self, shape):
-        width = known(shape.as_list()[1 if self.data_format == "channels_first" else -1],
-                       "The channel dimension of the inputs")
+        width = known(
+            shape.as_list()[1 if self.data_format == "channels_first" else -1],
+            "The channel dimension of the inputs",
+        )
         self.make([self.kernel_size, width, self.filters], self.filters)
 
     def call(self, inputs):
-        made = conv.conv1d(inputs, self.kernel, self.strides, self.padding,
-                           data_format=self.data_format, dilations=self.dilation_rate)
+        made = conv.conv1d(
+            inputs,
+            self.kernel,
+            self.strides,
+            self.padding,
+            data_format=self.data_format,
+            dilations=self.dilation_rate,
+        )
         if self.data_format != "channels_first":
             return self.finish(made)
         bias = op("Reshape", self.bias, [1, -1, 1]) if self.use_bias else None
@@ -247,33 +147,38 @@ class Conv2DTranspose(_Spatial):
         whole = [sizes[0], sizes[rows], sizes[cols]]
         if None in whole:
             have = op("Unpack", shape_op(inputs), num=4)
-            whole = [have[0] if whole[0] is None else whole[0],
-                     have[rows] if whole[1] is None else whole[1],
-                     have[cols] if whole[2] is None else whole[2]]
+            whole = [
+                have[0] if whole[0] is None else whole[0],
+                have[rows] if whole[1] is None else whole[1],
+                have[cols] if whole[2] is None else whole[2],
+            ]
         for i in range(2):
             more = max(self.kernel_size[i] - self.strides[i], 0) if self.padding == "VALID" else 0
             whole[i + 1] = whole[i + 1] * self.strides[i] + more
         out = [whole[0], self.filters, *whole[1:]] if planes else [*whole, self.filters]
         if not all(isinstance(s, int) for s in out):
             out = op("Pack", [convert_to_tensor(s, "int32") for s in out])
-        made = conv.conv2d_transpose(inputs, self.kernel, out, self.strides, self.padding,
-                                     self.data_format)
+        made = conv.conv2d_transpose(
+            inputs, self.kernel, out, self.strides, self.padding, self.data_format
+        )
         return self.finish(made, self.data_format)
 
 
 class _Pooling2D(Layer):
     pool = None
 
-    def __init__(self, pool_size, strides, padding="valid", data_format="channels_last",
-                 name=None, **words):
+    def __init__(
+        self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **words
+    ):
         super().__init__(name=name, **words)
         self.pool_size, self.strides = pair(pool_size), pair(strides)
         self.padding, self.data_format = padding.upper(), conv.layout(data_format)
 
     def __call__(self, inputs):
         with name_scope(self._name, self.default_name()):
-            return type(self).pool(inputs, self.pool_size, self.strides, self.padding,
-                                   self.data_format)
+            return type(self).pool(
+                inputs, self.pool_size, self.strides, self.padding, self.data_format
+            )
 
     apply = __call__
 
@@ -320,9 +225,13 @@ class Dropout(Layer):
     def __call__(self, inputs, training=False):
         inputs = convert_to_tensor(inputs)
         with name_scope(self._name, "dropout"):
-            return control_flow_ops.smart_cond(training, lambda: norm.dropout(
-                inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed),
-                lambda: op("Identity", inputs))
+            return control_flow_ops.smart_cond(
+                training,
+                lambda: norm.dropout(
+                    inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed
+                ),
+                lambda: op("Identity", inputs),
+            )
 
     apply = __call__
 
@@ -334,8 +243,17 @@ def _first(data_format):
 class Conv3D(_Weighted):
     """A convolution of volumes, plus a bias."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid",
-                 data_format="channels_last", dilation_rate=(1, 1, 1), activation=None, **words):
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1, 1),
+        padding="valid",
+        data_format="channels_last",
+        dilation_rate=(1, 1, 1),
+        activation=None,
+        **words,
+    ):
         super().__init__(activation=activation, **words)
         self.filters, self.kernel_size = int(filters), conv.three(kernel_size, False)
         self.strides = conv.three(strides, False)
@@ -343,15 +261,25 @@ class Conv3D(_Weighted):
         self.padding, self.data_format = padding.upper(), data_format
 
     def channels(self, shape):
-        return known(shape.as_list()[1 if _first(self.data_format) else -1],
-                     "The channel dimension of the inputs")
+        return known(
+            shape.as_list()[1 if _first(self.data_format) else -1],
+            "The channel dimension of the inputs",
+        )
 
     def build(self, shape):
         self.make([*self.kernel_size, self.channels(shape), self.filters], self.filters)
 
     def call(self, inputs):
-        return self.add_bias(conv.conv3d(inputs, self.kernel, self.strides, self.padding,
-                                         self.data_format, self.dilation_rate))
+        return self.add_bias(
+            conv.conv3d(
+                inputs,
+                self.kernel,
+                self.strides,
+                self.padding,
+                self.data_format,
+                self.dilation_rate,
+            )
+        )
 
     def add_bias(self, made):
         if not _first(self.data_format):
@@ -373,28 +301,57 @@ class Conv3DTranspose(Conv3D):
         have = None if None not in sizes else op("Unpack", shape_op(inputs), num=5)
         sizes = [have[i] if s is None else s for i, s in enumerate(sizes)]
         sides = []
-        for size, taps, stride in zip(sizes[2:] if first else sizes[1:4], self.kernel_size,
-                                      self.strides):
+        for size, taps, stride in zip(
+            sizes[2:] if first else sizes[1:4], self.kernel_size, self.strides
+        ):
             more = max(taps - stride, 0) if self.padding == "VALID" else 0
             sides.append(size * stride + more)
         out = [sizes[0], self.filters, *sides] if first else [sizes[0], *sides, self.filters]
-        return self.add_bias(conv.conv3d_transpose(
-            inputs, self.kernel, out, self.strides, self.padding,
-            "NCDHW" if first else "NDHWC"))
+        return self.add_bias(
+            conv.conv3d_transpose(
+                inputs, self.kernel, out, self.strides, self.padding, "NCDHW" if first else "NDHWC"
+            )
+        )
 
 
 class SeparableConv2D(_Weighted):
     """A convolution of each channel for itself, then one over the channels of each pixel."""
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid",
-                 data_format="channels_last", dilation_rate=(1, 1), depth_multiplier=1,
-                 activation=None, use_bias=True, depthwise_initializer=None,
-                 pointwise_initializer=None, bias_initializer=ZEROS, depthwise_regularizer=None,
-                 pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None,
-                 depthwise_constraint=None, pointwise_constraint=None, bias_constraint=None,
-                 **words):
-        super().__init__(activation, use_bias, None, bias_initializer, None, bias_regularizer,
-                         None, bias_constraint, activity_regularizer=activity_regularizer, **words)
+    def __init__(
+        self,
+        filters,
+        kernel_size,
+        strides=(1, 1),
+        padding="valid",
+        data_format="channels_last",
+        dilation_rate=(1, 1),
+        depth_multiplier=1,
+        activation=None,
+        use_bias=True,
+        depthwise_initializer=None,
+        pointwise_initializer=None,
+        bias_initializer=ZEROS,
+        depthwise_regularizer=None,
+        pointwise_regularizer=None,
+        bias_regularizer=None,
+        activity_regularizer=None,
+        depthwise_constraint=None,
+        pointwise_constraint=None,
+        bias_constraint=None,
+        **words,
+    ):
+        super().__init__(
+            activation,
+            use_bias,
+            None,
+            bias_initializer,
+            None,
+            bias_regularizer,
+            None,
+            bias_constraint,
+            activity_regularizer=activity_regularizer,
+            **words,
+        )
         self.filters, self.kernel_size = int(filters), self.sides(kernel_size)
         self.strides, self.dilation_rate = pair(strides), pair(dilation_rate)
         self.padding, self.data_format = padding.upper(), conv.layout(data_format)
@@ -407,16 +364,25 @@ class SeparableConv2D(_Weighted):
         return pair(kernel_size)
 
     def build(self, shape):
-        width = known(shape.as_list()[1 if self.data_format == "NCHW" else -1],
-                      "The channel dimension of the inputs")
+        width = known(
+            shape.as_list()[1 if self.data_format == "NCHW" else -1],
+            "The channel dimension of the inputs",
+        )
         wide = width * self.depth_multiplier
         self.depthwise_kernel = self.weight(
-            "depthwise_kernel", [*self.kernel_size, width, self.depth_multiplier], self.deep)
+            "depthwise_kernel", [*self.kernel_size, width, self.depth_multiplier], self.deep
+        )
         self.pointwise_kernel = self.weight(
-            "pointwise_kernel", [1] * len(self.kernel_size) + [wide, self.filters], self.flat)
+            "pointwise_kernel", [1] * len(self.kernel_size) + [wide, self.filters], self.flat
+        )
         if self.use_bias:
-            self.bias = self.add_weight("bias", [self.filters], self.bias_initializer,
-                                        self.bias_regularizer, constraint=self.bias_constraint)
+            self.bias = self.add_weight(
+                "bias",
+                [self.filters],
+                self.bias_initializer,
+                self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
         self.built = True
 
     def weight(self, name, shape, given):
@@ -425,9 +391,14 @@ class SeparableConv2D(_Weighted):
 
     def call(self, inputs):
         made = conv.separable_conv2d(
-            inputs, self.depthwise_kernel, self.pointwise_kernel,
-            conv.four(self.strides, self.data_format), self.padding, self.dilation_rate,
-            data_format=self.data_format)
+            inputs,
+            self.depthwise_kernel,
+            self.pointwise_kernel,
+            conv.four(self.strides, self.data_format),
+            self.padding,
+            self.dilation_rate,
+            data_format=self.data_format,
+        )
         return self.finish(made, self.data_format)
 
 
@@ -442,10 +413,14 @@ class SeparableConv1D(SeparableConv2D):
         axis = 2 if self.data_format == "NCHW" else 1
         step, apart = self.strides[-1], self.dilation_rate[-1]
         made = conv.separable_conv2d(
-            op("ExpandDims", inputs, axis), op("ExpandDims", self.depthwise_kernel, 0),
+            op("ExpandDims", inputs, axis),
+            op("ExpandDims", self.depthwise_kernel, 0),
             op("ExpandDims", self.pointwise_kernel, 0),
-            conv.four((step, step), self.data_format), self.padding, (1, apart),
-            data_format=self.data_format)
+            conv.four((step, step), self.data_format),
+            self.padding,
+            (1, apart),
+            data_format=self.data_format,
+        )
         if self.use_bias:
             made = op("BiasAdd", made, self.bias, data_format=self.data_format)
         made = op("Squeeze", made, squeeze_dims=[axis])
@@ -454,25 +429,35 @@ class SeparableConv1D(SeparableConv2D):
 
 class _Pooling(Layer):
     """The largest number, or the mean, of windows of rows or volumes."""
+
     pool, formats = None, ()
 
-    def __init__(self, pool_size, strides, padding="valid", data_format="channels_last",
-                 name=None, **words):
+    def __init__(
+        self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **words
+    ):
         super().__init__(name=name, **words)
         self.pool_size, self.strides, self.padding = pool_size, strides, padding.upper()
         self.data_format = self.formats[_first(data_format)]
 
     def __call__(self, inputs):
         with name_scope(self._name, self.default_name()):
-            return type(self).pool(convert_to_tensor(inputs), self.pool_size, self.strides,
-                                   self.padding, self.data_format)
+            return type(self).pool(
+                convert_to_tensor(inputs),
+                self.pool_size,
+                self.strides,
+                self.padding,
+                self.data_format,
+            )
 
     apply = __call__
 
 
 def _pooling(name, pool, *formats):
-    return type(name, (_Pooling,), {"pool": staticmethod(pool), "formats": formats,
-                                    "__doc__": _Pooling.__doc__})
+    return type(
+        name,
+        (_Pooling,),
+        {"pool": staticmethod(pool), "formats": formats, "__doc__": _Pooling.__doc__},
+    )
 
 
 MaxPooling1D = _pooling("MaxPooling1D", nn_conv.max_pool1d, "NWC", "NCW")
@@ -485,12 +470,29 @@ class BatchNormalization(Layer):
     """Inputs normalised over all but the channels: by their own moments while training, by moving
     averages of them else. The averages are updated by what is in UPDATE_OPS."""
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
-                 beta_initializer=ZEROS, gamma_initializer=ONES, moving_mean_initializer=ZEROS,
-                 moving_variance_initializer=ONES, beta_regularizer=None, gamma_regularizer=None,
-                 beta_constraint=None, gamma_constraint=None, renorm=False, fused=None,
-                 renorm_clipping=None, renorm_momentum=0.99, virtual_batch_size=None,
-                 adjustment=None, **words):
+    def __init__(
+        self,
+        axis=-1,
+        momentum=0.99,
+        epsilon=1e-3,
+        center=True,
+        scale=True,
+        beta_initializer=ZEROS,
+        gamma_initializer=ONES,
+        moving_mean_initializer=ZEROS,
+        moving_variance_initializer=ONES,
+        beta_regularizer=None,
+        gamma_regularizer=None,
+        beta_constraint=None,
+        gamma_constraint=None,
+        renorm=False,
+        fused=None,
+        renorm_clipping=None,
+        renorm_momentum=0.99,
+        virtual_batch_size=None,
+        adjustment=None,
+        **words,
+    ):
         super().__init__(**words)
         if renorm or virtual_batch_size is not None or adjustment is not None:
             raise ValueError("situ has no renorm, virtual_batch_size or adjustment.")
@@ -515,8 +517,11 @@ class BatchNormalization(Layer):
 
     def _update(self, average, value, training):
         with name_scope(None, "AssignMovingAvg") as full:
-            rate = choose(training, lambda: convert_to_tensor(1.0 - self.momentum, name="decay"),
-                          lambda: convert_to_tensor(0.0))
+            rate = choose(
+                training,
+                lambda: convert_to_tensor(1.0 - self.momentum, name="decay"),
+                lambda: convert_to_tensor(0.0),
+            )
             rate = cast(rate, average.dtype.base_dtype)
             with colocate_with_variable(average):
                 less = (convert_to_tensor(average) - value) * rate
@@ -525,32 +530,48 @@ class BatchNormalization(Layer):
     def _fused(self, inputs, training):
         """(y, mean, variance) of images, by one op."""
         width = self.moving_mean.shape.as_list()
-        gamma, beta = (convert_to_tensor(getattr(self, n)) if hasattr(self, n) else
-                       convert_to_tensor(numpy.full(width, first, "float32"))
-                       for n, first in (("gamma", 1.0), ("beta", 0.0)))
+        gamma, beta = (
+            convert_to_tensor(getattr(self, n))
+            if hasattr(self, n)
+            else convert_to_tensor(numpy.full(width, first, "float32"))
+            for n, first in (("gamma", 1.0), ("beta", 0.0))
+        )
         given = (None, None) if training else (self.moving_mean, self.moving_variance)
-        return norm.fused(inputs, gamma, beta, *given, self.epsilon,
-                          "NCHW" if self.axis == 1 else "NHWC", training)
+        return norm.fused(
+            inputs,
+            gamma,
+            beta,
+            *given,
+            self.epsilon,
+            "NCHW" if self.axis == 1 else "NHWC",
+            training,
+        )
 
     def _keep(self, mean, variance, training):
         """Moves the averages: what runs with UPDATE_OPS."""
-        self.updates = [self._update(self.moving_mean, mean, training),
-                        self._update(self.moving_variance, variance, training)]
+        self.updates = [
+            self._update(self.moving_mean, mean, training),
+            self._update(self.moving_variance, variance, training),
+        ]
         for update in self.updates:
             get_default_graph().add_to_collection(
-                GraphKeys.UPDATE_OPS, getattr(update, "op", update))
+                GraphKeys.UPDATE_OPS, getattr(update, "op", update)
+            )
 
     def call(self, inputs, training=False):
         rank = tensor_shape.as_shape(inputs.shape).ndims
         if norm.is_fused(inputs, self.axis) and self.moving_mean.dtype.base_dtype == "float32":
             y, mean, variance = control_flow_ops.smart_cond(
-                training, lambda: self._fused(inputs, True), lambda: self._fused(inputs, False))
+                training, lambda: self._fused(inputs, True), lambda: self._fused(inputs, False)
+            )
             if training is not False:
                 self._keep(mean, variance, training)
             return y
         form = [-1 if a == self.axis else 1 for a in range(rank)]
-        mean, variance = convert_to_tensor(self.moving_mean), convert_to_tensor(
-            self.moving_variance)
+        mean, variance = (
+            convert_to_tensor(self.moving_mean),
+            convert_to_tensor(self.moving_variance),
+        )
         if training is not False:
             axes = [a for a in range(rank) if a != self.axis]
             own_mean, own_variance = norm.moments(cast(inputs, mean.dtype), axes)
@@ -564,62 +585,145 @@ class BatchNormalization(Layer):
         return norm.batch_normalization(inputs, *values, self.epsilon)
 
 
-for _class in (Dense, Conv1D, Conv2D, Conv2DTranspose,
-               MaxPooling2D, AveragePooling2D, Flatten, Dropout,
-               BatchNormalization, Conv3D, Conv3DTranspose,
-               SeparableConv1D, SeparableConv2D, MaxPooling1D, MaxPooling3D,
-               AveragePooling1D, AveragePooling3D):
+for _class in (
+    Dense,
+    Conv1D,
+    Conv2D,
+    Conv2DTranspose,
+    MaxPooling2D,
+    AveragePooling2D,
+    Flatten,
+    Dropout,
+    BatchNormalization,
+    Conv3D,
+    Conv3DTranspose,
+    SeparableConv1D,
+    SeparableConv2D,
+    MaxPooling1D,
+    MaxPooling3D,
+    AveragePooling1D,
+    AveragePooling3D,
+):
     V1["layers." + _class.__name__] = _class
 
 
 def _function(name, kind, *positional, calls=()):
     """A function that makes a layer and calls it: its arguments are the layer's, in order."""
+
     def layer(inputs, *args, reuse=None, **words):
         words.update(zip(positional, args))
         given = {word: words.pop(word) for word in calls if word in words}
         if reuse is not None:
             words["_reuse"] = reuse
         return kind(**words)(inputs, **given)
+
     layer.__name__, layer.__doc__ = name, kind.__doc__
     export(v1="layers." + name)(layer)
     return layer
 
 
-_WINDOW = ("filters", "kernel_size", "strides", "padding", "data_format", "dilation_rate",
-           "activation", "use_bias", "kernel_initializer", "bias_initializer",
-           "kernel_regularizer", "bias_regularizer", "activity_regularizer",
-           "kernel_constraint", "bias_constraint", "trainable", "name")
-dense = _function("dense", Dense, "units", "activation", "use_bias", "kernel_initializer",
-                  "bias_initializer", "kernel_regularizer", "bias_regularizer",
-                  "activity_regularizer", "kernel_constraint", "bias_constraint", "trainable",
-                  "name")
+_WINDOW = (
+    "filters",
+    "kernel_size",
+    "strides",
+    "padding",
+    "data_format",
+    "dilation_rate",
+    "activation",
+    "use_bias",
+    "kernel_initializer",
+    "bias_initializer",
+    "kernel_regularizer",
+    "bias_regularizer",
+    "activity_regularizer",
+    "kernel_constraint",
+    "bias_constraint",
+    "trainable",
+    "name",
+)
+dense = _function(
+    "dense",
+    Dense,
+    "units",
+    "activation",
+    "use_bias",
+    "kernel_initializer",
+    "bias_initializer",
+    "kernel_regularizer",
+    "bias_regularizer",
+    "activity_regularizer",
+    "kernel_constraint",
+    "bias_constraint",
+    "trainable",
+    "name",
+)
 conv2d = _function("conv2d", Conv2D, *_WINDOW)
 conv1d = _function("conv1d", Conv1D, *_WINDOW)
 conv2d_transpose = _function(
-    "conv2d_transpose", Conv2DTranspose, *[w for w in _WINDOW if w != "dilation_rate"])
+    "conv2d_transpose", Conv2DTranspose, *[w for w in _WINDOW if w != "dilation_rate"]
+)
 conv3d = _function("conv3d", Conv3D, *_WINDOW)
 conv3d_transpose = _function(
-    "conv3d_transpose", Conv3DTranspose, *[w for w in _WINDOW if w != "dilation_rate"])
-_APART = ("filters", "kernel_size", "strides", "padding", "data_format", "dilation_rate",
-          "depth_multiplier", "activation", "use_bias", "depthwise_initializer",
-          "pointwise_initializer", "bias_initializer", "depthwise_regularizer",
-          "pointwise_regularizer", "bias_regularizer", "activity_regularizer",
-          "depthwise_constraint", "pointwise_constraint", "bias_constraint", "trainable", "name")
+    "conv3d_transpose", Conv3DTranspose, *[w for w in _WINDOW if w != "dilation_rate"]
+)
+_APART = (
+    "filters",
+    "kernel_size",
+    "strides",
+    "padding",
+    "data_format",
+    "dilation_rate",
+    "depth_multiplier",
+    "activation",
+    "use_bias",
+    "depthwise_initializer",
+    "pointwise_initializer",
+    "bias_initializer",
+    "depthwise_regularizer",
+    "pointwise_regularizer",
+    "bias_regularizer",
+    "activity_regularizer",
+    "depthwise_constraint",
+    "pointwise_constraint",
+    "bias_constraint",
+    "trainable",
+    "name",
+)
 separable_conv1d = _function("separable_conv1d", SeparableConv1D, *_APART)
 separable_conv2d = _function("separable_conv2d", SeparableConv2D, *_APART)
 for _name in ("max_pooling1d", "max_pooling3d", "average_pooling1d", "average_pooling3d"):
-    _kind = globals()["".join(w.title() for w in _name.split("_")).replace("1d", "1D").replace(
-        "3d", "3D")]
+    _kind = globals()[
+        "".join(w.title() for w in _name.split("_")).replace("1d", "1D").replace("3d", "3D")
+    ]
     _function(_name, _kind, "pool_size", "strides", "padding", "data_format", "name")
-max_pooling2d = _function("max_pooling2d", MaxPooling2D, "pool_size", "strides", "padding",
-                          "data_format", "name")
-average_pooling2d = _function("average_pooling2d", AveragePooling2D, "pool_size", "strides",
-                              "padding", "data_format", "name")
+max_pooling2d = _function(
+    "max_pooling2d", MaxPooling2D, "pool_size", "strides", "padding", "data_format", "name"
+)
+average_pooling2d = _function(
+    "average_pooling2d", AveragePooling2D, "pool_size", "strides", "padding", "data_format", "name"
+)
 flatten = _function("flatten", Flatten, "name")
-dropout = _function("dropout", Dropout, "rate", "noise_shape", "seed", "training", "name",
-                    calls=("training",))
+dropout = _function(
+    "dropout", Dropout, "rate", "noise_shape", "seed", "training", "name", calls=("training",)
+)
 batch_normalization = _function(
-    "batch_normalization", BatchNormalization, "axis", "momentum", "epsilon", "center",
-    "scale", "beta_initializer", "gamma_initializer", "moving_mean_initializer",
-    "moving_variance_initializer", "beta_regularizer", "gamma_regularizer", "beta_constraint",
-    "gamma_constraint", "training", "trainable", "name", calls=("training",))
+    "batch_normalization",
+    BatchNormalization,
+    "axis",
+    "momentum",
+    "epsilon",
+    "center",
+    "scale",
+    "beta_initializer",
+    "gamma_initializer",
+    "moving_mean_initializer",
+    "moving_variance_initializer",
+    "beta_regularizer",
+    "gamma_regularizer",
+    "beta_constraint",
+    "gamma_constraint",
+    "training",
+    "trainable",
+    "name",
+    calls=("training",),
+)

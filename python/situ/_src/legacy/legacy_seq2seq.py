@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """legacy_seq2seq.py: tf.contrib.legacy_seq2seq: sequence-to-sequence models over lists of
 steps, with attention and buckets."""
+
 import copy
 import math
 
@@ -9,7 +10,7 @@ from situ._src.framework.api import BOTH, V1, export
 from situ._src.ops import control_flow_ops, init_ops
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.ops.nn import rnn
-from situ._src.ops.nn.rnn_cell import OutputProjectionWrapper, _Wrapper, _affine
+from situ._src.ops.nn.rnn_cell import OutputProjectionWrapper, _affine, _Wrapper
 from situ._src.variables import variable_scope as scopes
 from situ._src.variables.variable_scope import get_variable, get_variable_scope, variable_scope
 
@@ -24,12 +25,14 @@ def _lookup(table, ids):
 
 def _next_input(table, projection=None, update_embedding=True):
     """A function that makes the next input of the last output: the row of its largest logit."""
+
     def loop(previous, _):
         if projection is not None:
             weights, biases = projection
             previous = op("MatMul", previous, weights) + biases
         row = _lookup(table, op("ArgMax", previous, 1))
         return row if update_embedding else op("StopGradient", row)
+
     return loop
 
 
@@ -40,13 +43,18 @@ class EmbeddingWrapper(_Wrapper):
     def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
         super().__init__(cell)
         if embedding_classes <= 0 or embedding_size <= 0:
-            raise ValueError("Both embedding_classes and embedding_size must be > 0: "
-                             f"{embedding_classes}, {embedding_size}.")
+            raise ValueError(
+                "Both embedding_classes and embedding_size must be > 0: "
+                f"{embedding_classes}, {embedding_size}."
+            )
         self._shape, self._first = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs, state):
-        first = self._first or get_variable_scope().initializer or \
-            init_ops.RandomUniform(-math.sqrt(3), math.sqrt(3))
+        first = (
+            self._first
+            or get_variable_scope().initializer
+            or init_ops.RandomUniform(-math.sqrt(3), math.sqrt(3))
+        )
         table = get_variable("embedding", self._shape, initializer=first)
         return self._cell(_lookup(table, op("Reshape", inputs, [-1])), state)
 
@@ -77,8 +85,9 @@ def basic_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, dtype="float32", sco
 
 
 @_named("tied_rnn_seq2seq")
-def tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, loop_function=None, dtype="float32",
-                     scope=None):
+def tied_rnn_seq2seq(
+    encoder_inputs, decoder_inputs, cell, loop_function=None, dtype="float32", scope=None
+):
     """The same cell reads and goes on."""
     with variable_scope("combined_tied_rnn_seq2seq"):
         place = scope or "tied_rnn_seq2seq"
@@ -88,22 +97,42 @@ def tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, loop_function=None, d
 
 
 @_named("embedding_rnn_decoder")
-def embedding_rnn_decoder(decoder_inputs, initial_state, cell, num_symbols, embedding_size,
-                          output_projection=None, feed_previous=False,
-                          update_embedding_for_previous=True, scope=None):
+def embedding_rnn_decoder(
+    decoder_inputs,
+    initial_state,
+    cell,
+    num_symbols,
+    embedding_size,
+    output_projection=None,
+    feed_previous=False,
+    update_embedding_for_previous=True,
+    scope=None,
+):
     """rnn_decoder over rows of a table for numbers of words."""
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = get_variable("embedding", [num_symbols, embedding_size])
-        loop = _next_input(table, output_projection, update_embedding_for_previous) \
-            if feed_previous else None
+        loop = (
+            _next_input(table, output_projection, update_embedding_for_previous)
+            if feed_previous
+            else None
+        )
         rows = [_lookup(table, i) for i in decoder_inputs]
         return rnn_decoder(rows, initial_state, cell, loop)
 
 
 @_named("embedding_rnn_seq2seq")
-def embedding_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symbols,
-                          num_decoder_symbols, embedding_size, output_projection=None,
-                          feed_previous=False, dtype="float32", scope=None):
+def embedding_rnn_seq2seq(
+    encoder_inputs,
+    decoder_inputs,
+    cell,
+    num_encoder_symbols,
+    num_decoder_symbols,
+    embedding_size,
+    output_projection=None,
+    feed_previous=False,
+    dtype="float32",
+    scope=None,
+):
     """Numbers of words to numbers of words."""
     if not isinstance(feed_previous, bool):
         raise NotImplementedError("embedding_rnn_seq2seq: feed_previous must be True or False")
@@ -112,23 +141,48 @@ def embedding_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symb
         _, state = rnn.static_rnn(reader, encoder_inputs, dtype=dtype)
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols)
-        return embedding_rnn_decoder(decoder_inputs, state, cell, num_decoder_symbols,
-                                     embedding_size, output_projection, feed_previous)
+        return embedding_rnn_decoder(
+            decoder_inputs,
+            state,
+            cell,
+            num_decoder_symbols,
+            embedding_size,
+            output_projection,
+            feed_previous,
+        )
 
 
 @_named("sequence_loss")
-def sequence_loss(logits, targets, weights, average_across_timesteps=True,
-                  average_across_batch=True, softmax_loss_function=None, name=None):
+def sequence_loss(
+    logits,
+    targets,
+    weights,
+    average_across_timesteps=True,
+    average_across_batch=True,
+    softmax_loss_function=None,
+    name=None,
+):
     """The weighted cross-entropy of lists of steps: one number."""
-    cost = op("Sum", rnn.sequence_loss_by_example(
-        logits, targets, weights, average_across_timesteps, softmax_loss_function), [0])
+    cost = op(
+        "Sum",
+        rnn.sequence_loss_by_example(
+            logits, targets, weights, average_across_timesteps, softmax_loss_function
+        ),
+        [0],
+    )
     if not average_across_batch:
         return cost
     return cost / cast(op("Shape", convert_to_tensor(targets[0]))[0], cost.dtype)
 
 
-@export(v1=("contrib.rnn._linear", "nn.rnn_cell._linear", "python.ops.rnn_cell_impl._linear",
-            "python.ops.rnn_cell._linear"))
+@export(
+    v1=(
+        "contrib.rnn._linear",
+        "nn.rnn_cell._linear",
+        "python.ops.rnn_cell_impl._linear",
+        "python.ops.rnn_cell._linear",
+    )
+)
 def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None, scope=None):
     """Matrices side by side times the variable kernel, plus the variable bias."""
     parts = [convert_to_tensor(a) for a in nest.flatten(args)]
@@ -137,12 +191,19 @@ def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=No
     rows = sum(p.shape.as_list()[1] for p in parts)
 
     def make():
-        kernel = scopes.get_variable("kernel", [rows, output_size], parts[0].dtype,
-                                     kernel_initializer)
+        kernel = scopes.get_variable(
+            "kernel", [rows, output_size], parts[0].dtype, kernel_initializer
+        )
         if not bias:
             return op("MatMul", concat(parts, 1) if len(parts) > 1 else parts[0], kernel)
-        return _affine(parts, kernel, scopes.get_variable(
-            "bias", [output_size], parts[0].dtype, bias_initializer or init_ops.Zeros()))
+        return _affine(
+            parts,
+            kernel,
+            scopes.get_variable(
+                "bias", [output_size], parts[0].dtype, bias_initializer or init_ops.Zeros()
+            ),
+        )
+
     if scope is None:
         return make()
     with scopes.variable_scope(scope):
@@ -157,8 +218,11 @@ class _Attention:
         if self._size is None:
             raise ValueError(f"Shape[2] of attention_states must be known: {states.shape}")
         length = op("Shape", states)[1] if self._length is None else self._length
-        self._hidden = op("Reshape", states, op("Pack", [convert_to_tensor(n) for n in (
-            -1, length, 1, self._size)]))
+        self._hidden = op(
+            "Reshape",
+            states,
+            op("Pack", [convert_to_tensor(n) for n in (-1, length, 1, self._size)]),
+        )
         self._heads = []
         for i in range(heads):
             kernel = scopes.get_variable(f"AttnW_{i}", [1, 1, self._size, self._size])
@@ -166,8 +230,9 @@ class _Attention:
             self._heads.append((features, scopes.get_variable(f"AttnV_{i}", [self._size])))
 
     def none(self, batch):
-        zeros = op("Fill", op("Pack", [batch, convert_to_tensor(self._size)]),
-                   convert_to_tensor(0.0))
+        zeros = op(
+            "Fill", op("Pack", [batch, convert_to_tensor(self._size)]), convert_to_tensor(0.0)
+        )
         zeros.set_shape([None, self._size])
         return [zeros for _ in self._heads]
 
@@ -186,9 +251,18 @@ class _Attention:
 
 
 @_named("attention_decoder")
-def attention_decoder(decoder_inputs, initial_state, attention_states, cell, output_size=None,
-                      num_heads=1, loop_function=None, dtype=None, scope=None,
-                      initial_state_attention=False):
+def attention_decoder(
+    decoder_inputs,
+    initial_state,
+    attention_states,
+    cell,
+    output_size=None,
+    num_heads=1,
+    loop_function=None,
+    dtype=None,
+    scope=None,
+    initial_state_attention=False,
+):
     """A cell over a list of steps that looks at all states of a reader at every step."""
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
@@ -198,8 +272,11 @@ def attention_decoder(decoder_inputs, initial_state, attention_states, cell, out
     with scopes.variable_scope(scope or "attention_decoder", dtype=dtype):
         look = _Attention(convert_to_tensor(attention_states), num_heads)
         state, outputs, previous = initial_state, [], None
-        seen = look(initial_state) if initial_state_attention else \
-            look.none(op("Shape", convert_to_tensor(decoder_inputs[0]))[0])
+        seen = (
+            look(initial_state)
+            if initial_state_attention
+            else look.none(op("Shape", convert_to_tensor(decoder_inputs[0]))[0])
+        )
         for i, x in enumerate(decoder_inputs):
             if i:
                 scopes.get_variable_scope().reuse_variables()
@@ -221,27 +298,58 @@ def attention_decoder(decoder_inputs, initial_state, attention_states, cell, out
 
 
 @_named("embedding_attention_decoder")
-def embedding_attention_decoder(decoder_inputs, initial_state, attention_states, cell, num_symbols,
-                                embedding_size, num_heads=1, output_size=None,
-                                output_projection=None, feed_previous=False,
-                                update_embedding_for_previous=True, dtype=None, scope=None,
-                                initial_state_attention=False):
+def embedding_attention_decoder(
+    decoder_inputs,
+    initial_state,
+    attention_states,
+    cell,
+    num_symbols,
+    embedding_size,
+    num_heads=1,
+    output_size=None,
+    output_projection=None,
+    feed_previous=False,
+    update_embedding_for_previous=True,
+    dtype=None,
+    scope=None,
+    initial_state_attention=False,
+):
     """attention_decoder over rows of a table for numbers of words."""
     output_size = cell.output_size if output_size is None else output_size
     with scopes.variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         table = scopes.get_variable("embedding", [num_symbols, embedding_size])
-        loop = _next_input(table, output_projection, update_embedding_for_previous) \
-            if feed_previous else None
-        return attention_decoder([_lookup(table, i) for i in decoder_inputs], initial_state,
-                                 attention_states, cell, output_size, num_heads, loop,
-                                 initial_state_attention=initial_state_attention)
+        loop = (
+            _next_input(table, output_projection, update_embedding_for_previous)
+            if feed_previous
+            else None
+        )
+        return attention_decoder(
+            [_lookup(table, i) for i in decoder_inputs],
+            initial_state,
+            attention_states,
+            cell,
+            output_size,
+            num_heads,
+            loop,
+            initial_state_attention=initial_state_attention,
+        )
 
 
 @_named("embedding_attention_seq2seq")
-def embedding_attention_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symbols,
-                                num_decoder_symbols, embedding_size, num_heads=1,
-                                output_projection=None, feed_previous=False, dtype=None,
-                                scope=None, initial_state_attention=False):
+def embedding_attention_seq2seq(
+    encoder_inputs,
+    decoder_inputs,
+    cell,
+    num_encoder_symbols,
+    num_decoder_symbols,
+    embedding_size,
+    num_heads=1,
+    output_projection=None,
+    feed_previous=False,
+    dtype=None,
+    scope=None,
+    initial_state_attention=False,
+):
     """Numbers of words to numbers of words, with attention."""
     with scopes.variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype):
         reader = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
@@ -254,9 +362,19 @@ def embedding_attention_seq2seq(encoder_inputs, decoder_inputs, cell, num_encode
         def decode(fed, reuse=None):
             with scopes.variable_scope(scopes.get_variable_scope(), reuse=reuse):
                 return embedding_attention_decoder(
-                    decoder_inputs, state, states, cell, num_decoder_symbols, embedding_size,
-                    num_heads, size, output_projection, fed,
-                    initial_state_attention=initial_state_attention)
+                    decoder_inputs,
+                    state,
+                    states,
+                    cell,
+                    num_decoder_symbols,
+                    embedding_size,
+                    num_heads,
+                    size,
+                    output_projection,
+                    fed,
+                    initial_state_attention=initial_state_attention,
+                )
+
         if isinstance(feed_previous, bool):
             return decode(feed_previous)
         shape = {}
@@ -265,31 +383,49 @@ def embedding_attention_seq2seq(encoder_inputs, decoder_inputs, cell, num_encode
             outputs, last = decode(fed, reuse)
             shape["state"] = last
             return [*outputs, *nest.flatten(last)]
-        made = control_flow_ops.cond(feed_previous, lambda: branch(True, None),
-                                     lambda: branch(False, True), strict=True)
+
+        made = control_flow_ops.cond(
+            feed_previous, lambda: branch(True, None), lambda: branch(False, True), strict=True
+        )
         n = len(decoder_inputs)
         return list(made[:n]), nest.pack_sequence_as(shape["state"], list(made[n:]))
 
 
 @_named("model_with_buckets")
-def model_with_buckets(encoder_inputs, decoder_inputs, targets, weights, buckets, seq2seq,
-                       softmax_loss_function=None, per_example_loss=False, name=None):
+def model_with_buckets(
+    encoder_inputs,
+    decoder_inputs,
+    targets,
+    weights,
+    buckets,
+    seq2seq,
+    softmax_loss_function=None,
+    per_example_loss=False,
+    name=None,
+):
     """(outputs, losses) of a model for each pair of lengths, with the same variables."""
     if len(encoder_inputs) < buckets[-1][0]:
-        raise ValueError(f"Length of encoder_inputs ({len(encoder_inputs)}) must be at least that "
-                         f"of last bucket ({buckets[-1][0]}).")
+        raise ValueError(
+            f"Length of encoder_inputs ({len(encoder_inputs)}) must be at least that "
+            f"of last bucket ({buckets[-1][0]})."
+        )
     for what, values in (("targets", targets), ("weights", weights)):
         if len(values) < buckets[-1][1]:
-            raise ValueError(f"Length of {what} ({len(values)}) must be at least that of last "
-                             f"bucket ({buckets[-1][1]}).")
+            raise ValueError(
+                f"Length of {what} ({len(values)}) must be at least that of last "
+                f"bucket ({buckets[-1][1]})."
+            )
     outputs, losses = [], []
     lose = rnn.sequence_loss_by_example if per_example_loss else sequence_loss
     for i, (read, write) in enumerate(buckets):
         with scopes.variable_scope(scopes.get_variable_scope(), reuse=True if i else None):
             made, _ = seq2seq(encoder_inputs[:read], decoder_inputs[:write])
         outputs.append(made)
-        losses.append(lose(made, targets[:write], weights[:write],
-                           softmax_loss_function=softmax_loss_function))
+        losses.append(
+            lose(
+                made, targets[:write], weights[:write], softmax_loss_function=softmax_loss_function
+            )
+        )
     return outputs, losses
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """mnist.py: tensorflow.examples.tutorials.mnist: the data set of digits from local files, and
 the network of the tutorial."""
+
 import collections
 import gzip
 import math
@@ -23,10 +24,10 @@ def _read(file, name, magic):
     data = file.read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    found, = struct.unpack(">I", data[:4])
+    (found,) = struct.unpack(">I", data[:4])
     if found != magic:
         raise ValueError(f"Invalid magic number {found} in MNIST file: {name}")
-    sizes = struct.unpack(f">{magic & 255}I", data[4:4 + 4 * (magic & 255)])
+    sizes = struct.unpack(f">{magic & 255}I", data[4 : 4 + 4 * (magic & 255)])
     array = numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * len(sizes))
     if array.size != math.prod(sizes):
         raise ValueError(f"{name} holds {array.size} bytes of {math.prod(sizes)}")
@@ -50,8 +51,16 @@ def extract_labels(f, one_hot=False, num_classes=NUM_CLASSES):
 class DataSet:
     """Images and labels, batch by batch, in a new order each epoch."""
 
-    def __init__(self, images, labels, fake_data=False, one_hot=False, dtype="float32",
-                 reshape=True, seed=None):
+    def __init__(
+        self,
+        images,
+        labels,
+        fake_data=False,
+        one_hot=False,
+        dtype="float32",
+        reshape=True,
+        seed=None,
+    ):
         name = getattr(dtype, "name", str(dtype))
         if name not in ("uint8", "float32"):
             raise TypeError(f"Invalid image dtype {dtype!r}, expected uint8 or float32")
@@ -92,7 +101,7 @@ class DataSet:
                 self._mix()
             start = 0
         self._at = start + batch_size
-        parts.append((self._images[start:self._at], self._labels[start:self._at]))
+        parts.append((self._images[start : self._at], self._labels[start : self._at]))
         if len(parts) == 1:
             return parts[0]
         return tuple(numpy.concatenate(p, axis=0) for p in zip(*parts))
@@ -105,11 +114,20 @@ def _open(folder, name):
     raise FileNotFoundError(
         f"MNIST: there is no {os.path.join(folder, name)}. situ does not download it. Put these "
         f"four files of the data set (packed or not) into the folder {folder!r}: "
-        f"{TRAIN_IMAGES}, {TRAIN_LABELS}, {TEST_IMAGES}, {TEST_LABELS}")
+        f"{TRAIN_IMAGES}, {TRAIN_LABELS}, {TEST_IMAGES}, {TEST_LABELS}"
+    )
 
 
-def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype="float32", reshape=True,
-                   validation_size=5000, seed=None, source_url=None):
+def read_data_sets(
+    train_dir,
+    fake_data=False,
+    one_hot=False,
+    dtype="float32",
+    reshape=True,
+    validation_size=5000,
+    seed=None,
+    source_url=None,
+):
     """train, validation and test of MNIST, from files in a folder."""
     if fake_data:
         made = [DataSet([], [], True, one_hot, dtype, seed=seed) for _ in range(3)]
@@ -122,31 +140,38 @@ def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype="float32", r
     def labels(name):
         with _open(train_dir, name) as file:
             return extract_labels(file, one_hot)
+
     x, y = images(TRAIN_IMAGES), labels(TRAIN_LABELS)
     test_x, test_y = images(TEST_IMAGES), labels(TEST_LABELS)
     if not 0 <= validation_size <= len(x):
-        raise ValueError(f"Validation size should be between 0 and {len(x)}. Received: "
-                         f"{validation_size}.")
+        raise ValueError(
+            f"Validation size should be between 0 and {len(x)}. Received: {validation_size}."
+        )
     words = {"dtype": dtype, "reshape": reshape, "seed": seed, "one_hot": one_hot}
-    return Datasets(DataSet(x[validation_size:], y[validation_size:], **words),
-                    DataSet(x[:validation_size], y[:validation_size], **words),
-                    DataSet(test_x, test_y, **words))
+    return Datasets(
+        DataSet(x[validation_size:], y[validation_size:], **words),
+        DataSet(x[:validation_size], y[:validation_size], **words),
+        DataSet(test_x, test_y, **words),
+    )
 
 
 def maybe_download(filename, work_directory, source_url):
     """The path of a file in a folder; it must be there."""
     path = os.path.join(work_directory, filename)
     if not os.path.exists(path):
-        raise FileNotFoundError(f"There is no {path}. situ does not download {source_url}: put it "
-                                "there")
+        raise FileNotFoundError(
+            f"There is no {path}. situ does not download {source_url}: put it there"
+        )
     return path
 
 
 # The network of the tutorial
 
+
 def _tf(name):
     """A function of graph style, when it is needed."""
     import importlib
+
     at = importlib.import_module("situ.compat.v1")
     for part in name.split("."):
         at = getattr(at, part)
@@ -155,8 +180,10 @@ def _tf(name):
 
 def _layer(scope, x, inputs, units):
     with _tf("name_scope")(scope):
-        weights = _tf("Variable")(_tf("truncated_normal")(
-            [inputs, units], stddev=1.0 / math.sqrt(float(inputs))), name="weights")
+        weights = _tf("Variable")(
+            _tf("truncated_normal")([inputs, units], stddev=1.0 / math.sqrt(float(inputs))),
+            name="weights",
+        )
         biases = _tf("Variable")(_tf("zeros")([units]), name="biases")
         return _tf("matmul")(x, weights) + biases
 
@@ -170,14 +197,16 @@ def inference(images, hidden1_units, hidden2_units):
 
 def loss(logits, labels):
     return _tf("losses.sparse_softmax_cross_entropy")(
-        labels=_tf("cast")(labels, "int64"), logits=logits)
+        labels=_tf("cast")(labels, "int64"), logits=logits
+    )
 
 
 def training(loss_value, learning_rate):
     _tf("summary.scalar")("loss", loss_value)
     step = _tf("Variable")(0, name="global_step", trainable=False)
-    return _tf("train.GradientDescentOptimizer")(learning_rate).minimize(loss_value,
-                                                                         global_step=step)
+    return _tf("train.GradientDescentOptimizer")(learning_rate).minimize(
+        loss_value, global_step=step
+    )
 
 
 def evaluation(logits, labels):
@@ -186,10 +215,22 @@ def evaluation(logits, labels):
     return _tf("reduce_sum")(_tf("cast")(right, "int32"))
 
 
-_DATA = {"read_data_sets": read_data_sets, "DataSet": DataSet, "extract_images": extract_images,
-         "extract_labels": extract_labels, "dense_to_one_hot": dense_to_one_hot}
-_NET = {"inference": inference, "loss": loss, "training": training, "evaluation": evaluation,
-        "IMAGE_PIXELS": IMAGE_PIXELS, "IMAGE_SIZE": IMAGE_SIZE, "NUM_CLASSES": NUM_CLASSES}
+_DATA = {
+    "read_data_sets": read_data_sets,
+    "DataSet": DataSet,
+    "extract_images": extract_images,
+    "extract_labels": extract_labels,
+    "dense_to_one_hot": dense_to_one_hot,
+}
+_NET = {
+    "inference": inference,
+    "loss": loss,
+    "training": training,
+    "evaluation": evaluation,
+    "IMAGE_PIXELS": IMAGE_PIXELS,
+    "IMAGE_SIZE": IMAGE_SIZE,
+    "NUM_CLASSES": NUM_CLASSES,
+}
 BOTH.update({"examples.tutorials.mnist.input_data." + k: v for k, v in _DATA.items()})
 BOTH.update({"contrib.learn.python.learn.datasets.mnist." + k: v for k, v in _DATA.items()})
 BOTH.update({"contrib.learn.datasets.mnist." + k: v for k, v in _DATA.items()})

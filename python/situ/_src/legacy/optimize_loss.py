@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimize_loss.py: a whole training step in one call: optimize_loss, create_train_op; HParams."""
+
 from situ._src.framework import api
 from situ._src.framework.api import V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
@@ -13,11 +14,14 @@ from situ._src.training.global_step import get_or_create_global_step
 from situ._src.variables.variable import trainable_variables
 from situ._src.variables.variable_scope import variable_scope
 
-OPTIMIZERS = {"Adagrad": optimizers.AdagradOptimizer, "Adam": optimizers.AdamOptimizer,
-              "Ftrl": optimizers.FtrlOptimizer,
-              "Momentum": lambda learning_rate: optimizers.MomentumOptimizer(learning_rate, 0.9),
-              "RMSProp": optimizers.RMSPropOptimizer,
-              "SGD": optimizers.GradientDescentOptimizer}
+OPTIMIZERS = {
+    "Adagrad": optimizers.AdagradOptimizer,
+    "Adam": optimizers.AdamOptimizer,
+    "Ftrl": optimizers.FtrlOptimizer,
+    "Momentum": lambda learning_rate: optimizers.MomentumOptimizer(learning_rate, 0.9),
+    "RMSProp": optimizers.RMSPropOptimizer,
+    "SGD": optimizers.GradientDescentOptimizer,
+}
 
 
 def _clip(pairs, most):
@@ -31,8 +35,10 @@ def _clip(pairs, most):
 def _made(optimizer, rate):
     if isinstance(optimizer, str):
         if optimizer not in OPTIMIZERS:
-            raise ValueError("Optimizer name should be one of "
-                             f"[{', '.join(OPTIMIZERS)}], you provided {optimizer}.")
+            raise ValueError(
+                "Optimizer name should be one of "
+                f"[{', '.join(OPTIMIZERS)}], you provided {optimizer}."
+            )
         return OPTIMIZERS[optimizer](learning_rate=rate)
     if isinstance(optimizer, type):
         return optimizer(learning_rate=rate)
@@ -40,16 +46,31 @@ def _made(optimizer, rate):
 
 
 @export(v1="contrib.layers.optimize_loss")
-def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_scale=None,
-                  gradient_multipliers=None, clip_gradients=None, learning_rate_decay_fn=None,
-                  update_ops=None, variables=None, name=None, summaries=None,
-                  colocate_gradients_with_ops=False, increment_global_step=True):
+def optimize_loss(
+    loss,
+    global_step,
+    learning_rate,
+    optimizer,
+    gradient_noise_scale=None,
+    gradient_multipliers=None,
+    clip_gradients=None,
+    learning_rate_decay_fn=None,
+    update_ops=None,
+    variables=None,
+    name=None,
+    summaries=None,
+    colocate_gradients_with_ops=False,
+    increment_global_step=True,
+):
     """The loss behind a step that makes it smaller."""
     unsupported("optimize_loss", gradient_noise_scale=(gradient_noise_scale, None))
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
         step = get_or_create_global_step() if global_step is None else global_step
-        updates = list(update_ops if update_ops is not None else
-                       get_default_graph().get_collection(GraphKeys.UPDATE_OPS))
+        updates = list(
+            update_ops
+            if update_ops is not None
+            else get_default_graph().get_collection(GraphKeys.UPDATE_OPS)
+        )
         if updates:
             with control_dependencies(updates):
                 loss = identity(loss)
@@ -59,36 +80,62 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
             scalar("learning_rate", learning_rate)
         chosen = _made(optimizer, learning_rate)
         pairs = chosen.compute_gradients(
-            loss, variables or trainable_variables(),
-            colocate_gradients_with_ops=colocate_gradients_with_ops)
+            loss,
+            variables or trainable_variables(),
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )
         pairs = [(g, v) for g, v in pairs if g is not None]
         if gradient_multipliers:
-            pairs = [(map_values(lambda x, f=gradient_multipliers[v]: x * f, g)
-                      if v in gradient_multipliers else g, v) for g, v in pairs]
+            pairs = [
+                (
+                    map_values(lambda x, f=gradient_multipliers[v]: x * f, g)
+                    if v in gradient_multipliers
+                    else g,
+                    v,
+                )
+                for g, v in pairs
+            ]
         if clip_gradients is not None:
             pairs = _clip(pairs, clip_gradients)
-        train = chosen.apply_gradients(pairs, global_step=step if increment_global_step else None,
-                                       name="train")
+        train = chosen.apply_gradients(
+            pairs, global_step=step if increment_global_step else None, name="train"
+        )
         with control_dependencies([train]):
             return identity(loss)
 
 
 @export(v1=("contrib.slim.learning.create_train_op", "contrib.training.create_train_op"))
-def create_train_op(total_loss, optimizer, global_step=None, update_ops=None,
-                    variables_to_train=None, clip_gradient_norm=0, transform_grads_fn=None,
-                    summarize_gradients=False, gate_gradients=1, aggregation_method=None,
-                    colocate_gradients_with_ops=False, gradient_multipliers=None,
-                    check_numerics=True):
+def create_train_op(
+    total_loss,
+    optimizer,
+    global_step=None,
+    update_ops=None,
+    variables_to_train=None,
+    clip_gradient_norm=0,
+    transform_grads_fn=None,
+    summarize_gradients=False,
+    gate_gradients=1,
+    aggregation_method=None,
+    colocate_gradients_with_ops=False,
+    gradient_multipliers=None,
+    check_numerics=True,
+):
     """A tensor: the loss behind the step."""
     step = get_or_create_global_step() if global_step is None else global_step
-    updates = list(update_ops if update_ops is not None else
-                   get_default_graph().get_collection(GraphKeys.UPDATE_OPS))
+    updates = list(
+        update_ops
+        if update_ops is not None
+        else get_default_graph().get_collection(GraphKeys.UPDATE_OPS)
+    )
     with control_dependencies(updates):
         total_loss = identity(total_loss, name="update_barrier")
     pairs = optimizer.compute_gradients(
-        total_loss, variables_to_train or trainable_variables(), gate_gradients=gate_gradients,
+        total_loss,
+        variables_to_train or trainable_variables(),
+        gate_gradients=gate_gradients,
         aggregation_method=aggregation_method,
-        colocate_gradients_with_ops=colocate_gradients_with_ops)
+        colocate_gradients_with_ops=colocate_gradients_with_ops,
+    )
     pairs = [(g, v) for g, v in pairs if g is not None]
     if gradient_multipliers:
         factor = {getattr(v, "op", v): m for v, m in gradient_multipliers.items()}
@@ -150,8 +197,13 @@ class HParams:
             if name not in self._values:
                 raise ValueError(f"Unknown hyperparameter type for {name}")
             old = self._values[name]
-            self._values[name] = text in ("True", "true", "1") if isinstance(old, bool) else \
-                type(old)(text) if old is not None else text
+            self._values[name] = (
+                text in ("True", "true", "1")
+                if isinstance(old, bool)
+                else type(old)(text)
+                if old is not None
+                else text
+            )
         return self
 
     def __contains__(self, key):

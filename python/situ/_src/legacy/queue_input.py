@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """queue_input.py: input from queues: string_input_producer, batch, shuffle_batch and the like."""
+
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.scopes import name_scope
@@ -36,8 +37,12 @@ def limit_epochs(tensor, num_epochs=None, name=None):
         raise ValueError(f"num_epochs must be > 0 not {num_epochs}.")
     with name_scope(name, "limit_epochs", [tensor]) as scope:
         with get_default_graph().device("/cpu:0"):
-            epochs = variable(convert_to_tensor(0, "int64"), name="epochs", trainable=False,
-                              collections=[GraphKeys.LOCAL_VARIABLES])
+            epochs = variable(
+                convert_to_tensor(0, "int64"),
+                name="epochs",
+                trainable=False,
+                collections=[GraphKeys.LOCAL_VARIABLES],
+            )
         counter = count_up_to(epochs, num_epochs)
         with get_default_graph().control_dependencies([counter]):
             return identity(tensor, name=scope)
@@ -51,29 +56,54 @@ def _shuffled(tensor, seed):
 
 
 @export(v1="train.input_producer")
-def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=True, seed=None,
-                   capacity=32, shared_name=None, summary_name=None, name=None, cancel_op=None):
+def input_producer(
+    input_tensor,
+    element_shape=None,
+    num_epochs=None,
+    shuffle=True,
+    seed=None,
+    capacity=32,
+    shared_name=None,
+    summary_name=None,
+    name=None,
+    cancel_op=None,
+):
     """A queue that a runner fills with the rows of a tensor, again and again."""
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = convert_to_tensor(input_tensor, name="input_tensor")
         shape = tensor.shape[1:].merge_with(element_shape)
         if not shape.is_fully_defined():
-            raise ValueError("Either `input_tensor` must have a fully defined shape or "
-                             "`element_shape` must be specified")
+            raise ValueError(
+                "Either `input_tensor` must have a fully defined shape or "
+                "`element_shape` must be specified"
+            )
         if shuffle:
             tensor = _shuffled(tensor, seed)
         tensor = limit_epochs(tensor, num_epochs)
-        queue = FIFOQueue(capacity=capacity, dtypes=[tensor.dtype.base_dtype], shapes=[shape],
-                          shared_name=shared_name, name=name or "input_producer")
+        queue = FIFOQueue(
+            capacity=capacity,
+            dtypes=[tensor.dtype.base_dtype],
+            shapes=[shape],
+            shared_name=shared_name,
+            name=name or "input_producer",
+        )
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([tensor])], cancel_op=cancel_op))
         if summary_name is not None:
-            summary_ops.scalar(summary_name, cast(queue.size(), "float32") * (1. / capacity))
+            summary_ops.scalar(summary_name, cast(queue.size(), "float32") * (1.0 / capacity))
         return queue
 
 
 @export(v1="train.string_input_producer")
-def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=None, capacity=32,
-                          shared_name=None, name=None, cancel_op=None):
+def string_input_producer(
+    string_tensor,
+    num_epochs=None,
+    shuffle=True,
+    seed=None,
+    capacity=32,
+    shared_name=None,
+    name=None,
+    cancel_op=None,
+):
     """A queue of strings (names of files)."""
     if not hasattr(string_tensor, "dtype") and not len(string_tensor):
         raise ValueError(NO_STRINGS)
@@ -83,22 +113,43 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
             enough = OPS["Greater"](OPS["Size"](tensor), 0)
             with get_default_graph().control_dependencies([Assert(enough, [NO_STRINGS])]):
                 tensor = identity(tensor)
-        return input_producer(tensor, [], num_epochs, shuffle, seed, capacity, shared_name,
-                              f"fraction_of_{capacity}_full", scope, cancel_op)
+        return input_producer(
+            tensor,
+            [],
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+            cancel_op,
+        )
 
 
 @export(v1="train.range_input_producer")
-def range_input_producer(limit, num_epochs=None, shuffle=True, seed=None, capacity=32,
-                         shared_name=None, name=None):
+def range_input_producer(
+    limit, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None
+):
     """A queue of the numbers 0, 1, ... limit - 1."""
     with name_scope(name, "input_producer", [limit]) as scope:
-        return input_producer(OPS["Range"](0, limit, 1), [], num_epochs, shuffle, seed, capacity,
-                              shared_name, f"fraction_of_{capacity}_full", scope)
+        return input_producer(
+            OPS["Range"](0, limit, 1),
+            [],
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+        )
 
 
 @export(v1="train.slice_input_producer")
-def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32,
-                         shared_name=None, name=None):
+def slice_input_producer(
+    tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None
+):
     """One row of each tensor, the same of all."""
     if not len(tensor_list):
         raise ValueError("Expected at least one tensor in slice_input_producer().")
@@ -106,8 +157,14 @@ def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, 
         tensors = [convert_to_tensor(t) for t in tensor_list]
         count = tensors[0].shape[0]
         count = getattr(count, "value", count)
-        queue = range_input_producer(OPS["Shape"](tensors[0])[0] if count is None else count,
-                                     num_epochs, shuffle, seed, capacity, shared_name)
+        queue = range_input_producer(
+            OPS["Shape"](tensors[0])[0] if count is None else count,
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+        )
         index = queue.dequeue()
         return [OPS["GatherV2"](t, index, 0) for t in tensors]
 
@@ -133,9 +190,12 @@ class _Form:
 
 def _element_shapes(lists, given, many):
     if given is not None:
-        return [given] if not isinstance(given, (list, tuple)) or (
-            given and not isinstance(given[0], (list, tuple)) and
-            not hasattr(given[0], "dims")) else list(given)
+        return (
+            [given]
+            if not isinstance(given, (list, tuple))
+            or (given and not isinstance(given[0], (list, tuple)) and not hasattr(given[0], "dims"))
+            else list(given)
+        )
     result = []
     for same in zip(*lists):
         shapes = [t.shape[1:] if many else t.shape for t in same]
@@ -143,21 +203,36 @@ def _element_shapes(lists, given, many):
         for other in shapes[1:]:
             if not shape.is_compatible_with(other):
                 raise ValueError(f"Incompatible shapes: {shape} and {other}")
-            shape = shape.merge_with(other) if shape.is_fully_defined() or \
-                not other.is_fully_defined() else other.merge_with(shape)
+            shape = (
+                shape.merge_with(other)
+                if shape.is_fully_defined() or not other.is_fully_defined()
+                else other.merge_with(shape)
+            )
         result.append(shape)
     return result
 
 
-def _join(queue_of, lists, batch_size, threads, many, shapes, dynamic, smaller, default, name,
-          capacity, least=0):
+def _join(
+    queue_of,
+    lists,
+    batch_size,
+    threads,
+    many,
+    shapes,
+    dynamic,
+    smaller,
+    default,
+    name,
+    capacity,
+    least=0,
+):
     form = _Form(lists[0])
     flat = [form.flat(tensors) for tensors in lists]
     with name_scope(name, default, flat[0]) as scope:
         shapes = _element_shapes(flat, shapes, many)
         types = [t.dtype.base_dtype for t in flat[0]]
         if not dynamic:
-            for tensor, shape in zip(flat[0], shapes):
+            for _, shape in zip(flat[0], shapes):
                 if hasattr(shape, "is_fully_defined") and not shape.is_fully_defined():
                     raise ValueError(f"All shapes must be fully defined: {shapes}")
         queue = queue_of(types, shapes, dynamic)
@@ -174,61 +249,155 @@ def _join(queue_of, lists, batch_size, threads, many, shapes, dynamic, smaller, 
 def _show_fullness(queue, capacity, least):
     """A summary of how full a queue is, above what it keeps for shuffling."""
     if not least:
-        summary_ops.scalar(f"fraction_of_{capacity}_full",
-                           cast(queue.size(), "float32") * (1. / capacity))
+        summary_ops.scalar(
+            f"fraction_of_{capacity}_full", cast(queue.size(), "float32") * (1.0 / capacity)
+        )
         return
     room = capacity - least
     more = OPS["Maximum"](0, queue.size() - least)
-    summary_ops.scalar(f"fraction_over_{least}_of_{room}_full",
-                       cast(more, "float32") * (1. / room if room else 0.0))
+    summary_ops.scalar(
+        f"fraction_over_{least}_of_{room}_full",
+        cast(more, "float32") * (1.0 / room if room else 0.0),
+    )
 
 
 def _plain(capacity, shared_name):
     def make(types, shapes, dynamic):
         kind = PaddingFIFOQueue if dynamic else FIFOQueue
         return kind(capacity=capacity, dtypes=types, shapes=shapes, shared_name=shared_name)
+
     return make
 
 
 def _shuffling(capacity, min_after_dequeue, seed, shared_name):
     def make(types, shapes, dynamic):
-        return RandomShuffleQueue(capacity=capacity, min_after_dequeue=min_after_dequeue,
-                                  seed=seed, dtypes=types, shapes=shapes, shared_name=shared_name)
+        return RandomShuffleQueue(
+            capacity=capacity,
+            min_after_dequeue=min_after_dequeue,
+            seed=seed,
+            dtypes=types,
+            shapes=shapes,
+            shared_name=shared_name,
+        )
+
     return make
 
 
 @export(v1="train.batch")
-def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None,
-          dynamic_pad=False, allow_smaller_final_batch=False, shared_name=None, name=None):
+def batch(
+    tensors,
+    batch_size,
+    num_threads=1,
+    capacity=32,
+    enqueue_many=False,
+    shapes=None,
+    dynamic_pad=False,
+    allow_smaller_final_batch=False,
+    shared_name=None,
+    name=None,
+):
     """Batches of tensors, filled by threads."""
-    return _join(_plain(capacity, shared_name), [tensors], batch_size, num_threads, enqueue_many,
-                 shapes, dynamic_pad, allow_smaller_final_batch, "batch", name, capacity)
+    return _join(
+        _plain(capacity, shared_name),
+        [tensors],
+        batch_size,
+        num_threads,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        "batch",
+        name,
+        capacity,
+    )
 
 
 @export(v1="train.batch_join")
-def batch_join(tensors_list, batch_size, capacity=32, enqueue_many=False, shapes=None,
-               dynamic_pad=False, allow_smaller_final_batch=False, shared_name=None, name=None):
+def batch_join(
+    tensors_list,
+    batch_size,
+    capacity=32,
+    enqueue_many=False,
+    shapes=None,
+    dynamic_pad=False,
+    allow_smaller_final_batch=False,
+    shared_name=None,
+    name=None,
+):
     """The same, with a thread for each of several lists of tensors."""
-    return _join(_plain(capacity, shared_name), tensors_list, batch_size, 1, enqueue_many, shapes,
-                 dynamic_pad, allow_smaller_final_batch, "batch_join", name, capacity)
+    return _join(
+        _plain(capacity, shared_name),
+        tensors_list,
+        batch_size,
+        1,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        "batch_join",
+        name,
+        capacity,
+    )
 
 
 @export(v1="train.shuffle_batch")
-def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=1, seed=None,
-                  enqueue_many=False, shapes=None, allow_smaller_final_batch=False,
-                  shared_name=None, name=None):
+def shuffle_batch(
+    tensors,
+    batch_size,
+    capacity,
+    min_after_dequeue,
+    num_threads=1,
+    seed=None,
+    enqueue_many=False,
+    shapes=None,
+    allow_smaller_final_batch=False,
+    shared_name=None,
+    name=None,
+):
     """Batches of elements in any order."""
     make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
-    return _join(make, [tensors], batch_size, num_threads, enqueue_many, shapes, False,
-                 allow_smaller_final_batch, "shuffle_batch", name, capacity, min_after_dequeue)
+    return _join(
+        make,
+        [tensors],
+        batch_size,
+        num_threads,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        "shuffle_batch",
+        name,
+        capacity,
+        min_after_dequeue,
+    )
 
 
 @export(v1="train.shuffle_batch_join")
-def shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, seed=None,
-                       enqueue_many=False, shapes=None, allow_smaller_final_batch=False,
-                       shared_name=None, name=None):
+def shuffle_batch_join(
+    tensors_list,
+    batch_size,
+    capacity,
+    min_after_dequeue,
+    seed=None,
+    enqueue_many=False,
+    shapes=None,
+    allow_smaller_final_batch=False,
+    shared_name=None,
+    name=None,
+):
     """The same, with a thread for each of several lists of tensors."""
     make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
-    return _join(make, tensors_list, batch_size, 1, enqueue_many, shapes, False,
-                 allow_smaller_final_batch, "shuffle_batch_join", name, capacity,
-                 min_after_dequeue)
+    return _join(
+        make,
+        tensors_list,
+        batch_size,
+        1,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        "shuffle_batch_join",
+        name,
+        capacity,
+        min_after_dequeue,
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """queue_runner.py: threads that keep queues full: QueueRunner, start_queue_runners."""
+
 import threading
 import weakref
 
@@ -14,14 +15,23 @@ _OUT_OF_RANGE, _CANCELLED = errors.CLASSES[11], errors.CLASSES[1]
 class QueueRunner:
     """Runs the enqueue operations of a queue, each in a thread of its own."""
 
-    def __init__(self, queue=None, enqueue_ops=None, close_op=None, cancel_op=None,
-                 queue_closed_exception_types=None, queue_runner_def=None, import_scope=None):
+    def __init__(
+        self,
+        queue=None,
+        enqueue_ops=None,
+        close_op=None,
+        cancel_op=None,
+        queue_closed_exception_types=None,
+        queue_runner_def=None,
+        import_scope=None,
+    ):
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         self._queue, self._enqueue_ops = queue, list(enqueue_ops)
         self._close_op = queue.close() if close_op is None else close_op
-        self._cancel_op = queue.close(cancel_pending_enqueues=True) if cancel_op is None \
-            else cancel_op
+        self._cancel_op = (
+            queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+        )
         self._closed = tuple(queue_closed_exception_types or (_OUT_OF_RANGE, _CANCELLED))
         self._lock = threading.Lock()
         self._running = weakref.WeakKeyDictionary()
@@ -81,13 +91,22 @@ class QueueRunner:
                 return []
             self._running[sess] = len(self._enqueue_ops)
             self._raised = []
-        threads = [threading.Thread(target=self._run, args=(sess, op, coord),
-                                    name=f"QueueRunnerThread-{self.name}-{op.name}")
-                   for op in self._enqueue_ops]
+        threads = [
+            threading.Thread(
+                target=self._run,
+                args=(sess, op, coord),
+                name=f"QueueRunnerThread-{self.name}-{op.name}",
+            )
+            for op in self._enqueue_ops
+        ]
         if coord:
-            threads.append(threading.Thread(target=self._close_on_stop,
-                                            args=(sess, self._cancel_op, coord),
-                                            name=f"QueueRunnerThread-{self.name}-close_on_stop"))
+            threads.append(
+                threading.Thread(
+                    target=self._close_on_stop,
+                    args=(sess, self._cancel_op, coord),
+                    name=f"QueueRunnerThread-{self.name}-close_on_stop",
+                )
+            )
         for thread in threads:
             if coord:
                 coord.register_thread(thread)
@@ -104,16 +123,19 @@ def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
 
 
 @export(v1=("train.start_queue_runners", "train.queue_runner.start_queue_runners"))
-def start_queue_runners(sess=None, coord=None, daemon=True, start=True,
-                        collection=GraphKeys.QUEUE_RUNNERS):
+def start_queue_runners(
+    sess=None, coord=None, daemon=True, start=True, collection=GraphKeys.QUEUE_RUNNERS
+):
     """Starts all queue runners of the graph; returns their threads."""
     if sess is None:
         stack = default_session.stack()
         sess = stack[-1] if stack else None
         if sess is None:
-            raise ValueError("Cannot start queue runners: No default session is registered. Use "
-                             "`with sess.as_default()` or pass an explicit session to "
-                             "tf.start_queue_runners(sess=sess)")
+            raise ValueError(
+                "Cannot start queue runners: No default session is registered. Use "
+                "`with sess.as_default()` or pass an explicit session to "
+                "tf.start_queue_runners(sess=sess)"
+            )
     threads = []
     for runner in sess.graph.get_collection(collection):
         threads.extend(runner.create_threads(sess, coord=coord, daemon=daemon, start=start))

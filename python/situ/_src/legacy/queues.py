@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """queues.py: tf.FIFOQueue and its relatives."""
+
 from situ._src.framework import dtypes, tensor_shape
 from situ._src.framework.api import BOTH, OPS, V1, export
 from situ._src.framework.scopes import device
@@ -20,8 +21,10 @@ class QueueBase:
         if shapes is None:
             self._shapes = [tensor_shape.TensorShape(None)] * len(self._dtypes)
         elif len(shapes) != len(self._dtypes):
-            raise ValueError("Queue shapes must have the same length as dtypes, received "
-                             f"len(shapes)={len(shapes)}, len(dtypes)={len(self._dtypes)}")
+            raise ValueError(
+                "Queue shapes must have the same length as dtypes, received "
+                f"len(shapes)={len(shapes)}, len(dtypes)={len(self._dtypes)}"
+            )
         else:
             self._shapes = [tensor_shape.as_shape(s) for s in shapes]
         if names is not None and len(names) != len(self._dtypes):
@@ -50,8 +53,10 @@ class QueueBase:
         elif not isinstance(values, (list, tuple)):
             values = [values]
         if len(values) != len(self._dtypes):
-            raise ValueError(f"Unable to enqueue {len(values)} values in a queue of "
-                             f"{len(self._dtypes)} components.")
+            raise ValueError(
+                f"Unable to enqueue {len(values)} values in a queue of "
+                f"{len(self._dtypes)} components."
+            )
         result = []
         for value, dtype, shape in zip(values, self._dtypes, self._shapes):
             tensor = convert_to_tensor(value, dtype)
@@ -73,34 +78,62 @@ class QueueBase:
     def enqueue(self, vals, name=None):
         """Adds an element."""
         values = self._values(vals, False)
-        return self._use("QueueEnqueueV2", name or f"{self._name}_enqueue", values,
-                         Tcomponents=self._dtypes)
+        return self._use(
+            "QueueEnqueueV2", name or f"{self._name}_enqueue", values, Tcomponents=self._dtypes
+        )
 
     def enqueue_many(self, vals, name=None):
         """Adds elements: the first dimension counts them."""
         values = self._values(vals, True)
-        return self._use("QueueEnqueueManyV2", name or f"{self._name}_EnqueueMany", values,
-                         Tcomponents=self._dtypes)
+        return self._use(
+            "QueueEnqueueManyV2",
+            name or f"{self._name}_EnqueueMany",
+            values,
+            Tcomponents=self._dtypes,
+        )
 
     def dequeue(self, name=None):
         """Takes an element, and waits for it."""
-        return self._give(self._use("QueueDequeueV2", name or f"{self._name}_Dequeue",
-                                    component_types=self._dtypes, _output_shapes=self._shapes))
+        return self._give(
+            self._use(
+                "QueueDequeueV2",
+                name or f"{self._name}_Dequeue",
+                component_types=self._dtypes,
+                _output_shapes=self._shapes,
+            )
+        )
 
     def dequeue_many(self, n, name=None):
         """Takes n elements as a batch."""
-        return self._give(self._use("QueueDequeueManyV2", name or f"{self._name}_DequeueMany", n,
-                                    component_types=self._dtypes, _output_shapes=self._shapes))
+        return self._give(
+            self._use(
+                "QueueDequeueManyV2",
+                name or f"{self._name}_DequeueMany",
+                n,
+                component_types=self._dtypes,
+                _output_shapes=self._shapes,
+            )
+        )
 
     def dequeue_up_to(self, n, name=None):
         """The same; a closed queue gives what it still has."""
-        return self._give(self._use("QueueDequeueUpToV2", name or f"{self._name}_DequeueUpTo", n,
-                                    component_types=self._dtypes, _output_shapes=self._shapes))
+        return self._give(
+            self._use(
+                "QueueDequeueUpToV2",
+                name or f"{self._name}_DequeueUpTo",
+                n,
+                component_types=self._dtypes,
+                _output_shapes=self._shapes,
+            )
+        )
 
     def close(self, cancel_pending_enqueues=False, name=None):
         """Takes no more elements."""
-        return self._use("QueueCloseV2", name or f"{self._name}_Close",
-                         cancel_pending_enqueues=cancel_pending_enqueues)
+        return self._use(
+            "QueueCloseV2",
+            name or f"{self._name}_Close",
+            cancel_pending_enqueues=cancel_pending_enqueues,
+        )
 
     def is_closed(self, name=None):
         return self._use("QueueIsClosedV2", name or f"{self._name}_Is_Closed")
@@ -120,20 +153,29 @@ def _make(op, name, dtypes_, shapes, **attrs):
 def _is_list_of_shapes(value):
     if isinstance(value, tensor_shape.TensorShape):
         return False
-    return isinstance(value, (list, tuple)) and all(
-        isinstance(v, (list, tuple, tensor_shape.TensorShape)) or v is None for v in value) and \
-        (len(value) > 0)
+    return (
+        isinstance(value, (list, tuple))
+        and all(isinstance(v, (list, tuple, tensor_shape.TensorShape)) or v is None for v in value)
+        and (len(value) > 0)
+    )
 
 
 @export("queue.FIFOQueue", v1="FIFOQueue")
 class FIFOQueue(QueueBase):
     """Elements come out in the order in which they went in."""
 
-    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None,
-                 name="fifo_queue"):
+    def __init__(
+        self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"
+    ):
         with device("CPU"):
-            types, shapes, ref = _make("FIFOQueueV2", name, dtypes, shapes, capacity=capacity,
-                                       shared_name=shared_name or "")
+            types, shapes, ref = _make(
+                "FIFOQueueV2",
+                name,
+                dtypes,
+                shapes,
+                capacity=capacity,
+                shared_name=shared_name or "",
+            )
         super().__init__(types, shapes, names, ref)
 
 
@@ -141,12 +183,29 @@ class FIFOQueue(QueueBase):
 class RandomShuffleQueue(QueueBase):
     """Elements come out in any order; some are kept back to choose from."""
 
-    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None,
-                 shared_name=None, name="random_shuffle_queue"):
+    def __init__(
+        self,
+        capacity,
+        min_after_dequeue,
+        dtypes,
+        shapes=None,
+        names=None,
+        seed=None,
+        shared_name=None,
+        name="random_shuffle_queue",
+    ):
         one, two = get_seed(seed)
-        types, shapes, ref = _make("RandomShuffleQueueV2", name, dtypes, shapes, capacity=capacity,
-                                   min_after_dequeue=min_after_dequeue, seed=one or 0,
-                                   seed2=two or 0, shared_name=shared_name or "")
+        types, shapes, ref = _make(
+            "RandomShuffleQueueV2",
+            name,
+            dtypes,
+            shapes,
+            capacity=capacity,
+            min_after_dequeue=min_after_dequeue,
+            seed=one or 0,
+            seed2=two or 0,
+            shared_name=shared_name or "",
+        )
         super().__init__(types, shapes, names, ref)
 
 
@@ -155,10 +214,12 @@ class PriorityQueue(QueueBase):
     """The element with the smallest first component, an int64 in front of the others, comes out
     first."""
 
-    def __init__(self, capacity, types, shapes=None, names=None, shared_name=None,
-                 name="priority_queue"):
-        types, shapes, ref = _make("PriorityQueueV2", name, types, shapes, capacity=capacity,
-                                   shared_name=shared_name or "")
+    def __init__(
+        self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"
+    ):
+        types, shapes, ref = _make(
+            "PriorityQueueV2", name, types, shapes, capacity=capacity, shared_name=shared_name or ""
+        )
         shapes = None if shapes is None else [tensor_shape.TensorShape([]), *shapes]
         super().__init__([dtypes.as_dtype("int64"), *types], shapes, names, ref)
 
@@ -167,10 +228,17 @@ class PriorityQueue(QueueBase):
 class PaddingFIFOQueue(QueueBase):
     """Batches are filled up with zeros where elements differ in shape."""
 
-    def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None,
-                 name="padding_fifo_queue"):
-        types, shapes, ref = _make("PaddingFIFOQueueV2", name, dtypes, shapes, capacity=capacity,
-                                   shared_name=shared_name or "")
+    def __init__(
+        self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"
+    ):
+        types, shapes, ref = _make(
+            "PaddingFIFOQueueV2",
+            name,
+            dtypes,
+            shapes,
+            capacity=capacity,
+            shared_name=shared_name or "",
+        )
         super().__init__(types, shapes, names, ref)
 
 

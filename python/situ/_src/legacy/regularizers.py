@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """regularizers.py: penalties on weights: tf.contrib.layers.l2_regularizer and its like."""
+
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
@@ -24,6 +25,7 @@ def l2_regularizer(scale, scope=None):
         with _scope(scope, "l2_regularizer") as name:
             weights = convert_to_tensor(weights)
             return op("Mul", cast(scale, weights.dtype), op("L2Loss", weights), name=name)
+
     return l2
 
 
@@ -39,6 +41,7 @@ def l1_regularizer(scale, scope=None):
             weights = convert_to_tensor(weights)
             total = op("Sum", op("Abs", weights))
             return op("Mul", cast(scale, weights.dtype), total, name=name)
+
     return l1
 
 
@@ -54,6 +57,7 @@ def sum_regularizer(regularizer_list, scope=None):
     def total(weights):
         found = [p for p in (r(weights) for r in parts) if p is not None]
         return add_n(found) if found else None
+
     return total if parts else None
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """seq2seq.py: tf.contrib.seq2seq: decoders, what feeds them, and the loop that runs them."""
+
 import collections
 
 from situ._src.framework import nest
@@ -14,7 +15,8 @@ from situ._src.variables import variable_scope
 
 _named = seq2seq_attention._named
 BasicDecoderOutput = _named("BasicDecoderOutput")(
-    collections.namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id")))
+    collections.namedtuple("BasicDecoderOutput", ("rnn_output", "sample_id"))
+)
 
 
 def _swap(x):
@@ -24,6 +26,7 @@ def _swap(x):
 @_named("Helper")
 class Helper:
     """What a decoder is given at each step: a base for one's own."""
+
     sample_ids_dtype = as_dtype("int32")
     sample_ids_shape = []
 
@@ -37,8 +40,9 @@ class TrainingHelper(Helper):
         flat = flat if time_major else [_swap(x) for x in flat]
         self._structure, self._lengths = inputs, convert_to_tensor(sequence_length)
         self._count = OPS["Shape"](flat[0])[0]
-        self._rows = [TensorArray(x.dtype, self._count, clear_after_read=False).unstack(x)
-                      for x in flat]
+        self._rows = [
+            TensorArray(x.dtype, self._count, clear_after_read=False).unstack(x) for x in flat
+        ]
         self.batch_size = OPS["Size"](self._lengths)
 
     def _at(self, time):
@@ -70,8 +74,9 @@ class GreedyEmbeddingHelper(Helper):
         self.batch_size = OPS["Size"](self._start)
 
     def initialize(self, name=None):
-        return OPS["Fill"](op("Pack", [self.batch_size]), convert_to_tensor(False)), \
-            self._embed(self._start)
+        return OPS["Fill"](op("Pack", [self.batch_size]), convert_to_tensor(False)), self._embed(
+            self._start
+        )
 
     def sample(self, time, outputs, state=None, name=None):
         return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
@@ -96,6 +101,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 @_named("Decoder")
 class Decoder:
     """What dynamic_decode runs: a base for one's own."""
+
     tracks_own_finished = False
 
 
@@ -126,7 +132,8 @@ class BasicDecoder(Decoder):
         output = output if self._layer is None else self._layer(output)
         ids = self._helper.sample(time=time, outputs=output, state=state)
         done, following, state = self._helper.next_inputs(
-            time=time, outputs=output, state=state, sample_ids=ids)
+            time=time, outputs=output, state=state, sample_ids=ids
+        )
         return BasicDecoderOutput(output, ids), state, following, done
 
 
@@ -156,21 +163,35 @@ class _Decoding:
     def __init__(self, decoder, impute, limit):
         self._decoder, self._impute, self._limit = decoder, impute, limit
         finished, self._inputs, self._state = decoder.initialize()
-        self._outputs = [TensorArray(t, 0, dynamic_size=True, element_shape=_element_shape(s))
-                         for t, s in zip(nest.flatten(decoder.output_dtype), decoder.output_size)]
+        self._outputs = [
+            TensorArray(t, 0, dynamic_size=True, element_shape=_element_shape(s))
+            for t, s in zip(nest.flatten(decoder.output_dtype), decoder.output_size)
+        ]
         lengths = op("ZerosLike", op("Cast", finished, DstT=as_dtype("int32")))
         if limit is not None:
-            finished = OPS["LogicalOr"](finished, OPS["GreaterEqual"](
-                convert_to_tensor(0), convert_to_tensor(limit, "int32")))
-        self.first = [convert_to_tensor(0), finished, lengths, *self._outputs,
-                      *[convert_to_tensor(x) for x in nest.flatten(self._inputs)],
-                      *[s if hasattr(s, "_flow") else convert_to_tensor(s)
-                        for s in nest.flatten(self._state)]]
+            finished = OPS["LogicalOr"](
+                finished,
+                OPS["GreaterEqual"](convert_to_tensor(0), convert_to_tensor(limit, "int32")),
+            )
+        self.first = [
+            convert_to_tensor(0),
+            finished,
+            lengths,
+            *self._outputs,
+            *[convert_to_tensor(x) for x in nest.flatten(self._inputs)],
+            *[
+                s if hasattr(s, "_flow") else convert_to_tensor(s)
+                for s in nest.flatten(self._state)
+            ],
+        ]
 
     def _parts(self, rest):
         n, m = len(self._outputs), len(nest.flatten(self._inputs))
-        return (rest[:n], nest.pack_sequence_as(self._inputs, list(rest[n:n + m])),
-                nest.pack_sequence_as(self._state, list(rest[n + m:])))
+        return (
+            rest[:n],
+            nest.pack_sequence_as(self._inputs, list(rest[n : n + m])),
+            nest.pack_sequence_as(self._state, list(rest[n + m :])),
+        )
 
     def test(self, time, finished, *_rest):
         return OPS["LogicalNot"](op("All", finished, list(range(finished.shape.ndims or 1))))
@@ -180,8 +201,9 @@ class _Decoding:
         outputs, new, following, done = self._decoder.step(time, inputs, state)
         over = done if self._decoder.tracks_own_finished else OPS["LogicalOr"](done, finished)
         if self._limit is not None:
-            over = OPS["LogicalOr"](over, OPS["GreaterEqual"](
-                time + 1, convert_to_tensor(self._limit, "int32")))
+            over = OPS["LogicalOr"](
+                over, OPS["GreaterEqual"](time + 1, convert_to_tensor(self._limit, "int32"))
+            )
         lengths = OPS["Select"](finished, lengths, op("ZerosLike", lengths) + (time + 1))
         outputs = nest.flatten(outputs)
         news, olds = nest.flatten(new), nest.flatten(state)
@@ -191,25 +213,42 @@ class _Decoding:
         for old, value in zip(olds, news):
             if not hasattr(value, "_flow"):
                 value.set_shape(_shape(old))
-        return [time + 1, over, lengths, *[a.write(time, o) for a, o in zip(arrays, outputs)],
-                *nest.flatten(following), *news]
+        return [
+            time + 1,
+            over,
+            lengths,
+            *[a.write(time, o) for a, o in zip(arrays, outputs)],
+            *nest.flatten(following),
+            *news,
+        ]
 
     def run(self):
         shapes = [None if hasattr(x, "_flow") else _shape(x) for x in self.first]
-        made = while_loop(self.test, self.body, self.first, shape_invariants=shapes,
-                          return_same_structure=True)
+        made = while_loop(
+            self.test, self.body, self.first, shape_invariants=shapes, return_same_structure=True
+        )
         arrays, _, state = self._parts(list(made[3:]))
         return [a.stack() for a in arrays], state, made[2]
 
 
 @_named("dynamic_decode")
-def dynamic_decode(decoder, output_time_major=False, impute_finished=False,
-                   maximum_iterations=None, parallel_iterations=32, swap_memory=False, scope=None):
+def dynamic_decode(
+    decoder,
+    output_time_major=False,
+    impute_finished=False,
+    maximum_iterations=None,
+    parallel_iterations=32,
+    swap_memory=False,
+    scope=None,
+):
     """Runs a decoder until all its sequences are over: outputs, the last state, the lengths."""
     with variable_scope.variable_scope(scope, "decoder"):
         outputs, state, lengths = _Decoding(decoder, impute_finished, maximum_iterations).run()
-        made = nest.pack_sequence_as(decoder.output_size, outputs) if not hasattr(
-            decoder.output_size, "_fields") else type(decoder.output_size)(*outputs)
+        made = (
+            nest.pack_sequence_as(decoder.output_size, outputs)
+            if not hasattr(decoder.output_size, "_fields")
+            else type(decoder.output_size)(*outputs)
+        )
         if hasattr(decoder, "finalize"):
             made, state = decoder.finalize(made, state, lengths)
         if not output_time_major:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """seq2seq_attention.py: tf.contrib.seq2seq: attention over a memory, and cells that pay it."""
+
 import collections
 
 from situ._src.framework import nest
@@ -33,8 +34,9 @@ def _masked(memory, lengths):
 class _Mechanism:
     """Scores of the steps of a memory for a query, and what they are made with."""
 
-    def __init__(self, num_units, memory, lengths, probability_fn, score_mask_value, dtype, name,
-                 query_layer):
+    def __init__(
+        self, num_units, memory, lengths, probability_fn, score_mask_value, dtype, name, query_layer
+    ):
         self._name, self._dtype = name, dtype
         self._softmax = probability_fn or (lambda score: OPS["Softmax"](score))
         self.values, self._mask = _masked(memory, lengths)
@@ -53,8 +55,10 @@ class _Mechanism:
     state_size = alignments_size
 
     def initial_alignments(self, batch_size, dtype):
-        sizes = op("Pack", [convert_to_tensor(batch_size, "int32"),
-                            convert_to_tensor(self._steps, "int32")])
+        sizes = op(
+            "Pack",
+            [convert_to_tensor(batch_size, "int32"), convert_to_tensor(self._steps, "int32")],
+        )
         made = OPS["Fill"](sizes, convert_to_tensor(0, dtype))
         made.set_shape([None, self.keys.shape.as_list()[1]])
         return made
@@ -77,24 +81,44 @@ class _Mechanism:
 class BahdanauAttention(_Mechanism):
     """Additive attention: v tanh(W query + U memory)."""
 
-    def __init__(self, num_units, memory, memory_sequence_length=None, normalize=False,
-                 probability_fn=None, score_mask_value=None, dtype="float32",
-                 custom_key_value_fn=None, name="BahdanauAttention"):
+    def __init__(
+        self,
+        num_units,
+        memory,
+        memory_sequence_length=None,
+        normalize=False,
+        probability_fn=None,
+        score_mask_value=None,
+        dtype="float32",
+        custom_key_value_fn=None,
+        name="BahdanauAttention",
+    ):
         unsupported("BahdanauAttention", custom_key_value_fn=(custom_key_value_fn, None))
         self._units, self._normalize = num_units, normalize
-        super().__init__(num_units, memory, memory_sequence_length, probability_fn,
-                         score_mask_value, dtype, _scope_name(name),
-                         Dense(num_units, use_bias=False, name="query_layer"))
+        super().__init__(
+            num_units,
+            memory,
+            memory_sequence_length,
+            probability_fn,
+            score_mask_value,
+            dtype,
+            _scope_name(name),
+            Dense(num_units, use_bias=False, name="query_layer"),
+        )
 
     def _score(self, query):
         v = variable_scope.get_variable("attention_v", [self._units], dtype=query.dtype)
         summed = self.keys + op("ExpandDims", query, 1)
         if self._normalize:
             g = variable_scope.get_variable(
-                "attention_g", [], dtype=query.dtype,
-                initializer=init_ops.Constant((1.0 / self._units) ** 0.5))
-            b = variable_scope.get_variable("attention_b", [self._units], dtype=query.dtype,
-                                            initializer=init_ops.Zeros())
+                "attention_g",
+                [],
+                dtype=query.dtype,
+                initializer=init_ops.Constant((1.0 / self._units) ** 0.5),
+            )
+            b = variable_scope.get_variable(
+                "attention_b", [self._units], dtype=query.dtype, initializer=init_ops.Zeros()
+            )
             v = g * v * op("Rsqrt", op("Sum", op("Square", v), [0]))
             summed = summed + b
         return op("Sum", v * op("Tanh", summed), [2])
@@ -104,38 +128,65 @@ class BahdanauAttention(_Mechanism):
 class LuongAttention(_Mechanism):
     """Multiplicative attention: query . (U memory)."""
 
-    def __init__(self, num_units, memory, memory_sequence_length=None, scale=False,
-                 probability_fn=None, score_mask_value=None, dtype="float32",
-                 custom_key_value_fn=None, name="LuongAttention"):
+    def __init__(
+        self,
+        num_units,
+        memory,
+        memory_sequence_length=None,
+        scale=False,
+        probability_fn=None,
+        score_mask_value=None,
+        dtype="float32",
+        custom_key_value_fn=None,
+        name="LuongAttention",
+    ):
         unsupported("LuongAttention", custom_key_value_fn=(custom_key_value_fn, None))
         self._scale = scale
-        super().__init__(num_units, memory, memory_sequence_length, probability_fn,
-                         score_mask_value, dtype, _scope_name(name), None)
+        super().__init__(
+            num_units,
+            memory,
+            memory_sequence_length,
+            probability_fn,
+            score_mask_value,
+            dtype,
+            _scope_name(name),
+            None,
+        )
 
     def _score(self, query):
         depth, units = query.shape.as_list()[-1], self.keys.shape.as_list()[-1]
         if depth != units:
-            raise ValueError("Incompatible or unknown inner dimensions between query and keys.  "
-                             f"Query ({query.name}) has units: {depth}.  Keys "
-                             f"({self.keys.name}) have units: {units}.  Perhaps you need to set "
-                             f"num_units to the keys' dimension ({units})?")
-        score = op("Squeeze", op("BatchMatMulV2", op("ExpandDims", query, 1), self.keys,
-                                 adj_y=True), squeeze_dims=[1])
+            raise ValueError(
+                "Incompatible or unknown inner dimensions between query and keys.  "
+                f"Query ({query.name}) has units: {depth}.  Keys "
+                f"({self.keys.name}) have units: {units}.  Perhaps you need to set "
+                f"num_units to the keys' dimension ({units})?"
+            )
+        score = op(
+            "Squeeze",
+            op("BatchMatMulV2", op("ExpandDims", query, 1), self.keys, adj_y=True),
+            squeeze_dims=[1],
+        )
         if self._scale:
-            score = score * variable_scope.get_variable("attention_g", [], dtype=query.dtype,
-                                                        initializer=init_ops.Ones())
+            score = score * variable_scope.get_variable(
+                "attention_g", [], dtype=query.dtype, initializer=init_ops.Ones()
+            )
         return score
 
 
 def _scope_name(name):
-    return {"BahdanauAttention": "bahdanau_attention",
-            "LuongAttention": "luong_attention"}.get(name, name)
+    return {"BahdanauAttention": "bahdanau_attention", "LuongAttention": "luong_attention"}.get(
+        name, name
+    )
 
 
 @_named("AttentionWrapperState")
-class AttentionWrapperState(collections.namedtuple(
-        "AttentionWrapperState", ("cell_state", "attention", "time", "alignments",
-                                  "alignment_history", "attention_state"))):
+class AttentionWrapperState(
+    collections.namedtuple(
+        "AttentionWrapperState",
+        ("cell_state", "attention", "time", "alignments", "alignment_history", "attention_state"),
+    )
+):
     """What a cell with attention knows from step to step."""
 
     def clone(self, **words):
@@ -147,9 +198,18 @@ class AttentionWrapperState(collections.namedtuple(
 class AttentionWrapper(RNNCell):
     """A cell whose inputs and outputs see what a query of its output finds in memories."""
 
-    def __init__(self, cell, attention_mechanism, attention_layer_size=None,
-                 alignment_history=False, cell_input_fn=None, output_attention=True,
-                 initial_cell_state=None, name=None, attention_layer=None):
+    def __init__(
+        self,
+        cell,
+        attention_mechanism,
+        attention_layer_size=None,
+        alignment_history=False,
+        cell_input_fn=None,
+        output_attention=True,
+        initial_cell_state=None,
+        name=None,
+        attention_layer=None,
+    ):
         super().__init__(name=name)
         self._many = isinstance(attention_mechanism, (list, tuple))
         self._mechanisms = list(attention_mechanism) if self._many else [attention_mechanism]
@@ -165,11 +225,15 @@ class AttentionWrapper(RNNCell):
             return None
         sizes = sizes if isinstance(sizes, (list, tuple)) else [sizes]
         if len(sizes) != len(self._mechanisms):
-            raise ValueError("If provided, attention_layer_size must contain exactly one integer "
-                             f"per attention_mechanism, saw: {len(sizes)} vs "
-                             f"{len(self._mechanisms)}")
-        return [Dense(size, use_bias=False, name="attention_layer" if not i else
-                      f"attention_layer_{i}") for i, size in enumerate(sizes)]
+            raise ValueError(
+                "If provided, attention_layer_size must contain exactly one integer "
+                f"per attention_mechanism, saw: {len(sizes)} vs "
+                f"{len(self._mechanisms)}"
+            )
+        return [
+            Dense(size, use_bias=False, name="attention_layer" if not i else f"attention_layer_{i}")
+            for i, size in enumerate(sizes)
+        ]
 
     def _width(self):
         if self._layers is None:
@@ -187,23 +251,40 @@ class AttentionWrapper(RNNCell):
     @property
     def state_size(self):
         sizes = self._each([m.alignments_size for m in self._mechanisms])
-        return AttentionWrapperState(self._cell.state_size, self._width(), TensorShape([]), sizes,
-                                     self._each([()] * len(self._mechanisms)), sizes)
+        return AttentionWrapperState(
+            self._cell.state_size,
+            self._width(),
+            TensorShape([]),
+            sizes,
+            self._each([()] * len(self._mechanisms)),
+            sizes,
+        )
 
     def zero_state(self, batch_size, dtype):
         cell_state = self._start
         if cell_state is None:
             cell_state = self._cell.zero_state(batch_size, dtype)
         weights = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
-        attention = OPS["Fill"](op("Pack", [convert_to_tensor(batch_size, "int32"),
-                                            convert_to_tensor(self._width(), "int32")]),
-                                convert_to_tensor(0, dtype))
+        attention = OPS["Fill"](
+            op(
+                "Pack",
+                [convert_to_tensor(batch_size, "int32"), convert_to_tensor(self._width(), "int32")],
+            ),
+            convert_to_tensor(0, dtype),
+        )
         attention.set_shape([None, self._width()])
-        history = [TensorArray(dtype, 0, dynamic_size=True, element_shape=w.shape)
-                   if self._history else () for w in weights]
-        return AttentionWrapperState(cell_state, attention, convert_to_tensor(0, "int32"),
-                                     self._each(weights), self._each(history),
-                                     self._each(weights))
+        history = [
+            TensorArray(dtype, 0, dynamic_size=True, element_shape=w.shape) if self._history else ()
+            for w in weights
+        ]
+        return AttentionWrapperState(
+            cell_state,
+            attention,
+            convert_to_tensor(0, "int32"),
+            self._each(weights),
+            self._each(history),
+            self._each(weights),
+        )
 
     def build(self, shape):
         pass
@@ -213,24 +294,36 @@ class AttentionWrapper(RNNCell):
         weights, attentions, history = [], [], []
         for i, mechanism in enumerate(self._mechanisms):
             found, _ = mechanism(output, self._list(state.attention_state)[i])
-            context = op("Squeeze", op("BatchMatMulV2", op("ExpandDims", found, 1),
-                                       mechanism.values), squeeze_dims=[1])
+            context = op(
+                "Squeeze",
+                op("BatchMatMulV2", op("ExpandDims", found, 1), mechanism.values),
+                squeeze_dims=[1],
+            )
             context.set_shape([None, mechanism.values.shape.as_list()[-1]])
-            attentions.append(context if self._layers is None else
-                              self._layers[i](concat([output, context], 1)))
+            attentions.append(
+                context if self._layers is None else self._layers[i](concat([output, context], 1))
+            )
             weights.append(found)
             past = self._list(state.alignment_history)[i]
             history.append(past.write(state.time, found) if self._history else ())
         attention = attentions[0] if len(attentions) == 1 else concat(attentions, 1)
-        new = AttentionWrapperState(cell_state, attention, state.time + 1, self._each(weights),
-                                    self._each(history), self._each(weights))
+        new = AttentionWrapperState(
+            cell_state,
+            attention,
+            state.time + 1,
+            self._each(weights),
+            self._each(history),
+            self._each(weights),
+        )
         return (attention if self._output else output), new
 
 
 @_named("tile_batch")
 def tile_batch(t, multiplier, name=None):
     """Each row of a batch, so many times: for decoders that follow several ways."""
+
     def tile(x):
         x = convert_to_tensor(x)
         return BOTH["repeat"](x, multiplier, axis=0)
+
     return nest.map_structure(tile, t)

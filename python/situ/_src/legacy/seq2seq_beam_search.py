@@ -2,6 +2,7 @@
 """seq2seq_beam_search.py: tf.contrib.seq2seq: decoding that follows several ways at once (beam
 search), and helpers that feed decoders with their own outputs, by chance or by a program's
 functions."""
+
 import collections
 
 import numpy
@@ -15,12 +16,19 @@ from situ._src.legacy.seq2seq_attention import _named
 from situ._src.ops import functional_ops, random_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 
-BeamSearchDecoderState = _named("BeamSearchDecoderState")(collections.namedtuple(
-    "BeamSearchDecoderState", ("cell_state", "log_probs", "finished", "lengths")))
-BeamSearchDecoderOutput = _named("BeamSearchDecoderOutput")(collections.namedtuple(
-    "BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids")))
-FinalBeamSearchDecoderOutput = _named("FinalBeamSearchDecoderOutput")(collections.namedtuple(
-    "FinalBeamSearchDecoderOutput", ("predicted_ids", "beam_search_decoder_output")))
+BeamSearchDecoderState = _named("BeamSearchDecoderState")(
+    collections.namedtuple(
+        "BeamSearchDecoderState", ("cell_state", "log_probs", "finished", "lengths")
+    )
+)
+BeamSearchDecoderOutput = _named("BeamSearchDecoderOutput")(
+    collections.namedtuple("BeamSearchDecoderOutput", ("scores", "predicted_ids", "parent_ids"))
+)
+FinalBeamSearchDecoderOutput = _named("FinalBeamSearchDecoderOutput")(
+    collections.namedtuple(
+        "FinalBeamSearchDecoderOutput", ("predicted_ids", "beam_search_decoder_output")
+    )
+)
 
 
 def _range(count):
@@ -48,10 +56,13 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
         beams, inside = state[1], op("Less", time, most + op("ZerosLike", state[1]))
         word = op("SelectV2", inside, _pick(ids, beams), end)
         return word, op("SelectV2", inside, _pick(above, beams), beams)
+
     times = OPS["ReverseV2"](_range(op("Shape", steps)[0]), [0])
-    words, _ = functional_ops.scan(back, (times, op("ReverseV2", steps, [0]),
-                                          op("ReverseV2", parents, [0])),
-                                   (op("ZerosLike", first), first))
+    words, _ = functional_ops.scan(
+        back,
+        (times, op("ReverseV2", steps, [0]), op("ReverseV2", parents, [0])),
+        (op("ZerosLike", first), first),
+    )
     words = op("ReverseV2", words, [0])
     over = op("Cumsum", cast(op("Equal", words, end), "int32"), 0, exclusive=True)
     return op("SelectV2", op("Greater", over, 0), end, words)
@@ -60,11 +71,22 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
 @_named("BeamSearchDecoder")
 class BeamSearchDecoder(seq2seq.Decoder):
     """Follows the likeliest ways through the words of a cell, as many as beam_width."""
+
     tracks_own_finished = True
 
-    def __init__(self, cell, embedding, start_tokens, end_token, initial_state, beam_width,
-                 output_layer=None, length_penalty_weight=0.0, coverage_penalty_weight=0.0,
-                 reorder_tensor_arrays=True):
+    def __init__(
+        self,
+        cell,
+        embedding,
+        start_tokens,
+        end_token,
+        initial_state,
+        beam_width,
+        output_layer=None,
+        length_penalty_weight=0.0,
+        coverage_penalty_weight=0.0,
+        reorder_tensor_arrays=True,
+    ):
         unsupported("BeamSearchDecoder", coverage_penalty_weight=(coverage_penalty_weight, 0.0))
         lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
         self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
@@ -79,18 +101,21 @@ class BeamSearchDecoder(seq2seq.Decoder):
         self._start_inputs = self._embed(tiled)
         self._state = nest.map_structure(self._split, initial_state)
 
-    output_dtype = property(lambda s: BeamSearchDecoderOutput(
-        as_dtype("float32"), as_dtype("int32"), as_dtype("int32")))
-    output_size = property(lambda s: BeamSearchDecoderOutput(
-        [s._width], [s._width], [s._width]))
+    output_dtype = property(
+        lambda s: BeamSearchDecoderOutput(as_dtype("float32"), as_dtype("int32"), as_dtype("int32"))
+    )
+    output_size = property(lambda s: BeamSearchDecoderOutput([s._width], [s._width], [s._width]))
 
     def _split(self, x):
         """[batch * beams, ...] as [batch, beams, ...]."""
         if hasattr(x, "_flow") or convert_to_tensor(x).shape.ndims == 0:
             return x
         x = convert_to_tensor(x)
-        sizes = op("ConcatV2", [op("Pack", [self.batch_size, constant(self._width)]),
-                                op("Shape", x)[1:]], 0)
+        sizes = op(
+            "ConcatV2",
+            [op("Pack", [self.batch_size, constant(self._width)]), op("Shape", x)[1:]],
+            0,
+        )
         made = op("Reshape", x, sizes)
         made.set_shape([None, self._width, *x.shape.as_list()[1:]])
         return made
@@ -109,23 +134,30 @@ class BeamSearchDecoder(seq2seq.Decoder):
         low = [[0.0 if f else -numpy.inf for f in first]]
         probs = op("Tile", constant(low, "float32"), rows)
         lengths = cast(op("ZerosLike", cast(finished, "int32")), "int64")
-        return finished, self._start_inputs, BeamSearchDecoderState(self._state, probs, finished,
-                                                                    lengths)
+        return (
+            finished,
+            self._start_inputs,
+            BeamSearchDecoderState(self._state, probs, finished, lengths),
+        )
 
     def step(self, time, inputs, state, name=None):
         merged = nest.map_structure(self._merge, state.cell_state)
         outputs, cell_state = self._cell(self._merge(inputs), merged)
         outputs = self._layer(outputs) if self._layer is not None else outputs
-        output, state = self._advance(self._split(outputs), nest.map_structure(
-            self._split, cell_state), state)
+        output, state = self._advance(
+            self._split(outputs), nest.map_structure(self._split, cell_state), state
+        )
         following = self._embed(output.predicted_ids)
         following.set_shape(self._start_inputs.shape)
         return output, state, following, state.finished
 
     def _scores(self, total, lengths):
         if not isinstance(self._penalty, (int, float)) or self._penalty:
-            scale = op("Pow", (5.0 + cast(lengths, "float32")) / 6.0,
-                       convert_to_tensor(self._penalty, "float32"))
+            scale = op(
+                "Pow",
+                (5.0 + cast(lengths, "float32")) / 6.0,
+                convert_to_tensor(self._penalty, "float32"),
+            )
             return total / scale
         return total
 
@@ -137,12 +169,14 @@ class BeamSearchDecoder(seq2seq.Decoder):
         logs = op("LogSoftmax", logits)
         logs = op("SelectV2", op("ExpandDims", state.finished, 2), ended, logs)
         total = op("ExpandDims", state.log_probs, 2) + logs
-        more = cast(op("LogicalNot", ends), "int64") * cast(op("ExpandDims", op(
-            "LogicalNot", state.finished), 2), "int64")
+        more = cast(op("LogicalNot", ends), "int64") * cast(
+            op("ExpandDims", op("LogicalNot", state.finished), 2), "int64"
+        )
         lengths = more + op("ExpandDims", state.lengths, 2)
         flat = op("Pack", [self.batch_size, words * self._width])
-        scores, places = OPS["TopKV2"](op("Reshape", self._scores(total, lengths), flat),
-                                       constant(self._width))
+        scores, places = OPS["TopKV2"](
+            op("Reshape", self._scores(total, lengths), flat), constant(self._width)
+        )
         wide = constant(known) if known is not None else words
         ids, beams = op("FloorMod", places, wide), op("FloorDiv", places, wide)
         rows = op("Reshape", _range(self.batch_size), [-1, 1]) + op("ZerosLike", places)
@@ -155,8 +189,10 @@ class BeamSearchDecoder(seq2seq.Decoder):
 
         def along(x):
             return x if hasattr(x, "_flow") or x.shape.ndims == 0 else _pick(x, beams)
+
         return BeamSearchDecoderOutput(scores, ids, beams), BeamSearchDecoderState(
-            nest.map_structure(along, cell_state), probs, finished, lengths)
+            nest.map_structure(along, cell_state), probs, finished, lengths
+        )
 
     def finalize(self, outputs, final_state, sequence_lengths):
         """The words of each way, of all steps."""
@@ -173,8 +209,9 @@ class BeamSearchDecoder(seq2seq.Decoder):
 class CustomHelper(seq2seq.Helper):
     """A helper of a program's own functions."""
 
-    def __init__(self, initialize_fn, sample_fn, next_inputs_fn, sample_ids_shape=None,
-                 sample_ids_dtype=None):
+    def __init__(
+        self, initialize_fn, sample_fn, next_inputs_fn, sample_ids_shape=None, sample_ids_dtype=None
+    ):
         self._begin, self._draw, self._next = initialize_fn, sample_fn, next_inputs_fn
         if sample_ids_shape is not None:
             self.sample_ids_shape = list(sample_ids_shape)
@@ -201,8 +238,17 @@ class CustomHelper(seq2seq.Helper):
 class ScheduledEmbeddingTrainingHelper(seq2seq.TrainingHelper):
     """Known sequences, of which some words are drawn from what the decoder says instead."""
 
-    def __init__(self, inputs, sequence_length, embedding, sampling_probability,
-                 time_major=False, seed=None, scheduling_seed=None, name=None):
+    def __init__(
+        self,
+        inputs,
+        sequence_length,
+        embedding,
+        sampling_probability,
+        time_major=False,
+        seed=None,
+        scheduling_seed=None,
+        name=None,
+    ):
         super().__init__(inputs, sequence_length, time_major)
         lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
         self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
@@ -225,8 +271,17 @@ class ScheduledEmbeddingTrainingHelper(seq2seq.TrainingHelper):
 class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
     """Known sequences, of which some steps are what the decoder gave instead."""
 
-    def __init__(self, inputs, sequence_length, sampling_probability, time_major=False, seed=None,
-                 next_inputs_fn=None, auxiliary_inputs=None, name=None):
+    def __init__(
+        self,
+        inputs,
+        sequence_length,
+        sampling_probability,
+        time_major=False,
+        seed=None,
+        next_inputs_fn=None,
+        auxiliary_inputs=None,
+        name=None,
+    ):
         super().__init__(inputs, sequence_length, time_major)
         self._share = convert_to_tensor(sampling_probability, "float32")
         self._seed, self._next = seed, next_inputs_fn or (lambda outputs: outputs)
@@ -244,8 +299,9 @@ class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
 class InferenceHelper(CustomHelper):
     """A program's functions over samples, for decoding without known sequences."""
 
-    def __init__(self, sample_fn, sample_shape, sample_dtype, start_inputs, end_fn,
-                 next_inputs_fn=None):
+    def __init__(
+        self, sample_fn, sample_shape, sample_dtype, start_inputs, end_fn, next_inputs_fn=None
+    ):
         start = convert_to_tensor(start_inputs)
 
         def begin():
@@ -254,13 +310,23 @@ class InferenceHelper(CustomHelper):
         def following(time, outputs, state, sample_ids):
             made = sample_ids if next_inputs_fn is None else next_inputs_fn(sample_ids)
             return end_fn(sample_ids), made, state
-        super().__init__(begin, lambda time, outputs, state: sample_fn(outputs), following,
-                         sample_shape, sample_dtype)
+
+        super().__init__(
+            begin,
+            lambda time, outputs, state: sample_fn(outputs),
+            following,
+            sample_shape,
+            sample_dtype,
+        )
 
 
 @_named("hardmax")
 def hardmax(logits, name=None):
     """1 where the largest is, else 0."""
     logits = convert_to_tensor(logits)
-    return OPS["OneHot"](op("ArgMax", logits, -1), op("Shape", logits)[-1],
-                         constant(1, logits.dtype), constant(0, logits.dtype))
+    return OPS["OneHot"](
+        op("ArgMax", logits, -1),
+        op("Shape", logits)[-1],
+        constant(1, logits.dtype),
+        constant(0, logits.dtype),
+    )

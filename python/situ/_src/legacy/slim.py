@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """slim.py: tf.contrib.slim: variables by scope, losses, queues of batches, slim.learning.train."""
+
 import re
 import sys
 import time
 
 from situ._src.framework import api, logs
 from situ._src.framework.api import V1, export
-from situ._src.framework.graph import GraphKeys, get_default_graph, scope as name_scope
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.keywords import unsupported
 from situ._src.legacy import queue_runner, queues
 from situ._src.ops.array_ops import cast, convert_to_tensor
 from situ._src.summary.summary_ops import merge_all, scalar
-from situ._src.training import (class_metrics, global_step as steps, losses, metrics, supervisor,
-                                threshold_metrics, top_k_metrics)
+from situ._src.training import (
+    class_metrics,
+    losses,
+    metrics,
+    supervisor,
+    threshold_metrics,
+    top_k_metrics,
+)
+from situ._src.training import global_step as steps
 from situ._src.training.global_step import get_or_create_global_step
 from situ._src.variables import variable_scope
 
@@ -33,27 +42,36 @@ def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES
     if suffix is not None:
         scope = (scope or "") + ".*" + (suffix if ":" in suffix else suffix + ":0")
         pattern = re.compile(scope)
-        return [v for v in get_default_graph().get_collection(collection)
-                if pattern.match(v.name)]
+        return [v for v in get_default_graph().get_collection(collection) if pattern.match(v.name)]
     return get_default_graph().get_collection(collection, scope)
 
 
-for _name, _key in (("model", GraphKeys.MODEL_VARIABLES), ("local", GraphKeys.LOCAL_VARIABLES),
-                    ("trainable", GraphKeys.TRAINABLE_VARIABLES)):
-    V1.update(dict.fromkeys(
-        _both(f"get_{_name}_variables"),
-        lambda scope=None, suffix=None, key=_key: get_variables(scope, suffix, key)))
+for _name, _key in (
+    ("model", GraphKeys.MODEL_VARIABLES),
+    ("local", GraphKeys.LOCAL_VARIABLES),
+    ("trainable", GraphKeys.TRAINABLE_VARIABLES),
+):
+    V1.update(
+        dict.fromkeys(
+            _both(f"get_{_name}_variables"),
+            lambda scope=None, suffix=None, key=_key: get_variables(scope, suffix, key),
+        )
+    )
 
 
 @export(v1=_both("get_variables_by_name"))
 def get_variables_by_name(given_name, scope=None):
     """The variables of that last name in a scope."""
-    return [v for v in get_variables(scope)
-            if re.search(f"(^|/){re.escape(given_name)}(:0)?$", v.name)]
+    return [
+        v for v in get_variables(scope) if re.search(f"(^|/){re.escape(given_name)}(:0)?$", v.name)
+    ]
 
 
-V1.update(dict.fromkeys(_both("get_variables_by_suffix"),
-                        lambda suffix, scope=None: get_variables(scope, suffix)))
+V1.update(
+    dict.fromkeys(
+        _both("get_variables_by_suffix"), lambda suffix, scope=None: get_variables(scope, suffix)
+    )
+)
 
 
 @export(v1=_both("get_unique_variable"))
@@ -68,9 +86,12 @@ def get_unique_variable(var_op_name):
 @export(v1=_both("get_variables_to_restore"))
 def get_variables_to_restore(include=None, exclude=None):
     """The variables of some scopes, without those of others."""
+
     def of(scopes):
-        return [v for s in ([scopes] if isinstance(scopes, str) else scopes)
-                for v in get_variables(s)]
+        return [
+            v for s in ([scopes] if isinstance(scopes, str) else scopes) for v in get_variables(s)
+        ]
+
     found = get_variables() if include is None else of(include)
     dropped = [] if exclude is None else of(exclude)
     return [v for v in dict.fromkeys(found) if not any(v is d for d in dropped)]
@@ -100,54 +121,86 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
 
 # Losses: the same as tf.losses, with the predictions in front.
 
+
 def _turned(name, row):
     made = getattr(losses, row)
 
     def loss(predictions, labels, weights=1.0, *args, **words):
         return made(labels, predictions, weights, *args, **words)
+
     loss.__name__, loss.__doc__ = name, made.__doc__
 
-    def called(predictions=None, labels=None, *args, logits=None, onehot_labels=None,
-               multi_class_labels=None, target=None, **words):
+    def called(
+        predictions=None,
+        labels=None,
+        *args,
+        logits=None,
+        onehot_labels=None,
+        multi_class_labels=None,
+        target=None,
+        **words,
+    ):
         def first(*values):
             return next((v for v in values if v is not None), None)
-        return loss(first(predictions, logits), first(labels, onehot_labels, multi_class_labels,
-                                                      target), *args, **words)
+
+        return loss(
+            first(predictions, logits),
+            first(labels, onehot_labels, multi_class_labels, target),
+            *args,
+            **words,
+        )
+
     called.__name__, called.__doc__ = name, made.__doc__
     V1["contrib.slim.losses." + name] = V1["contrib.losses." + name] = called
 
 
-for _name in ("softmax_cross_entropy", "sigmoid_cross_entropy", "sparse_softmax_cross_entropy",
-              "hinge_loss", "cosine_distance"):
+for _name in (
+    "softmax_cross_entropy",
+    "sigmoid_cross_entropy",
+    "sparse_softmax_cross_entropy",
+    "hinge_loss",
+    "cosine_distance",
+):
     _turned(_name, _name)
 for _name in ("mean_squared_error", "absolute_difference", "log_loss"):
     _made = V1["losses." + _name]
-    V1["contrib.slim.losses." + _name] = V1["contrib.losses." + _name] = \
-        lambda predictions, labels=None, weights=1.0, *args, made=_made, **words: \
-        made(labels, predictions, weights, *args, **words)
-for _name in ("add_loss", "get_losses", "get_regularization_losses", "get_total_loss",
-              "compute_weighted_loss"):
+    V1["contrib.slim.losses." + _name] = V1["contrib.losses." + _name] = (
+        lambda predictions, labels=None, weights=1.0, *args, made=_made, **words: made(
+            labels, predictions, weights, *args, **words
+        )
+    )
+for _name in (
+    "add_loss",
+    "get_losses",
+    "get_regularization_losses",
+    "get_total_loss",
+    "compute_weighted_loss",
+):
     V1["contrib.slim.losses." + _name] = V1["contrib.losses." + _name] = V1["losses." + _name]
 
 
 @export(v1="contrib.slim.prefetch_queue.prefetch_queue")
-def prefetch_queue(tensors, capacity=8, num_threads=1, dynamic_pad=False, shared_name=None,
-                   name=None):
+def prefetch_queue(
+    tensors, capacity=8, num_threads=1, dynamic_pad=False, shared_name=None, name=None
+):
     """A queue that threads fill with these tensors, ahead of need."""
     names = sorted(tensors) if isinstance(tensors, dict) else None
     flat = [convert_to_tensor(t) for t in ([tensors[n] for n in names] if names else tensors)]
     with name_scope(name, "prefetch_queue"):
         kind = queues.PaddingFIFOQueue if dynamic_pad else queues.FIFOQueue
-        queue = kind(capacity, [t.dtype for t in flat], [t.shape for t in flat], names,
-                     shared_name)
+        queue = kind(capacity, [t.dtype for t in flat], [t.shape for t in flat], names, shared_name)
         enqueue = queue.enqueue(dict(zip(names, flat)) if names else flat)
         queue_runner.add_queue_runner(queue_runner.QueueRunner(queue, [enqueue] * num_threads))
         scalar(f"fraction_of_{capacity}_full", cast(queue.size(), "float32") * (1.0 / capacity))
         return queue
 
 
-@export(v1=("contrib.slim.utils.convert_collection_to_dict",
-            "contrib.layers.utils.convert_collection_to_dict"))
+@export(
+    v1=(
+        "contrib.slim.utils.convert_collection_to_dict",
+        "contrib.layers.utils.convert_collection_to_dict",
+    )
+)
 def convert_collection_to_dict(collection, clear_collection=False):
     """The tensors of a collection by their aliases, or names."""
     graph = get_default_graph()
@@ -169,8 +222,10 @@ def aggregate_metrics(*value_update_tuples):
 @export(v1=("contrib.slim.metrics.aggregate_metric_map", "contrib.metrics.aggregate_metric_map"))
 def aggregate_metric_map(names_to_tuples):
     """({name: value}, {name: update}) of named pairs."""
-    return ({n: pair[0] for n, pair in names_to_tuples.items()},
-            {n: pair[1] for n, pair in names_to_tuples.items()})
+    return (
+        {n: pair[0] for n, pair in names_to_tuples.items()},
+        {n: pair[1] for n, pair in names_to_tuples.items()},
+    )
 
 
 # The modules whose metrics are shown under slim, too.
@@ -188,8 +243,11 @@ def train_step(sess, train_op, global_step, train_step_kwargs):
     began = time.time()
     loss, step = sess.run([train_op, global_step])
     took = time.time() - began
-    stop = bool(sess.run(train_step_kwargs["should_stop"])) \
-        if "should_stop" in train_step_kwargs else False
+    stop = (
+        bool(sess.run(train_step_kwargs["should_stop"]))
+        if "should_stop" in train_step_kwargs
+        else False
+    )
     every = train_step_kwargs.get("log_every_n_steps")
     if every and step % every == 0:
         logs.info("global step %d: loss = %.4f (%.3f sec/step)", step, loss, took)
@@ -200,8 +258,7 @@ def _loop(sess, made, train_step_fn, train_op, global_step, words, number_of_ste
     loss = None
     while not made.should_stop():
         loss, stop = train_step_fn(sess, train_op, global_step, words)
-        if stop or number_of_steps is not None and \
-                int(sess.run(global_step)) >= number_of_steps:
+        if stop or number_of_steps is not None and int(sess.run(global_step)) >= number_of_steps:
             logs.info("Stopping Training.")
             made.request_stop()
             break
@@ -209,13 +266,34 @@ def _loop(sess, made, train_step_fn, train_op, global_step, words, number_of_ste
 
 
 @export(v1="contrib.slim.learning.train")
-def train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DEFAULT,
-          log_every_n_steps=1, graph=None, master="", is_chief=True, global_step=None,
-          number_of_steps=None, init_op=_DEFAULT, init_feed_dict=None, local_init_op=_DEFAULT,
-          init_fn=None, ready_op=_DEFAULT, summary_op=_DEFAULT, save_summaries_secs=600,
-          summary_writer=_DEFAULT, startup_delay_steps=0, saver=None, save_interval_secs=600,
-          sync_optimizer=None, session_config=None, session_wrapper=None,
-          trace_every_n_steps=None, ignore_live_threads=False):
+def train(
+    train_op,
+    logdir,
+    train_step_fn=train_step,
+    train_step_kwargs=_DEFAULT,
+    log_every_n_steps=1,
+    graph=None,
+    master="",
+    is_chief=True,
+    global_step=None,
+    number_of_steps=None,
+    init_op=_DEFAULT,
+    init_feed_dict=None,
+    local_init_op=_DEFAULT,
+    init_fn=None,
+    ready_op=_DEFAULT,
+    summary_op=_DEFAULT,
+    save_summaries_secs=600,
+    summary_writer=_DEFAULT,
+    startup_delay_steps=0,
+    saver=None,
+    save_interval_secs=600,
+    sync_optimizer=None,
+    session_config=None,
+    session_wrapper=None,
+    trace_every_n_steps=None,
+    ignore_live_threads=False,
+):
     """Runs a training step until it is told to stop; returns the last loss. Checkpoints and
     summaries go to logdir."""
     if train_op is None:
@@ -227,17 +305,29 @@ def train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DEFAULT
     graph = graph or get_default_graph()
     with graph.as_default():
         step = steps.get_or_create_global_step() if global_step is None else global_step
-        words = {"log_every_n_steps": log_every_n_steps} if train_step_kwargs is _DEFAULT \
+        words = (
+            {"log_every_n_steps": log_every_n_steps}
+            if train_step_kwargs is _DEFAULT
             else dict(train_step_kwargs or {})
+        )
         if summary_op is _DEFAULT:
             summary_op = merge_all()
         made = supervisor.Supervisor(
-            graph=graph, is_chief=is_chief, logdir=logdir, init_op=init_op,
-            init_feed_dict=init_feed_dict, local_init_op=local_init_op, ready_op=ready_op,
-            summary_op=summary_op, summary_writer=summary_writer, global_step=step,
+            graph=graph,
+            is_chief=is_chief,
+            logdir=logdir,
+            init_op=init_op,
+            init_feed_dict=init_feed_dict,
+            local_init_op=local_init_op,
+            ready_op=ready_op,
+            summary_op=summary_op,
+            summary_writer=summary_writer,
+            global_step=step,
             saver=saver or _DEFAULT,
-            save_summaries_secs=save_summaries_secs, save_model_secs=save_interval_secs,
-            init_fn=init_fn)
+            save_summaries_secs=save_summaries_secs,
+            save_model_secs=save_interval_secs,
+            init_fn=init_fn,
+        )
         with made.managed_session(master, config=session_config) as sess:
             logs.info("Starting Session.")
             run = session_wrapper(sess) if session_wrapper is not None else sess
@@ -250,10 +340,23 @@ def train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DEFAULT
 
 
 @export(v1="contrib.slim.evaluation.evaluate_once")
-def evaluate_once(master, checkpoint_path, logdir=None, num_evals=1, initial_op=None,
-                  initial_op_feed_dict=None, eval_op=None, eval_op_feed_dict=None, final_op=None,
-                  final_op_feed_dict=None, summary_op=None, summary_op_feed_dict=None,
-                  variables_to_restore=None, session_config=None, hooks=None):
+def evaluate_once(
+    master,
+    checkpoint_path,
+    logdir=None,
+    num_evals=1,
+    initial_op=None,
+    initial_op_feed_dict=None,
+    eval_op=None,
+    eval_op_feed_dict=None,
+    final_op=None,
+    final_op_feed_dict=None,
+    summary_op=None,
+    summary_op_feed_dict=None,
+    variables_to_restore=None,
+    session_config=None,
+    hooks=None,
+):
     """Restores a checkpoint, runs eval_op so often, and gives the value of final_op."""
     unsupported("evaluate_once", hooks=(hooks or None, None))
     saver = V1["train.Saver"](variables_to_restore)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """argument_order.py: functions of graph style whose arguments stood in another order before
 TensorFlow 1.0; which one is meant is told from the kinds of the arguments."""
+
 import numbers
 
 from situ._src.framework.api import OPS, export

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """array_ops.py: constants, shapes, concatenation, padding: what is more than one op, or has
 Python's form."""
+
 import builtins
 import numbers
 
@@ -26,25 +27,30 @@ def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_
                 return _situ.constant(value, as_dtype(hint), name or None)
             except (TypeError, ValueError):
                 pass
-    return _situ.constant(value, None if dtype is None else as_dtype(dtype).base_dtype,
-                          name or None)
+    return _situ.constant(
+        value, None if dtype is None else as_dtype(dtype).base_dtype, name or None
+    )
 
 
 def _eagerly_shaped(array, shape, count):
     import numpy
+
     if array.size == count:
         return array.reshape(shape)
     if array.size == 1:
         return numpy.full(shape, array.reshape([])[()])
-    raise TypeError("Eager execution of tf.constant with unsupported shape. Tensor "
-                    f"{array.tolist()} (converted from {array.size} elements) has {array.size} "
-                    f"elements, but got `shape` {tuple(shape)} with {count} elements.")
+    raise TypeError(
+        "Eager execution of tf.constant with unsupported shape. Tensor "
+        f"{array.tolist()} (converted from {array.size} elements) has {array.size} "
+        f"elements, but got `shape` {tuple(shape)} with {count} elements."
+    )
 
 
 def _shaped(value, dtype, shape, fills, verify=False):
     """A value as an array of a shape. fills: whether the last element stands for missing ones, as
     in tf.compat.v1; else only a single one stands for all."""
     import numpy
+
     shape = tensor_shape.as_shape(shape).as_list()
     array = numpy.asarray(_situ.host(value, dtype).numpy())
     count = 1
@@ -54,13 +60,17 @@ def _shaped(value, dtype, shape, fills, verify=False):
         return _eagerly_shaped(array, shape, count)
     if not count and not hasattr(value, "dtype"):
         return array.ravel()[:0].reshape(shape)
-    is_wrong = list(array.shape) != shape if verify else \
-        not fills and array.size != count and array.shape not in ((), (1,))
+    is_wrong = (
+        list(array.shape) != shape
+        if verify
+        else not fills and array.size != count and array.shape not in ((), (1,))
+    )
     if is_wrong:
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {array.shape}.")
     if array.size > count:
-        raise ValueError(f"Too many elements provided. Takes at most {count}, but got "
-                         f"{array.size}.")
+        raise ValueError(
+            f"Too many elements provided. Takes at most {count}, but got {array.size}."
+        )
     last = array.ravel()[-1] if array.size else array.dtype.type()
     flat = numpy.concatenate([array.ravel(), numpy.full(count - array.size, last, array.dtype)])
     return flat.reshape(shape)
@@ -71,8 +81,9 @@ def _converted(tensor, dtype):
     have = dtype_of(tensor)
     if have is dtype:
         return tensor
-    if not (have.is_integer or have.is_floating and not dtype.is_integer) or \
-            not (dtype.is_integer or dtype.is_floating):
+    if not (have.is_integer or have.is_floating and not dtype.is_integer) or not (
+        dtype.is_integer or dtype.is_floating
+    ):
         raise TypeError(f"Cannot convert {tensor!r} to EagerTensor of dtype {dtype.name}")
     return cast(tensor, dtype)
 
@@ -114,19 +125,22 @@ def _filled(value):
         dtype = as_dtype(dtype).base_dtype
         kind = "zeros" if value == 0 else "ones"
         with scope(name, kind) as full:
-            zero = builtins.bool(value) if dtype.is_bool else \
-                ("" if dtype.name == "string" else value)
+            zero = (
+                builtins.bool(value) if dtype.is_bool else ("" if dtype.name == "string" else value)
+            )
             sizes = _vector(shape)
             fixed = not hasattr(sizes, "_as_graph_element")
-            if fixed and (dtype.name == "string" or
-                          not _situ.executing_eagerly() and _is_small(sizes)):
+            if fixed and (
+                dtype.name == "string" or not _situ.executing_eagerly() and _is_small(sizes)
+            ):
                 import numpy
-                array = numpy.full([int(s) for s in sizes], zero,
-                                   dtype.as_numpy_dtype)
+
+                array = numpy.full([int(s) for s in sizes], zero, dtype.as_numpy_dtype)
                 return constant(array, dtype, name=full)
             if isinstance(sizes, (list, tuple)) and not sizes:
                 return constant(zero, dtype, name=full)
             return op("Fill", _sizes(sizes), constant(zero, dtype), name=full)
+
     return make
 
 
@@ -134,8 +148,11 @@ def _vector(shape):
     """A shape of which a single size may stand for [size], and 3.0 for 3."""
     if isinstance(shape, tensor_shape.TensorShape):
         return shape.as_list()
-    if isinstance(shape, (list, tuple)) and any(isinstance(s, float) for s in shape) and \
-            all(isinstance(s, numbers.Real) and s == int(s) for s in shape):
+    if (
+        isinstance(shape, (list, tuple))
+        and any(isinstance(s, float) for s in shape)
+        and all(isinstance(s, numbers.Real) and s == int(s) for s in shape)
+    ):
         return [int(s) for s in shape]
     if isinstance(shape, numbers.Integral):
         return [shape]
@@ -149,8 +166,9 @@ def _sizes(sizes):
     if hasattr(sizes, "_as_graph_element") or _situ.executing_eagerly():
         return sizes
     sizes = list(sizes)
-    return convert_to_tensor(sizes, None if _holds(sizes) else "int32",
-                             None if _holds(sizes) else "shape_as_tensor")
+    return convert_to_tensor(
+        sizes, None if _holds(sizes) else "int32", None if _holds(sizes) else "shape_as_tensor"
+    )
 
 
 def _is_small(sizes):
@@ -174,11 +192,16 @@ def _likes(kind, make):
             tensor = convert_to_tensor(tensor if tensor is not None else input, name="tensor")
             if dtype is None or as_dtype(dtype) is tensor.dtype:
                 dtype = tensor.dtype
-                known = make is zeros and not _situ.executing_eagerly() and optimize \
+                known = (
+                    make is zeros
+                    and not _situ.executing_eagerly()
+                    and optimize
                     and tensor_shape.as_shape(tensor.shape).is_fully_defined()
+                )
                 if not known:
                     return op("ZerosLike" if make is zeros else "OnesLike", tensor, name=full)
             return make(shape_of(tensor), dtype, name=full)
+
     return like
 
 
@@ -201,10 +224,16 @@ def cast(x, dtype, name=None):
     return x if x.dtype == dtype else op("Cast", x, dtype, name=name)
 
 
-for _name, _type in (("to_float", "float32"), ("to_double", "float64"), ("to_int32", "int32"),
-                     ("to_int64", "int64")):
+for _name, _type in (
+    ("to_float", "float32"),
+    ("to_double", "float64"),
+    ("to_int32", "int32"),
+    ("to_int64", "int64"),
+):
+
     def _to(x, name=None, _type=_type):
         return cast(x, _type, name=name)
+
     export(v1=_name)(_to)
 
 
@@ -223,8 +252,11 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
         a = convert_to_tensor(a, name="a")
         if perm is None:
             rank = tensor_shape.as_shape(a.shape).rank
-            perm = op("Sub", op("Rank", a), op("Range", 1, op("Add", op("Rank", a), 1), 1)) \
-                if rank is None else list(range(rank))[::-1]
+            perm = (
+                op("Sub", op("Rank", a), op("Range", 1, op("Add", op("Rank", a), 1), 1))
+                if rank is None
+                else list(range(rank))[::-1]
+            )
         return op("Transpose", a, perm, name=full)
 
 
@@ -264,8 +296,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
     if num is None:
         known = tensor_shape.as_shape(value.shape)
         if known.rank is not None and not -known.rank <= axis < known.rank:
-            raise ValueError(f"Argument `axis` = {axis} not in range "
-                             f"[{-known.rank}, {known.rank})")
+            raise ValueError(f"Argument `axis` = {axis} not in range [{-known.rank}, {known.rank})")
         num = None if known.rank is None else known.as_list()[axis]
         if num is None:
             raise ValueError(f"Cannot infer num from shape {value.shape}")
@@ -278,8 +309,14 @@ def unstack(value, num=None, axis=0, name="unstack"):
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     if isinstance(num_or_size_splits, int):
         return op("Split", axis, value, num_split=num_or_size_splits, name=name)
-    return op("SplitV", value, num_or_size_splits, axis,
-              num_split=num or len(num_or_size_splits), name=name)
+    return op(
+        "SplitV",
+        value,
+        num_or_size_splits,
+        axis,
+        num_split=num or len(num_or_size_splits),
+        name=name,
+    )
 
 
 @export(v1=("gather", "manip.gather"))
@@ -287,6 +324,7 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
     """The slices of params along an axis with these numbers."""
     if batch_dims:
         from situ._src.ops.gather_ops import gather_in_batches
+
         return gather_in_batches(params, indices, axis, batch_dims)
     if hasattr(params, "sparse_read") and not axis:
         return params.sparse_read(indices, name=name)
@@ -301,15 +339,23 @@ def gather_v2(params, indices, validate_indices=None, axis=None, batch_dims=0, n
 @export("one_hot")
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
     given = [v for v in (on_value, off_value) if v is not None]
-    kind = as_dtype(dtype if dtype is not None else convert_to_tensor(given[0]).dtype if given else
-                    "float32")
+    kind = as_dtype(
+        dtype if dtype is not None else convert_to_tensor(given[0]).dtype if given else "float32"
+    )
     if type(indices).__module__ == "numpy" and indices.dtype.kind == "f":
         indices = indices.astype("int64")  # tensors of real numbers are refused
     with scope(name, "one_hot") as full:
         on_value = convert_to_tensor(1 if on_value is None else on_value, kind, "on_value")
         off_value = convert_to_tensor(0 if off_value is None else off_value, kind, "off_value")
-        return op("OneHot", indices, depth, on_value, off_value, axis=-1 if axis is None else axis,
-                  name=full)
+        return op(
+            "OneHot",
+            indices,
+            depth,
+            on_value,
+            off_value,
+            axis=-1 if axis is None else axis,
+            name=full,
+        )
 
 
 @export("range")
@@ -317,13 +363,20 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
     if limit is None:
         start, limit = 0, start
     with scope(name, "range") as full:
-        kinds = [as_dtype(dtype)] if dtype is not None else \
-            [dtype_of(v) or as_dtype("float32" if isinstance(v, float) else "int32")
-             for v in (start, limit, delta)]
+        kinds = (
+            [as_dtype(dtype)]
+            if dtype is not None
+            else [
+                dtype_of(v) or as_dtype("float32" if isinstance(v, float) else "int32")
+                for v in (start, limit, delta)
+            ]
+        )
         order = ["int32", "int64", "float32", "float64"]
         kind = as_dtype(max((k.name for k in kinds), key=order.index))
-        parts = [cast(v, kind) if dtype_of(v) else convert_to_tensor(v, kind, name=n)
-                 for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))]
+        parts = [
+            cast(v, kind) if dtype_of(v) else convert_to_tensor(v, kind, name=n)
+            for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        ]
         return op("Range", *parts, name=full)
 
 
@@ -333,8 +386,10 @@ def _where(row):
         holds."""
         if (x is None) != (y is None):
             raise ValueError("x and y must both be non-None or both be None.")
-        return op("Where", condition, name=name) if x is None else \
-            op(row, condition, x, y, name=name)
+        return (
+            op("Where", condition, name=name) if x is None else op(row, condition, x, y, name=name)
+        )
+
     return where
 
 
@@ -390,8 +445,9 @@ def _kind(value):
 
 
 def _holds(values):
-    return any(dtype_of(v) is not None or isinstance(v, (list, tuple)) and _holds(v)
-               for v in values)
+    return any(
+        dtype_of(v) is not None or isinstance(v, (list, tuple)) and _holds(v) for v in values
+    )
 
 
 _situ.hook("pack", _pack_values)
@@ -414,7 +470,7 @@ def group(*inputs, **words):
     if not ops:
         return op("NoOp", name=name or "group_deps")
     if len(by_device) == 1:
-        (where_, deps), = by_device.items()
+        ((where_, deps),) = by_device.items()
         with graph.device(where_), graph.control_dependencies(deps):
             return op("NoOp", name=name or "group_deps")
     with graph.name_scope(name or "group_deps") as full:
@@ -447,8 +503,14 @@ def tuple_(tensors, name=None, control_inputs=None):
         if done is None:
             return list(tensors)
         with get_default_graph().control_dependencies([done]):
-            return [None if t is None else t.with_values(identity(t.values))
-                    if hasattr(t, "with_values") else identity(t) for t in tensors]
+            return [
+                None
+                if t is None
+                else t.with_values(identity(t.values))
+                if hasattr(t, "with_values")
+                else identity(t)
+                for t in tensors
+            ]
 
 
 @export("get_static_value", v1="contrib.util.constant_value")
@@ -483,8 +545,10 @@ def shape_n(input, out_type="int32", name=None):
 @export("register_tensor_conversion_function", v1="register_tensor_conversion_function")
 def register_tensor_conversion_function(base_type, conversion_func, priority=100):
     """Objects of a class become tensors by a function wherever a tensor is expected."""
+
     def convert(self):
         return conversion_func(self, dtype=None, name=None, as_ref=False)
+
     for kind in base_type if isinstance(base_type, tuple) else (base_type,):
         if not hasattr(kind, "_situ_tensor_"):
             kind._situ_tensor_ = convert

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_ops.py: tf.Assert and tf.debugging.assert_*: conditions that a program checks as it
 runs."""
+
 import _situ
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
@@ -13,11 +14,13 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 def _flat(item, summarize):
     """The first elements of a tensor as words, or None if it is none."""
     import numpy
+
     if not isinstance(item, (EagerTensor, numpy.ndarray, numpy.generic)):
         return None
     array = numpy.asarray(item)
-    return [str(x) for x in array.reshape(-1)[:max(summarize, 0)]] + \
-        ["..."] * (array.size > summarize)
+    return [str(x) for x in array.reshape(-1)[: max(summarize, 0)]] + ["..."] * (
+        array.size > summarize
+    )
 
 
 def _words(item, summarize):
@@ -33,9 +36,8 @@ def _title(x):
 
 
 def _fail(data, summarize):
-    count = 3 if summarize is None else 10 ** 9 if summarize < 0 else summarize
-    raise errors.InvalidArgumentError(None, None,
-                                      "\n".join(_words(d, count) for d in data))
+    count = 3 if summarize is None else 10**9 if summarize < 0 else summarize
+    raise errors.InvalidArgumentError(None, None, "\n".join(_words(d, count) for d in data))
 
 
 @export(v1="Assert", v2=("Assert", "debugging.Assert"))
@@ -44,22 +46,31 @@ def Assert(condition, data, summarize=None, name=None):
     if _situ.current_graph() is None:
         if not bool(condition):
             count = 3 if summarize is None else summarize
-            text = "\n".join(str(d.encode() if isinstance(d, str) else d)
-                             if _flat(d, count) is None else ", ".join(_flat(d, count))
-                             for d in data)
-            raise errors.InvalidArgumentError(None, None, f"Expected '{condition!s}' to be true. "
-                                              f"Summarized data: {text}")
+            text = "\n".join(
+                str(d.encode() if isinstance(d, str) else d)
+                if _flat(d, count) is None
+                else ", ".join(_flat(d, count))
+                for d in data
+            )
+            raise errors.InvalidArgumentError(
+                None, None, f"Expected '{condition!s}' to be true. Summarized data: {text}"
+            )
         return None
     with name_scope(name, "Assert"):
         values = [convert_to_tensor(d, name=f"Assert/data_{i}") for i, d in enumerate(data)]
-        return OPS["Assert"](convert_to_tensor(condition), values,
-                             T=[v.dtype.base_dtype for v in values],
-                             summarize=3 if summarize is None else summarize, name="Assert")
+        return OPS["Assert"](
+            convert_to_tensor(condition),
+            values,
+            T=[v.dtype.base_dtype for v in values],
+            summarize=3 if summarize is None else summarize,
+            name="Assert",
+        )
 
 
 def _where(x, y, test, sym, count):
     """What of two tensors does not hold."""
     import numpy
+
     a, b, good = numpy.asarray(x), numpy.asarray(y), numpy.asarray(test)
     parts = [f"Condition x {sym} y did not hold."]
     if count <= 0:
@@ -67,9 +78,14 @@ def _where(x, y, test, sym, count):
     if a.shape == b.shape and a.shape:
         places = numpy.argwhere(~good)
         n = min(count, len(places))
-        parts += [f"Indices of first {n} different values:", places[:n].__str__(),
-                  "Corresponding x values:", a[~good].reshape(-1)[:n].__str__(),
-                  "Corresponding y values:", b[~good].reshape(-1)[:n].__str__()]
+        parts += [
+            f"Indices of first {n} different values:",
+            places[:n].__str__(),
+            "Corresponding x values:",
+            a[~good].reshape(-1)[:n].__str__(),
+            "Corresponding y values:",
+            b[~good].reshape(-1)[:n].__str__(),
+        ]
     for word, array in (("x", a), ("y", b)):
         n = min(count, array.size)
         parts += [f"First {n} elements of {word}:", str(array.reshape(-1)[:n])]
@@ -87,13 +103,18 @@ def _binary(sym, opname, row, x, y, data, summarize, message, name):
         if isinstance(test, EagerTensor):
             if bool(op("All", test, list(range(test.shape.ndims)))):
                 return None
-            count = 3 if summarize is None else 10 ** 9 if summarize < 0 else summarize
+            count = 3 if summarize is None else 10**9 if summarize < 0 else summarize
             if data is None:
                 data = _where(x, y, test, sym, count)
             _fail(([message] if message else []) + list(data), summarize)
         if data is None:
-            data = [f"Condition x {sym} y did not hold element-wise:", f"x ({x.name}) = ", x,
-                    f"y ({y.name}) = ", y]
+            data = [
+                f"Condition x {sym} y did not hold element-wise:",
+                f"x ({x.name}) = ",
+                x,
+                f"y ({y.name}) = ",
+                y,
+            ]
         if message:
             data = [message] + list(data)
         _check_known(row, x, y, data, summarize)
@@ -108,15 +129,25 @@ def _axes(tensor):
 def _check_known(row, x, y, data, summarize):
     """Fails now where both values are constants."""
     import numpy
+
     a, b = constant_value(x), constant_value(y)
     if a is None or b is None:
         return
-    compare = {"Equal": numpy.equal, "NotEqual": numpy.not_equal, "Less": numpy.less,
-               "LessEqual": numpy.less_equal, "Greater": numpy.greater,
-               "GreaterEqual": numpy.greater_equal}[row]
+    compare = {
+        "Equal": numpy.equal,
+        "NotEqual": numpy.not_equal,
+        "Less": numpy.less,
+        "LessEqual": numpy.less_equal,
+        "Greater": numpy.greater,
+        "GreaterEqual": numpy.greater_equal,
+    }[row]
     if not numpy.all(compare(numpy.asarray(a), numpy.asarray(b))):
-        known = [numpy.asarray(constant_value(d)) if isinstance(d, GraphTensor) and
-                 constant_value(d) is not None else d for d in data]
+        known = [
+            numpy.asarray(constant_value(d))
+            if isinstance(d, GraphTensor) and constant_value(d) is not None
+            else d
+            for d in data
+        ]
         _fail(known, summarize)
 
 
@@ -130,6 +161,7 @@ def _compare(name, row, sym):
     @export(v2=(full, "debugging." + full))
     def new(x, y, message=None, summarize=None, name=None):
         return _binary(sym, full, row, x, y, None, summarize, message, name)
+
     old.__name__ = new.__name__ = full
     return old
 
@@ -149,10 +181,23 @@ def _sign(name, row, sym):
         with name_scope(scope, full):
             x = convert_to_tensor(x, name="x")
             if data is None:
-                data = [message + ".  " if message else "",
-                        f"Condition x {sym} 0 did not hold element-wise:", f"x ({_title(x)}) = ", x]
-            return _binary(sym, full, row, x, convert_to_tensor(0, x.dtype.base_dtype), data,
-                           summarize, None, None)
+                data = [
+                    message + ".  " if message else "",
+                    f"Condition x {sym} 0 did not hold element-wise:",
+                    f"x ({_title(x)}) = ",
+                    x,
+                ]
+            return _binary(
+                sym,
+                full,
+                row,
+                x,
+                convert_to_tensor(0, x.dtype.base_dtype),
+                data,
+                summarize,
+                None,
+                None,
+            )
 
     @export(v1=(full, "debugging." + full))
     def old(x, data=None, summarize=None, message=None, name=None):
@@ -161,6 +206,7 @@ def _sign(name, row, sym):
     @export(v2="debugging." + full)
     def new(x, message=None, summarize=None, name=None):
         return check(x, None, summarize, message, name)
+
     old.__name__ = new.__name__ = full
     return old
 
@@ -176,14 +222,23 @@ def _near(x, y, rtol, atol, data, summarize, message, name):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, None if hasattr(y, "dtype") else x.dtype.base_dtype, "y")
         eps = 10 * {"float16": 9.77e-4, "float64": 2.220446049250313e-16}.get(
-            x.dtype.base_dtype.name, 1.1920929e-07)
+            x.dtype.base_dtype.name, 1.1920929e-07
+        )
         rtol, atol = eps if rtol is None else rtol, eps if atol is None else atol
-        bound = OPS["Add"](convert_to_tensor(atol, x.dtype.base_dtype), OPS["Mul"](
-            convert_to_tensor(rtol, x.dtype.base_dtype), OPS["Abs"](y)))
+        bound = OPS["Add"](
+            convert_to_tensor(atol, x.dtype.base_dtype),
+            OPS["Mul"](convert_to_tensor(rtol, x.dtype.base_dtype), OPS["Abs"](y)),
+        )
         test = OPS["LessEqual"](OPS["Abs"](OPS["Sub"](x, y)), bound)
         if data is None:
-            data = [message or "", f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
-                    f"x ({_title(x)}) = ", x, f"y ({_title(y)}) = ", y]
+            data = [
+                message or "",
+                f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
+                f"x ({_title(x)}) = ",
+                x,
+                f"y ({_title(y)}) = ",
+                y,
+            ]
         return Assert(OPS["All"](test, _axes(test)), data, summarize=summarize)
 
 
@@ -210,8 +265,11 @@ def _rank(x, ranks, good, words, message, name, data, summarize):
         if good(static, [int(k) for k in known]):
             return None if _situ.current_graph() is None else OPS["NoOp"](name="static_checks")
         rank = tuple(int(k) for k in known) if words == "in" else int(known[0])
-        text = {"": f"must have rank {rank}.", "at least": f"must have rank at least {rank}.",
-                "in": f"must have rank in {rank}."}[words]
+        text = {
+            "": f"must have rank {rank}.",
+            "at least": f"must have rank at least {rank}.",
+            "in": f"must have rank in {rank}.",
+        }[words]
         title = x.name if isinstance(x, GraphTensor) else ""
         raise ValueError(f"{message}Tensor {title} {text}  Received rank {static}, shape {x.shape}")
     with name_scope(name, "assert_rank"):
@@ -221,8 +279,13 @@ def _rank(x, ranks, good, words, message, name, data, summarize):
         for other in tests[1:]:
             test = OPS["LogicalOr"](test, other)
         if data is None:
-            data = [message, f"Tensor {x.name} must have rank {words}", *ranks,
-                    "Received shape: ", OPS["Shape"](x)]
+            data = [
+                message,
+                f"Tensor {x.name} must have rank {words}",
+                *ranks,
+                "Received shape: ",
+                OPS["Shape"](x),
+            ]
         return Assert(test, data, summarize=summarize)
 
 
@@ -230,8 +293,9 @@ def _ranks(name, words, good, several=False):
     full = "assert_" + name
 
     def check(x, rank, message, scope, data, summarize):
-        return _rank(x, list(rank) if several else [rank], good, words, message, scope, data,
-                     summarize)
+        return _rank(
+            x, list(rank) if several else [rank], good, words, message, scope, data, summarize
+        )
 
     @export(v1=(full, "debugging." + full))
     def old(x, rank=None, data=None, summarize=None, message=None, name=None, ranks=None):
@@ -240,6 +304,7 @@ def _ranks(name, words, good, several=False):
     @export(v2=(full, "debugging." + full))
     def new(x, rank=None, message=None, name=None, ranks=None):
         return check(x, ranks if rank is None else rank, message, name, None, None)
+
     old.__name__ = new.__name__ = full
     return old
 
@@ -258,8 +323,10 @@ def assert_type(tensor, tf_type, message=None, name=None):
     """Fails now where a tensor is of another type."""
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype != as_dtype(tf_type):
-        raise TypeError(f"{message + '.  ' if message else ''}{_type_name(tensor)} must be of type "
-                        f"{as_dtype(tf_type)!r}; got {tensor.dtype.base_dtype!r}")
+        raise TypeError(
+            f"{message + '.  ' if message else ''}{_type_name(tensor)} must be of type "
+            f"{as_dtype(tf_type)!r}; got {tensor.dtype.base_dtype!r}"
+        )
     return None if _situ.current_graph() is None else OPS["NoOp"](name="statically_determined")
 
 
@@ -274,8 +341,10 @@ def assert_integer(x, message=None, name=None):
     """Fails now where a tensor is not of whole numbers."""
     x = convert_to_tensor(x)
     if not x.dtype.is_integer:
-        raise TypeError(f"{message + '.  ' if message else ''}Expected \"x\" to be integer type.  "
-                        f"Found: {_type_name(x)} of dtype {x.dtype}")
+        raise TypeError(
+            f'{message + ".  " if message else ""}Expected "x" to be integer type.  '
+            f"Found: {_type_name(x)} of dtype {x.dtype}"
+        )
     return None if _situ.current_graph() is None else OPS["NoOp"](name="statically_determined")
 
 
@@ -298,10 +367,11 @@ def _sizes(shapes):
     """Pairs of tensors and the sizes that they must have: numbers, or symbols."""
     pairs = shapes.items() if isinstance(shapes, dict) else shapes
     for tensor, sizes in pairs:
-        sizes = tuple(sizes) if isinstance(sizes, (list, tuple)) or \
-            isinstance(sizes, str) else (sizes,)
-        yield convert_to_tensor(tensor), [s if isinstance(s, (str, int)) or s is None else int(s)
-                                          for s in sizes]
+        sizes = tuple(sizes) if isinstance(sizes, (list, tuple, str)) else (sizes,)
+        yield (
+            convert_to_tensor(tensor),
+            [s if isinstance(s, (str, int)) or s is None else int(s) for s in sizes],
+        )
 
 
 @export("debugging.assert_shapes")
@@ -313,17 +383,21 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
         if have is None:
             continue
         if len(have) != len(sizes):
-            raise ValueError(f"{message or ''}Tensor {_type_name(tensor)} must have rank "
-                             f"{len(sizes)}.  Received rank {len(have)}, shape {tensor.shape}")
+            raise ValueError(
+                f"{message or ''}Tensor {_type_name(tensor)} must have rank "
+                f"{len(sizes)}.  Received rank {len(have)}, shape {tensor.shape}"
+            )
         for at, (size, wanted) in enumerate(zip(have, sizes)):
             if size is None or wanted is None or wanted in (".", "*"):
                 continue
             if isinstance(wanted, str):
                 wanted = found.setdefault(wanted, size)
             if size != wanted:
-                raise ValueError(f"{message or ''}Tensor {_title(tensor)} dimension "
-                                 f"{at} must have size {wanted}.  "
-                                 f"Received size {size}, shape {tensor.shape}")
+                raise ValueError(
+                    f"{message or ''}Tensor {_title(tensor)} dimension "
+                    f"{at} must have size {wanted}.  "
+                    f"Received size {size}, shape {tensor.shape}"
+                )
 
 
 @export("debugging.assert_same_float_dtype", v1="assert_same_float_dtype")
@@ -343,13 +417,16 @@ def assert_same_float_dtype(tensors=None, dtype=None):
 @export("debugging.assert_proper_iterable", v1="assert_proper_iterable")
 def assert_proper_iterable(values):
     """Fails where values is no list of tensors."""
-    if isinstance(values, (EagerTensor, GraphTensor, str, bytes)) or not hasattr(values,
-                                                                                 "__iter__"):
-        raise TypeError("Expected argument \"values\" to be a \"proper\" iterable.  "
-                        f"Found: {type(values)}")
+    if isinstance(values, (EagerTensor, GraphTensor, str, bytes)) or not hasattr(
+        values, "__iter__"
+    ):
+        raise TypeError(
+            f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}'
+        )
 
 
 @export("debugging.is_numeric_tensor", v1="is_numeric_tensor")
 def is_numeric_tensor(tensor):
-    return isinstance(tensor, (EagerTensor, GraphTensor)) and \
-        (tensor.dtype.is_floating or tensor.dtype.is_integer)
+    return isinstance(tensor, (EagerTensor, GraphTensor)) and (
+        tensor.dtype.is_floating or tensor.dtype.is_integer
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """clip_ops.py: tensors kept within bounds, by value or by norm."""
+
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
 from situ._src.framework.indexed_slices import is_slices
@@ -18,8 +19,9 @@ def _with_values(tensor, values):
 @export("clip_by_value")
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     """t, with what is below clip_value_min or above clip_value_max replaced by that."""
-    clipped = op("ClipByValue", _values(t), clip_value_min, clip_value_max,
-                 name=name or "clip_by_value")
+    clipped = op(
+        "ClipByValue", _values(t), clip_value_min, clip_value_max, name=name or "clip_by_value"
+    )
     return _with_values(t, clipped)
 
 
@@ -62,15 +64,14 @@ def global_norm(t_list, name=None):
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """(the tensors, scaled so that their norm together is at most clip_norm; that norm before)"""
     if not hasattr(t_list, "__iter__") or hasattr(t_list, "dtype"):
-        raise TypeError("`t_list` should be a sequence of tensors. Received "
-                        f"{type(t_list)}.")
+        raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     norm = global_norm(t_list) if use_norm is None else use_norm
     with scope(name, "clip_by_global_norm"):
         limit = convert_to_tensor(clip_norm, norm.dtype)
         one = constant(1, norm.dtype)
-        scale = op("Mul", limit, op("Minimum", op("RealDiv", one, norm),
-                                    op("RealDiv", one, limit)))
+        scale = op("Mul", limit, op("Minimum", op("RealDiv", one, norm), op("RealDiv", one, limit)))
         nan = constant(float("nan"), norm.dtype)
         scale = op("SelectV2", op("IsFinite", norm), scale, nan)
-        return [None if t is None else _with_values(t, op("Mul", _values(t), scale))
-                for t in t_list], norm
+        return [
+            None if t is None else _with_values(t, op("Mul", _values(t), scale)) for t in t_list
+        ], norm

@@ -3,6 +3,7 @@
 tensorflow.python.ops.control_flow_ops.
 
 Both outputs of a switch hold the value, and everything behind them is computed."""
+
 import collections
 import contextlib
 
@@ -29,18 +30,23 @@ def _branch(outer, function, truth):
     def call(graph):
         result = function()
         return result, [_after(graph, v, truth) for v in branch_graph.leaves(result)]
+
     return branch_graph.trace(outer, call)
 
 
 def _check_alike(results):
     first, second = [[x for x in values if x is not None] for _, values in results]
     if len(first) != len(second) or len(results[0][1]) != len(results[1][1]):
-        raise ValueError("true_fn and false_fn must return the same number of outputs. "
-                         f"Received {len(first)} and {len(second)}.")
+        raise ValueError(
+            "true_fn and false_fn must return the same number of outputs. "
+            f"Received {len(first)} and {len(second)}."
+        )
     for a, b in zip(first, second):
         if a.dtype.base_dtype != b.dtype.base_dtype:
-            raise ValueError("Outputs of true_fn and false_fn must have the same type: "
-                             f"{a.dtype.name}, {b.dtype.name}")
+            raise ValueError(
+                "Outputs of true_fn and false_fn must have the same type: "
+                f"{a.dtype.name}, {b.dtype.name}"
+            )
 
 
 def choose_aligned(pred, true_fn, false_fn):
@@ -58,8 +64,9 @@ def choose_aligned(pred, true_fn, false_fn):
 
 
 def _choose(outer, pred, functions):
-    return _choose_traced(outer, pred, [_branch(outer, f, t)
-                                        for f, t in zip(functions, (True, False))])
+    return _choose_traced(
+        outer, pred, [_branch(outer, f, t) for f, t in zip(functions, (True, False))]
+    )
 
 
 def _choose_traced(outer, pred, traced):
@@ -76,22 +83,32 @@ def _choose_traced(outer, pred, traced):
                 values = [OPS["Identity"](convert_to_tensor(False))]
         outputs.append(branch_graph.with_effects(graph, values))
     outers = branch_graph.drop_constants(branch_graph.join_captures(graphs), graphs)
-    names = [branch_graph.add(outer, word, g, branch_graph.inner(g, outers), o)
-             for word, g, o in zip(("true", "false"), graphs, outputs)]
+    names = [
+        branch_graph.add(outer, word, g, branch_graph.inner(g, outers), o)
+        for word, g, o in zip(("true", "false"), graphs, outputs)
+    ]
     before = [op for g in graphs for op in g.before]
     with outer.control_dependencies(before) if before else contextlib.nullcontext():
-        made = OPS["If"](pred, list(outers.values()),
-                         Tin=[t.dtype.base_dtype for t in outers.values()],
-                         Tout=[t.dtype.base_dtype for t in outputs[0]],
-                         then_branch=names[0], else_branch=names[1], name="If")
+        made = OPS["If"](
+            pred,
+            list(outers.values()),
+            Tin=[t.dtype.base_dtype for t in outers.values()],
+            Tout=[t.dtype.base_dtype for t in outputs[0]],
+            then_branch=names[0],
+            else_branch=names[1],
+            name="If",
+        )
     branch_graph.note_effects(outer, graphs, made[0].op)
-    made = [OPS["Identity"](x, name="Merge") if x.dtype.name != "variant" else x
-            for x in made[:len(outputs[0])]]
-    for variable, value in zip(written, made[len(made) - len(written):]):
+    made = [
+        OPS["Identity"](x, name="Merge") if x.dtype.name != "variant" else x
+        for x in made[: len(outputs[0])]
+    ]
+    for variable, value in zip(written, made[len(made) - len(written) :]):
         outer.write_variable(variable, value)
     values = iter(made)
-    return branch_graph.pack(results[0][0], [None if v is None else next(values)
-                                             for v in results[0][1]])
+    return branch_graph.pack(
+        results[0][0], [None if v is None else next(values) for v in results[0][1]]
+    )
 
 
 def _plain(result):
@@ -106,12 +123,16 @@ def _decision(pred, strict):
     pred = convert_to_tensor(pred)
     known = tensor_shape.as_shape(pred.shape)
     if not strict and pred.dtype.base_dtype != "bool":
-        raise TypeError(f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that "
-                        "does not match expected type of bool.")
+        raise TypeError(
+            f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that "
+            "does not match expected type of bool."
+        )
     if known.rank and (not strict or any(n not in (None, 1) for n in known.as_list())):
         sizes = str(known.as_list()).replace(" ", "").replace("None", "?")
-        raise ValueError(f"Shape must be rank 0 but is rank {known.rank} for '{pred.op.name}' "
-                         f"(op: 'If') with input shapes: {sizes}.")
+        raise ValueError(
+            f"Shape must be rank 0 but is rank {known.rank} for '{pred.op.name}' "
+            f"(op: 'If') with input shapes: {sizes}."
+        )
     return pred
 
 
@@ -153,30 +174,43 @@ def smart_cond(pred, true_fn=None, false_fn=None, name=None):
 def _nobody(preds, name, function):
     """The function behind an assertion that fails: no condition is true."""
     from situ._src.ops.check_ops import Assert
-    text = "None of conditions evaluated as True. Conditions: (" + \
-        ", ".join(getattr(p, "name", str(p)) for p in preds) + "), Values:"
+
+    text = (
+        "None of conditions evaluated as True. Conditions: ("
+        + ", ".join(getattr(p, "name", str(p)) for p in preds)
+        + "), Values:"
+    )
 
     def call():
         if _situ.current_graph() is None:
             Assert(False, [text, preds])
         with _situ.current_graph().control_dependencies(
-                [Assert(convert_to_tensor(False), [text, *preds], name=name)]):
+            [Assert(convert_to_tensor(False), [text, *preds], name=name)]
+        ):
             return nest_identity(function())
+
     return call
 
 
 def nest_identity(result):
     from situ._src.framework import nest
+
     return nest.map_structure(lambda x: OPS["Identity"](convert_to_tensor(x)), result)
 
 
 def _at_most_one(preds):
     """An assertion that no two of the conditions are true."""
     from situ._src.ops.check_ops import Assert
+
     many = OPS["Pack"]([OPS["Cast"](convert_to_tensor(p), DstT="int32") for p in preds])
-    return Assert(OPS["LessEqual"](OPS["Sum"](many, 0), 1),
-                  ["Input error: More than one condition evaluated as True but exclusive=True. "
-                   "Conditions:", *preds])
+    return Assert(
+        OPS["LessEqual"](OPS["Sum"](many, 0), 1),
+        [
+            "Input error: More than one condition evaluated as True but exclusive=True. "
+            "Conditions:",
+            *preds,
+        ],
+    )
 
 
 @export(v1="case")
@@ -192,6 +226,7 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
             return default or _nobody(preds, "assert_any", pairs[-1][1])
         pred, function = pairs[index]
         return lambda: cond(pred, function, rest(index + 1), strict=strict)
+
     with name_scope(name, "case"):
         alone = _at_most_one(preds) if exclusive and len(preds) > 1 else None
         if alone is None:
@@ -208,29 +243,46 @@ def case_v2(pred_fn_pairs, default=None, exclusive=False, strict=False, name="ca
 
 def _with_index(function, index):
     """The same function, of whose results operations count as the index, after them."""
+
     def call():
         result, graph = function(), _situ.current_graph()
         if graph is None:
             return result
-        return branch_graph.pack(result, [
-            _after(graph, v, index) if isinstance(v, _situ.Operation) else v
-            for v in branch_graph.leaves(result)])
+        return branch_graph.pack(
+            result,
+            [
+                _after(graph, v, index) if isinstance(v, _situ.Operation) else v
+                for v in branch_graph.leaves(result)
+            ],
+        )
+
     return call
 
 
 @export("switch_case")
 def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     """The function of that number; the last one (or the default) for any other."""
-    fns = dict(branch_fns.items() if isinstance(branch_fns, dict) else
-               branch_fns if branch_fns and isinstance(branch_fns[0], tuple) else
-               enumerate(branch_fns))
+    fns = dict(
+        branch_fns.items()
+        if isinstance(branch_fns, dict)
+        else branch_fns
+        if branch_fns and isinstance(branch_fns[0], tuple)
+        else enumerate(branch_fns)
+    )
     if default is None:
         default = fns[max(fns)]
     index = convert_to_tensor(branch_index)
     fns = {k: _with_index(f, index) for k, f in fns.items()}
     default = _with_index(default, index)
-    return case([(OPS["Equal"](index, convert_to_tensor(k, index.dtype)), f)
-                 for k, f in sorted(fns.items())], default, strict=True, name=name)
+    return case(
+        [
+            (OPS["Equal"](index, convert_to_tensor(k, index.dtype)), f)
+            for k, f in sorted(fns.items())
+        ],
+        default,
+        strict=True,
+        name=name,
+    )
 
 
 MergeOutput = collections.namedtuple("Merge", ["output", "value_index"])
@@ -282,8 +334,11 @@ def merge(inputs, name=None):
                 chosen, number = inputs[i], constant(i)
                 continue
             chosen, number = cond(
-                truth, lambda i=i: (op("Identity", inputs[i]), constant(i)),
-                lambda c=chosen, n=number: (op("Identity", c), op("Identity", n)), strict=True)
+                truth,
+                lambda i=i: (op("Identity", inputs[i]), constant(i)),
+                lambda c=chosen, n=number: (op("Identity", c), op("Identity", n)),
+                strict=True,
+            )
         return MergeOutput(chosen, number)
 
 
@@ -291,9 +346,13 @@ def merge(inputs, name=None):
 def with_dependencies(dependencies, output_tensor, name=None):
     """The tensor, once the dependencies have run."""
     from situ._src.framework.indexed_slices import IndexedSlices
+
     graph = get_default_graph()
     with scope(name, "control_dependency") as full, graph.control_dependencies(dependencies):
         if isinstance(output_tensor, IndexedSlices):
-            return IndexedSlices(op("Identity", output_tensor.values, name=full),
-                                 output_tensor.indices, output_tensor.dense_shape)
+            return IndexedSlices(
+                op("Identity", output_tensor.values, name=full),
+                output_tensor.indices,
+                output_tensor.dense_shape,
+            )
         return op("Identity", convert_to_tensor(output_tensor), name=full)

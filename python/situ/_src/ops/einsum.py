@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """einsum.py: sums of products of elements, written with letters of dimensions."""
+
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import dtype_of
@@ -18,13 +19,16 @@ def _spread(equation, part, tensor):
         return list(part)
     rank = _rank(tensor)
     if rank is None:
-        raise ValueError(f"'...' of einsum needs the rank of its operands, and '{tensor.name}' "
-                         "has none.")
+        raise ValueError(
+            f"'...' of einsum needs the rank of its operands, and '{tensor.name}' has none."
+        )
     more = rank - len(front) - len(back)
     if more < 0:
-        raise errors.wrong_argument(f"Expected input with rank at least {len(front) + len(back)} "
-                                    f"for '{part}' of '{equation}', but got rank {rank} "
-                                    "(op: 'Einsum')")
+        raise errors.wrong_argument(
+            f"Expected input with rank at least {len(front) + len(back)} "
+            f"for '{part}' of '{equation}', but got rank {rank} "
+            "(op: 'Einsum')"
+        )
     return [*front, *range(more - 1, -1, -1), *back]
 
 
@@ -34,8 +38,9 @@ def _letters(equation, tensors):
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
     if len(parts) != len(tensors):
-        raise ValueError(f"Expected {len(parts)} inputs for equation {equation}, got "
-                         f"{len(tensors)}.")
+        raise ValueError(
+            f"Expected {len(parts)} inputs for equation {equation}, got {len(tensors)}."
+        )
     made = [_spread(equation, p, t) for p, t in zip(parts, tensors)]
     dots = list(range(max((c for m in made for c in m if isinstance(c, int)), default=-1), -1, -1))
     if not arrow:
@@ -45,8 +50,9 @@ def _letters(equation, tensors):
     result = [*front, *(dots if found else []), *back]
     for c in result:
         if not any(c in m for m in made):
-            raise errors.wrong_argument(f"'{equation}' (op: 'Einsum'): the result has the letter "
-                                        f"'{c}', which no input has")
+            raise errors.wrong_argument(
+                f"'{equation}' (op: 'Einsum'): the result has the letter '{c}', which no input has"
+            )
     if len(set(result)) != len(result):
         raise ValueError(f"situ's einsum has each letter once in the result: '{equation}'")
     return made, result
@@ -60,9 +66,11 @@ def _check_sizes(equation, tensors, parts):
             continue
         sizes = tensor_shape.as_shape(tensor.shape).as_list()
         if len(sizes) != len(letters):
-            raise errors.wrong_argument(f"Expected input {i} of '{equation}' to have rank "
-                                        f"{len(letters)} but got rank {len(sizes)} "
-                                        "(op: 'Einsum')")
+            raise errors.wrong_argument(
+                f"Expected input {i} of '{equation}' to have rank "
+                f"{len(letters)} but got rank {len(sizes)} "
+                "(op: 'Einsum')"
+            )
         for axis, (c, n) in enumerate(zip(letters, sizes)):
             if n is None or isinstance(c, int) and n == 1:
                 continue
@@ -70,7 +78,8 @@ def _check_sizes(equation, tensors, parts):
                 raise errors.wrong_argument(
                     f"Expected dimension {known[c]} at axis {axis} of the input shaped "
                     f"{tensor.shape} but got dimension {n}: letter '{c}', input {i} of "
-                    f"'{equation}' (op: 'Einsum')")
+                    f"'{equation}' (op: 'Einsum')"
+                )
     return known
 
 
@@ -85,8 +94,11 @@ def _single(tensor, letters, known):
         letters = [letters[i] for i in rest] + [c]
     if _rank(tensor) is not None:
         sizes = tensor_shape.as_shape(tensor.shape).as_list()
-        gone = [i for i, (c, n) in enumerate(zip(letters, sizes))
-                if isinstance(c, int) and n == 1 and known.get(c, 1) != 1]
+        gone = [
+            i
+            for i, (c, n) in enumerate(zip(letters, sizes))
+            if isinstance(c, int) and n == 1 and known.get(c, 1) != 1
+        ]
         if gone:
             tensor = op("Squeeze", tensor, squeeze_dims=gone)
             letters = [c for i, c in enumerate(letters) if i not in gone]
@@ -103,11 +115,13 @@ def _sizes(tensor, letters):
 
 def _pairwise(x, a, y, b, kept):
     """The product of two operands summed over letters that nobody keeps."""
+
     def drop(tensor, letters, other):
         gone = [i for i, c in enumerate(letters) if c not in other and c not in kept]
         if gone:
             tensor = OPS["Sum"](tensor, constant(gone, "int32"))
         return tensor, [c for i, c in enumerate(letters) if i not in gone]
+
     x, a = drop(x, a, b)
     y, b = drop(y, b, a)
     both = [c for c in a if c in b]
@@ -125,6 +139,7 @@ def _pairwise(x, a, y, b, kept):
                 total *= sizes[c]
             shape.append(total)
         return op("Reshape", tensor, shape)
+
     x = form(x, a, batch + left + inside, (batch, left, inside))
     y = form(y, b, batch + inside + right, (batch, inside, right))
     made = op("BatchMatMulV2", x, y) if batch else op("MatMul", x, y)
@@ -136,8 +151,10 @@ def _pairwise(x, a, y, b, kept):
 def einsum(equation, *inputs, name=None, optimize="greedy", **kwargs):
     """Sums of products of elements, as letters of dimensions say: 'ij,jk->ik'."""
     if kwargs:
-        raise TypeError(f"Invalid keyword arguments for this function: {', '.join(kwargs)}. "
-                        "Expected: name, optimize.")
+        raise TypeError(
+            f"Invalid keyword arguments for this function: {', '.join(kwargs)}. "
+            "Expected: name, optimize."
+        )
     with scope(name, "einsum"):
         tensors = [convert_to_tensor(i) for i in inputs]
         parts, right = _letters(equation, tensors)
@@ -145,7 +162,7 @@ def einsum(equation, *inputs, name=None, optimize="greedy", **kwargs):
         tensors, parts = zip(*[_single(t, p, known) for t, p in zip(tensors, parts)])
         x, a = tensors[0], parts[0]
         for i in range(1, len(tensors)):
-            kept = set(right).union(*map(set, parts[i + 1:]))
+            kept = set(right).union(*map(set, parts[i + 1 :]))
             x, a = _pairwise(x, a, tensors[i], parts[i], kept)
         gone = [i for i, c in enumerate(a) if c not in right]
         if gone:
@@ -166,12 +183,15 @@ def tensordot(a, b, axes, name=None):
             raise ValueError("situ has tensordot for tensors of known rank only.")
         if isinstance(axes, int):
             axes = list(range(ranks[0] - axes, ranks[0])), list(range(axes))
-        first, second = ([int(v) % r for v in ([one] if isinstance(one, int) else one)]
-                         for one, r in zip(axes, ranks))
+        first, second = (
+            [int(v) % r for v in ([one] if isinstance(one, int) else one)]
+            for one, r in zip(axes, ranks)
+        )
         letters = "abcdefghijklmnopqrstuvwxyz"
-        left, right = list(letters[:ranks[0]]), list(letters[ranks[0]:sum(ranks)])
+        left, right = list(letters[: ranks[0]]), list(letters[ranks[0] : sum(ranks)])
         for i, k in zip(first, second):
             right[k] = left[i]
-        result = [c for i, c in enumerate(left) if i not in first] + \
-            [c for i, c in enumerate(right) if i not in second]
+        result = [c for i, c in enumerate(left) if i not in first] + [
+            c for i, c in enumerate(right) if i not in second
+        ]
         return einsum(f"{''.join(left)},{''.join(right)}->{''.join(result)}", a, b)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """embedding_ops.py: tf.nn.embedding_lookup and tf.nn.embedding_lookup_sparse."""
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
@@ -19,6 +20,7 @@ def _count_of(ids):
 
 def _by_segment(power):
     """Rows of data chosen by indices and added by segments, divided by their number to a power."""
+
     def reduce(data, indices, segment_ids, name=None, num_segments=None, sparse_gradient=False):
         unsupported("sparse.segment", sparse_gradient=(sparse_gradient, False))
         with scope(name, "SparseSegment") as full:
@@ -32,6 +34,7 @@ def _by_segment(power):
             ones = op("UnsortedSegmentSum", op("OnesLike", rows), ids, num_segments)
             count = op("Maximum", ones, op("OnesLike", ones))
             return op("RealDiv", total, count if power == 1 else op("Sqrt", count), name=full)
+
     return reduce
 
 
@@ -59,8 +62,7 @@ def _weighted(rows, weights, ids, combiner):
 def _lookup(params, sp_ids, sp_weights, strategy, combiner, max_norm, name):
     combiner = "mean" if combiner is None else combiner
     if combiner not in ("mean", "sqrtn", "sum"):
-        raise ValueError("combiner must be one of 'mean', 'sqrtn' or 'sum', got "
-                         f"{combiner!r}")
+        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner!r}")
     if not isinstance(sp_ids, SparseTensor):
         raise TypeError(f"sp_ids must be SparseTensor, got {type(sp_ids)}")
     if sp_weights is not None and not isinstance(sp_weights, SparseTensor):
@@ -68,21 +70,22 @@ def _lookup(params, sp_ids, sp_weights, strategy, combiner, max_norm, name):
     with scope(name, "embedding_lookup_sparse") as full:
         ids = op("Cast", sparse_ops._column(sp_ids.indices, 0), "int32")
         rows = embedding_lookup(params, sp_ids.values, strategy, max_norm=max_norm)
-        weights = op("OnesLike", op("Cast", ids, rows.dtype)) if sp_weights is None else \
-            sp_weights.values
+        weights = (
+            op("OnesLike", op("Cast", ids, rows.dtype)) if sp_weights is None else sp_weights.values
+        )
         return op("Identity", _weighted(rows, weights, ids, combiner), name=full)
 
 
 @export(v1="nn.embedding_lookup_sparse")
-def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod", name=None,
-                            combiner=None, max_norm=None):
+def embedding_lookup_sparse(
+    params, sp_ids, sp_weights, partition_strategy="mod", name=None, combiner=None, max_norm=None
+):
     """One row for each row of sp_ids: the rows of a table with these ids, weighted and combined."""
     return _lookup(params, sp_ids, sp_weights, partition_strategy, combiner, max_norm, name)
 
 
 @export(v2="nn.embedding_lookup_sparse")
-def embedding_lookup_sparse_v2(params, sp_ids, sp_weights, combiner=None, max_norm=None,
-                               name=None):
+def embedding_lookup_sparse_v2(params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None):
     return _lookup(params, sp_ids, sp_weights, "div", combiner, max_norm, name)
 
 
@@ -94,8 +97,9 @@ def _one_of_many(params, ids, strategy):
     else:
         rows = [int(tensor_shape.as_shape(p.shape)[0]) for p in params]
         starts = [sum(rows[:i]) for i in range(len(rows))]
-        passed = [cast(op("GreaterEqual", ids, constant(s, ids.dtype)), ids.dtype)
-                  for s in starts[1:]]
+        passed = [
+            cast(op("GreaterEqual", ids, constant(s, ids.dtype)), ids.dtype) for s in starts[1:]
+        ]
         part = OPS["AddN"](passed)
         row = op("Sub", ids, op("GatherV2", constant(starts, ids.dtype), part, 0))
     found = None
@@ -113,19 +117,24 @@ def _one_of_many(params, ids, strategy):
 
 
 @export(v1="nn.embedding_lookup")
-def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True,
-                     max_norm=None):
+def embedding_lookup(
+    params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None
+):
     """The rows of a table with these numbers; the table may be a list of parts."""
-    params = list(params) if isinstance(params, (list, tuple)) or \
-        hasattr(params, "_get_variable_list") else [params]
+    params = (
+        list(params)
+        if isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list")
+        else [params]
+    )
     if not params:
         raise ValueError("Argument `params` should not be empty.")
     with scope(name, "embedding_lookup") as full:
         if len(params) > 1 or not isinstance(params[0], ResourceVariable):
             params = [convert_to_tensor(p) for p in params]
         if hasattr(ids, "with_flat_values"):  # ragged rows of numbers
-            return ids.with_flat_values(embedding_lookup(params, ids.flat_values,
-                                                         partition_strategy, None, True, max_norm))
+            return ids.with_flat_values(
+                embedding_lookup(params, ids.flat_values, partition_strategy, None, True, max_norm)
+            )
         ids = convert_to_tensor(ids, name="ids")
         if len(params) > 1:
             found = _one_of_many(params, ids, partition_strategy)
@@ -140,6 +149,7 @@ def _clipped(found, ids, max_norm):
     if max_norm is None:
         return found
     from situ._src.ops.clip_ops import clip_by_norm
+
     first, last = tensor_shape.as_shape(ids.shape).rank, tensor_shape.as_shape(found.shape).rank
     return clip_by_norm(found, max_norm, list(range(first, last)))
 

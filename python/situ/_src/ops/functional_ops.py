@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """functional_ops.py: tf.map_fn, tf.vectorized_map, tf.scan, tf.foldl, tf.foldr: loops over the
 first dimension."""
+
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, export, named
 from situ._src.framework.scopes import name_scope
@@ -23,10 +24,14 @@ class _Rows:
         self.types = [f.dtype.base_dtype for f in flat]
         known = [f.shape.as_list()[0] for f in flat if f.shape.ndims]
         self.static = next((n for n in known if n is not None), None)
-        self.count = OPS["Shape"](flat[0])[0] if self.static is None else \
-            convert_to_tensor(self.static, "int32")
-        self._arrays = [TensorArray(f.dtype, self.count, clear_after_read=False).unstack(f)
-                        for f in flat]
+        self.count = (
+            OPS["Shape"](flat[0])[0]
+            if self.static is None
+            else convert_to_tensor(self.static, "int32")
+        )
+        self._arrays = [
+            TensorArray(f.dtype, self.count, clear_after_read=False).unstack(f) for f in flat
+        ]
 
     def row(self, index):
         return nest.pack_sequence_as(self.structure, [a.read(index) for a in self._arrays])
@@ -47,10 +52,14 @@ def _arrays(types, count):
 
 def _loop(body, variables, count, start=0, name=None, back_prop=True):
     """body(index, *variables) for index = start, ... count - 1."""
-    done = while_loop(lambda index, *_: OPS["Less"](index, count),
-                      lambda index, *rest: [index + 1] + list(body(index, *rest)),
-                      [convert_to_tensor(start, "int32")] + list(variables),
-                      return_same_structure=True, name=name, back_prop=back_prop)
+    done = while_loop(
+        lambda index, *_: OPS["Less"](index, count),
+        lambda index, *rest: [index + 1] + list(body(index, *rest)),
+        [convert_to_tensor(start, "int32")] + list(variables),
+        return_same_structure=True,
+        name=name,
+        back_prop=back_prop,
+    )
     return list(done)[1:]
 
 
@@ -63,24 +72,37 @@ def _types(given, default):
 
 
 @export("map_fn")
-def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False,
-           infer_shape=True, name=None, fn_output_signature=None):
+def map_fn(
+    fn,
+    elems,
+    dtype=None,
+    parallel_iterations=None,
+    back_prop=True,
+    swap_memory=False,
+    infer_shape=True,
+    name=None,
+    fn_output_signature=None,
+):
     """fn of every row, stacked."""
     if hasattr(elems, "with_flat_values"):
         made = [convert_to_tensor(fn(row)) for row in elems]
         return op("Pack", made) if made[0].shape.rank == 0 else BOTH["ragged.stack"](made)
     with name_scope(name, "map"):
         rows = _Rows(elems)
-        types, structure = _types(dtype if fn_output_signature is None else fn_output_signature,
-                                  rows.types)
+        types, structure = _types(
+            dtype if fn_output_signature is None else fn_output_signature, rows.types
+        )
         structure = elems if structure is None else structure
 
         def body(index, *arrays):
             result = nest.flatten(fn(rows.row(index)))
             if len(result) != len(arrays):
                 raise ValueError(f"fn gives {len(result)} values, but dtype says {len(arrays)}.")
-            return [a.write(index, convert_to_tensor(r, a.dtype) if not hasattr(r, "dtype") else r)
-                    for a, r in zip(arrays, result)]
+            return [
+                a.write(index, convert_to_tensor(r, a.dtype) if not hasattr(r, "dtype") else r)
+                for a, r in zip(arrays, result)
+            ]
+
         arrays = _loop(body, _arrays(types, rows.count), rows.count)
         return nest.pack_sequence_as(structure, _results(arrays, rows.static, back_prop))
 
@@ -92,6 +114,7 @@ def _fold(fn, elems, initializer, reverse, keep, back_prop):
 
     def at(index):
         return last - index if reverse else index
+
     form = elems if initializer is None else initializer
     carried = rows.row(at(convert_to_tensor(0, "int32"))) if initializer is None else initializer
     carried = [convert_to_tensor(x) for x in nest.flatten(carried)]
@@ -102,17 +125,30 @@ def _fold(fn, elems, initializer, reverse, keep, back_prop):
 
     def body(index, *values):
         result = fn(nest.pack_sequence_as(form, list(values[:n])), rows.row(at(index)))
-        new = [r if hasattr(r, "dtype") else convert_to_tensor(r, c.dtype)
-               for r, c in zip(nest.flatten(result), carried)]
+        new = [
+            r if hasattr(r, "dtype") else convert_to_tensor(r, c.dtype)
+            for r, c in zip(nest.flatten(result), carried)
+        ]
         return new + [a.write(at(index), r) for a, r in zip(values[n:], new)]
+
     done = _loop(body, carried + arrays, rows.count, start, back_prop=back_prop)
-    return nest.pack_sequence_as(form, _results(done[n:], rows.static, back_prop) if keep
-                                 else done[:n])
+    return nest.pack_sequence_as(
+        form, _results(done[n:], rows.static, back_prop) if keep else done[:n]
+    )
 
 
 @export("scan")
-def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-         infer_shape=True, reverse=False, name=None):
+def scan(
+    fn,
+    elems,
+    initializer=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    infer_shape=True,
+    reverse=False,
+    name=None,
+):
     """fn(what it gave before, row) for every row, stacked."""
     if not callable(fn):
         raise TypeError("fn must be callable.")
@@ -121,16 +157,30 @@ def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, sw
 
 
 @export("foldl")
-def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-          name=None):
+def foldl(
+    fn,
+    elems,
+    initializer=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    name=None,
+):
     """fn(what it gave before, row), from the first row to the last."""
     with name_scope(name, "foldl"):
         return _fold(fn, elems, initializer, False, False, back_prop)
 
 
 @export("foldr")
-def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False,
-          name=None):
+def foldr(
+    fn,
+    elems,
+    initializer=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    name=None,
+):
     """The same from the last row to the first."""
     with name_scope(name, "foldr"):
         return _fold(fn, elems, initializer, True, False, back_prop)

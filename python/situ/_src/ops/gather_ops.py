@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """gather_ops.py: rows taken and put by number: embeddings, scatters, segments, masks of lengths."""
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.variables.resource_variable import ResourceVariable
 
 
@@ -18,12 +20,15 @@ def gather_nd(params, indices, name=None, batch_dims=0):
 
 def _scatter(row, names):
     """A function that updates rows of a variable."""
+
     def scatter(ref, indices, updates, use_locking=False, name=None):
         if isinstance(ref, ResourceVariable):
             return ref._scatter(row, indices, updates, name)
         target = getattr(ref, "_ref", ref)
-        return op(row, target, indices, convert_to_tensor(updates, target.dtype.base_dtype),
-                  name=name)
+        return op(
+            row, target, indices, convert_to_tensor(updates, target.dtype.base_dtype), name=name
+        )
+
     export(v1=names)(scatter)
     return scatter
 
@@ -39,8 +44,11 @@ def _increasing(segment_ids):
     ids = convert_to_tensor(segment_ids, name="segment_ids")
     end = op("StridedSlice", ids, [-1], [0], [1], end_mask=1)
     last = OPS["Max"](op("ConcatV2", [end, constant([-1], ids.dtype)], 0), 0)
-    before = op("ConcatV2", [constant([0], ids.dtype), op("StridedSlice", ids, [0], [-1], [1],
-                                                          begin_mask=1)], 0)
+    before = op(
+        "ConcatV2",
+        [constant([0], ids.dtype), op("StridedSlice", ids, [0], [-1], [1], begin_mask=1)],
+        0,
+    )
     wrong = op("Less", ids, before)
     ids = op("SelectV2", wrong, constant(ids.dtype.max, ids.dtype), ids)
     return ids, op("Add", last, constant(1, ids.dtype))
@@ -58,12 +66,14 @@ def _segments(row):
             some = op("UnsortedSegmentSum", op("OnesLike", data), ids, count)
             zeros = op("ZerosLike", made)
             return op("SelectV2", op("Greater", some, zeros), made, zeros, name=full)
+
     return segment
 
 
 for _word in ("sum", "prod", "max", "min"):
     export("math.segment_" + _word, v1="segment_" + _word)(
-        _segments("UnsortedSegment" + _word.capitalize()))
+        _segments("UnsortedSegment" + _word.capitalize())
+    )
 
 
 @export("math.unsorted_segment_mean", v1="unsorted_segment_mean")
@@ -116,8 +126,10 @@ def gather_in_batches(params, indices, axis, batch_dims):
     batch = batch_dims + numbers if batch_dims < 0 else batch_dims
     axis = batch if axis is None else axis + rank if axis < 0 else axis
     if not 0 <= batch <= min(numbers, rank - 1) or axis < batch:
-        raise ValueError(f"batch_dims = {batch_dims} must be at most axis = {axis} and less than "
-                         f"the rank of params ({rank}) and at most that of indices ({numbers}).")
+        raise ValueError(
+            f"batch_dims = {batch_dims} must be at most axis = {axis} and less than "
+            f"the rank of params ({rank}) and at most that of indices ({numbers})."
+        )
     between = list(range(batch, axis))
     if between:  # the axis comes first, and goes back behind
         order = [*range(batch), axis, *between, *range(axis + 1, rank)]
@@ -132,10 +144,20 @@ def gather_in_batches(params, indices, axis, batch_dims):
     behind = op("Slice", sizes, [batch + 1], [-1])
     flat = op("Reshape", params, op("ConcatV2", [rows * examples, behind], 0))
     first = op("Range", constant(0, "int32"), examples, constant(1, "int32")) * rows
-    first = op("Reshape", first, op("ConcatV2", [
-        op("Slice", counts, [0], [batch]), constant([1] * (numbers - batch), "int32")], 0))
-    fits = op("LogicalAnd", op("GreaterEqual", indices, constant(0, indices.dtype)),
-              op("Less", indices, cast(rows, indices.dtype)))
+    first = op(
+        "Reshape",
+        first,
+        op(
+            "ConcatV2",
+            [op("Slice", counts, [0], [batch]), constant([1] * (numbers - batch), "int32")],
+            0,
+        ),
+    )
+    fits = op(
+        "LogicalAnd",
+        op("GreaterEqual", indices, constant(0, indices.dtype)),
+        op("Less", indices, cast(rows, indices.dtype)),
+    )
     at = indices + cast(first, indices.dtype)  # numbers that do not fit are none of any example
     return op("GatherV2", flat, op("SelectV2", fits, at, constant(-1, indices.dtype)), 0)
 
@@ -157,8 +179,14 @@ def _numbers_of(repeats):
     repeats = cast(convert_to_tensor(repeats), "int32")
     most = op("Max", op("ConcatV2", [repeats, constant([0], "int32")], 0), [0])
     rows = op("Range", constant(0, "int32"), op("Size", repeats), constant(1, "int32"))
-    wide = op("Add", op("ExpandDims", rows, 1), op("ZerosLike", op("ExpandDims", op(
-        "Range", constant(0, "int32"), most, constant(1, "int32")), 0)))
+    wide = op(
+        "Add",
+        op("ExpandDims", rows, 1),
+        op(
+            "ZerosLike",
+            op("ExpandDims", op("Range", constant(0, "int32"), most, constant(1, "int32")), 0),
+        ),
+    )
     places = op("Where", op("Reshape", sequence_mask(repeats, most), [-1]))
     return op("GatherV2", op("Reshape", wide, [-1]), op("Reshape", places, [-1]), 0)
 
@@ -175,13 +203,22 @@ def repeat(input, repeats, axis=None, name=None):
     if rank is None or not -rank <= axis < rank:
         raise ValueError(f"The axis {axis} of repeat is none of a tensor of rank {rank}.")
     axis = axis % rank
-    if isinstance(repeats, (list, tuple)) or tensor_shape.as_shape(getattr(repeats, "shape",
-                                                                           ())).rank:
+    if (
+        isinstance(repeats, (list, tuple))
+        or tensor_shape.as_shape(getattr(repeats, "shape", ())).rank
+    ):
         return op("GatherV2", tensor, _numbers_of(repeats), axis, name=name)
     wide = op("ExpandDims", tensor, axis + 1)
     many = op("Tile", wide, [repeats if d == axis + 1 else 1 for d in range(rank + 1)])
-    sizes = op("Concat", 0, [op("Slice", shape_op(many), [0], [axis]), constant([-1], "int32"),
-                             op("Slice", shape_op(many), [axis + 2], [-1])])
+    sizes = op(
+        "Concat",
+        0,
+        [
+            op("Slice", shape_op(many), [0], [axis]),
+            constant([-1], "int32"),
+            op("Slice", shape_op(many), [axis + 2], [-1]),
+        ],
+    )
     return op("Reshape", many, sizes, name=name)
 
 
@@ -198,8 +235,11 @@ def roll(input, shift, axis, name=None):
             parts = [size - by, by]
         else:
             size = shape_op(tensor)[at] if size is None else constant(size, "int32")
-            by = op("FloorMod", cast(convert_to_tensor(by), "int32"),
-                    op("Maximum", size, constant(1, "int32")))
+            by = op(
+                "FloorMod",
+                cast(convert_to_tensor(by), "int32"),
+                op("Maximum", size, constant(1, "int32")),
+            )
             parts = op("Pack", [size - by, by])
         if not isinstance(by, int) or by:
             front, back = op("SplitV", tensor, parts, at, num_split=2)

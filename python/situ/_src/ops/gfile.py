@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gfile.py: tf.gfile and tf.io.gfile: files, with TensorFlow's names and errors."""
+
 import functools
 import glob as globs
 import inspect
@@ -21,6 +22,7 @@ def _file_function(function):
     def call(*args, **words):
         with errors.of_files():
             return function(*args, **words)
+
     return call
 
 
@@ -38,8 +40,9 @@ class GFile:
     def _open(self):
         if self._file is None:
             with errors.of_files():
-                self._file = open(_name(self._name), self._mode,
-                                  encoding=None if "b" in self._mode else "utf-8")
+                self._file = open(
+                    _name(self._name), self._mode, encoding=None if "b" in self._mode else "utf-8"
+                )
         return self._file
 
     def read(self, n=-1):
@@ -49,8 +52,11 @@ class GFile:
     def write(self, file_content):
         self._need("wa+", "writing")
         with errors.of_files(_name(self._name)):
-            self._open().write(file_content if isinstance(file_content, str) or "b" in self._mode
-                               else file_content.decode())
+            self._open().write(
+                file_content
+                if isinstance(file_content, str) or "b" in self._mode
+                else file_content.decode()
+            )
 
     def _need(self, letters, what):
         if not any(c in self._mode for c in letters + "+"):
@@ -192,15 +198,30 @@ def join(path, *paths):
     return os.path.join(path, *paths)
 
 
-_NEW = {"GFile": GFile, "exists": exists, "isdir": isdir, "makedirs": makedirs, "mkdir": mkdir,
-        "remove": remove, "rmtree": rmtree, "listdir": listdir, "copy": copy, "rename": rename,
-        "glob": glob, "stat": stat, "walk": walk, "join": join}
+_NEW = {
+    "GFile": GFile,
+    "exists": exists,
+    "isdir": isdir,
+    "makedirs": makedirs,
+    "mkdir": mkdir,
+    "remove": remove,
+    "rmtree": rmtree,
+    "listdir": listdir,
+    "copy": copy,
+    "rename": rename,
+    "glob": glob,
+    "stat": stat,
+    "walk": walk,
+    "join": join,
+}
 
 
 def _old(function, *names):
     """A function with the argument names that TensorFlow 1 has for it."""
+
     def call(*args, **kwargs):
         return function(*bind(function.__name__, defaults, args, kwargs).values())
+
     parameters = inspect.signature(function).parameters.values()
     defaults = {n: p.default for n, p in zip(names, parameters)}
     call.__doc__, call.__name__ = function.__doc__, function.__name__
@@ -208,13 +229,23 @@ def _old(function, *names):
     return call
 
 
-_OLD = {"GFile": GFile, "Open": GFile, "FastGFile": FastGFile, "Exists": _old(exists, "filename"),
-        "IsDirectory": _old(isdir, "dirname"), "MakeDirs": _old(makedirs, "dirname"),
-        "MkDir": _old(mkdir, "dirname"), "Remove": _old(remove, "filename"),
-        "DeleteRecursively": _old(rmtree, "dirname"), "ListDirectory": _old(listdir, "dirname"),
-        "Copy": _old(copy, "oldpath", "newpath", "overwrite"),
-        "Rename": _old(rename, "oldname", "newname", "overwrite"), "Glob": _old(glob, "filename"),
-        "Stat": _old(stat, "filename"), "Walk": _old(walk, "top", "in_order")}
+_OLD = {
+    "GFile": GFile,
+    "Open": GFile,
+    "FastGFile": FastGFile,
+    "Exists": _old(exists, "filename"),
+    "IsDirectory": _old(isdir, "dirname"),
+    "MakeDirs": _old(makedirs, "dirname"),
+    "MkDir": _old(mkdir, "dirname"),
+    "Remove": _old(remove, "filename"),
+    "DeleteRecursively": _old(rmtree, "dirname"),
+    "ListDirectory": _old(listdir, "dirname"),
+    "Copy": _old(copy, "oldpath", "newpath", "overwrite"),
+    "Rename": _old(rename, "oldname", "newname", "overwrite"),
+    "Glob": _old(glob, "filename"),
+    "Stat": _old(stat, "filename"),
+    "Walk": _old(walk, "top", "in_order"),
+}
 
 
 def read_file_to_string(filename, binary_mode=False):
@@ -227,11 +258,23 @@ def write_string_to_file(filename, file_content):
         file.write(file_content)
 
 
-_IO = {"FileIO": GFile, "file_exists": exists, "is_directory": isdir, "create_dir": mkdir,
-       "recursive_create_dir": makedirs, "delete_file": remove, "delete_recursively": rmtree,
-       "list_directory": listdir, "copy": copy, "rename": rename, "get_matching_files": glob,
-       "stat": stat, "walk": walk, "read_file_to_string": read_file_to_string,
-       "write_string_to_file": write_string_to_file}
+_IO = {
+    "FileIO": GFile,
+    "file_exists": exists,
+    "is_directory": isdir,
+    "create_dir": mkdir,
+    "recursive_create_dir": makedirs,
+    "delete_file": remove,
+    "delete_recursively": rmtree,
+    "list_directory": listdir,
+    "copy": copy,
+    "rename": rename,
+    "get_matching_files": glob,
+    "stat": stat,
+    "walk": walk,
+    "read_file_to_string": read_file_to_string,
+    "write_string_to_file": write_string_to_file,
+}
 BOTH.update({"python.lib.io.file_io." + k: v for k, v in _IO.items()})
 BOTH.update({"io.gfile." + k: v for k, v in _NEW.items()})
 V1.update({"gfile." + k: v for k, v in _OLD.items()})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """indexing.py: tensor[...]: NumPy's basic indexing as a StridedSlice."""
+
 import _situ
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import dtype_of
@@ -11,11 +12,18 @@ _END = 0
 def _check(part):
     """An index is a whole number, or a tensor that holds one."""
     dtype = dtype_of(part)
-    if not isinstance(part, bool) and (isinstance(part, int) or hasattr(part, "__index__")) and \
-            dtype is None or dtype is not None and dtype.is_integer:
+    if (
+        not isinstance(part, bool)
+        and (isinstance(part, int) or hasattr(part, "__index__"))
+        and dtype is None
+        or dtype is not None
+        and dtype.is_integer
+    ):
         return part
-    raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
-                    f"tf.int32/tf.int64 tensors are valid indices, got {part!r}")
+    raise TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+        f"tf.int32/tf.int64 tensors are valid indices, got {part!r}"
+    )
 
 
 def _masks(key):
@@ -51,9 +59,15 @@ def _is_all(part):
 def _row(tensor, parts):
     """tensor[i], where a loop tells i: a Gather, which is compiled once for all i; else None."""
     graph, first = _situ.current_graph(), parts[0]
-    if graph is None or not graph._captures or not isinstance(first, _situ.GraphTensor) or \
-            not all(_is_all(p) for p in parts[1:]) or first.shape.ndims != 0 or \
-            tensor.shape.ndims is None or len(parts) > tensor.shape.ndims:
+    if (
+        graph is None
+        or not graph._captures
+        or not isinstance(first, _situ.GraphTensor)
+        or not all(_is_all(p) for p in parts[1:])
+        or first.shape.ndims != 0
+        or tensor.shape.ndims is None
+        or len(parts) > tensor.shape.ndims
+    ):
         return None
     _check(first)
     with scope(None, "strided_slice"):
@@ -77,7 +91,7 @@ def _known_shape(tensor, parts):
             made.append(1)
         elif part is Ellipsis:
             rest = len(sizes) - used
-            made += sizes[at:at + rest]
+            made += sizes[at : at + rest]
             at += rest
         else:
             if isinstance(part, slice):
@@ -88,13 +102,18 @@ def _known_shape(tensor, parts):
 
 def _is_mask(part):
     dtype = dtype_of(part)
-    return dtype is not None and dtype.name == "bool" and getattr(part, "shape", ()) != () and \
-        getattr(part.shape, "ndims", 1) != 0
+    return (
+        dtype is not None
+        and dtype.name == "bool"
+        and getattr(part, "shape", ()) != ()
+        and getattr(part.shape, "ndims", 1) != 0
+    )
 
 
 def index(tensor, key):
     if not isinstance(key, (int, slice, tuple)) and _is_mask(key):
         from situ._src.ops.unique_sort_ops import boolean_mask
+
         return boolean_mask(tensor, key)
     parts = key if isinstance(key, tuple) else (key,)
     if parts and (row := _row(tensor, parts)) is not None:
@@ -111,8 +130,12 @@ def _wide(numbers):
     """Indices as a vector of int64."""
     if not any(dtype_of(n) is not None for n in numbers):
         return _situ.constant(numbers, "int64", "stack")
-    return OPS["Pack"]([_situ.constant(n, "int64", "Const") if dtype_of(n) is None else
-                        OPS["Cast"](n, "int64") for n in numbers])
+    return OPS["Pack"](
+        [
+            _situ.constant(n, "int64", "Const") if dtype_of(n) is None else OPS["Cast"](n, "int64")
+            for n in numbers
+        ]
+    )
 
 
 def parts(key, named=False):
@@ -149,15 +172,34 @@ def _ones(begin):
 
 
 @export("strided_slice")
-def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0,
-                  new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+def strided_slice(
+    input_,
+    begin,
+    end,
+    strides=None,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+    var=None,
+    name=None,
+):
     """A part of a tensor; the steps are 1 where none are given."""
     if strides is None:
         strides = _ones(begin)
-    return OPS["StridedSlice"](input_, begin, end, strides, begin_mask=begin_mask,
-                               end_mask=end_mask, ellipsis_mask=ellipsis_mask,
-                               new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask,
-                               name=name)
+    return OPS["StridedSlice"](
+        input_,
+        begin,
+        end,
+        strides,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
 
 
 _situ.hook("index", index)

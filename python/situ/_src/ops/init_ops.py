@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """init_ops.py: initializers: the initial values of variables."""
+
 from __future__ import annotations
 
 import math
@@ -20,8 +21,10 @@ class Initializer:
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
         for keyword in kwargs:
             if keyword not in ("partition_shape", "partition_offset", "layout"):
-                raise TypeError(f"Unknown keyword arguments: {keyword}. Allowed keyword "
-                                "arguments: partition_shape, partition_offset, layout.")
+                raise TypeError(
+                    f"Unknown keyword arguments: {keyword}. Allowed keyword "
+                    "arguments: partition_shape, partition_offset, layout."
+                )
         return self.make(shape, as_dtype(dtype) if dtype is not None else self.dtype)
 
     def get_config(self):
@@ -33,14 +36,21 @@ class Initializer:
         return _STATEFUL[kind](shape, first, second, dtype, seed=self.seed)
 
 
-_STATEFUL = {"normal": random_ops.random_normal, "uniform": random_ops.random_uniform,
-             "truncated_normal": random_ops.truncated_normal}
-_STATELESS = {"normal": random_ops.stateless_normal, "uniform": random_ops.stateless_uniform,
-              "truncated_normal": random_ops.stateless_truncated_normal}
+_STATEFUL = {
+    "normal": random_ops.random_normal,
+    "uniform": random_ops.random_uniform,
+    "truncated_normal": random_ops.truncated_normal,
+}
+_STATELESS = {
+    "normal": random_ops.stateless_normal,
+    "uniform": random_ops.stateless_uniform,
+    "truncated_normal": random_ops.stateless_truncated_normal,
+}
 
 
 class Stateless:
     """An initializer of eager style: with a seed it gives the same numbers every time."""
+
     _used_seed = None
 
     def _default_seed(self) -> int | None:
@@ -87,6 +97,7 @@ class Constant(Initializer):
     def make(self, shape, dtype):
         if self.verify_shape:
             import numpy
+
             have, want = numpy.shape(self.value), tuple(int(s) for s in shape)
             if have != want:
                 raise TypeError(f"Expected Tensor's shape: {want}, but got {have}.")
@@ -128,7 +139,8 @@ def _narrow(base, low, *plain, keras=()):
     """The same with Keras's spread: of Keras, and of TensorFlow 2."""
     kept = {"DEFAULTS": (low, 0.05), "__doc__": base.__doc__}
     export("keras.initializers." + base.__name__, v2=keras)(
-        type(base.__name__, (KerasSeeds, base), dict(kept)))
+        type(base.__name__, (KerasSeeds, base), dict(kept))
+    )
     if plain:
         export(v2=plain)(type(base.__name__, (Stateless, base), kept))
 
@@ -140,8 +152,9 @@ _narrow(RandomUniform, -0.05, "random_uniform_initializer", keras="initializers.
 
 @export(v1=("variance_scaling_initializer", "initializers.variance_scaling"))
 class VarianceScaling(Initializer):
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None,
-                 dtype="float32"):
+    def __init__(
+        self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype="float32"
+    ):
         super().__init__(dtype)
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
@@ -161,8 +174,9 @@ class VarianceScaling(Initializer):
             limit = math.sqrt(3.0 * scale)
             return self._draw("uniform", shape, -limit, limit, dtype)
         if self.distribution in ("normal", "truncated_normal"):
-            return self._draw("truncated_normal", shape, 0.0,
-                              math.sqrt(scale) / .87962566103423978, dtype)
+            return self._draw(
+                "truncated_normal", shape, 0.0, math.sqrt(scale) / 0.87962566103423978, dtype
+            )
         return self._draw("normal", shape, 0.0, math.sqrt(scale), dtype)
 
 
@@ -176,13 +190,17 @@ KerasVarianceScaling.__name__ = "VarianceScaling"
 
 def _scaling(name, scale, mode, distribution, *v1):
     """Variance scaling of one kind, by its names in TensorFlow 1; and that of Keras."""
+
     def begin(self, seed=None, dtype="float32"):
         VarianceScaling.__init__(self, scale, mode, distribution, seed, dtype)
-    small = "initializers." + "".join("_" + c.lower() if c.isupper() else c
-                                      for c in name).lstrip("_")
+
+    small = "initializers." + "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip(
+        "_"
+    )
     made = export(v1=(small, *v1))(type(name, (VarianceScaling,), {"__init__": begin}))
     export("keras.initializers." + name, v2=small)(
-        type(name, (KerasSeeds, VarianceScaling), {"__init__": begin}))
+        type(name, (KerasSeeds, VarianceScaling), {"__init__": begin})
+    )
     return made
 
 
@@ -197,8 +215,8 @@ _scaling("HeUniform", 2.0, "fan_in", "uniform")
 def _aliases():
     """tf.initializers.RandomNormal is tf.keras.initializers.RandomNormal; small letters too."""
     from situ._src.framework.api import BOTH, V2
-    known = {n.rsplit(".", 1)[1]: c for n, c in BOTH.items()
-             if n.startswith("keras.initializers.")}
+
+    known = {n.rsplit(".", 1)[1]: c for n, c in BOTH.items() if n.startswith("keras.initializers.")}
     for name, thing in known.items():
         V2["initializers." + name] = thing
         small = "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
@@ -218,6 +236,7 @@ class Identity(Initializer):
 
     def make(self, shape, dtype):
         import numpy
+
         return constant(numpy.eye(*[int(s) for s in shape]) * self.gain, dtype)
 
 
@@ -233,16 +252,20 @@ class UniformUnitScaling(Initializer):
         whole = shape if partition_info is None else partition_info.full_shape
         size = math.prod([int(s) for s in whole][:-1]) or 1
         limit = math.sqrt(3 / max(1.0, size)) * self.factor
-        return self._draw("uniform", shape, -limit, limit,
-                          self.dtype if dtype is None else as_dtype(dtype))
+        return self._draw(
+            "uniform", shape, -limit, limit, self.dtype if dtype is None else as_dtype(dtype)
+        )
 
 
 def _config(self):
     """The arguments of its __init__ by their names."""
     if isinstance(self, _Random):
         return {self.NAMES[0]: self.a, self.NAMES[1]: self.b, "seed": self.seed}
-    known = {"Constant": ("value",), "VarianceScaling": ("scale", "mode", "distribution", "seed"),
-             "Identity": ("gain",)}.get(type(self).__name__)
+    known = {
+        "Constant": ("value",),
+        "VarianceScaling": ("scale", "mode", "distribution", "seed"),
+        "Identity": ("gain",),
+    }.get(type(self).__name__)
     if known is None:
         known = ("seed",) if isinstance(self, VarianceScaling) else ()
     return {n: getattr(self, n) for n in known}

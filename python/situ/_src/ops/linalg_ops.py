@@ -2,6 +2,7 @@
 """linalg_ops.py: svd, qr, eigenvalues, least squares, pseudo-inverses, orthogonal initial
 values; expm and determinants, by NumPy on the host (only determinants have a gradient);
 linear operators."""
+
 import math
 
 import numpy
@@ -67,8 +68,9 @@ def pinv(a, rcond=None, validate_args=False, name=None):
         a = convert_to_tensor(a)
         s, u, v = svd(a)
         small = 1e-15 * 10 if a.dtype.name == "float64" else 1.2e-7 * 10
-        limit = (small * max(a.shape.as_list()[-2:]) if rcond is None else rcond) * \
-            op("Max", s, [-1], keep_dims=True)
+        limit = (small * max(a.shape.as_list()[-2:]) if rcond is None else rcond) * op(
+            "Max", s, [-1], keep_dims=True
+        )
         inverse = op("SelectV2", op("Greater", s, limit), op("Reciprocal", s), op("ZerosLike", s))
         return op("BatchMatMul", v * op("ExpandDims", inverse, -2), _turned(u))
 
@@ -79,8 +81,11 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
     a = convert_to_tensor(a)
     s = svd(a, compute_uv=False)
     small = 2.2e-16 if a.dtype.name == "float64" else 1.2e-7
-    limit = small * max(a.shape.as_list()[-2:]) * op("Max", s, [-1], keep_dims=True) \
-        if tol is None else tol
+    limit = (
+        small * max(a.shape.as_list()[-2:]) * op("Max", s, [-1], keep_dims=True)
+        if tol is None
+        else tol
+    )
     return op("Sum", cast(op("Greater", s, limit), "int32"), [-1])
 
 
@@ -126,8 +131,12 @@ def zero_initializer(ref, use_locking=True, name="zero_initializer"):
 def _host(function, matrix, shapes):
     """Results of a function of matrices, as many as shapes, in their type."""
     kind = matrix.dtype
-    return on_host(lambda array: [numpy.asarray(m, kind.as_numpy_dtype, order="C")
-                                  for m in function(array)], [matrix], [kind] * len(shapes), shapes)
+    return on_host(
+        lambda array: [numpy.asarray(m, kind.as_numpy_dtype, order="C") for m in function(array)],
+        [matrix],
+        [kind] * len(shapes),
+        shapes,
+    )
 
 
 def _sizes(x):
@@ -138,10 +147,11 @@ def _sizes(x):
 @export("linalg.expm")
 def expm(input, name=None):
     """exp of matrices: a series after halving often enough."""
+
     def call(a):
         norm = float(numpy.abs(a).sum(-1).max()) if a.size else 0.0
         halved = max(0, int(numpy.ceil(numpy.log2(norm))) + 1) if norm > 0 else 0
-        a = a.astype("float64") / 2.0 ** halved
+        a = a.astype("float64") / 2.0**halved
         total = term = numpy.broadcast_to(numpy.eye(a.shape[-1]), a.shape)
         for k in range(1, 20):
             term = term @ a / k
@@ -149,6 +159,7 @@ def expm(input, name=None):
         for _ in range(halved):
             total = total @ total
         return [total]
+
     matrix = convert_to_tensor(input)
     return _host(call, matrix, [_sizes(matrix)])[0]
 
@@ -163,7 +174,9 @@ def slogdet(input, name=None):
     def call(x):
         def back(_, grad):
             return grad[..., None, None] * named("linalg.matrix_transpose")(op("MatrixInverse", x))
+
         return tuple(_host(numpy.linalg.slogdet, x, [sizes and sizes[:-2]] * 2)), back
+
     return call(matrix)
 
 
@@ -182,8 +195,15 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):
 class LinearOperatorFullMatrix:
     """A matrix that is applied to others."""
 
-    def __init__(self, matrix, is_non_singular=None, is_self_adjoint=None,
-                 is_positive_definite=None, is_square=None, name=None):
+    def __init__(
+        self,
+        matrix,
+        is_non_singular=None,
+        is_self_adjoint=None,
+        is_positive_definite=None,
+        is_square=None,
+        name=None,
+    ):
         self._matrix = convert_to_tensor(matrix)
 
     dtype = property(lambda s: s._matrix.dtype)
@@ -198,8 +218,11 @@ class LinearOperatorFullMatrix:
     __matmul__ = matmul
 
     def matvec(self, x, adjoint=False, name=None):
-        return op("Squeeze", self.matmul(op("ExpandDims", convert_to_tensor(x), -1), adjoint),
-                  squeeze_dims=[-1])
+        return op(
+            "Squeeze",
+            self.matmul(op("ExpandDims", convert_to_tensor(x), -1), adjoint),
+            squeeze_dims=[-1],
+        )
 
     def solve(self, rhs, adjoint=False, adjoint_arg=False, name=None):
         return op("MatrixSolve", self.to_dense(), rhs, adjoint=adjoint)

@@ -3,6 +3,7 @@
 tables.
 
 A static table is two constants; Unique tells which key an element is."""
+
 import threading
 
 import numpy
@@ -34,8 +35,9 @@ def _distinct(keys):
     seen = set()
     for key in keys:
         if key in seen:
-            raise ValueError(f"HashTable has different value for same key. Key {key} is there "
-                             "twice.")
+            raise ValueError(
+                f"HashTable has different value for same key. Key {key} is there twice."
+            )
         seen.add(key)
 
 
@@ -48,8 +50,11 @@ class Table:
         self._count, self._buckets = len(keys), buckets
         with scope(name, "hash_table"):
             self._keys = constant(keys, "string" if keys.dtype.kind in "OSU" else keys.dtype)
-            self._values = None if values is None else constant(
-                values, "string" if values.dtype.kind in "OSU" else values.dtype)
+            self._values = (
+                None
+                if values is None
+                else constant(values, "string" if values.dtype.kind in "OSU" else values.dtype)
+            )
         self.default_value, self.name = default, name or "hash_table"
 
     key_dtype = property(lambda s: s._keys.dtype)
@@ -69,11 +74,15 @@ class Table:
         with scope(name, "hash_table_Lookup"):
             keys = convert_to_tensor(keys)
             if keys.dtype != self.key_dtype:
-                keys = cast(keys, self.key_dtype) if keys.dtype.name != "string" and \
-                    self.key_dtype.name != "string" else keys
+                keys = (
+                    cast(keys, self.key_dtype)
+                    if keys.dtype.name != "string" and self.key_dtype.name != "string"
+                    else keys
+                )
             if keys.dtype != self.key_dtype:
-                raise TypeError("Signature mismatch. Keys must be dtype "
-                                f"{self.key_dtype}, got {keys.dtype}.")
+                raise TypeError(
+                    f"Signature mismatch. Keys must be dtype {self.key_dtype}, got {keys.dtype}."
+                )
             places = positions(self._keys, self._count, keys)
             known = op("Less", places, constant(self._count, "int64"))
             if self._values is not None:
@@ -82,8 +91,9 @@ class Table:
                 return self._chosen(known, found, self.default_value)
             if self._buckets:
                 words = keys if keys.dtype.name == "string" else op("AsString", keys)
-                other = op("StringToHashBucketFast", words, num_buckets=self._buckets) + \
-                    constant(self._count, "int64")
+                other = op("StringToHashBucketFast", words, num_buckets=self._buckets) + constant(
+                    self._count, "int64"
+                )
                 return op("SelectV2", known, places, other)
             return self._chosen(known, places, self.default_value)
 
@@ -92,8 +102,11 @@ class Table:
             return op("SelectV2", known, found, convert_to_tensor(default, found.dtype))
         both = op("ConcatV2", [constant([default], "string"), op("Reshape", found, [-1])], 0)
         size = op("Size", found, out_type="int64")
-        at = op("Reshape", op("Range", constant(1, "int64"), size + constant(1, "int64"),
-                              constant(1, "int64")), op("Shape", found))
+        at = op(
+            "Reshape",
+            op("Range", constant(1, "int64"), size + constant(1, "int64"), constant(1, "int64")),
+            op("Shape", found),
+        )
         return op("GatherV2", both, op("SelectV2", known, at, constant(0, "int64")), 0)
 
     __getitem__ = lookup
@@ -104,8 +117,9 @@ class KeyValueTensorInitializer:
     """Keys and values that are known."""
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
-        self.keys, self.values = (_array(v, t or _usual_type(v)) for v, t in (
-            (keys, key_dtype), (values, value_dtype)))
+        self.keys, self.values = (
+            _array(v, t or _usual_type(v)) for v, t in ((keys, key_dtype), (values, value_dtype))
+        )
 
 
 def _usual_type(values):
@@ -119,8 +133,12 @@ def _usual_type(values):
 
 def _array(values, dtype):
     from situ._src.framework.tensor import constant_value
-    known = constant_value(values) if hasattr(values, "dtype") and not \
-        isinstance(values, numpy.ndarray) else None
+
+    known = (
+        constant_value(values)
+        if hasattr(values, "dtype") and not isinstance(values, numpy.ndarray)
+        else None
+    )
     array = numpy.asarray(values if known is None else known)
     kind = as_dtype(dtype).name if dtype is not None else None
     if array.dtype.kind == "U":
@@ -144,8 +162,15 @@ def _vocabulary(words, dtype):
 
 
 @export(v1=("contrib.lookup.index_table_from_tensor",))
-def index_table_from_tensor(mapping=None, num_oov_buckets=0, default_value=-1, hasher_spec=None,
-                            dtype="string", name=None, vocabulary_list=None):
+def index_table_from_tensor(
+    mapping=None,
+    num_oov_buckets=0,
+    default_value=-1,
+    hasher_spec=None,
+    dtype="string",
+    name=None,
+    vocabulary_list=None,
+):
     """From words to their numbers in a list."""
     _check_hasher(hasher_spec)
     words = vocabulary_list if mapping is None else mapping
@@ -164,45 +189,72 @@ def _check_hasher(spec):
 
 
 @export(v1="contrib.lookup.index_table_from_file")
-def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=None,
-                          default_value=-1, hasher_spec=None, key_dtype="string", name=None,
-                          key_column_index=-2, value_column_index=-1, delimiter="\t"):
+def index_table_from_file(
+    vocabulary_file=None,
+    num_oov_buckets=0,
+    vocab_size=None,
+    default_value=-1,
+    hasher_spec=None,
+    key_dtype="string",
+    name=None,
+    key_column_index=-2,
+    value_column_index=-1,
+    delimiter="\t",
+):
     """From words to the numbers of their lines."""
     _check_hasher(hasher_spec)
-    unsupported("index_table_from_file", key_column_index=(key_column_index, -2),
-                value_column_index=(value_column_index, -1))
+    unsupported(
+        "index_table_from_file",
+        key_column_index=(key_column_index, -2),
+        value_column_index=(value_column_index, -1),
+    )
     if not vocabulary_file:
         raise ValueError("vocabulary_file must be specified and must not be empty.")
     lines = _lines(vocabulary_file, vocab_size)
-    keys = numpy.array(lines, object) if as_dtype(key_dtype).name == "string" else \
-        numpy.array([int(x) for x in lines], numpy.int64)
+    keys = (
+        numpy.array(lines, object)
+        if as_dtype(key_dtype).name == "string"
+        else numpy.array([int(x) for x in lines], numpy.int64)
+    )
     return Table(keys, None, default_value, num_oov_buckets, name or "string_to_index")
 
 
 @export(v1="contrib.lookup.index_to_string_table_from_tensor")
-def index_to_string_table_from_tensor(mapping=None, default_value="UNK", name=None,
-                                      vocabulary_list=None):
+def index_to_string_table_from_tensor(
+    mapping=None, default_value="UNK", name=None, vocabulary_list=None
+):
     """From numbers to words."""
     words = _vocabulary(vocabulary_list if mapping is None else mapping, None)
     return Table(numpy.arange(len(words)), words, default_value, name=name or "index_to_string")
 
 
 @export(v1="contrib.lookup.index_to_string_table_from_file")
-def index_to_string_table_from_file(vocabulary_file=None, vocab_size=None, default_value="UNK",
-                                    name=None, key_column_index=-1, value_column_index=-2,
-                                    delimiter="\t"):
+def index_to_string_table_from_file(
+    vocabulary_file=None,
+    vocab_size=None,
+    default_value="UNK",
+    name=None,
+    key_column_index=-1,
+    value_column_index=-2,
+    delimiter="\t",
+):
     """From numbers of lines to what they say."""
-    unsupported("index_to_string_table_from_file", key_column_index=(key_column_index, -1),
-                value_column_index=(value_column_index, -2))
+    unsupported(
+        "index_to_string_table_from_file",
+        key_column_index=(key_column_index, -1),
+        value_column_index=(value_column_index, -2),
+    )
     if not vocabulary_file:
         raise ValueError("vocabulary_file must be specified.")
     return index_to_string_table_from_tensor(
-        numpy.array(_lines(vocabulary_file, vocab_size), object), default_value, name)
+        numpy.array(_lines(vocabulary_file, vocab_size), object), default_value, name
+    )
 
 
 @export("lookup.TextFileIndex", v1="contrib.lookup.TextFileIndex")
 class TextFileIndex:
     """What of a line is meant, if it is not the number of a column."""
+
     WHOLE_LINE, LINE_NUMBER = -2, -1
 
 
@@ -210,8 +262,18 @@ class TextFileIndex:
 class TextFileInitializer:
     """Keys and values from the lines of a file."""
 
-    def __init__(self, filename, key_dtype, key_index, value_dtype, value_index, vocab_size=None,
-                 delimiter="\t", name=None, value_index_offset=0):
+    def __init__(
+        self,
+        filename,
+        key_dtype,
+        key_index,
+        value_dtype,
+        value_index,
+        vocab_size=None,
+        delimiter="\t",
+        name=None,
+        value_index_offset=0,
+    ):
         lines = _lines(filename, vocab_size)
         cut = delimiter.encode() if isinstance(delimiter, str) else delimiter
         rows = [line.split(cut) for line in lines]
@@ -221,8 +283,12 @@ class TextFileInitializer:
                 return numpy.arange(len(lines)) + value_index_offset
             texts = lines if index == TextFileIndex.WHOLE_LINE else [row[index] for row in rows]
             kind = as_dtype(dtype)
-            return numpy.array(texts, object) if kind.name == "string" else \
-                numpy.array([float(t) if kind.is_floating else int(t) for t in texts])
+            return (
+                numpy.array(texts, object)
+                if kind.name == "string"
+                else numpy.array([float(t) if kind.is_floating else int(t) for t in texts])
+            )
+
         self.keys = column(key_index, key_dtype)
         self.values = column(value_index, value_dtype)
         if as_dtype(value_dtype).name != "string":
@@ -233,11 +299,18 @@ class TextFileInitializer:
 class StaticVocabularyTable(Table):
     """Words with numbers; others share the numbers behind them, by what they hash to."""
 
-    def __init__(self, initializer, num_oov_buckets, lookup_key_dtype=None, name=None,
-                 experimental_is_anonymous=False):
+    def __init__(
+        self,
+        initializer,
+        num_oov_buckets,
+        lookup_key_dtype=None,
+        name=None,
+        experimental_is_anonymous=False,
+    ):
         if num_oov_buckets < 1:
-            raise ValueError("`num_oov_buckets` must be greater than 0; received "
-                             f"{num_oov_buckets}.")
+            raise ValueError(
+                f"`num_oov_buckets` must be greater than 0; received {num_oov_buckets}."
+            )
         keys = [] if initializer is None else initializer.keys
         values = [] if initializer is None else initializer.values
         super().__init__(keys, numpy.asarray(values, "int64"), -1, name=name)
@@ -250,8 +323,9 @@ class StaticVocabularyTable(Table):
         keys = convert_to_tensor(keys)
         found = super().lookup(keys)
         words = keys if keys.dtype.name == "string" else op("AsString", keys)
-        other = op("StringToHashBucketFast", words, num_buckets=self._extra) + \
-            constant(self._count, "int64")
+        other = op("StringToHashBucketFast", words, num_buckets=self._extra) + constant(
+            self._count, "int64"
+        )
         return op("SelectV2", op("Less", found, constant(0, "int64")), other, found)
 
     __getitem__ = lookup
@@ -261,8 +335,15 @@ class StaticVocabularyTable(Table):
 class MutableHashTable:
     """A table that is told keys and values while the program runs; the process keeps it."""
 
-    def __init__(self, key_dtype, value_dtype, default_value, name="MutableHashTable",
-                 checkpoint=True, experimental_is_anonymous=False):
+    def __init__(
+        self,
+        key_dtype,
+        value_dtype,
+        default_value,
+        name="MutableHashTable",
+        checkpoint=True,
+        experimental_is_anonymous=False,
+    ):
         self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
         self.name, self._kept, self._lock = name, {}, threading.Lock()
         self._saves, self._restored = checkpoint, {}
@@ -273,13 +354,16 @@ class MutableHashTable:
 
     def insert(self, keys, values, name=None):
         """Tells the table values; those of keys that it has are replaced."""
+
         def put(keys, values):
             with self._lock:
                 rows = values.reshape(keys.size, *self._default.shape)
                 self._kept.update(zip(keys.ravel().tolist(), [numpy.asarray(r) for r in rows]))
             return numpy.int64(keys.size)
-        made = py_func(put, [self._keys(keys), convert_to_tensor(values, self.value_dtype)],
-                       "int64")
+
+        made = py_func(
+            put, [self._keys(keys), convert_to_tensor(values, self.value_dtype)], "int64"
+        )
         return made.op if _situ.current_graph() is not None else None
 
     insert_or_assign = insert
@@ -290,11 +374,13 @@ class MutableHashTable:
 
     def remove(self, keys, name=None):
         """Forgets keys."""
+
         def drop(keys):
             with self._lock:
                 for key in keys.ravel().tolist():
                     self._kept.pop(key, None)
             return numpy.int64(keys.size)
+
         made = py_func(drop, [self._keys(keys)], "int64")
         return made.op if _situ.current_graph() is not None else None
 
@@ -302,6 +388,7 @@ class MutableHashTable:
 
     def lookup(self, keys, name=None):
         """The value of each key, or the default."""
+
         def find(keys):
             keys = numpy.asarray(keys, object if self.key_dtype.name == "string" else None)
             with self._lock:
@@ -310,6 +397,7 @@ class MutableHashTable:
             for i, value in enumerate(found):
                 made[i] = value.item() if self._kind() is object and not value.shape else value
             return made.reshape((*keys.shape, *self._default.shape))
+
         keys = self._keys(keys)
         made = py_func(find, [keys], self.value_dtype)
         if _situ.current_graph() is not None and keys.shape.ndims is not None:
@@ -369,6 +457,15 @@ class _Part:
 class DenseHashTable(MutableHashTable):
     """The same, with keys that mean that a place is empty; situ needs none."""
 
-    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key=None,
-                 initial_num_buckets=None, name="MutableDenseHashTable", checkpoint=True):
+    def __init__(
+        self,
+        key_dtype,
+        value_dtype,
+        default_value,
+        empty_key,
+        deleted_key=None,
+        initial_num_buckets=None,
+        name="MutableDenseHashTable",
+        checkpoint=True,
+    ):
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)

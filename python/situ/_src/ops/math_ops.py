@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """math_ops.py: operators, reductions and other mathematics that is more than one op."""
+
 import _situ
 from situ._src.framework import errors, op_docs, tensor_shape
 from situ._src.framework.api import OPS, V1, export, front
@@ -32,9 +33,11 @@ def truediv(x, y, name="truediv"):
         if x.dtype != y.dtype:
             raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
         if x.dtype.is_bool or x.dtype.name == "string":
-            raise TypeError(f"Invalid dtype {x.dtype!r} in truediv. Expected one of "
-                            "{float16, float32, float64, int8, int16, int32, int64, uint8, "
-                            "uint16}.")
+            raise TypeError(
+                f"Invalid dtype {x.dtype!r} in truediv. Expected one of "
+                "{float16, float32, float64, int8, int16, int32, int64, uint8, "
+                "uint16}."
+            )
         if not x.dtype.is_floating:
             real = "float32" if x.dtype.size <= 2 else "float64"
             x, y = cast(x, real), cast(y, real)
@@ -66,8 +69,17 @@ def power(x, y, name="pow"):
 
 @export("matmul", "linalg.matmul")
 @front("MatMul", rank=2)
-def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False,
-           a_is_sparse=False, b_is_sparse=False, name=None):
+def matmul(
+    a,
+    b,
+    transpose_a=False,
+    transpose_b=False,
+    adjoint_a=False,
+    adjoint_b=False,
+    a_is_sparse=False,
+    b_is_sparse=False,
+    name=None,
+):
     """The product of matrices, or of stacks of them."""
     with scope(name, "MatMul") as full:
         a = convert_to_tensor(a, name="a")
@@ -77,16 +89,29 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
         if batched and None in ranks and not _situ.executing_eagerly():
             batched = max(r or 0 for r in ranks) > 2 or ranks == [None, None]
         if batched or any(r is not None and r > 2 for r in ranks):
-            return op("BatchMatMulV2", a, b, adj_x=transpose_a or adjoint_a,
-                      adj_y=transpose_b or adjoint_b, name=full)
-        return op("MatMul", a, b, transpose_a=transpose_a or adjoint_a,
-                  transpose_b=transpose_b or adjoint_b, name=full or "MatMul")
+            return op(
+                "BatchMatMulV2",
+                a,
+                b,
+                adj_x=transpose_a or adjoint_a,
+                adj_y=transpose_b or adjoint_b,
+                name=full,
+            )
+        return op(
+            "MatMul",
+            a,
+            b,
+            transpose_a=transpose_a or adjoint_a,
+            transpose_b=transpose_b or adjoint_b,
+            name=full or "MatMul",
+        )
 
 
 def _arg(row):
     def find(input, axis=None, name=None, dimension=None, output_type="int64"):
         axis = dimension if axis is None else axis
         return row(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+
     find.__doc__, find.__name__ = row.row["doc"], op_docs.short_name(row)
     return find
 
@@ -107,8 +132,10 @@ wrap_rows()
 def add_n(inputs, name=None):
     """The sum of a list of tensors of one shape."""
     if not isinstance(inputs, (list, tuple)) or not inputs:
-        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same "
-                         "dtype and shape")
+        raise ValueError(
+            "inputs must be a list of at least one Tensor/IndexedSlices with the same "
+            "dtype and shape"
+        )
     if len(inputs) == 1:
         return op("Identity", inputs[0], name=name) if name else convert_to_tensor(inputs[0])
     return op("AddN", list(inputs), name=name)
@@ -130,6 +157,7 @@ def scalar_mul(scalar, x, name=None):
 
 def _bitwise(node, logical, bits):
     """A binary operator: `logical` of bools, the op `bits` of everything else."""
+
     def call(x, y):
         with scope(None, node) as full:
             if _own_type(x) is None:
@@ -138,11 +166,12 @@ def _bitwise(node, logical, bits):
             if as_dtype(x.dtype).is_bool:
                 return logical(x, y, full)
             return op(bits, x, y)
+
     return call
 
 
 def _xor(x, y, name):
- # which imports this module
+    # which imports this module
     return logical_xor(x, convert_to_tensor(y, "bool", "y"), name or "xor")
 
 
@@ -153,8 +182,9 @@ def _invert(x):
 def _conjunction(x, y):
     """A product where one operand is of bools."""
     x, y = convert_to_tensor(x, None if dtype_of(x) else "bool"), convert_to_tensor(y)
-    return OPS["LogicalAnd"](*[v if v.dtype.is_bool else cast(v, "bool") for v in (x, y)],
-                             name="mul")
+    return OPS["LogicalAnd"](
+        *[v if v.dtype.is_bool else cast(v, "bool") for v in (x, y)], name="mul"
+    )
 
 
 def _join(x, y):
@@ -163,8 +193,11 @@ def _join(x, y):
         kind = dtype_of(operand)
         if kind is not None and kind.name != "string":
             text = f"cannot compute Add of a string tensor and a {kind.name} tensor"
-            raise errors.InvalidArgumentError(None, None, text) if _situ.executing_eagerly() \
+            raise (
+                errors.InvalidArgumentError(None, None, text)
+                if _situ.executing_eagerly()
                 else TypeError(text)
+            )
     return op("StringJoin", [convert_to_tensor(v, "string") for v in (x, y)], name="add")
 
 
@@ -192,17 +225,24 @@ def _equal(same):
             if not str(e).startswith(("Incompatible shapes", "Dimensions must be equal")):
                 raise
             return constant(not same)  # tensors of other shapes differ
+
     return call
 
 
 COMPOSITE = {  # what C asks for by name
-    "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1), "truediv": truediv,
-    "pow": power, "matmul": lambda x, y: matmul(x, y, name="matmul"),
-    "join": _join, "mul": _conjunction,
+    "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1),
+    "truediv": truediv,
+    "pow": power,
+    "matmul": lambda x, y: matmul(x, y, name="matmul"),
+    "join": _join,
+    "mul": _conjunction,
     "and": _bitwise("and", lambda x, y, name: op("LogicalAnd", x, y, name=name), "BitwiseAnd"),
     "or": _bitwise("or", lambda x, y, name: op("LogicalOr", x, y, name=name), "BitwiseOr"),
-    "xor": _bitwise("xor", _xor, "BitwiseXor"), "invert": _invert,
-    "eq": _equal(True), "ne": _equal(False)}
+    "xor": _bitwise("xor", _xor, "BitwiseXor"),
+    "invert": _invert,
+    "eq": _equal(True),
+    "ne": _equal(False),
+}
 _situ.hook("composite", COMPOSITE)
 
 
@@ -213,6 +253,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None
     kind = as_dtype(dtype)
     if all(isinstance(s, int) for s in sizes) and not batch_shape:
         import numpy
+
         return constant(numpy.eye(*sizes, dtype=kind.as_numpy_dtype), name=name or "eye")
     whole = list(batch_shape or []) + sizes
     zeros_ = op("Fill", convert_to_tensor(whole, "int32"), constant(0, kind))
@@ -228,12 +269,14 @@ def zero_fraction(value, name=None):
 
 def _compared(name):
     """tf.equal and its like: of texts, too."""
+
     def compare(x, y, name=None):
         kinds = {getattr(dtype_of(v), "name", None) for v in (x, y)}
         if "string" not in kinds and not all(isinstance(v, (str, bytes)) for v in (x, y)):
             return OPS[op_name](x, y, name=name)
         with scope(name, op_name) as full:
             return OPS[op_name](*same_texts(x, y), name=full)
+
     op_name, words = name, {"Equal": "equal", "NotEqual": "not_equal"}[name]
     compare.__name__, compare.__doc__ = words, OPS[name].__doc__
     export(words, "math." + words)(front(name, real=True)(compare))
@@ -246,8 +289,9 @@ for _name in ("Equal", "NotEqual"):
 @export("math.logical_xor", v1="logical_xor")
 def logical_xor(x, y, name="LogicalXor"):
     """True where exactly one is true."""
-    return op("LogicalAnd", op("LogicalOr", x, y), op("LogicalNot", op("LogicalAnd", x, y)),
-              name=name)
+    return op(
+        "LogicalAnd", op("LogicalOr", x, y), op("LogicalNot", op("LogicalAnd", x, y)), name=name
+    )
 
 
 @export("math.lbeta", v1="lbeta")
@@ -255,8 +299,9 @@ def lbeta(x, name=None):
     """The logarithm of the beta function of the last dimension."""
     with scope(name, "lbeta") as full:
         x = convert_to_tensor(x)
-        return op("Sub", op("Sum", op("Lgamma", x), [-1]), op("Lgamma", op("Sum", x, [-1])),
-                  name=full)
+        return op(
+            "Sub", op("Sum", op("Lgamma", x), [-1]), op("Lgamma", op("Sum", x, [-1])), name=full
+        )
 
 
 @export("math.xlog1py")
@@ -270,8 +315,9 @@ def xlog1py(x, y, name=None):
 
 def _steps(x):
     flat = op("Reshape", convert_to_tensor(x), [-1])
-    return op("Slice", flat, [1], [-1]), op("Slice", flat, [0], op("Maximum", op(
-        "Shape", flat) - 1, constant(0)))
+    return op("Slice", flat, [1], [-1]), op(
+        "Slice", flat, [0], op("Maximum", op("Shape", flat) - 1, constant(0))
+    )
 
 
 @export("math.is_non_decreasing", "debugging.is_non_decreasing", v1="is_non_decreasing")
@@ -280,8 +326,9 @@ def is_non_decreasing(x, name=None):
     return op("All", op("LessEqual", earlier, later), [0], name=name)
 
 
-@export("math.is_strictly_increasing", "debugging.is_strictly_increasing",
-        v1="is_strictly_increasing")
+@export(
+    "math.is_strictly_increasing", "debugging.is_strictly_increasing", v1="is_strictly_increasing"
+)
 def is_strictly_increasing(x, name=None):
     later, earlier = _steps(x)
     return op("All", op("Less", earlier, later), [0], name=name)
@@ -294,8 +341,9 @@ def searchsorted(sorted_sequence, values, side="left", out_type="int32", name=No
         rows, values = _pair(sorted_sequence, values)
         row, value = op("ExpandDims", rows, -2), op("ExpandDims", values, -1)
         if side not in ("left", "right"):
-            raise ValueError("Argument `side` must be either 'right' or 'left'. Received: `side` = "
-                             f"'{side}'.")
+            raise ValueError(
+                f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'."
+            )
         below = op("Less" if side == "left" else "LessEqual", row, value)
         return op("Sum", cast(below, out_type), [-1])
 
@@ -338,21 +386,34 @@ def broadcast_dynamic_shape(shape_x, shape_y, name=None):
         def wide(x, have):
             ones = op("Fill", op("Reshape", rank - have, [1]), constant(1, x.dtype))
             return op("ConcatV2", [ones, x], 0)
+
         a, b = wide(a, m), wide(b, n)
         return op("SelectV2", op("Equal", a, constant(1, a.dtype)), b, a)
 
 
-for _old, _row in (("mul", "Mul"), ("sub", "Sub"), ("neg", "Neg"), ("inv", "Reciprocal"),
-                   ("select", "Select"), ("batch_matmul", "BatchMatMul"),
-                   ("batch_matrix_inverse", "MatrixInverse"),
-                   ("reverse_v2", "ReverseV2"), ("debugging.is_nan", "IsNan"),
-                   ("debugging.is_inf", "IsInf"), ("debugging.is_finite", "IsFinite"),
-                   ("tensor_scatter_add", "TensorScatterAdd"),
-                   ("tensor_scatter_sub", "TensorScatterSub"), ("manip.tile", "Tile"),
-                   ("manip.reverse", "ReverseV2"), ("manip.scatter_nd", "ScatterNd"),
-                   ("guarantee_const", "Identity")):
+for _old, _row in (
+    ("mul", "Mul"),
+    ("sub", "Sub"),
+    ("neg", "Neg"),
+    ("inv", "Reciprocal"),
+    ("select", "Select"),
+    ("batch_matmul", "BatchMatMul"),
+    ("batch_matrix_inverse", "MatrixInverse"),
+    ("reverse_v2", "ReverseV2"),
+    ("debugging.is_nan", "IsNan"),
+    ("debugging.is_inf", "IsInf"),
+    ("debugging.is_finite", "IsFinite"),
+    ("tensor_scatter_add", "TensorScatterAdd"),
+    ("tensor_scatter_sub", "TensorScatterSub"),
+    ("manip.tile", "Tile"),
+    ("manip.reverse", "ReverseV2"),
+    ("manip.scatter_nd", "ScatterNd"),
+    ("guarantee_const", "Identity"),
+):
+
     def _alias(*args, _row=_row, **words):
         return op(_row, *args, **words)
+
     V1.setdefault(_old, _alias)
 
 
@@ -399,15 +460,22 @@ def cross(a, b, name=None):
     """The cross products of vectors of three elements, the last dimension."""
     with scope(name, "Cross") as full:
         (a0, a1, a2), (b0, b1, b2) = (op("Unpack", v, num=3, axis=-1) for v in _pair(a, b))
-        return op("Pack", [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1,
-                  name=full)
+        return op(
+            "Pack", [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1, name=full
+        )
 
 
 @export("math.cumulative_logsumexp")
 def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
     """log(cumsum(exp(x))) along an axis, exact for elements of any size."""
-    return op("CumulativeLogsumexp", convert_to_tensor(x), axis, exclusive=exclusive,
-              reverse=reverse, name=name)
+    return op(
+        "CumulativeLogsumexp",
+        convert_to_tensor(x),
+        axis,
+        exclusive=exclusive,
+        reverse=reverse,
+        name=name,
+    )
 
 
 @export(v1="floor_div")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """numerics.py: looks for NaN and infinities: in a tensor, in a graph, in all that is computed."""
+
 import _situ
 from situ._src.framework.api import export
 from situ._src.framework.graph import get_default_graph
@@ -21,8 +22,9 @@ def disable_check_numerics():
 
 
 def _all_finite(x, message, name):
-    return op("CheckNumerics", convert_to_tensor(x), message=message or "",
-              name=name or "VerifyFinite")
+    return op(
+        "CheckNumerics", convert_to_tensor(x), message=message or "", name=name or "VerifyFinite"
+    )
 
 
 @export("debugging.assert_all_finite")

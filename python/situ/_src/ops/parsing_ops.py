@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """parsing_ops.py: tf.Example and tf.SequenceExample records and CSV lines become tensors."""
+
 import collections
 
 import numpy
@@ -22,8 +23,9 @@ class FixedLenFeature(collections.namedtuple("FixedLenFeature", "shape dtype def
         return super().__new__(cls, shape, dtype, default_value)
 
 
-class FixedLenSequenceFeature(collections.namedtuple(
-        "FixedLenSequenceFeature", "shape dtype allow_missing default_value")):
+class FixedLenSequenceFeature(
+    collections.namedtuple("FixedLenSequenceFeature", "shape dtype allow_missing default_value")
+):
     """A feature with any number of parts of a shape."""
 
     def __new__(cls, shape, dtype, allow_missing=False, default_value=None):
@@ -51,8 +53,7 @@ def _default(key, feature, shape):
     try:
         return op("Reshape", convert_to_tensor(feature.default_value, dtype), shape)
     except (errors.InvalidArgumentError, TypeError, ValueError) as error:
-        text = f"Feature: {key} (data type: {type_name(dtype)}) has a wrong default_value: " \
-            f"{error}"
+        text = f"Feature: {key} (data type: {type_name(dtype)}) has a wrong default_value: {error}"
         if isinstance(error, errors.InvalidArgumentError):
             raise errors.InvalidArgumentError(None, None, text) from error
         raise type(error)(text) from error
@@ -63,11 +64,15 @@ def _check_shape(key, feature):
         raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
     shape = as_shape(feature.shape)
     if shape.rank is None or None in shape.as_list()[1:]:
-        raise ValueError(f"All dimensions of shape for feature {key} need to be known but "
-                         f"received {feature.shape}.")
+        raise ValueError(
+            f"All dimensions of shape for feature {key} need to be known but "
+            f"received {feature.shape}."
+        )
     if shape.rank and shape.as_list()[0] is None:
-        raise ValueError(f"First dimension of shape for feature {key} unknown. Consider using "
-                         f"FixedLenSequenceFeature. Received feature={feature}.")
+        raise ValueError(
+            f"First dimension of shape for feature {key} unknown. Consider using "
+            f"FixedLenSequenceFeature. Received feature={feature}."
+        )
 
 
 def check_features(features):
@@ -89,8 +94,9 @@ def _parse(serialized, features, name, names=None):
     check_features(features)
     for feature in features.values():
         if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
-            raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be "
-                             "True.")
+            raise ValueError(
+                "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
+            )
     dense = sorted(k for k, f in features.items() if isinstance(f, FixedLenFeature))
     sparse = sorted(k for k in features if k not in dense)
     with scope(name, "ParseSingleExample"):
@@ -98,17 +104,22 @@ def _parse(serialized, features, name, names=None):
         one = as_shape(serialized.shape).rank == 0
         keys = [constant(k, "string") if k else constant([], "string") for k in (sparse, dense)]
         parts = OPS["ParseExampleV2"](
-            serialized, convert_to_tensor([] if names is None else names, "string"), *keys,
+            serialized,
+            convert_to_tensor([] if names is None else names, "string"),
+            *keys,
             constant([], "string"),
             [_default(k, features[k], as_shape(features[k].shape).as_list()) for k in dense],
-            num_sparse=len(sparse), Tdense=[as_dtype(features[k].dtype) for k in dense],
+            num_sparse=len(sparse),
+            Tdense=[as_dtype(features[k].dtype) for k in dense],
             sparse_types=[as_dtype(features[k].dtype) for k in sparse],
-            dense_shapes=[as_shape(features[k].shape) for k in dense], name="ParseExample")
+            dense_shapes=[as_shape(features[k].shape) for k in dense],
+            name="ParseExample",
+        )
     parts = parts if isinstance(parts, (list, tuple)) else [parts]
     n, found = len(sparse), {}
     for i, key in enumerate(sparse):
-        found[key] = _sparse(key, features[key], *parts[i:3 * n:n], one)
-    found.update(zip(dense, parts[3 * n:]))
+        found[key] = _sparse(key, features[key], *parts[i : 3 * n : n], one)
+    found.update(zip(dense, parts[3 * n :]))
     return {k: found[k] for k in features}
 
 
@@ -121,9 +132,19 @@ def _sparse(key, feature, indices, values, shape, one):
     default = None if feature.default_value is None else _default(key, feature, [])
     made = sparse_tensor_to_dense(SparseTensor(indices, values, shape), default)
     rows = op("StridedSlice", shape, [0], [1], [1], shrink_axis_mask=1)
-    return op("Reshape", made, op("ConcatV2", [
-        op("Reshape", cast(rows, "int32"), [1]), constant([-1] + tail, "int32")], 0)) if tail \
+    return (
+        op(
+            "Reshape",
+            made,
+            op(
+                "ConcatV2",
+                [op("Reshape", cast(rows, "int32"), [1]), constant([-1] + tail, "int32")],
+                0,
+            ),
+        )
+        if tail
         else made
+    )
 
 
 @export("io.parse_single_example", v1="parse_single_example")
@@ -144,13 +165,21 @@ def _steps(lists, key, dtype):
     """The values of each step of a feature list, or None where there is no such list."""
     if key not in lists:
         return None
-    kind = "bytes_list" if dtype.name == "string" else \
-        "float_list" if dtype.is_floating else "int64_list"
+    kind = (
+        "bytes_list"
+        if dtype.name == "string"
+        else "float_list"
+        if dtype.is_floating
+        else "int64_list"
+    )
     for number, step in enumerate(lists[key].feature):
         if step.WhichOneof("kind") not in (None, kind):
             raise errors.InvalidArgumentError(
-                None, None, f"Name: <unknown>, Feature list: {key}, Index: {number}.  Data types "
-                f"don't match. Expected type: {type_name(dtype)}")
+                None,
+                None,
+                f"Name: <unknown>, Feature list: {key}, Index: {number}.  Data types "
+                f"don't match. Expected type: {type_name(dtype)}",
+            )
     return [list(getattr(step, kind).value) for step in lists[key].feature]
 
 
@@ -159,16 +188,22 @@ def _dense(lists, key, feature, dtype, shape):
     if steps is None:
         if not feature.allow_missing:
             raise errors.InvalidArgumentError(
-                None, None, f"Name: <unknown>, Feature list '{key}' is required but could not be "
+                None,
+                None,
+                f"Name: <unknown>, Feature list '{key}' is required but could not be "
                 "found.  Did you mean to include it in feature_list_dense_missing_assumed_empty "
-                "or feature_list_dense_defaults?")
+                "or feature_list_dense_defaults?",
+            )
         steps = []
     count = int(numpy.prod(shape))
     for number, values in enumerate(steps):
         if len(values) != count:
             raise errors.InvalidArgumentError(
-                None, None, f"Name: <unknown>, Key: {key}, Index: {number}.  Number of values != "
-                f"expected.  values size: {len(values)} but output shape: {list(shape)}")
+                None,
+                None,
+                f"Name: <unknown>, Key: {key}, Index: {number}.  Number of values != "
+                f"expected.  values size: {len(values)} but output shape: {list(shape)}",
+            )
     kind = object if dtype.name == "string" else dtype.as_numpy_dtype
     return [numpy.array(steps, kind).reshape([len(steps), *shape])]
 
@@ -177,9 +212,11 @@ def _sparse_sequence(lists, key, dtype):
     steps = _steps(lists, key, dtype) or []
     places = [(t, i) for t, values in enumerate(steps) for i in range(len(values))]
     kind = object if dtype.name == "string" else dtype.as_numpy_dtype
-    return [numpy.array(places, "int64").reshape([-1, 2]),
-            numpy.array([v for values in steps for v in values], kind),
-            numpy.array([len(steps), max(map(len, steps), default=0)], "int64")]
+    return [
+        numpy.array(places, "int64").reshape([-1, 2]),
+        numpy.array([v for values in steps for v in values], kind),
+        numpy.array([len(steps), max(map(len, steps), default=0)], "int64"),
+    ]
 
 
 def _lists(serialized, features):
@@ -206,6 +243,7 @@ def _lists(serialized, features):
             else:
                 made += _dense(lists, key, feature, dtype, as_shape(feature.shape).as_list())
         return made
+
     values = py_func(read, [serialized], types, False)
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     for value, shape in zip(values, shapes):
@@ -222,8 +260,9 @@ def _lists(serialized, features):
 
 
 @export("io.parse_single_sequence_example", v1="parse_single_sequence_example")
-def parse_single_sequence_example(serialized, context_features=None, sequence_features=None,
-                                  example_name=None, name=None):
+def parse_single_sequence_example(
+    serialized, context_features=None, sequence_features=None, example_name=None, name=None
+):
     """(features, feature lists) of one tf.SequenceExample record, as dicts of tensors."""
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
@@ -231,8 +270,7 @@ def parse_single_sequence_example(serialized, context_features=None, sequence_fe
     with scope(name, "ParseSingleSequenceExample"):
         serialized = convert_to_tensor(serialized, "string", name="serialized")
         # The context stands where a tf.Example has its features.
-        context = _parse(serialized, context_features, None) if context_features \
-            else {}
+        context = _parse(serialized, context_features, None) if context_features else {}
         return context, _lists(serialized, sequence_features) if sequence_features else {}
 
 
@@ -245,9 +283,15 @@ def _csv_default(value):
         if isinstance(one, (list, tuple)):
             return [], as_dtype("float32")
         array = numpy.asarray([one] if not hasattr(one, "dtype") else one).ravel()
-        kind = as_dtype("string" if isinstance(one, (str, bytes)) else
-                        "float32" if isinstance(one, float) else
-                        "int32" if isinstance(one, int) else array.dtype)
+        kind = as_dtype(
+            "string"
+            if isinstance(one, (str, bytes))
+            else "float32"
+            if isinstance(one, float)
+            else "int32"
+            if isinstance(one, int)
+            else array.dtype
+        )
     flat = [array] if isinstance(array, bytes) else numpy.asarray(array).ravel().tolist()
     items = [v.decode() if isinstance(v, bytes) else str(v) for v in flat]
     return items[:1], kind.base_dtype
@@ -256,6 +300,7 @@ def _csv_default(value):
 def _chosen(lines, defaults, field_delim, use_quote_delim, na_value, select_cols):
     """Some fields of each line, as texts; a default stands for what is not there."""
     import csv
+
     lines = convert_to_tensor(lines, "string")
     quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
 
@@ -263,22 +308,30 @@ def _chosen(lines, defaults, field_delim, use_quote_delim, na_value, select_cols
         array = numpy.asarray(array, object)
         columns = [[] for _ in defaults]
         for n, line in enumerate(array.reshape(-1)):
-            fields = next(csv.reader([line.decode(errors="surrogateescape")],
-                                     delimiter=field_delim, quoting=quote), [])
+            fields = next(
+                csv.reader(
+                    [line.decode(errors="surrogateescape")], delimiter=field_delim, quoting=quote
+                ),
+                [],
+            )
             wanted = range(len(fields)) if select_cols is None else select_cols
             if len(wanted) != len(defaults) or any(i >= len(fields) for i in wanted):
                 raise errors.InvalidArgumentError(
-                    None, None, f"Expect {len(defaults)} fields but have {len(fields)} in record "
-                    f"{n}")
+                    None,
+                    None,
+                    f"Expect {len(defaults)} fields but have {len(fields)} in record {n}",
+                )
             for column, i, default in zip(columns, wanted, defaults):
                 text = fields[i]
                 if text in ("", na_value):
                     if not default:
                         raise errors.InvalidArgumentError(
-                            None, None, f"Field {i} is required but missing in record {n}!")
+                            None, None, f"Field {i} is required but missing in record {n}!"
+                        )
                     text = default[0]
                 column.append(text.encode(errors="surrogateescape"))
         return [numpy.array([*c, None], object)[:-1].reshape(array.shape) for c in columns]
+
     found = py_func(read, [lines], ["string"] * len(defaults))
     for part in found:
         if hasattr(part, "set_shape"):
@@ -287,18 +340,40 @@ def _chosen(lines, defaults, field_delim, use_quote_delim, na_value, select_cols
 
 
 @export("io.decode_csv", v1="decode_csv")
-def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, name=None,
-               na_value="", select_cols=None):
+def decode_csv(
+    records,
+    record_defaults,
+    field_delim=",",
+    use_quote_delim=True,
+    name=None,
+    na_value="",
+    select_cols=None,
+):
     """A tensor for each column of lines with commas; the defaults say their types."""
     with scope(name, "DecodeCSV"):
-        defaults = [_csv_default(d) if not hasattr(d, "as_numpy_dtype") else ([], as_dtype(d))
-                    for d in record_defaults]
+        defaults = [
+            _csv_default(d) if not hasattr(d, "as_numpy_dtype") else ([], as_dtype(d))
+            for d in record_defaults
+        ]
         if select_cols is not None or na_value:
-            parts = _chosen(records, [text for text, _ in defaults], field_delim, use_quote_delim,
-                            na_value, select_cols)
+            parts = _chosen(
+                records,
+                [text for text, _ in defaults],
+                field_delim,
+                use_quote_delim,
+                na_value,
+                select_cols,
+            )
         else:
-            parts = op("DecodeCSV", records, [constant(text, "string") for text, _ in defaults],
-                       field_delim=field_delim, use_quote_delim=use_quote_delim)
+            parts = op(
+                "DecodeCSV",
+                records,
+                [constant(text, "string") for text, _ in defaults],
+                field_delim=field_delim,
+                use_quote_delim=use_quote_delim,
+            )
         parts = parts if isinstance(parts, (list, tuple)) else [parts]
-        return [part if kind.name == "string" else op("StringToNumber", part, out_type=kind)
-                for part, (_, kind) in zip(parts, defaults)]
+        return [
+            part if kind.name == "string" else op("StringToNumber", part, out_type=kind)
+            for part, (_, kind) in zip(parts, defaults)
+        ]

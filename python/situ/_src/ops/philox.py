@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """philox.py: tf.random.split: seeds derived from a seed, bit-compatible with TensorFlow
 (Philox)."""
+
 import numpy
 
 from situ._src.framework.api import export
@@ -18,8 +19,12 @@ def philox(counter, key):
     c, k = [int(v) for v in counter], [int(v) for v in key]
     for _ in range(10):
         first, second = c[0] * _M[0], c[2] * _M[1]
-        c = [(second >> 32) ^ c[1] ^ k[0], second & _MASK, (first >> 32) ^ c[3] ^ k[1],
-             first & _MASK]
+        c = [
+            (second >> 32) ^ c[1] ^ k[0],
+            second & _MASK,
+            (first >> 32) ^ c[3] ^ k[1],
+            first & _MASK,
+        ]
         k = [(a + w) & _MASK for a, w in zip(k, _W)]
     return c
 
@@ -45,6 +50,7 @@ def split(seed, num=2, alg="auto_select"):
     def make(array):
         found = numpy.array(words(array, num * 2 * (2 if wide else 1)), "uint32")
         return found.view("int64" if wide else "int32").reshape(num, 2)
+
     made = py_func(make, [seed], seed.dtype)
     if hasattr(made, "set_shape"):
         made.set_shape([num, 2])

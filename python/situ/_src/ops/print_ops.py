@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """print_ops.py: tensors printed when they are computed."""
+
 import pprint
 import sys
 
@@ -12,8 +13,11 @@ from situ._src.ops.array_ops import constant, convert_to_tensor, op
 
 
 def _is_tensor(value):
-    return dtype_of(value) is not None and not hasattr(value, "tolist") and \
-        not hasattr(value, "_situ_pieces_")
+    return (
+        dtype_of(value) is not None
+        and not hasattr(value, "tolist")
+        and not hasattr(value, "_situ_pieces_")
+    )
 
 
 def _holds_tensors(value):
@@ -21,21 +25,25 @@ def _holds_tensors(value):
         return True
     if isinstance(value, dict):
         return any(map(_holds_tensors, value.values()))
-    return any(map(_holds_tensors, value)) if isinstance(value, (list, tuple)) else \
-        _is_tensor(value)
+    return (
+        any(map(_holds_tensors, value)) if isinstance(value, (list, tuple)) else _is_tensor(value)
+    )
 
 
 def _ragged(value):
     """Rows of different lengths as a text: lists in lists."""
+
     def text(*pieces):
         rows = pieces[0].tolist()
         for splits in reversed(pieces[1:]):
             rows = [rows[a:b] for a, b in zip(splits[:-1], splits[1:])]
         return _plain(rows)
+
     pieces = value._situ_pieces_
     if all(hasattr(p, "numpy") for p in pieces):
         return text(*[p.numpy() for p in pieces])
     from situ._src.ops.script_ops import py_func
+
     return py_func(lambda *arrays: text(*arrays).encode(), list(pieces), "string")
 
 
@@ -46,8 +54,15 @@ def _plain(rows):
 
 
 def _sparse(value, summarize):
-    parts = ["'SparseTensor(indices=", _text(value.indices, summarize), ", values=",
-             _text(value.values, summarize), ", shape=", _text(value.dense_shape, summarize), ")'"]
+    parts = [
+        "'SparseTensor(indices=",
+        _text(value.indices, summarize),
+        ", values=",
+        _text(value.values, summarize),
+        ", shape=",
+        _text(value.dense_shape, summarize),
+        ")'",
+    ]
     return op("StringJoin", [convert_to_tensor(p) for p in parts])
 
 
@@ -58,13 +73,21 @@ def _text(value, summarize):
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
         return _sparse(value, summarize)
     if _is_tensor(value):
-        return op("StringFormat", convert_to_tensor(value),
-                  summarize=-1 if summarize is None else summarize)
+        return op(
+            "StringFormat",
+            convert_to_tensor(value),
+            summarize=-1 if summarize is None else summarize,
+        )
     if not _holds_tensors(value):
         return pprint.pformat(value)
     pairs = value.items() if isinstance(value, dict) else [(None, v) for v in value]
-    left, right = ("{", "}") if isinstance(value, dict) else \
-        ("[", "]") if isinstance(value, list) else ("(", ")")
+    left, right = (
+        ("{", "}")
+        if isinstance(value, dict)
+        else ("[", "]")
+        if isinstance(value, list)
+        else ("(", ")")
+    )
     parts = []
     for i, (key, one) in enumerate(pairs):
         parts += [", " if i else left, "" if key is None else f"{key!r}: ", _text(one, summarize)]
@@ -99,8 +122,10 @@ def print_v2(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=N
     where = _stream(output_stream)
     texts = _texts(inputs, summarize)
     if _situ.executing_eagerly():
-        whole = sep.join(t if isinstance(t, str) else t.numpy().decode(errors="replace")
-                         for t in texts) + end
+        whole = (
+            sep.join(t if isinstance(t, str) else t.numpy().decode(errors="replace") for t in texts)
+            + end
+        )
         if where.startswith("file://"):
             with open(where[7:], "a", encoding="utf-8") as file:
                 file.write(whole)
@@ -123,8 +148,11 @@ def print_v1(input_, data, message=None, first_n=None, summarize=None, name=None
     parts = [constant(message or "")]
     for one in data:
         one = convert_to_tensor(one)
-        parts += [constant("["), op("StringFormat", one, summarize=limit, ends=False),
-                  constant("]")]
+        parts += [
+            constant("["),
+            op("StringFormat", one, summarize=limit, ends=False),
+            constant("]"),
+        ]
     line = op("StringJoin", parts)
     if _situ.executing_eagerly():
         sys.stderr.write(line.numpy().decode() + "\n")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ragged_ops.py: ragged tensors out of lists, and what operations do with them: those of
 elements work on the values, others by row; tf.strings.split, which gives such rows."""
+
 import re
 
 import numpy
@@ -26,8 +27,9 @@ def _depth(value):
 
 
 @export("ragged.constant")
-def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None,
-                    row_splits_dtype=None):
+def ragged_constant(
+    pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=None
+):
     """Lists of different lengths as one value."""
     depth = (_depth(pylist) or 1) - 1
     if inner_shape is not None:
@@ -36,14 +38,16 @@ def ragged_constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name
     flat, lengths = list(pylist), []
     for _ in range(depth):
         if any(not isinstance(r, (list, tuple, numpy.ndarray)) for r in flat):
-            raise ValueError("pylist has scalar values depth 1, but ragged_rank requires scalar "
-                             "value depth greater than 1")
+            raise ValueError(
+                "pylist has scalar values depth 1, but ragged_rank requires scalar "
+                "value depth greater than 1"
+            )
         lengths.append([len(r) for r in flat])
         flat = [v for r in flat for v in r]
     values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
     return RaggedTensor.from_nested_row_lengths(
-        values, [constant(n, "int64") for n in lengths]).with_row_splits_dtype(
-            row_splits_dtype or "int64")
+        values, [constant(n, "int64") for n in lengths]
+    ).with_row_splits_dtype(row_splits_dtype or "int64")
 
 
 @export("ragged.stack")
@@ -52,21 +56,23 @@ def ragged_stack(values, axis=0, name=None):
     parts = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
     if any(isinstance(p, RaggedTensor) for p in parts):
         return op("Pack", parts, axis=axis)
-    return RaggedTensor.from_row_lengths(concat(parts, 0), op("Pack", [
-        op("Shape", p, out_type="int64")[0] for p in parts]))
+    return RaggedTensor.from_row_lengths(
+        concat(parts, 0), op("Pack", [op("Shape", p, out_type="int64")[0] for p in parts])
+    )
 
 
 @export("ragged.range")
 def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype=None):
     """Rows of numbers: from a start to a limit."""
     starts, limits = (0, starts) if limits is None else (starts, limits)
-    parts = numpy.broadcast_arrays(*[numpy.asarray(v.numpy() if hasattr(v, "numpy") else v)
-                                     for v in (starts, limits, deltas)])
+    parts = numpy.broadcast_arrays(
+        *[numpy.asarray(v.numpy() if hasattr(v, "numpy") else v) for v in (starts, limits, deltas)]
+    )
     rows = [numpy.arange(*p) for p in zip(*[numpy.atleast_1d(a) for a in parts])]
     kind = dtype or ("int32" if rows[0].dtype.kind == "i" else "float32")
     return RaggedTensor.from_row_lengths(
-        constant(numpy.concatenate(rows), kind), [len(r) for r in rows]).with_row_splits_dtype(
-            row_splits_dtype or "int64")
+        constant(numpy.concatenate(rows), kind), [len(r) for r in rows]
+    ).with_row_splits_dtype(row_splits_dtype or "int64")
 
 
 @export("ragged.map_flat_values")
@@ -82,8 +88,9 @@ def ragged_boolean_mask(data, mask, name=None):
     """What is true of each row of a matrix."""
     mask = convert_to_tensor(mask, "bool")
     lengths = op("Sum", cast(mask, "int64"), [1])
-    return RaggedTensor.from_row_lengths(BOTH["boolean_mask"](convert_to_tensor(data), mask),
-                                         lengths)
+    return RaggedTensor.from_row_lengths(
+        BOTH["boolean_mask"](convert_to_tensor(data), mask), lengths
+    )
 
 
 def _split(texts, sep):
@@ -113,21 +120,32 @@ V2["strings.split"] = _strings_split
 
 
 @export(v1="strings.split")
-def strings_split_v1(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None,
-                     name=None):
+def strings_split_v1(
+    input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None, name=None
+):
     """The parts of a vector of texts: sparse, or as ragged rows."""
     found = _strings_split(input if source is None else source, sep, maxsplit)
-    return found if result_type == "RaggedTensor" or not isinstance(found, RaggedTensor) else \
-        found.to_sparse()
+    return (
+        found
+        if result_type == "RaggedTensor" or not isinstance(found, RaggedTensor)
+        else found.to_sparse()
+    )
 
 
 @export("RaggedTensorSpec")
 class RaggedTensorSpec:
     """What a ragged tensor is like: for input_signature and get_concrete_function."""
 
-    def __init__(self, shape=None, dtype="float32", ragged_rank=None, row_splits_dtype="int64",
-                 flat_values_spec=None):
+    def __init__(
+        self,
+        shape=None,
+        dtype="float32",
+        ragged_rank=None,
+        row_splits_dtype="int64",
+        flat_values_spec=None,
+    ):
         from situ._src.framework.dtypes import as_dtype
+
         self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
         rank = self.shape.rank or 2
         self.ragged_rank = rank - 1 if ragged_rank is None else ragged_rank
@@ -135,15 +153,19 @@ class RaggedTensorSpec:
 
     @property
     def _situ_pieces_(self):
-        inner = (self.shape.as_list() if self.shape.rank else [None, None])[self.ragged_rank + 1:]
-        return [TensorSpec([None, *inner], self.dtype),
-                *[TensorSpec([None], self.row_splits_dtype) for _ in range(self.ragged_rank)]]
+        inner = (self.shape.as_list() if self.shape.rank else [None, None])[self.ragged_rank + 1 :]
+        return [
+            TensorSpec([None, *inner], self.dtype),
+            *[TensorSpec([None], self.row_splits_dtype) for _ in range(self.ragged_rank)],
+        ]
 
     _situ_made_ = RaggedTensor._situ_made_
 
     def __repr__(self):
-        return (f"RaggedTensorSpec({self.shape}, {self.dtype!r}, {self.ragged_rank}, "
-                f"{self.row_splits_dtype!r})")
+        return (
+            f"RaggedTensorSpec({self.shape}, {self.dtype!r}, {self.ragged_rank}, "
+            f"{self.row_splits_dtype!r})"
+        )
 
 
 # What operations do
@@ -160,8 +182,9 @@ def _concat(values, axis, name=None):
     if axis > 1:
         return values[0].with_values(_concat([v.values for v in values], axis - 1))
     inner = [v.values for v in values]
-    joined = _concat(inner, 0) if any(isinstance(v, RaggedTensor) for v in inner) else \
-        concat(inner, 0)
+    joined = (
+        _concat(inner, 0) if any(isinstance(v, RaggedTensor) for v in inner) else concat(inner, 0)
+    )
     whole = RaggedTensor.from_row_lengths(joined, concat([v.row_lengths() for v in values], 0))
     if axis == 0:
         return whole
@@ -176,8 +199,9 @@ def _stack(values, axis=0, name=None):
     values = [_rows(v) for v in values]
     if axis % (values[0].shape.rank + 1):
         return _concat([_expand(v, axis) for v in values], axis)
-    return RaggedTensor.from_row_lengths(_concat(values, 0),
-                                         op("Pack", [v.nrows() for v in values]))
+    return RaggedTensor.from_row_lengths(
+        _concat(values, 0), op("Pack", [v.nrows() for v in values])
+    )
 
 
 def _expand(rt, axis, name=None):
@@ -186,15 +210,23 @@ def _expand(rt, axis, name=None):
     if axis == 0:
         return RaggedTensor(rt, op("Pack", [constant(0, "int64"), rt.nrows()]))
     if axis == 1:
-        return RaggedTensor(rt, op("Range", constant(0, "int64"), rt.nrows() + 1,
-                                   constant(1, "int64")))
+        return RaggedTensor(
+            rt, op("Range", constant(0, "int64"), rt.nrows() + 1, constant(1, "int64"))
+        )
     inner = rt.values
-    return rt.with_values(_expand(inner, axis - 1) if isinstance(inner, RaggedTensor) else
-                          op("ExpandDims", inner, axis - 1))
+    return rt.with_values(
+        _expand(inner, axis - 1)
+        if isinstance(inner, RaggedTensor)
+        else op("ExpandDims", inner, axis - 1)
+    )
 
 
-_SEGMENTS = {"Sum": "UnsortedSegmentSum", "Max": "UnsortedSegmentMax",
-             "Min": "UnsortedSegmentMin", "Prod": "UnsortedSegmentProd"}
+_SEGMENTS = {
+    "Sum": "UnsortedSegmentSum",
+    "Max": "UnsortedSegmentMax",
+    "Min": "UnsortedSegmentMin",
+    "Prod": "UnsortedSegmentProd",
+}
 
 
 def _reduce(row, rt, axis=None, keep_dims=False, keepdims=None, name=None):
@@ -218,15 +250,23 @@ def _reduced(row, rt, axis):
         whole = rt.with_flat_values(cast(rt.flat_values, "int32"))
         made = _reduced("Max" if row == "Any" else "Min", whole, axis)
         turn = lambda v: op("Greater", v, 0)
-        return made.with_flat_values(turn(made.flat_values)) if isinstance(made, RaggedTensor) \
+        return (
+            made.with_flat_values(turn(made.flat_values))
+            if isinstance(made, RaggedTensor)
             else turn(made)
+        )
     if axis > 1:
         inner = rt.values
-        return rt.with_values(_reduced(row, inner, axis - 1) if isinstance(inner, RaggedTensor)
-                              else OPS[row](inner, [axis - 1]))
+        return rt.with_values(
+            _reduced(row, inner, axis - 1)
+            if isinstance(inner, RaggedTensor)
+            else OPS[row](inner, [axis - 1])
+        )
     if isinstance(rt.values, RaggedTensor):
-        raise ValueError("situ reduces ragged tensors of several ragged dimensions along the last "
-                         "of these, or along all dimensions.")
+        raise ValueError(
+            "situ reduces ragged tensors of several ragged dimensions along the last "
+            "of these, or along all dimensions."
+        )
     if axis == 1:
         return op(_SEGMENTS[row], rt.values, rt.value_rowids(), rt.nrows())
     columns = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
@@ -236,8 +276,11 @@ def _reduced(row, rt, axis):
 def _gather(params, indices, axis=0, batch_dims=0, name=None):
     unsupported("gather of ragged tensors", batch_dims=(batch_dims, 0))
     if isinstance(indices, RaggedTensor):
-        return indices.with_flat_values(_gather(params, indices.flat_values, axis) if isinstance(
-            params, RaggedTensor) else op("GatherV2", params, indices.flat_values, axis))
+        return indices.with_flat_values(
+            _gather(params, indices.flat_values, axis)
+            if isinstance(params, RaggedTensor)
+            else op("GatherV2", params, indices.flat_values, axis)
+        )
     indices = convert_to_tensor(indices)
     if indices.shape.rank == 0:
         return params[indices]
@@ -260,20 +303,29 @@ def _tile(rt, multiples, name=None):
     return _concat([made] * first, 0) if first > 1 else made
 
 
-_TABLE = {"ConcatV2": _concat, "Tile": _tile, "Pack": _stack, "ExpandDims": _expand,
-          "GatherV2": _gather, "ReverseV2": _reverse,
-          "Rank": lambda rt, name=None: constant(rt.shape.rank),
-          "Size": lambda rt, **w: OPS["Size"](rt.flat_values, **w),
-          "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(), out_type),
-          "Identity": lambda rt, name=None: rt}
+_TABLE = {
+    "ConcatV2": _concat,
+    "Tile": _tile,
+    "Pack": _stack,
+    "ExpandDims": _expand,
+    "GatherV2": _gather,
+    "ReverseV2": _reverse,
+    "Rank": lambda rt, name=None: constant(rt.shape.rank),
+    "Size": lambda rt, **w: OPS["Size"](rt.flat_values, **w),
+    "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(), out_type),
+    "Identity": lambda rt, name=None: rt,
+}
 for _row in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
     _TABLE[_row] = lambda *a, _row=_row, **w: _reduce(_row, *a, **w)
 _TABLE = {OPS[row]: function for row, function in _TABLE.items()}
 
 
 def _is_ragged(value):
-    return isinstance(value, RaggedTensor) or isinstance(value, (list, tuple)) and any(
-        isinstance(v, RaggedTensor) for v in value)
+    return (
+        isinstance(value, RaggedTensor)
+        or isinstance(value, (list, tuple))
+        and any(isinstance(v, RaggedTensor) for v in value)
+    )
 
 
 def _with_dtype(value, kind):
@@ -311,6 +363,7 @@ def otherwise(function, args, words):
         if getattr(getattr(value, "shape", None), "rank", 0):  # a column: one for each row
             return _spread(first, value)
         return value
+
     made = function(*[flat(a) for a in args], **{k: flat(v) for k, v in words.items()})
     return first.with_flat_values(made)
 

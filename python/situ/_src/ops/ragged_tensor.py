@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ragged_tensor.py: tf.RaggedTensor: rows of different lengths, by their values and where each
 ends."""
+
 import functools
 
 import numpy
@@ -11,8 +12,10 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.sparse_ops import SparseTensor
 
-_MISMATCH = ("Input RaggedTensors have mismatched row_splits dtypes; use "
-             "RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes.")
+_MISMATCH = (
+    "Input RaggedTensors have mismatched row_splits dtypes; use "
+    "RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes."
+)
 
 
 def splits_dtype(*tensors):
@@ -25,8 +28,11 @@ def splits_dtype(*tensors):
 
 def _index(value, what):
     """(row_splits or the like in int64, their dtype): lists become int64."""
-    value = convert_to_tensor(value, dtype_hint="int64") if isinstance(value, (int, list, tuple)) \
+    value = (
+        convert_to_tensor(value, dtype_hint="int64")
+        if isinstance(value, (int, list, tuple))
         else convert_to_tensor(value)
+    )
     if not value.dtype.is_integer:
         raise ValueError(f"{what} must have dtype int32 or int64")
     return cast(value, "int64"), "int32" if value.dtype.name == "int32" else "int64"
@@ -35,6 +41,7 @@ def _index(value, what):
 def _wide(sizes=False):
     """A decorator of a method that computes in int64: for row_splits of int32 its ragged results
     (and sizes, where it gives these) are converted back."""
+
     def decorate(method):
         @functools.wraps(method)
         def call(self, *args, **words):
@@ -45,9 +52,14 @@ def _wide(sizes=False):
                 return made.with_row_splits_dtype("int32")
             if not sizes or words.get("out_type") is not None:
                 return made
-            return tuple(cast(m, "int32") for m in made) if isinstance(made, tuple) else \
-                cast(made, "int32")
+            return (
+                tuple(cast(m, "int32") for m in made)
+                if isinstance(made, tuple)
+                else cast(made, "int32")
+            )
+
         return call
+
     return decorate
 
 
@@ -57,6 +69,7 @@ def _binary(name):
         if isinstance(other, RaggedTensor):
             other = other.flat_values
         return self.with_flat_values(getattr(self.flat_values, name)(other))
+
     return apply
 
 
@@ -77,21 +90,26 @@ class RaggedTensor:
         self.values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
         splits, kind = _index(row_splits, "row_splits")
         if isinstance(values, RaggedTensor) and values.row_splits.dtype.name != kind:
-            raise ValueError("row_splits must have the same dtype as those of the values: "
-                             f"{kind} != {values.row_splits.dtype.name}")
+            raise ValueError(
+                "row_splits must have the same dtype as those of the values: "
+                f"{kind} != {values.row_splits.dtype.name}"
+            )
         self.row_splits = cast(splits, kind)
 
     def with_row_splits_dtype(self, dtype):
         """The same rows, with row_splits of int32 or int64."""
         kind = as_dtype(dtype).name
         if kind not in ("int32", "int64"):
-            raise ValueError("Argument `row_splits` dtype must be int32 or int64. Received "
-                             f"{kind}.")
+            raise ValueError(
+                f"Argument `row_splits` dtype must be int32 or int64. Received {kind}."
+            )
         if kind == self.row_splits.dtype.name:
             return self
         inner = self.values
-        return RaggedTensor(inner.with_row_splits_dtype(kind) if isinstance(inner, RaggedTensor)
-                            else inner, cast(self.row_splits, kind))
+        return RaggedTensor(
+            inner.with_row_splits_dtype(kind) if isinstance(inner, RaggedTensor) else inner,
+            cast(self.row_splits, kind),
+        )
 
     @classmethod
     def _of_wide(cls, values, splits, kind):
@@ -120,12 +138,14 @@ class RaggedTensor:
         return cls._of_wide(values, concat([constant([0], "int64"), limits], 0), kind)
 
     @classmethod
-    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, name=None,
-                                validate=True):
+    def from_uniform_row_length(
+        cls, values, uniform_row_length, nrows=None, name=None, validate=True
+    ):
         size, kind = _index(uniform_row_length, "uniform_row_length")
         values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
-        return cls._of_wide(values, op("Range", constant(0, "int64"), count_of(values) + 1, size),
-                            kind)
+        return cls._of_wide(
+            values, op("Range", constant(0, "int64"), count_of(values) + 1, size), kind
+        )
 
     @classmethod
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
@@ -148,19 +168,24 @@ class RaggedTensor:
         if nrows is None:
             nrows = op("Max", concat([rows, constant([-1])], 0), [0]) + 1
         ones = OPS["OnesLike"](rows)
-        return cls.from_row_lengths(values, cast(OPS["UnsortedSegmentSum"](
-            ones, rows, cast(convert_to_tensor(nrows), "int32")), kind))
+        return cls.from_row_lengths(
+            values,
+            cast(
+                OPS["UnsortedSegmentSum"](ones, rows, cast(convert_to_tensor(nrows), "int32")), kind
+            ),
+        )
 
     @classmethod
     def from_sparse(cls, st_input, name=None, row_splits_dtype="int64"):
         """The rows of a sparse matrix whose elements stand at the left."""
-        return cls.from_value_rowids(st_input.values, st_input.indices[:, 0],
-                                     st_input.dense_shape[0]).with_row_splits_dtype(
-                                         row_splits_dtype)
+        return cls.from_value_rowids(
+            st_input.values, st_input.indices[:, 0], st_input.dense_shape[0]
+        ).with_row_splits_dtype(row_splits_dtype)
 
     @classmethod
-    def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None,
-                    row_splits_dtype="int64"):
+    def from_tensor(
+        cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype="int64"
+    ):
         """The rows of a matrix, without what fills them up behind."""
         made = cls._from_tensor(tensor, lengths, padding, ragged_rank)
         return made.with_row_splits_dtype(row_splits_dtype)
@@ -180,8 +205,9 @@ class RaggedTensor:
             places = op("Range", constant(1), sizes[1] + 1, constant(1))
             lengths = op("Max", cast(held, "int32") * places, [1])
         mask = BOTH["sequence_mask"](cast(convert_to_tensor(lengths), "int32"), sizes[1])
-        return cls.from_row_lengths(BOTH["boolean_mask"](tensor, mask),
-                                    cast(convert_to_tensor(lengths), "int64"))
+        return cls.from_row_lengths(
+            BOTH["boolean_mask"](tensor, mask), cast(convert_to_tensor(lengths), "int64")
+        )
 
     @property
     def flat_values(self):
@@ -191,8 +217,10 @@ class RaggedTensor:
     @property
     def nested_row_splits(self):
         inner = self.values
-        return (self.row_splits, *(inner.nested_row_splits if isinstance(inner, RaggedTensor)
-                                   else ()))
+        return (
+            self.row_splits,
+            *(inner.nested_row_splits if isinstance(inner, RaggedTensor) else ()),
+        )
 
     dtype = property(lambda s: s.flat_values.dtype)
     ragged_rank = property(lambda s: len(s.nested_row_splits))
@@ -238,8 +266,11 @@ class RaggedTensor:
     @_wide(sizes=True)
     def bounding_shape(self, axis=None, name=None, out_type=None):
         longest = op("Max", concat([self.row_lengths(), constant([0], "int64")], 0), [0])
-        inner = self.values.bounding_shape()[1:] if isinstance(self.values, RaggedTensor) else \
-            op("Shape", self.values, out_type="int64")[1:]
+        inner = (
+            self.values.bounding_shape()[1:]
+            if isinstance(self.values, RaggedTensor)
+            else op("Shape", self.values, out_type="int64")[1:]
+        )
         made = concat([op("Pack", [self.nrows(), longest]), inner], 0)
         made = cast(made, out_type or "int64")
         return made if axis is None else made[axis]
@@ -277,24 +308,25 @@ class RaggedTensor:
         """The rows as those of a matrix, with a value behind the end of each."""
         if isinstance(self.values, RaggedTensor):
             inner = None if shape is None else [None, *tensor_shape.as_shape(shape).as_list()[2:]]
-            whole = RaggedTensor(self.values.to_tensor(default_value, shape=inner),
-                                 self.row_splits)
+            whole = RaggedTensor(self.values.to_tensor(default_value, shape=inner), self.row_splits)
             return whole.to_tensor(default_value, shape=shape)
         empty = "" if self.dtype.name == "string" else False if self.dtype.is_bool else 0
         fill = convert_to_tensor(empty if default_value is None else default_value, self.dtype)
         inner = self.values.shape.as_list()[1:]
         wanted = tensor_shape.as_shape(shape).as_list() if shape is not None else [None, None]
         width = self.bounding_shape()[1] if wanted[1] is None else constant(wanted[1], "int64")
-        columns = op("ExpandDims", op("Range", constant(0, "int64"), width,
-                                      constant(1, "int64")), 0)
+        columns = op(
+            "ExpandDims", op("Range", constant(0, "int64"), width, constant(1, "int64")), 0
+        )
         at = op("ExpandDims", self.row_starts(), 1) + columns
         held = op("Less", columns, op("ExpandDims", self.row_lengths(), 1))
         at = op("SelectV2", held, at, count_of(self.values))
         if inner:
             sizes = concat([constant([1]), op("Shape", self.values)[1:]], 0)
             fill = op("GatherV2", op("Reshape", fill, [1]), op("Fill", sizes, constant(0)), 0)
-        return op("GatherV2", concat([self.values, fill if inner else op("Reshape", fill, [1])],
-                                     0), at, 0)
+        return op(
+            "GatherV2", concat([self.values, fill if inner else op("Reshape", fill, [1])], 0), at, 0
+        )
 
     @_wide()
     def to_sparse(self, name=None):
@@ -304,27 +336,32 @@ class RaggedTensor:
         first = op("GatherV2", self.row_splits, rows, 0)
         count = op("Size", self.values, out_type="int64")
         columns = op("Range", constant(0, "int64"), count, constant(1, "int64")) - first
-        return SparseTensor(op("Pack", [rows, columns], axis=1), self.values,
-                            self.bounding_shape())
+        return SparseTensor(op("Pack", [rows, columns], axis=1), self.values, self.bounding_shape())
 
     def to_list(self):
-        values = self.values.to_list() if isinstance(self.values, RaggedTensor) else \
-            self.values.numpy().tolist()
+        values = (
+            self.values.to_list()
+            if isinstance(self.values, RaggedTensor)
+            else self.values.numpy().tolist()
+        )
         splits = self.row_splits.numpy().tolist()
         return [values[a:b] for a, b in zip(splits, splits[1:])]
 
     def numpy(self):
         rows = [r.numpy() for r in self]
-        if len({r.shape for r in rows}) == 1 and all(r.dtype != object or not isinstance(
-                self.values, RaggedTensor) for r in rows):
+        if len({r.shape for r in rows}) == 1 and all(
+            r.dtype != object or not isinstance(self.values, RaggedTensor) for r in rows
+        ):
             return numpy.stack(rows)
         made = numpy.empty(len(rows), object)
         made[:] = rows
         return made
 
     def __array__(self, dtype=None, copy=None):
-        raise TypeError("A ragged tensor is no array: rows have different lengths. Its .numpy() "
-                        "is an array of rows, .to_tensor() fills them up.")
+        raise TypeError(
+            "A ragged tensor is no array: rows have different lengths. Its .numpy() "
+            "is an array of rows, .to_tensor() fills them up."
+        )
 
     @_wide()
     def _part(self, key):
@@ -339,6 +376,7 @@ class RaggedTensor:
             at = cast(convert_to_tensor(at), "int64")
             at = op("SelectV2", op("Less", at, zero), sizes + at, at + op("ZerosLike", sizes))
             return op("Minimum", op("Maximum", at, zero), sizes)
+
         first, last = place(key.start, op("ZerosLike", sizes)), place(key.stop, sizes)
         lengths = op("Maximum", last - first, zero)
         at = ranges(self.row_starts() + first, lengths)
@@ -348,9 +386,9 @@ class RaggedTensor:
     def __getitem__(self, key):
         first, *rest = key if isinstance(key, tuple) else (key,)
         if first is Ellipsis:
-            first, rest = slice(None), rest
+            first = slice(None)
         if not isinstance(first, slice):
-            row = self.values[self.row_starts()[first]:self.row_limits()[first]]
+            row = self.values[self.row_starts()[first] : self.row_limits()[first]]
             return row[tuple(rest)] if len(rest) > 1 else row[rest[0]] if rest else row
         made = self
         if first != slice(None):
@@ -362,7 +400,8 @@ class RaggedTensor:
             raise ValueError("Cannot index into an inner ragged dimension.")
         made = made._part(rest[0]) if rest[0] != slice(None) else made
         if len(rest) > 1:
-            made = made.with_values(made.values[(slice(None), *rest[1:])])
+            inner = (slice(None), *rest[1:])
+            made = made.with_values(made.values[inner])
         return made
 
     def __len__(self):
@@ -379,21 +418,31 @@ class RaggedTensor:
 
 def count_of(values):
     """How many rows something has."""
-    return values.nrows(out_type="int64") if isinstance(values, RaggedTensor) else \
-        op("Shape", values, out_type="int64")[0]
+    return (
+        values.nrows(out_type="int64")
+        if isinstance(values, RaggedTensor)
+        else op("Shape", values, out_type="int64")[0]
+    )
 
 
 def taken(values, numbers):
     """Rows of a tensor, ragged or not."""
-    return values.take(numbers) if isinstance(values, RaggedTensor) else \
-        op("GatherV2", values, numbers, 0)
+    return (
+        values.take(numbers)
+        if isinstance(values, RaggedTensor)
+        else op("GatherV2", values, numbers, 0)
+    )
 
 
-for _name in ("add sub mul truediv floordiv mod pow radd rsub rmul rtruediv lt le gt ge and or "
-              "neg abs invert").split():
+for _name in (
+    "add sub mul truediv floordiv mod pow radd rsub rmul rtruediv lt le gt ge and or neg abs invert"
+).split():
     if _name in ("neg", "abs", "invert"):
-        setattr(RaggedTensor, f"__{_name}__", lambda self, _n=f"__{_name}__":
-                self.with_flat_values(getattr(self.flat_values, _n)()))
+        setattr(
+            RaggedTensor,
+            f"__{_name}__",
+            lambda self, _n=f"__{_name}__": self.with_flat_values(getattr(self.flat_values, _n)()),
+        )
     else:
         setattr(RaggedTensor, f"__{_name}__", _binary(f"__{_name}__"))
 RaggedTensor.__eq__, RaggedTensor.__ne__ = _binary("__eq__"), _binary("__ne__")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """random_generator.py: tf.random.Generator: random numbers from a state that is a variable."""
+
 import enum
 import os
 
@@ -17,6 +18,7 @@ _BLOCKS = 256  # of the generator that are set aside for each number
 @export("random.Algorithm", "random.experimental.Algorithm")
 class Algorithm(enum.Enum):
     """Ways to make random numbers; situ has the first one."""
+
     PHILOX = 1
     THREEFRY = 2
     AUTO_SELECT = 3
@@ -31,8 +33,8 @@ def _check(alg):
 
 def _full(seed):
     """Numbers of any size as int64."""
-    seed = int(seed) & (2 ** 64 - 1)
-    return seed - 2 ** 64 if seed >= 2 ** 63 else seed
+    seed = int(seed) & (2**64 - 1)
+    return seed - 2**64 if seed >= 2**63 else seed
 
 
 @export("random.create_rng_state", "random.experimental.create_rng_state")
@@ -48,8 +50,9 @@ def create_rng_state(seed, alg="philox"):
 
 def _sizes(shape):
     sizes = shape.as_list() if isinstance(shape, tensor_shape.TensorShape) else shape
-    return convert_to_tensor(sizes if hasattr(sizes, "dtype") or len(sizes) else
-                             convert_to_tensor([], "int32"), "int32")
+    return convert_to_tensor(
+        sizes if hasattr(sizes, "dtype") or len(sizes) else convert_to_tensor([], "int32"), "int32"
+    )
 
 
 @export("random.Generator", "random.experimental.Generator")
@@ -58,13 +61,23 @@ class Generator:
 
     def __init__(self, copy_from=None, state=None, alg=None):
         if (copy_from is None) == (state is None):
-            raise ValueError("Generator needs copy_from, or state and alg, and not both; "
-                             "tf.random.Generator.from_seed makes one.")
+            raise ValueError(
+                "Generator needs copy_from, or state and alg, and not both; "
+                "tf.random.Generator.from_seed makes one."
+            )
         _check(alg)
-        value = copy_from.state.value() if copy_from is not None else \
-            state.value() if hasattr(state, "assign") else convert_to_tensor(state, "int64")
-        self._state = state if hasattr(state, "assign") else \
-            variable(value, dtype="int64", trainable=False, name="StateVar")
+        value = (
+            copy_from.state.value()
+            if copy_from is not None
+            else state.value()
+            if hasattr(state, "assign")
+            else convert_to_tensor(state, "int64")
+        )
+        self._state = (
+            state
+            if hasattr(state, "assign")
+            else variable(value, dtype="int64", trainable=False, name="StateVar")
+        )
 
     @classmethod
     def from_seed(cls, seed, alg=None):
@@ -84,8 +97,9 @@ class Generator:
     def from_non_deterministic_state(cls, alg=None):
         """A generator that begins somewhere else in each program."""
         numbers = os.urandom(24)
-        return cls(state=[_full(int.from_bytes(numbers[i:i + 8], "little"))
-                          for i in (0, 8, 16)], alg=alg)
+        return cls(
+            state=[_full(int.from_bytes(numbers[i : i + 8], "little")) for i in (0, 8, 16)], alg=alg
+        )
 
     state = property(lambda s: s._state)
     algorithm = property(lambda s: Algorithm.PHILOX.value)
@@ -99,16 +113,23 @@ class Generator:
 
     def reset_from_key_counter(self, key, counter):
         counter = convert_to_tensor(counter, "int64")
-        self.reset(concat([op("Reshape", counter, [-1]),
-                           op("Reshape", convert_to_tensor(key, "int64"), [1])], 0))
+        self.reset(
+            concat(
+                [op("Reshape", counter, [-1]), op("Reshape", convert_to_tensor(key, "int64"), [1])],
+                0,
+            )
+        )
 
     def skip(self, delta):
         """Goes on as if `delta` numbers had been made; the state before."""
         before = op("Identity", self._state.value())
         low = before[0] + cast(convert_to_tensor(delta), "int64") * _BLOCKS
         # A sum that passes the end of 64 bits counts one in the second number.
-        turned = op("LogicalAnd", op("GreaterEqual", low, convert_to_tensor(0, "int64")),
-                    op("Less", before[0], convert_to_tensor(0, "int64")))
+        turned = op(
+            "LogicalAnd",
+            op("GreaterEqual", low, convert_to_tensor(0, "int64")),
+            op("Less", before[0], convert_to_tensor(0, "int64")),
+        )
         self._state.assign(op("Pack", [low, before[1] + cast(turned, "int64"), before[2]]))
         return before
 
@@ -137,8 +158,13 @@ class Generator:
         if dtype.is_integer:
             if maxval is None:
                 raise ValueError("Must specify maxval for integer dtype " + repr(dtype))
-            return self._numbers("StatelessRandomUniformIntV2", shape, dtype,
-                                 convert_to_tensor(minval, dtype), convert_to_tensor(maxval, dtype))
+            return self._numbers(
+                "StatelessRandomUniformIntV2",
+                shape,
+                dtype,
+                convert_to_tensor(minval, dtype),
+                convert_to_tensor(maxval, dtype),
+            )
         low = convert_to_tensor(minval, dtype)
         high = convert_to_tensor(1 if maxval is None else maxval, dtype)
         return self._numbers("StatelessRandomUniformV2", shape, dtype) * (high - low) + low
@@ -168,8 +194,11 @@ def get_global_generator():
         before = _situ.swap_graph(None)
         try:
             seed = global_seed()
-            _one["generator"] = Generator.from_non_deterministic_state() if seed is None else \
-                Generator.from_seed(seed)
+            _one["generator"] = (
+                Generator.from_non_deterministic_state()
+                if seed is None
+                else Generator.from_seed(seed)
+            )
         finally:
             _situ.swap_graph(before)
     return _one["generator"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """random_ops.py: random numbers and their seeds."""
+
 from __future__ import annotations
 
 import os
@@ -10,14 +11,16 @@ from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.tensor import constant_value
-from situ._src.ops.array_ops import convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 
 _eager = {"seed": None, "numbers": None, "weights": None}
-_DEFAULT, _MOST = 87654321, 2 ** 31 - 1
+_DEFAULT, _MOST = 87654321, 2**31 - 1
 
 
 def _generator(seed):
     import random  # few programs need it
+
     return random.Random(seed)
 
 
@@ -26,8 +29,9 @@ def set_seed(seed):
     """Makes random numbers the same in every run of the program."""
     seed = None if seed is None else int(seed)
     if _situ.executing_eagerly():
-        _eager.update(seed=seed, numbers=None if seed is None else _generator(int(seed)),
-                      weights=None)
+        _eager.update(
+            seed=seed, numbers=None if seed is None else _generator(int(seed)), weights=None
+        )
         _situ.forget_calls()
     else:
         get_default_graph().seed = seed
@@ -50,6 +54,7 @@ def weights_seed() -> int | None:
     if _eager["weights"] is None and (_eager["seed"] is not None or os.environ.get("SITU_SEED")):
         return None
     import random
+
     return (_eager["weights"] or random).randint(1, int(1e9))
 
 
@@ -96,8 +101,9 @@ def _plain(shape):
 @export("random.uniform", v1="random_uniform")
 def random_uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None):
     """Numbers from minval to before maxval."""
-    return _uniform(shape, minval, maxval, dtype, name, "random_uniform", "",
-                    lambda: ((), _seeds(seed)))
+    return _uniform(
+        shape, minval, maxval, dtype, name, "random_uniform", "", lambda: ((), _seeds(seed))
+    )
 
 
 def _uniform(shape, minval, maxval, dtype, name, default, prefix, seeds):
@@ -128,13 +134,16 @@ def _normal(row, default):
             width = convert_to_tensor(stddev, dtype, "stddev")
             numbers = op(row, sizes, dtype=dtype, **_seeds(seed))
             return op("Add", op("Mul", numbers, width, name="mul"), middle, name=full)
+
     return normal
 
 
 random_normal = export("random.normal", v1="random_normal")(
-    _normal("RandomStandardNormal", "random_normal"))
+    _normal("RandomStandardNormal", "random_normal")
+)
 truncated_normal = export("random.truncated_normal", v1="truncated_normal")(
-    _normal("TruncatedNormal", "truncated_normal"))
+    _normal("TruncatedNormal", "truncated_normal")
+)
 
 
 def _pair_of_seeds(seed):
@@ -142,11 +151,20 @@ def _pair_of_seeds(seed):
 
 
 @export("random.stateless_uniform")
-def stateless_uniform(shape, seed, minval=0, maxval=None, dtype="float32", name=None,
-                      alg="auto_select"):
+def stateless_uniform(
+    shape, seed, minval=0, maxval=None, dtype="float32", name=None, alg="auto_select"
+):
     """Uniform numbers that depend on the two numbers of `seed` alone."""
-    return _uniform(shape, minval, maxval, dtype, name, "stateless_random_uniform", "Stateless",
-                    _pair_of_seeds(seed))
+    return _uniform(
+        shape,
+        minval,
+        maxval,
+        dtype,
+        name,
+        "stateless_random_uniform",
+        "Stateless",
+        _pair_of_seeds(seed),
+    )
 
 
 def _stateless_normal(row, default):
@@ -159,13 +177,16 @@ def _stateless_normal(row, default):
             width = convert_to_tensor(stddev, dtype, "stddev")
             numbers = op(row, sizes, seed, dtype=dtype)
             return op("Add", op("Mul", numbers, width), middle, name=full)
+
     return normal
 
 
 stateless_normal = export("random.stateless_normal")(
-    _stateless_normal("StatelessRandomNormal", "stateless_random_normal"))
+    _stateless_normal("StatelessRandomNormal", "stateless_random_normal")
+)
 stateless_truncated_normal = export("random.stateless_truncated_normal")(
-    _stateless_normal("StatelessTruncatedNormal", "stateless_truncated_normal"))
+    _stateless_normal("StatelessTruncatedNormal", "stateless_truncated_normal")
+)
 
 
 @export("random.shuffle", v1="random_shuffle")
@@ -190,8 +211,14 @@ def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
 
 @export("random.stateless_categorical", v1="random.stateless_multinomial")
 def stateless_categorical(logits, num_samples, seed, dtype="int64", name=None):
-    return op("StatelessMultinomial", logits, num_samples, convert_to_tensor(seed),
-              output_dtype=as_dtype(dtype), name=name)
+    return op(
+        "StatelessMultinomial",
+        logits,
+        num_samples,
+        convert_to_tensor(seed),
+        output_dtype=as_dtype(dtype),
+        name=name,
+    )
 
 
 @export("random.gamma", v1="random_gamma")
@@ -213,10 +240,12 @@ def _check_crop(value, size):
     wanted, have = constant_value(size), tensor_shape.as_shape(value.shape)
     if wanted is None or have.rank is None:
         return
-    if len(wanted) != have.rank or any(n is not None and n < w
-                                       for n, w in zip(have.as_list(), wanted)):
-        raise errors.wrong_argument(f"Need value.shape >= size, got {have} and "
-                                    f"{[int(n) for n in wanted]} (random_crop)")
+    if len(wanted) != have.rank or any(
+        n is not None and n < w for n, w in zip(have.as_list(), wanted)
+    ):
+        raise errors.wrong_argument(
+            f"Need value.shape >= size, got {have} and {[int(n) for n in wanted]} (random_crop)"
+        )
 
 
 @export("image.random_crop", v1="random_crop")

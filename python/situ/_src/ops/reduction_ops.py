@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """reduction_ops.py: reductions that are made of other ops, norms, linspace."""
+
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 
 
 def _running(row, default):
     def scan(x, axis=0, exclusive=False, reverse=False, name=None):
         return op(row, x, axis, exclusive=exclusive, reverse=reverse, name=name or default)
+
     return scan
 
 
@@ -27,8 +30,12 @@ def swapped(tensor, axis):
         count = op("Rank", tensor)
         last, places = op("Sub", count, 1), op("Range", 0, count, 1)
         axis = op("FloorMod", constant(axis, "int32"), count)
-        return op("SelectV2", op("Equal", places, axis), last,
-                  op("SelectV2", op("Equal", places, last), axis, places))
+        return op(
+            "SelectV2",
+            op("Equal", places, axis),
+            last,
+            op("SelectV2", op("Equal", places, last), axis, places),
+        )
     if not -rank <= axis < rank:
         raise errors.wrong_argument(f"Axis {axis} is out of range for rank {rank}.")
     order = list(range(rank))
@@ -52,6 +59,7 @@ def moved_last(tensor, axis):
 
 
 # Reductions made of others.
+
 
 def _keep(words, keepdims):
     return bool(words.get("keep_dims") if keepdims is None else keepdims)
@@ -77,8 +85,7 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, **words)
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     x = convert_to_tensor(input_tensor)
     if not x.dtype.is_floating:
-        raise TypeError("Input must be either real or complex. Received integer type "
-                        f"{x.dtype!r}.")
+        raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype!r}.")
     far = op("Sub", x, OPS["Mean"](x, axis, True))
     return OPS["Mean"](op("Square", far), axis, keepdims, name=name)
 
@@ -107,9 +114,11 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
 
 
 @export("linalg.matvec")
-def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False,
-           name=None):
+def matvec(
+    a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None
+):
     from situ._src.ops.math_ops import matmul
+
     made = matmul(a, op("ExpandDims", b, -1), transpose_a=transpose_a or adjoint_a)
     return op("Squeeze", made, [-1], name=name)
 
@@ -143,8 +152,12 @@ def linspace(start, stop, num, name=None, axis=0):
     """`num` numbers from start to stop, equally far apart."""
     unsupported("linspace", axis=(axis, 0))
     import numpy
-    kind = dtype_of(start) or dtype_of(stop) or as_dtype(
-        "float64" if isinstance(start, int) and isinstance(stop, int) else "float32")
+
+    kind = (
+        dtype_of(start)
+        or dtype_of(stop)
+        or as_dtype("float64" if isinstance(start, int) and isinstance(stop, int) else "float32")
+    )
     kind = kind if kind.is_floating else as_dtype("float64")
     if dtype_of(start) is None and dtype_of(stop) is None and isinstance(num, int):
         real = numpy.linspace(start, stop, num, dtype=kind.as_numpy_dtype)
@@ -153,10 +166,13 @@ def linspace(start, stop, num, name=None, axis=0):
         start, stop = (cast(convert_to_tensor(v), kind) for v in (start, stop))
         count = cast(convert_to_tensor(num, "int32"), kind)
         one = constant(1, kind)
-        step = op("RealDiv", op("Sub", stop, start),
-                  op("Maximum", op("Sub", count, one), one))
-        places = cast(op("Range", constant(0, "int32"), convert_to_tensor(num, "int32"),
-                         constant(1, "int32")), kind)
+        step = op("RealDiv", op("Sub", stop, start), op("Maximum", op("Sub", count, one), one))
+        places = cast(
+            op(
+                "Range", constant(0, "int32"), convert_to_tensor(num, "int32"), constant(1, "int32")
+            ),
+            kind,
+        )
         return op("Add", start, op("Mul", places, step))
 
 
@@ -168,5 +184,3 @@ def arg_max(input, dimension, output_type="int64", name=None):
 @export(v1=("arg_min",))
 def arg_min(input, dimension, output_type="int64", name=None):
     return op("ArgMin", input, dimension, output_type=as_dtype(output_type), name=name)
-
-

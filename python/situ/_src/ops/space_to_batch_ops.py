@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """space_to_batch_ops.py: space_to_depth, space_to_batch and their inverses."""
+
 import numpy
 
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import V1, export
-from situ._src.ops.array_ops import constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import constant, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 
 
 def sizes_of(tensor, what):
@@ -23,11 +25,13 @@ def _check_divisible(sizes, by, tensor, row, name):
             raise errors.wrong_argument(
                 f"Dimension size must be evenly divisible by {by} but is {size} for "
                 f"'{name or row}' (op: '{row}') with input shapes: "
-                f"{str(tensor_shape.as_shape(tensor.shape).as_list()).replace(' ', '')}.")
+                f"{str(tensor_shape.as_shape(tensor.shape).as_list()).replace(' ', '')}."
+            )
 
 
 def _channels_last(function):
     """The function for images of both layouts."""
+
     def call(input, block_size, data_format="NHWC", name=None):
         if data_format not in ("NHWC", "NCHW"):
             raise ValueError(f"data_format must be NHWC or NCHW, not {data_format}.")
@@ -35,6 +39,7 @@ def _channels_last(function):
             return function(convert_to_tensor(input), block_size, name)
         made = function(op("Transpose", convert_to_tensor(input), [0, 2, 3, 1]), block_size, None)
         return op("Transpose", made, [0, 3, 1, 2], name=name)
+
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     return call
 
@@ -68,12 +73,15 @@ def space_to_batch_nd(input, block_shape, paddings, name=None):
     blocks = [int(b) for b in block_shape]
     n = len(blocks)
     rank = tensor_shape.as_shape(x.shape).rank
-    x = op("Pad", x, [[0, 0]] + [[int(v) for v in p] for p in paddings] +
-           [[0, 0]] * (rank - n - 1))
+    x = op("Pad", x, [[0, 0]] + [[int(v) for v in p] for p in paddings] + [[0, 0]] * (rank - n - 1))
     batch, *rest = sizes_of(x, "space_to_batch_nd")
     cut = [batch] + [v for s, b in zip(rest, blocks) for v in (s // b, b)] + rest[n:]
-    order = [2 + 2 * i for i in range(n)] + [0] + [1 + 2 * i for i in range(n)] + \
-        list(range(2 * n + 1, 2 * n + 1 + rank - n - 1))
+    order = (
+        [2 + 2 * i for i in range(n)]
+        + [0]
+        + [1 + 2 * i for i in range(n)]
+        + list(range(2 * n + 1, 2 * n + 1 + rank - n - 1))
+    )
     x = op("Transpose", op("Reshape", x, cut), order)
     total = batch
     for b in blocks:
@@ -91,8 +99,11 @@ def batch_to_space_nd(input, block_shape, crops, name=None):
     for b in blocks:
         batch //= b
     x = op("Reshape", x, blocks + [batch] + rest)
-    order = [n] + [v for i in range(n) for v in (n + 1 + i, i)] + \
-        list(range(2 * n + 1, n + 1 + len(rest)))
+    order = (
+        [n]
+        + [v for i in range(n) for v in (n + 1 + i, i)]
+        + list(range(2 * n + 1, n + 1 + len(rest)))
+    )
     whole = [s * b for s, b in zip(rest, blocks)]
     x = op("Reshape", op("Transpose", x, order), [batch] + whole + rest[n:])
     begin = [0] + [int(c[0]) for c in crops] + [0] * (len(rest) - n)
@@ -126,8 +137,9 @@ V1["manip.batch_to_space_nd"] = batch_to_space_nd
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
     """(paddings, crops) that make sizes multiples of blocks."""
     sizes, block = numpy.asarray(input_shape), numpy.asarray(block_shape)
-    base = numpy.zeros((len(block), 2), int) if base_paddings is None else \
-        numpy.asarray(base_paddings)
+    base = (
+        numpy.zeros((len(block), 2), int) if base_paddings is None else numpy.asarray(base_paddings)
+    )
     more = -(sizes + base.sum(1)) % block
     pads = numpy.stack([base[:, 0], base[:, 1] + more], 1)
     crops = numpy.stack([numpy.zeros_like(more), more], 1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sparse_ops.py: tf.SparseTensor and tf.sparse: conversion, reordering, arithmetic, reductions,
 matmul."""
+
 import collections
 
 import numpy
@@ -11,8 +12,15 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor import constant_value
-from situ._src.ops.array_ops import (cast, concat, constant, convert_to_tensor, op, placeholder,
-                                     placeholder_with_default)
+from situ._src.ops.array_ops import (
+    cast,
+    concat,
+    constant,
+    convert_to_tensor,
+    op,
+    placeholder,
+    placeholder_with_default,
+)
 
 
 @export("sparse.SparseTensor", "SparseTensor")
@@ -45,8 +53,10 @@ class SparseTensor:
         return cls(*pieces)
 
     def __repr__(self):
-        return (f"SparseTensor(indices={self.indices!s}, values={self.values!s}, "
-                f"dense_shape={self.dense_shape!s})")
+        return (
+            f"SparseTensor(indices={self.indices!s}, values={self.values!s}, "
+            f"dense_shape={self.dense_shape!s})"
+        )
 
     def get_shape(self):
         known = self._static if self._static is not None else constant_value(self.dense_shape)
@@ -57,25 +67,28 @@ class SparseTensor:
     def eval(self, feed_dict=None, session=None):
         """What it is in a session: a SparseTensorValue."""
         from situ._src.framework.session import get_default_session
+
         session = session or get_default_session()
         if session is None:
-            raise ValueError("Cannot evaluate tensor using `eval()`: No default session is "
-                             "registered. Use `with sess.as_default()` or pass an explicit session "
-                             "to `eval(session=sess)`")
+            raise ValueError(
+                "Cannot evaluate tensor using `eval()`: No default session is "
+                "registered. Use `with sess.as_default()` or pass an explicit session "
+                "to `eval(session=sess)`"
+            )
         return session.run(self, feed_dict)
 
 
 @export("SparseTensorValue", v1="SparseTensorValue")
-class SparseTensorValue(collections.namedtuple("SparseTensorValue",
-                                               "indices values dense_shape")):
+class SparseTensorValue(collections.namedtuple("SparseTensorValue", "indices values dense_shape")):
     """The arrays of a sparse tensor."""
 
     __slots__ = ()
 
 
 @export(v1="sparse_to_dense")
-def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0,
-                    validate_indices=True, name=None):
+def sparse_to_dense(
+    sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None
+):
     """A tensor with values at some places and a default elsewhere."""
     with scope(name, "SparseToDense") as full:
         values = convert_to_tensor(sparse_values)
@@ -106,8 +119,9 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0
 def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     empty = "" if sp_input.dtype.name == "string" else 0
     preset = empty if default_value is None else default_value
-    return sparse_to_dense(sp_input.indices, sp_input.dense_shape, sp_input.values, preset,
-                           name=name)
+    return sparse_to_dense(
+        sp_input.indices, sp_input.dense_shape, sp_input.values, preset, name=name
+    )
 
 
 @export(v1=("sparse_placeholder", "sparse.placeholder"))
@@ -116,12 +130,18 @@ def sparse_placeholder(dtype, shape=None, name=None):
     rank = None if shape is None else tensor_shape.as_shape(shape).rank
     known = rank is not None and None not in tensor_shape.as_shape(shape).as_list()
     with scope(name, "SparsePlaceholder"):
-        size = placeholder_with_default(
-            constant(tensor_shape.as_shape(shape).as_list(), "int64"), [rank],
-            "shape") if known else \
-            placeholder("int64", [rank], "shape")
-        made = SparseTensor(placeholder("int64", [None, rank], "indices"),
-                            placeholder(as_dtype(dtype), [None], "values"), size)
+        size = (
+            placeholder_with_default(
+                constant(tensor_shape.as_shape(shape).as_list(), "int64"), [rank], "shape"
+            )
+            if known
+            else placeholder("int64", [rank], "shape")
+        )
+        made = SparseTensor(
+            placeholder("int64", [None, rank], "indices"),
+            placeholder(as_dtype(dtype), [None], "values"),
+            size,
+        )
         made._static = tensor_shape.as_shape(shape).as_list() if known else None
         return made
 
@@ -174,8 +194,11 @@ def _places(numbers, shape, rank):
 
 
 def _picked(sparse, which):
-    return SparseTensor(op("GatherV2", sparse.indices, which, 0),
-                        op("GatherV2", sparse.values, which, 0), sparse.dense_shape)
+    return SparseTensor(
+        op("GatherV2", sparse.indices, which, 0),
+        op("GatherV2", sparse.values, which, 0),
+        sparse.dense_shape,
+    )
 
 
 @export("sparse.from_dense")
@@ -183,8 +206,11 @@ def from_dense(tensor, name=None):
     """The elements of a tensor that are not 0 (or not an empty text)."""
     tensor = convert_to_tensor(tensor)
     empty = convert_to_tensor("" if tensor.dtype.name == "string" else 0, tensor.dtype)
-    places = OPS["Where"](op("NotEqual", tensor, empty) if tensor.dtype.name != "string" else
-                          op("LogicalNot", tensor == empty))
+    places = OPS["Where"](
+        op("NotEqual", tensor, empty)
+        if tensor.dtype.name != "string"
+        else op("LogicalNot", tensor == empty)
+    )
     shape = op("Shape", tensor, out_type="int64")
     rank = tensor_shape.as_shape(tensor.shape).rank
     values = op("GatherV2", op("Reshape", tensor, [-1]), _numbers(places, shape, rank), 0)
@@ -201,11 +227,15 @@ def reorder(sp_input, name=None):
 @export("sparse.transpose", v1="sparse_transpose")
 def transpose(sp_input, perm=None, name=None):
     rank = _rank(sp_input)
-    order = [int(v) for v in (numpy.asarray(perm) if perm is not None else
-                              numpy.arange(rank)[::-1])]
+    order = [
+        int(v) for v in (numpy.asarray(perm) if perm is not None else numpy.arange(rank)[::-1])
+    ]
     places = op("GatherV2", sp_input.indices, constant(order), 1)
-    return reorder(SparseTensor(places, sp_input.values,
-                                op("GatherV2", sp_input.dense_shape, constant(order), 0)))
+    return reorder(
+        SparseTensor(
+            places, sp_input.values, op("GatherV2", sp_input.dense_shape, constant(order), 0)
+        )
+    )
 
 
 @export("sparse.reshape", v1="sparse_reshape")
@@ -226,12 +256,15 @@ def expand_dims(sp_input, axis=None, name=None):
     rank = _rank(sp_input)
     axis = -1 if axis is None else axis
     at = axis + rank + 1 if axis < 0 else axis
-    zeros = op("ZerosLike", sp_input.values if sp_input.dtype.name == "int64" else
-               sp_input.indices[:, 0])
-    places = concat([sp_input.indices[:, :at], op("ExpandDims", zeros, 1),
-                     sp_input.indices[:, at:]], 1)
-    shape = concat([sp_input.dense_shape[:at], constant([1], "int64"),
-                    sp_input.dense_shape[at:]], 0)
+    zeros = op(
+        "ZerosLike", sp_input.values if sp_input.dtype.name == "int64" else sp_input.indices[:, 0]
+    )
+    places = concat(
+        [sp_input.indices[:, :at], op("ExpandDims", zeros, 1), sp_input.indices[:, at:]], 1
+    )
+    shape = concat(
+        [sp_input.dense_shape[:at], constant([1], "int64"), sp_input.dense_shape[at:]], 0
+    )
     return SparseTensor(places, sp_input.values, shape)
 
 
@@ -239,8 +272,11 @@ def expand_dims(sp_input, axis=None, name=None):
 def eye(num_rows, num_columns=None, dtype="float32", name=None):
     columns = num_rows if num_columns is None else num_columns
     line = numpy.arange(min(num_rows, columns))
-    return SparseTensor(numpy.stack([line, line], 1), cast(op("OnesLike", constant(line)), dtype),
-                        [num_rows, columns])
+    return SparseTensor(
+        numpy.stack([line, line], 1),
+        cast(op("OnesLike", constant(line)), dtype),
+        [num_rows, columns],
+    )
 
 
 @export("sparse.map_values")
@@ -265,8 +301,11 @@ def slice_(sp_input, start, size, name=None):
     start, size = (cast(convert_to_tensor(v), "int64") for v in (start, size))
     shape = op("Maximum", op("Minimum", size, sp_input.dense_shape - start), cast(0, "int64"))
     moved = sp_input.indices - start
-    inside = op("All", op("LogicalAnd", op("GreaterEqual", moved, cast(0, "int64")),
-                          op("Less", moved, shape)), [1])
+    inside = op(
+        "All",
+        op("LogicalAnd", op("GreaterEqual", moved, cast(0, "int64")), op("Less", moved, shape)),
+        [1],
+    )
     return retain(SparseTensor(moved, sp_input.values, shape), inside)
 
 
@@ -280,14 +319,23 @@ def _check_sizes(sp_inputs, axis, expand):
         for d, (a, b) in enumerate(zip(shapes[0].as_list(), other.as_list())):
             if d != axis and None not in (a, b) and a != b:
                 raise errors.InvalidArgumentError(
-                    None, None, f"Input shapes do not match: Input tensors must have the same "
+                    None,
+                    None,
+                    f"Input shapes do not match: Input tensors must have the same "
                     f"shape except in dimension {axis}: dimension {d} of inputs[0] and of "
-                    f"inputs[{i}] is {a} and {b}.")
+                    f"inputs[{i}] is {a} and {b}.",
+                )
 
 
 @export("sparse.concat", v1="sparse_concat")
-def concat_(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, concat_dim=None,
-            expand_nonconcat_dim=None):
+def concat_(
+    axis=None,
+    sp_inputs=None,
+    expand_nonconcat_dims=False,
+    name=None,
+    concat_dim=None,
+    expand_nonconcat_dim=None,
+):
     """Sparse tensors one behind the other; expand_nonconcat_dims: of different sizes, too."""
     axis = concat_dim if axis is None else axis
     _check_sizes(sp_inputs, axis, expand_nonconcat_dims or expand_nonconcat_dim)
@@ -302,8 +350,7 @@ def concat_(axis=None, sp_inputs=None, expand_nonconcat_dims=False, name=None, c
     for one in sp_inputs[1:]:
         sizes = op("Maximum", sizes, one.dense_shape)
     shape = op("SelectV2", op("Equal", unit, cast(1, "int64")), before, sizes)
-    return reorder(SparseTensor(concat(places, 0), concat([s.values for s in sp_inputs], 0),
-                                shape))
+    return reorder(SparseTensor(concat(places, 0), concat([s.values for s in sp_inputs], 0), shape))
 
 
 @export(v2="sparse.add", v1=("sparse_add", "sparse.add"))
@@ -320,8 +367,11 @@ def add(a, b, threshold=0, thresh=None):
         return made
     kept = op("GreaterEqual", op("Abs", made.values), cast(threshold, made.values.dtype))
     rows = op("Squeeze", op("Where", kept), [1])
-    return SparseTensor(op("GatherV2", made.indices, rows, 0), op("GatherV2", made.values, rows, 0),
-                        made.dense_shape)
+    return SparseTensor(
+        op("GatherV2", made.indices, rows, 0),
+        op("GatherV2", made.values, rows, 0),
+        made.dense_shape,
+    )
 
 
 def _joined(a, b, row):
@@ -334,13 +384,23 @@ def _joined(a, b, row):
 
 
 def _reduction(name, row):
-    def reduce(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None,
-               reduction_axes=None, keep_dims=None):
+    def reduce(
+        sp_input,
+        axis=None,
+        keepdims=None,
+        output_is_sparse=False,
+        name=None,
+        reduction_axes=None,
+        keep_dims=None,
+    ):
         unsupported("sparse." + reduce.__name__, output_is_sparse=(output_is_sparse, False))
         rank, axis = _rank(sp_input), reduction_axes if axis is None else axis
         keepdims = bool(keepdims or keep_dims)
-        axes = list(range(rank)) if axis is None else [
-            int(a) % rank for a in numpy.atleast_1d(numpy.asarray(axis))]
+        axes = (
+            list(range(rank))
+            if axis is None
+            else [int(a) % rank for a in numpy.atleast_1d(numpy.asarray(axis))]
+        )
         rest = [k for k in range(rank) if k not in axes]
         shape = [sp_input.dense_shape[k] for k in rest]
         count, number = constant(1, "int64"), op("ZerosLike", sp_input.indices[:, 0])
@@ -349,11 +409,16 @@ def _reduction(name, row):
         made = op(row, sp_input.values, number, count)
         if row == "UnsortedSegmentMax":  # places without elements are 0
             seen = op("UnsortedSegmentSum", op("OnesLike", number), number, count)
-            made = op("SelectV2", op("Greater", seen, cast(0, "int64")), made,
-                      op("ZerosLike", made))
-        sizes = [constant(1, "int64") if k in axes else sp_input.dense_shape[k]
-                 for k in range(rank)] if keepdims else shape
+            made = op(
+                "SelectV2", op("Greater", seen, cast(0, "int64")), made, op("ZerosLike", made)
+            )
+        sizes = (
+            [constant(1, "int64") if k in axes else sp_input.dense_shape[k] for k in range(rank)]
+            if keepdims
+            else shape
+        )
         return op("Reshape", made, op("Pack", sizes) if sizes else constant([], "int64"))
+
     reduce.__name__ = name
     export("sparse." + name, v1="sparse_" + name)(reduce)
 
@@ -374,8 +439,9 @@ def softmax(sp_input, name=None):
     most = op("UnsortedSegmentMax", sp_input.values, number, count)
     power = op("Exp", sp_input.values - op("GatherV2", most, number, 0))
     total = op("UnsortedSegmentSum", power, number, count)
-    return SparseTensor(sp_input.indices, power / op("GatherV2", total, number, 0),
-                        sp_input.dense_shape)
+    return SparseTensor(
+        sp_input.indices, power / op("GatherV2", total, number, 0), sp_input.dense_shape
+    )
 
 
 @export("sparse.reset_shape", v1="sparse_reset_shape")
@@ -390,9 +456,10 @@ def reset_shape(sp_input, new_shape=None):
 def to_indicator(sp_input, vocab_size, name=None):
     """Rows of bools that say which numbers a row has."""
     rank = _rank(sp_input)
-    places = concat([sp_input.indices[:, :rank - 1],
-                     op("ExpandDims", cast(sp_input.values, "int64"), 1)], 1)
-    shape = concat([sp_input.dense_shape[:rank - 1], constant([vocab_size], "int64")], 0)
+    places = concat(
+        [sp_input.indices[:, : rank - 1], op("ExpandDims", cast(sp_input.values, "int64"), 1)], 1
+    )
+    shape = concat([sp_input.dense_shape[: rank - 1], constant([vocab_size], "int64")], 0)
     ones = cast(op("OnesLike", places[:, 0]), "int32")
     made = op("ScatterNd", places, ones, shape)
     return op("Greater", made, 0)
@@ -414,8 +481,11 @@ def _sets(name, choose):
     @export("sets." + name)
     def call(a, b, *args, **kwargs):
         """The rows of two tensors, sparse or dense, as sets: what a sparse tensor then has."""
-        a, b = _ordered(a, b, *args, **kwargs) if name == "difference" else \
-            _in_order(a, b, *args, **kwargs)
+        a, b = (
+            _ordered(a, b, *args, **kwargs)
+            if name == "difference"
+            else _in_order(a, b, *args, **kwargs)
+        )
 
         def rows(one):
             found = {}
@@ -423,22 +493,34 @@ def _sets(name, choose):
             for place, value in zip(one.indices.numpy(), one.values.numpy()):
                 found.setdefault(tuple(int(p) for p in place[:-1]), set()).add(value)
             return found, one
+
         (first, x), (second, y) = rows(a), rows(b)
-        made = [(*place, i, value) for place in sorted({*first, *second}) for i, value in enumerate(
-            sorted(choose(first.get(place, set()), second.get(place, set()))))]
+        made = [
+            (*place, i, value)
+            for place in sorted({*first, *second})
+            for i, value in enumerate(
+                sorted(choose(first.get(place, set()), second.get(place, set())))
+            )
+        ]
         outer = numpy.maximum(x.dense_shape.numpy(), y.dense_shape.numpy())[:-1]
         most = max([m[-2] + 1 for m in made], default=0)
-        return SparseTensor(numpy.array([m[:-1] for m in made], "int64").reshape(
-            len(made), len(outer) + 1), convert_to_tensor([m[-1] for m in made], x.dtype),
-            [*outer, most])
+        return SparseTensor(
+            numpy.array([m[:-1] for m in made], "int64").reshape(len(made), len(outer) + 1),
+            convert_to_tensor([m[-1] for m in made], x.dtype),
+            [*outer, most],
+        )
+
     call.__name__ = name
 
 
 def _all_of(tensor):
     """A dense tensor as a sparse one that says every element."""
     shape = tensor.shape.as_list()
-    return SparseTensor(numpy.stack([i.ravel() for i in numpy.indices(shape)], 1),
-                        op("Reshape", tensor, [-1]), shape)
+    return SparseTensor(
+        numpy.stack([i.ravel() for i in numpy.indices(shape)], 1),
+        op("Reshape", tensor, [-1]),
+        shape,
+    )
 
 
 _sets("union", lambda a, b: a | b)
@@ -450,14 +532,16 @@ _sets("difference", lambda a, b: a - b)
 def set_size(a, validate_indices=True):
     """How many different elements each row has."""
     made = numpy.zeros(a.dense_shape.numpy()[:-1], "int32")
-    for place in {(*p[:-1], v) for p, v in zip(a.indices.numpy().tolist(),
-                                               a.values.numpy().tolist())}:
+    for place in {
+        (*p[:-1], v) for p, v in zip(a.indices.numpy().tolist(), a.values.numpy().tolist())
+    }:
         made[place[:-1]] += 1
     return constant(made)
 
 
 def _with_dense(row):
     """Operators between a sparse tensor and numbers or a dense one of its shape."""
+
     def apply(self, other):
         if isinstance(other, SparseTensor):
             raise TypeError(f"situ has no {row} of two sparse tensors.")
@@ -465,14 +549,17 @@ def _with_dense(row):
         if other.shape.rank:
             other = op("GatherNd", named("broadcast_to")(other, self.dense_shape), self.indices)
         return SparseTensor(self.indices, op(row, self.values, other), self.dense_shape)
+
     return apply
 
 
 for _word, _row in (("mul", "Mul"), ("truediv", "RealDiv"), ("div", "RealDiv")):
     setattr(SparseTensor, f"__{_word}__", _with_dense(_row))
 SparseTensor.__rmul__ = SparseTensor.__mul__
-SparseTensor.__neg__ = lambda self: SparseTensor(self.indices, op("Neg", self.values),
-                                                 self.dense_shape)
+SparseTensor.__neg__ = lambda self: SparseTensor(
+    self.indices, op("Neg", self.values), self.dense_shape
+)
 SparseTensor.consumers = lambda self: []
-SparseTensor.with_values = lambda self, new_values: SparseTensor(self.indices, new_values,
-                                                             self.dense_shape)
+SparseTensor.with_values = lambda self, new_values: SparseTensor(
+    self.indices, new_values, self.dense_shape
+)

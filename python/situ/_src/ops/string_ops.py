@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """string_ops.py: tf.strings: format, split, hash buckets, regular expressions (Python's,
 applied on the host)."""
+
 import re
 import time
 
@@ -20,12 +21,16 @@ def format_(template, inputs, placeholder="{}", summarize=3, name=None):
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     parts = template.split(placeholder)
     if len(parts) != len(inputs) + 1:
-        raise ValueError(f"{len(parts) - 1} placeholder(s) in template does not match "
-                         f"{len(inputs)} tensor(s) provided as input")
+        raise ValueError(
+            f"{len(parts) - 1} placeholder(s) in template does not match "
+            f"{len(inputs)} tensor(s) provided as input"
+        )
     joined = [constant(parts[0])]
     for value, text in zip(inputs, parts[1:]):
-        joined += [op("StringFormat", convert_to_tensor(value), summarize=summarize),
-                   constant(text)]
+        joined += [
+            op("StringFormat", convert_to_tensor(value), summarize=summarize),
+            constant(text),
+        ]
     return op("StringJoin", joined, name=name)
 
 
@@ -49,6 +54,7 @@ def _each(function, texts, dtype, kind):
     def call(array):
         array = numpy.asarray(array, object)
         return numpy.array([function(t) for t in array.reshape(-1)], kind).reshape(array.shape)
+
     if _situ.current_graph() is None:
         return convert_to_tensor(call(tensor.numpy()), dtype)
     made = py_func(call, [tensor], dtype)
@@ -73,12 +79,14 @@ def regex_full_match(input, pattern, name=None):
 
 
 @export(v1="string_split")
-def string_split(source=None, sep=None, skip_empty=True, delimiter=None, result_type=None,
-                 name=None):
+def string_split(
+    source=None, sep=None, skip_empty=True, delimiter=None, result_type=None, name=None
+):
     """The parts of each text, as a sparse matrix of a row for each."""
     separator = delimiter if delimiter is not None else " " if sep is None else sep
-    return sparse_ops.SparseTensor(*op("StringSplit", source, separator, skip_empty=skip_empty,
-                                       name=name))
+    return sparse_ops.SparseTensor(
+        *op("StringSplit", source, separator, skip_empty=skip_empty, name=name)
+    )
 
 
 @export(v2="strings.to_hash_bucket")

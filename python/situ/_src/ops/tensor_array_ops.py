@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor_array_ops.py: tf.TensorArray: in eager style a Python list, in graphs a list of the
 engine."""
+
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
@@ -36,8 +37,9 @@ class _Common:
     def _value(self, value):
         tensor = convert_to_tensor(value, None if hasattr(value, "dtype") else self._dtype)
         if tensor.dtype.base_dtype != self._dtype:
-            raise ValueError(f"Tried to write {tensor.dtype.name} to a TensorArray of "
-                             f"{self._dtype.name}")
+            raise ValueError(
+                f"Tried to write {tensor.dtype.name} to a TensorArray of {self._dtype.name}"
+            )
         return tensor
 
     def identity(self):
@@ -64,16 +66,23 @@ class _EagerArray(_Common):
 
     def read(self, index, name=None):
         from situ._src.framework import errors
+
         index = self._at(index)
         if index >= len(self._items):
-            raise errors.OutOfRangeError(None, None, f"Tried to read from index {index} but array "
-                                         f"size is: {len(self._items)} ")
+            raise errors.OutOfRangeError(
+                None,
+                None,
+                f"Tried to read from index {index} but array size is: {len(self._items)} ",
+            )
         value = self._items[index]
         if value is None:
             if self._clear and index in self.__dict__.get("_read", ()):
                 raise errors.InvalidArgumentError(
-                    None, None, f"Could not read index {index} twice because it was cleared after "
-                    "a previous read (perhaps try setting clear_after_read = false?)")
+                    None,
+                    None,
+                    f"Could not read index {index} twice because it was cleared after "
+                    "a previous read (perhaps try setting clear_after_read = false?)",
+                )
             value = self._zeros(index)
         if self._clear:
             self.__dict__.setdefault("_read", set()).add(index)
@@ -82,9 +91,11 @@ class _EagerArray(_Common):
 
     def _zeros(self, index):
         from situ._src.framework import errors
+
         if not self._known[0].is_fully_defined():
             raise errors.InvalidArgumentError(
-                None, None, f"Could not read index {index} because it has not been written to.")
+                None, None, f"Could not read index {index} because it has not been written to."
+            )
         return OPS["Fill"](self._known[0].as_list(), convert_to_tensor(0, self._dtype))
 
     def write(self, index, value, name=None):
@@ -93,9 +104,14 @@ class _EagerArray(_Common):
         if index >= len(self._items):
             if not self._dynamic:
                 from situ._src.framework import errors
-                raise errors.OutOfRangeError(None, None, f"Tried to write to index {index} but "
-                                             f"array is not resizeable and size is: "
-                                             f"{len(self._items)} ")
+
+                raise errors.OutOfRangeError(
+                    None,
+                    None,
+                    f"Tried to write to index {index} but "
+                    f"array is not resizeable and size is: "
+                    f"{len(self._items)} ",
+                )
             self._items += [None] * (index + 1 - len(self._items))
         self._items[index] = value
         return self
@@ -129,7 +145,7 @@ class _EagerArray(_Common):
     def split(self, value, lengths, name=None):
         at = 0
         for i, n in enumerate(convert_to_tensor(lengths).numpy()):
-            self.write(i, self._value(value)[at:at + int(n)])
+            self.write(i, self._value(value)[at : at + int(n)])
             at += int(n)
         return self
 
@@ -144,11 +160,15 @@ class _GraphArray(_Common):
         self._begin(dtype, infer_shape, element_shape, dynamic)
         if flow is None:
             with name_scope(name, "TensorArrayV2"):
-                flow = OPS["TensorListReserve"](self._shape_of_elements(),
-                                                convert_to_tensor(size, "int32"),
-                                                element_dtype=self._dtype)
-        self._list, self._count = flow, constant_value(convert_to_tensor(size)) \
-            if not dynamic and size is not None else None
+                flow = OPS["TensorListReserve"](
+                    self._shape_of_elements(),
+                    convert_to_tensor(size, "int32"),
+                    element_dtype=self._dtype,
+                )
+        self._list, self._count = (
+            flow,
+            constant_value(convert_to_tensor(size)) if not dynamic and size is not None else None,
+        )
 
     handle = flow = property(lambda s: s._list)
 
@@ -167,34 +187,52 @@ class _GraphArray(_Common):
 
     def read(self, index, name=None):
         with name_scope(name, "TensorArrayV2Read"):
-            return OPS["TensorListGetItem"](self._list, convert_to_tensor(index, "int32"),
-                                            self._shape_of_elements(), element_dtype=self._dtype)
+            return OPS["TensorListGetItem"](
+                self._list,
+                convert_to_tensor(index, "int32"),
+                self._shape_of_elements(),
+                element_dtype=self._dtype,
+            )
 
     def write(self, index, value, name=None):
         with name_scope(name, "TensorArrayV2Write"):
             value = self._value(value)
             self._learn(value.shape)
-            return self._with_flow(OPS["TensorListSetItem"](
-                self._list, convert_to_tensor(index, "int32"), value,
-                resize_if_index_out_of_bounds=self._dynamic))
+            return self._with_flow(
+                OPS["TensorListSetItem"](
+                    self._list,
+                    convert_to_tensor(index, "int32"),
+                    value,
+                    resize_if_index_out_of_bounds=self._dynamic,
+                )
+            )
 
     def stack(self, name=None):
         with name_scope(name, "TensorArrayV2Stack"):
-            return OPS["TensorListStack"](self._list, self._shape_of_elements(),
-                                          element_dtype=self._dtype,
-                                          num_elements=-1 if self._count is None else
-                                          int(self._count))
+            return OPS["TensorListStack"](
+                self._list,
+                self._shape_of_elements(),
+                element_dtype=self._dtype,
+                num_elements=-1 if self._count is None else int(self._count),
+            )
 
     def gather(self, indices, name=None):
         with name_scope(name, "TensorArrayV2Gather"):
-            return OPS["TensorListGather"](self._list, convert_to_tensor(indices, "int32"),
-                                           self._shape_of_elements(), element_dtype=self._dtype)
+            return OPS["TensorListGather"](
+                self._list,
+                convert_to_tensor(indices, "int32"),
+                self._shape_of_elements(),
+                element_dtype=self._dtype,
+            )
 
     def concat(self, name=None):
         with name_scope(name, "TensorArrayV2Concat"):
-            return OPS["TensorListConcatV2"](self._list, self._shape_of_elements(),
-                                             convert_to_tensor([], "int64"),
-                                             element_dtype=self._dtype)[0]
+            return OPS["TensorListConcatV2"](
+                self._list,
+                self._shape_of_elements(),
+                convert_to_tensor([], "int64"),
+                element_dtype=self._dtype,
+            )[0]
 
     def unstack(self, value, name=None):
         with name_scope(name, "TensorArrayUnstack"):
@@ -208,30 +246,50 @@ class _GraphArray(_Common):
         with name_scope(name, "TensorArrayV2Scatter"):
             value = self._value(value)
             self._learn(value.shape[1:])
-            return self._with_flow(OPS["TensorListScatterIntoExistingList"](
-                self._list, value, convert_to_tensor(indices, "int32")))
+            return self._with_flow(
+                OPS["TensorListScatterIntoExistingList"](
+                    self._list, value, convert_to_tensor(indices, "int32")
+                )
+            )
 
     def split(self, value, lengths, name=None):
         with name_scope(name, "TensorArrayV2Split"):
-            return self._with_flow(OPS["TensorListSplit"](
-                self._value(value), convert_to_tensor(-1, "int32"),
-                convert_to_tensor(lengths, "int64")))
+            return self._with_flow(
+                OPS["TensorListSplit"](
+                    self._value(value),
+                    convert_to_tensor(-1, "int32"),
+                    convert_to_tensor(lengths, "int64"),
+                )
+            )
 
     def size(self, name=None):
         return OPS["TensorListLength"](self._list, name=name)
 
 
 class _Choice(type):
-    def __call__(cls, dtype, size=None, dynamic_size=None, clear_after_read=None,
-                 tensor_array_name=None, handle=None, flow=None, infer_shape=True,
-                 element_shape=None, colocate_with_first_write_call=True, name=None):
+    def __call__(
+        cls,
+        dtype,
+        size=None,
+        dynamic_size=None,
+        clear_after_read=None,
+        tensor_array_name=None,
+        handle=None,
+        flow=None,
+        infer_shape=True,
+        element_shape=None,
+        colocate_with_first_write_call=True,
+        name=None,
+    ):
         if size is None and flow is None and handle is None:
             size, dynamic_size = 0, True if dynamic_size is None else dynamic_size
         if _situ.current_graph() is None:
-            return _EagerArray(dtype, size, dynamic_size, infer_shape, element_shape,
-                               clear_after_read is not False)
-        return _GraphArray(dtype, size, dynamic_size, infer_shape, element_shape,
-                           name or tensor_array_name, flow)
+            return _EagerArray(
+                dtype, size, dynamic_size, infer_shape, element_shape, clear_after_read is not False
+            )
+        return _GraphArray(
+            dtype, size, dynamic_size, infer_shape, element_shape, name or tensor_array_name, flow
+        )
 
     def __instancecheck__(cls, thing):
         return isinstance(thing, _Common)

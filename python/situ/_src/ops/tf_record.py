@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf_record.py: TFRecord files, written and read from Python."""
+
 import gzip
 import io
 import struct
@@ -7,7 +8,8 @@ import zlib
 
 from situ._src.framework import errors
 from situ._src.framework.api import BOTH, V1, export
-from situ._src.summary.event_file import masked_crc, read_records, record as framed
+from situ._src.summary.event_file import masked_crc, read_records
+from situ._src.summary.event_file import record as framed
 
 
 class TFRecordCompressionType:
@@ -16,16 +18,30 @@ class TFRecordCompressionType:
 
 class TFRecordOptions:
     """How a file is packed: "", "ZLIB" or "GZIP"."""
-    compression_type_map = {TFRecordCompressionType.ZLIB: "ZLIB",
-                            TFRecordCompressionType.GZIP: "GZIP", TFRecordCompressionType.NONE: ""}
 
-    def __init__(self, compression_type=None, flush_mode=None, input_buffer_size=None,
-                 output_buffer_size=None, window_bits=None, compression_level=None,
-                 compression_method=None, mem_level=None, compression_strategy=None):
+    compression_type_map = {
+        TFRecordCompressionType.ZLIB: "ZLIB",
+        TFRecordCompressionType.GZIP: "GZIP",
+        TFRecordCompressionType.NONE: "",
+    }
+
+    def __init__(
+        self,
+        compression_type=None,
+        flush_mode=None,
+        input_buffer_size=None,
+        output_buffer_size=None,
+        window_bits=None,
+        compression_level=None,
+        compression_method=None,
+        mem_level=None,
+        compression_strategy=None,
+    ):
         if isinstance(compression_type, TFRecordOptions):
             compression_type = compression_type.compression_type
-        self.compression_type = self.compression_type_map.get(compression_type,
-                                                              compression_type) or ""
+        self.compression_type = (
+            self.compression_type_map.get(compression_type, compression_type) or ""
+        )
         self.compression_level = compression_level
 
     @classmethod
@@ -42,8 +58,9 @@ def packing(options):
     if isinstance(options, int):
         return TFRecordOptions.compression_type_map[options]
     if options not in ("", "ZLIB", "GZIP"):
-        raise ValueError(f'Not a valid compression_type: "{options}". Valid values are ["", '
-                         '"ZLIB", "GZIP"].')
+        raise ValueError(
+            f'Not a valid compression_type: "{options}". Valid values are ["", "ZLIB", "GZIP"].'
+        )
     return options
 
 
@@ -92,7 +109,7 @@ def unpacked(path, kind):
     steps, result, at = zlib.decompressobj(31 if kind == "GZIP" else 15), [], 0
     try:
         while at < len(data):
-            result.append(steps.decompress(data[at:at + 65536]))
+            result.append(steps.decompress(data[at : at + 65536]))
             at += 65536
             if steps.eof:  # another part may follow
                 at = min(at, len(data)) - len(steps.unused_data)
@@ -103,7 +120,8 @@ def unpacked(path, kind):
         raise errors.DataLossError(None, None, f"{path}: damaged near byte {at}: {error}") from None
     if data and not steps.eof:
         raise errors.DataLossError(
-            None, None, f"{path}: damaged at byte {len(data)}: the {kind} data end too early")
+            None, None, f"{path}: damaged at byte {len(data)}: the {kind} data end too early"
+        )
     return b"".join(result)
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """unique_sort_ops.py: unique, boolean_mask, bincount, confusion_matrix, histograms, sort."""
+
 import collections
 
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.reduction_ops import swapped
 
 Unique = collections.namedtuple("Unique", "y idx")
@@ -40,16 +42,21 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
         first = 0 if axis is None else int(axis)
         rank = tensor_shape.as_shape(mask.shape).rank
         if not rank:
-            raise ValueError("Number of mask dimensions must be specified, even if some "
-                             "dimensions are None, and mask cannot be scalar.")
+            raise ValueError(
+                "Number of mask dimensions must be specified, even if some "
+                "dimensions are None, and mask cannot be scalar."
+            )
         whole = tensor_shape.as_shape(tensor.shape)
         if whole.rank is not None:
-            whole[first:first + rank].assert_is_compatible_with(tensor_shape.as_shape(mask.shape))
+            whole[first : first + rank].assert_is_compatible_with(tensor_shape.as_shape(mask.shape))
         if rank > 1:
             sizes = shape_op(tensor)
             count = op("Prod", op("Slice", sizes, [first], [rank]), [0], keep_dims=True)
-            sizes = op("ConcatV2", [op("Slice", sizes, [0], [first]), count,
-                                    op("Slice", sizes, [first + rank], [-1])], 0)
+            sizes = op(
+                "ConcatV2",
+                [op("Slice", sizes, [0], [first]), count, op("Slice", sizes, [first + rank], [-1])],
+                0,
+            )
             tensor, mask = op("Reshape", tensor, sizes), op("Reshape", mask, [-1])
         places = op("Squeeze", op("Where", mask), [1])
         if rank > 1 or first or whole.rank == _MOST_DIMENSIONS:
@@ -70,11 +77,24 @@ export("math.count_nonzero", v2="math.count_nonzero")(count_nonzero)
 
 
 @export(v1=("count_nonzero", "math.count_nonzero"))
-def count_nonzero_v1(input_tensor=None, axis=None, keepdims=None, dtype="int64", name=None,
-                     reduction_indices=None, keep_dims=None, input=None):
+def count_nonzero_v1(
+    input_tensor=None,
+    axis=None,
+    keepdims=None,
+    dtype="int64",
+    name=None,
+    reduction_indices=None,
+    keep_dims=None,
+    input=None,
+):
     axis = reduction_indices if axis is None else axis
-    return count_nonzero(input if input_tensor is None else input_tensor, axis,
-                         keep_dims if keepdims is None else keepdims, dtype, name)
+    return count_nonzero(
+        input if input_tensor is None else input_tensor,
+        axis,
+        keep_dims if keepdims is None else keepdims,
+        dtype,
+        name,
+    )
 
 
 @export("math.bincount", v1="bincount")
@@ -83,8 +103,11 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
     with scope(name, "bincount"):
         arr = op("Reshape", convert_to_tensor(arr, name="arr"), [-1])
         wrong = op("Less", arr, constant(0, arr.dtype))
-        size = op("Add", OPS["Max"](op("ConcatV2", [arr, constant([-1], arr.dtype)], 0), 0),
-                  constant(1, arr.dtype))
+        size = op(
+            "Add",
+            OPS["Max"](op("ConcatV2", [arr, constant([-1], arr.dtype)], 0), 0),
+            constant(1, arr.dtype),
+        )
         if minlength is not None:
             size = op("Maximum", size, convert_to_tensor(minlength, arr.dtype))
         if maxlength is not None:
@@ -100,8 +123,9 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
 
 def _checked_ids(ids, word, count):
     """Class ids that are known to be in [0, count) when they are used."""
-    from situ._src.ops import check_ops
     from situ._src.framework.scopes import control_dependencies
+    from situ._src.ops import check_ops
+
     checks = [check_ops.assert_non_negative(ids, message=f"`{word}` contains negative values")]
     if count is not None:
         checks.append(check_ops.assert_less(ids, count, message=f"`{word}` out of bound"))
@@ -110,10 +134,10 @@ def _checked_ids(ids, word, count):
 
 
 @export(v2="math.confusion_matrix")
-def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32",
-                     name=None):
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32", name=None):
     """How often class i was taken for class j, or the sum of the weights of such examples."""
     from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
+
     with scope(name, "confusion_matrix"):
         labels, predictions = remove_squeezable_dimensions(labels, predictions)
         count = None if num_classes is None else cast(convert_to_tensor(num_classes), "int64")
@@ -127,14 +151,20 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
         else:
             values = cast(convert_to_tensor(weights), dtype)
             tensor_shape.as_shape(predictions.shape).assert_is_compatible_with(
-                tensor_shape.as_shape(values.shape))
-        return op("ScatterNd", op("Pack", [labels, predictions], axis=1), values,
-                  op("Pack", [count, count]))
+                tensor_shape.as_shape(values.shape)
+            )
+        return op(
+            "ScatterNd",
+            op("Pack", [labels, predictions], axis=1),
+            values,
+            op("Pack", [count, count]),
+        )
 
 
 @export(v1=("math.confusion_matrix", "confusion_matrix"))
-def confusion_matrix_v1(labels, predictions, num_classes=None, dtype="int32", name=None,
-                        weights=None):
+def confusion_matrix_v1(
+    labels, predictions, num_classes=None, dtype="int32", name=None, weights=None
+):
     """How often class i was taken for class j, or the sum of the weights of such examples."""
     return confusion_matrix(labels, predictions, num_classes, weights, dtype, name)
 
@@ -167,8 +197,10 @@ def _sorted(values, axis, direction):
     values = convert_to_tensor(values)
     up = direction == "ASCENDING"
     if not up and direction != "DESCENDING":
-        raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. "
-                         f"Received: direction={direction}")
+        raise ValueError(
+            f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. "
+            f"Received: direction={direction}"
+        )
     if tensor_shape.as_shape(values.shape).rank == 0:
         raise errors.wrong_argument("A scalar has no axis to sort along (op: 'TopKV2')")
     order = swapped(values, axis)
@@ -197,8 +229,9 @@ def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
 
 
 @export("reverse_sequence")
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None,
-                     batch_dim=None):
+def reverse_sequence(
+    input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None
+):
     """For each element of a batch, the first seq_lengths[i] slices turned round."""
     seq_axis = seq_dim if seq_axis is None else seq_axis
     batch_axis = batch_dim if batch_axis is None else batch_axis
@@ -206,8 +239,7 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
     with scope(name, "ReverseSequence"):
         x = convert_to_tensor(input)
         rank = tensor_shape.as_shape(x.shape).rank
-        order = [batch_axis, seq_axis] + [d for d in range(rank) if d not in
-                                          (batch_axis, seq_axis)]
+        order = [batch_axis, seq_axis] + [d for d in range(rank) if d not in (batch_axis, seq_axis)]
         if order != list(range(rank)):
             x = op("Transpose", x, order)
         batch, steps = op("Unpack", op("Slice", shape_op(x), [0], [2]), num=2, axis=0)
@@ -216,8 +248,11 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
         lengths = op("ExpandDims", cast(seq_lengths, "int32"), 1)
         turned = op("Sub", op("Sub", lengths, one), times)
         places = op("SelectV2", op("Less", times, lengths), turned, times)
-        rows = op("BroadcastTo", op("ExpandDims", op("Range", zero, batch, one), 1),
-                  op("Pack", [batch, steps]))
+        rows = op(
+            "BroadcastTo",
+            op("ExpandDims", op("Range", zero, batch, one), 1),
+            op("Pack", [batch, steps]),
+        )
         made = op("GatherNd", x, op("Pack", [rows, places], axis=-1))
         back = [order.index(d) for d in range(rank)]
         return made if order == list(range(rank)) else op("Transpose", made, back)

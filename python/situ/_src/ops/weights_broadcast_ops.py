@@ -6,6 +6,7 @@ Weights are a scalar, or have the rank of the values with each dimension 1 or th
 Metrics first remove or add a last dimension of 1 where ranks differ by one. Where a rank is not
 known while the graph is built, the new shape is computed in the graph.
 """
+
 from situ._src.framework.graph import scope
 from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
@@ -46,11 +47,11 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name
         of_predictions, of_labels = _rank(predictions), _rank(labels)
         diff = of_predictions - of_labels
         if p != 0 and _may_squeeze(predictions):
-            predictions = _with_rank(predictions, of_predictions - _is(
-                op("Equal", diff, expected_rank_diff + 1)))
+            predictions = _with_rank(
+                predictions, of_predictions - _is(op("Equal", diff, expected_rank_diff + 1))
+            )
         if n != 0 and _may_squeeze(labels):
-            labels = _with_rank(labels, of_labels - _is(
-                op("Equal", diff, expected_rank_diff - 1)))
+            labels = _with_rank(labels, of_labels - _is(op("Equal", diff, expected_rank_diff - 1)))
         return labels, predictions
 
 
@@ -66,8 +67,9 @@ def match_weights(weights, values):
         return op("ExpandDims", weights, -1) if v - w == 1 else weights
     rank = _rank(weights)
     diff, scalar = rank - _rank(values), op("Equal", rank, 0)
-    change = _is(op("Equal", diff, -1)) - (_is(op("Equal", diff, 1)) if w is None or _may_squeeze(
-        weights) else 0)
+    change = _is(op("Equal", diff, -1)) - (
+        _is(op("Equal", diff, 1)) if w is None or _may_squeeze(weights) else 0
+    )
     return _with_rank(weights, rank + (1 - _is(scalar)) * change)
 
 
@@ -87,17 +89,31 @@ def assert_broadcastable(weights, values):
     if w is None or v is None:
         rank = _rank(weights)
         fits = op("LogicalOr", op("Equal", rank, 0), op("Equal", rank, _rank(values)))
-        return [Assert(fits, [_PREFIX, "weights.shape=", op("Shape", weights), "values.shape=",
-                              op("Shape", values)])]
+        return [
+            Assert(
+                fits,
+                [
+                    _PREFIX,
+                    "weights.shape=",
+                    op("Shape", weights),
+                    "values.shape=",
+                    op("Shape", values),
+                ],
+            )
+        ]
     if w != v:
-        raise ValueError(f"{_PREFIX} values.rank={v}. weights.rank={w}. values.shape="
-                         f"{values.shape}. weights.shape={weights.shape}. Received "
-                         f"weights={weights}, values={values}")
+        raise ValueError(
+            f"{_PREFIX} values.rank={v}. weights.rank={w}. values.shape="
+            f"{values.shape}. weights.shape={weights.shape}. Received "
+            f"weights={weights}, values={values}"
+        )
     for i, (mine, other) in enumerate(zip(weights.shape.as_list(), values.shape.as_list())):
         if None not in (mine, other) and mine not in (1, other):
-            raise ValueError(f"{_PREFIX} Mismatch at dim {i}. values.shape={values.shape}, "
-                             f"weights.shape={weights.shape}. Received weights={weights}, "
-                             f"values={values}")
+            raise ValueError(
+                f"{_PREFIX} Mismatch at dim {i}. values.shape={values.shape}, "
+                f"weights.shape={weights.shape}. Received weights={weights}, "
+                f"values={values}"
+            )
     return []
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """while_loop.py: tf.while_loop: a While over two traced functions; in eager style a loop."""
+
 import contextlib
 
 import _situ
@@ -21,15 +22,20 @@ def _eager_loop(test, body, loop_vars, maximum):
 def _check_shapes(values, results, invariants):
     for before, after, invariant in zip(values, results, invariants):
         if before.dtype.base_dtype != after.dtype.base_dtype:
-            raise TypeError(f"The body gives {after.dtype.name} for a loop variable of type "
-                            f"{before.dtype.name}.")
+            raise TypeError(
+                f"The body gives {after.dtype.name} for a loop variable of type "
+                f"{before.dtype.name}."
+            )
         if invariant.is_compatible_with(after.shape) and (
-                not invariant.is_fully_defined() or after.shape.is_fully_defined()):
+            not invariant.is_fully_defined() or after.shape.is_fully_defined()
+        ):
             continue
-        raise ValueError(f"Input tensor '{before.name}' enters the loop with shape "
-                         f"{before.shape}, but has shape {after.shape} after one iteration. To "
-                         "allow the shape to vary across iterations, use the `shape_invariants` "
-                         "argument of tf.while_loop to specify a less-specific shape.")
+        raise ValueError(
+            f"Input tensor '{before.name}' enters the loop with shape "
+            f"{before.shape}, but has shape {after.shape} after one iteration. To "
+            "allow the shape to vary across iterations, use the `shape_invariants` "
+            "argument of tf.while_loop to specify a less-specific shape."
+        )
 
 
 class _Loop:
@@ -40,8 +46,10 @@ class _Loop:
         self.values, self.invariants = values, invariants
 
     def _places(self):
-        return [OPS["Placeholder"](dtype=v.dtype.base_dtype, shape=s, name="Identity")
-                for v, s in zip(self.values, self.invariants)]
+        return [
+            OPS["Placeholder"](dtype=v.dtype.base_dtype, shape=s, name="Identity")
+            for v, s in zip(self.values, self.invariants)
+        ]
 
     def _test(self, function):
         def call(graph):
@@ -50,20 +58,29 @@ class _Loop:
             if truth.shape.ndims not in (0, None):
                 truth = OPS["Reshape"](truth, convert_to_tensor([], "int32"))
             return places, truth
+
         return branch_graph.trace(self.outer, call)
 
     def _body(self, function):
         def call(graph):
             places = self._places()
             result = function(*branch_graph.pack(self.structure, places))
-            if not isinstance(result, (list, tuple)) or hasattr(result, "_fields") and \
-                    len(self.structure) == 1:
+            if (
+                not isinstance(result, (list, tuple))
+                or hasattr(result, "_fields")
+                and len(self.structure) == 1
+            ):
                 result = [result]
             if len(branch_graph.leaves(list(result))) != len(self.values):
-                raise ValueError("The two structures don't have the same nested structure: the "
-                                 f"loop variables are {self.structure}, the body gives {result}.")
-            return places, [branch_graph.tensor_of(v, lambda v, p=p: self._result(graph, v, p))
-                            for v, p in zip(branch_graph.leaves(list(result)), self.values)]
+                raise ValueError(
+                    "The two structures don't have the same nested structure: the "
+                    f"loop variables are {self.structure}, the body gives {result}."
+                )
+            return places, [
+                branch_graph.tensor_of(v, lambda v, p=p: self._result(graph, v, p))
+                for v, p in zip(branch_graph.leaves(list(result)), self.values)
+            ]
+
         return branch_graph.trace(self.outer, call)
 
     @staticmethod
@@ -81,48 +98,64 @@ class _Loop:
         written = {**first.writes, **second.writes}
         for variable in written:  # what the loop sets goes round, too
             second._input(variable, self.outer.read_variable(variable))
-        outers = branch_graph.drop_constants(branch_graph.join_captures([first, second]),
-                                             [first, second])
+        outers = branch_graph.drop_constants(
+            branch_graph.join_captures([first, second]), [first, second]
+        )
         with second.as_default():
-            kept = [second.writes[key] if key in second.writes else second.captured[key][1]
-                    for key in outers]
+            kept = [
+                second.writes[key] if key in second.writes else second.captured[key][1]
+                for key in outers
+            ]
         outputs = branch_graph.with_effects(second, list(results) + kept)
         outer, inputs = self.outer, list(self.values) + list(outers.values())
-        names = [branch_graph.add(outer, "cond", first, test_in + branch_graph.inner(first, outers),
-                                  [truth]),
-                 branch_graph.add(outer, "body", second, body_in + branch_graph.inner(second,
-                                                                                      outers),
-                                  outputs)]
+        names = [
+            branch_graph.add(
+                outer, "cond", first, test_in + branch_graph.inner(first, outers), [truth]
+            ),
+            branch_graph.add(
+                outer, "body", second, body_in + branch_graph.inner(second, outers), outputs
+            ),
+        ]
         before = first.before + second.before
         with outer.control_dependencies(before) if before else contextlib.nullcontext():
-            made = OPS["While"](inputs, T=[t.dtype.base_dtype for t in inputs], cond=names[0],
-                                body=names[1], name="While")
+            made = OPS["While"](
+                inputs,
+                T=[t.dtype.base_dtype for t in inputs],
+                cond=names[0],
+                body=names[1],
+                name="While",
+            )
         branch_graph.note_effects(outer, [second], made[0].op)
-        for key, value in zip(outers, made[len(self.values):]):
+        for key, value in zip(outers, made[len(self.values) :]):
             if key in written:
                 outer.write_variable(key, value)
-        return [x if x.dtype.name == "variant" else end(x, name="Exit")
-                for x in made[:len(self.values)]]
+        return [
+            x if x.dtype.name == "variant" else end(x, name="Exit")
+            for x in made[: len(self.values)]
+        ]
 
 
 def _bounded(test, body, limit):
     """The functions of a loop with a counter behind its variables."""
+
     def next_test(*args):
-        return OPS["LogicalAnd"](OPS["Less"](args[-1], limit),
-                                 convert_to_tensor(test(*args[:-1])))
+        return OPS["LogicalAnd"](OPS["Less"](args[-1], limit), convert_to_tensor(test(*args[:-1])))
 
     def next_body(*args):
         result = body(*args[:-1])
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         return result + [args[-1] + 1]
+
     return next_test, next_body
 
 
 def _invariants(values, structure, given):
     if given is None:
         return [v.shape for v in values]
-    found = [tensor_shape.as_shape(None if s is None else getattr(s, "shape", s))
-             for s in _shape_leaves(given)]
+    found = [
+        tensor_shape.as_shape(None if s is None else getattr(s, "shape", s))
+        for s in _shape_leaves(given)
+    ]
     if len(found) != len(values):
         raise ValueError(f"{len(found)} shape invariants were given for {len(values)} variables.")
     arrays = [hasattr(leaf, "_flow") for leaf in branch_graph.leaves(structure)]
@@ -130,11 +163,17 @@ def _invariants(values, structure, given):
 
 
 def _shape_leaves(structure):
-    if isinstance(structure, tensor_shape.TensorShape) or hasattr(structure, "shape") or \
-            structure is None:
+    if (
+        isinstance(structure, tensor_shape.TensorShape)
+        or hasattr(structure, "shape")
+        or structure is None
+    ):
         return [structure]
-    if isinstance(structure, (list, tuple)) and structure and \
-            all(isinstance(s, int) for s in structure):
+    if (
+        isinstance(structure, (list, tuple))
+        and structure
+        and all(isinstance(s, int) for s in structure)
+    ):
         return [structure]
     return [x for s in (nest._parts(structure)) for x in _shape_leaves(s)]
 
@@ -155,28 +194,64 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
                 test, body = _bounded(test, body, convert_to_tensor(maximum, "int32"))
                 whole = structure + [None]
             flat = _Loop(outer, whole, values, invariants).make(test, body, back_prop)
-        packed = branch_graph.pack(structure, flat[:len(branch_graph.leaves(structure))])
+        packed = branch_graph.pack(structure, flat[: len(branch_graph.leaves(structure))])
     if isinstance(loop_vars, tuple):
         packed = type(loop_vars)(*packed) if hasattr(loop_vars, "_fields") else tuple(packed)
     return packed if (same and not alone) or len(packed) > 1 else packed[0]
 
 
 @export(v1="while_loop")
-def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10,
-               back_prop=True, swap_memory=False, name=None, maximum_iterations=None,
-               return_same_structure=False):
+def while_loop(
+    cond,
+    body,
+    loop_vars,
+    shape_invariants=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    name=None,
+    maximum_iterations=None,
+    return_same_structure=False,
+):
     """Runs body on its own results as long as cond of them is true."""
     if not callable(cond) or not callable(body):
         raise TypeError("cond and body must be callable.")
     if isinstance(loop_vars, (list, tuple)) and not loop_vars:
         raise ValueError("No loop variables provided")
-    return _run_loop(cond, body, loop_vars, shape_invariants, maximum_iterations,
-                     return_same_structure, name, back_prop)
+    return _run_loop(
+        cond,
+        body,
+        loop_vars,
+        shape_invariants,
+        maximum_iterations,
+        return_same_structure,
+        name,
+        back_prop,
+    )
 
 
 @export(v2="while_loop")
-def while_loop_v2(cond, body, loop_vars, shape_invariants=None, parallel_iterations=10,
-                  back_prop=True, swap_memory=False, maximum_iterations=None, name=None):
+def while_loop_v2(
+    cond,
+    body,
+    loop_vars,
+    shape_invariants=None,
+    parallel_iterations=10,
+    back_prop=True,
+    swap_memory=False,
+    maximum_iterations=None,
+    name=None,
+):
     """Runs body on its own results as long as cond of them is true."""
-    return while_loop(cond, body, loop_vars, shape_invariants, parallel_iterations, back_prop,
-                      swap_memory, name, maximum_iterations, True)
+    return while_loop(
+        cond,
+        body,
+        loop_vars,
+        shape_invariants,
+        parallel_iterations,
+        back_prop,
+        swap_memory,
+        name,
+        maximum_iterations,
+        True,
+    )

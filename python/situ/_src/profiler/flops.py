@@ -4,6 +4,7 @@
 The engine knows what its kernels cost, too, but that is a cost of time, for a device and a plan;
 these are numbers of the model, the same wherever it runs.
 """
+
 import math
 
 from situ._src.framework import tensor_shape
@@ -55,8 +56,11 @@ def _axes(op):
 
 def _convolved_back(op):
     """The gradient of a convolution for its images, or for its filter."""
-    images, filter_ = (op.outputs[0], op.inputs[1]) if op.type.endswith("Input") else \
-        (op.inputs[0], op.outputs[0])
+    images, filter_ = (
+        (op.outputs[0], op.inputs[1])
+        if op.type.endswith("Input")
+        else (op.inputs[0], op.outputs[0])
+    )
     channels, first = _axes(op)
     strides = op.get_attr("strides")
     per = _sizes(images)[channels] * strides[first] * strides[first + 1]
@@ -69,21 +73,43 @@ def _pooled(tensor, each=1, more=0):
 
 
 FLOPS = {  # op -> a function of an operation
-    **dict.fromkeys(("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd"),
-                    _of_input(1)),
-    "Rsqrt": _of_input(2), "Softmax": _of_input(5),
+    **dict.fromkeys(
+        ("Reciprocal", "Square", "Log", "Neg", "AssignSub", "AssignAdd", "BiasAdd"), _of_input(1)
+    ),
+    "Rsqrt": _of_input(2),
+    "Softmax": _of_input(5),
     "L2Loss": lambda op: _count(op.inputs[0]) * 3 - 1,
-    **dict.fromkeys(("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Pow",
-                     "GreaterEqual", "Greater", "LessEqual", "Less", "Equal", "NotEqual"),
-                    _of_output(1)),
-    "SquaredDifference": _of_output(2), "RsqrtGrad": _of_output(4),
+    **dict.fromkeys(
+        (
+            "Add",
+            "AddV2",
+            "Sub",
+            "Mul",
+            "RealDiv",
+            "Maximum",
+            "Minimum",
+            "Pow",
+            "GreaterEqual",
+            "Greater",
+            "LessEqual",
+            "Less",
+            "Equal",
+            "NotEqual",
+        ),
+        _of_output(1),
+    ),
+    "SquaredDifference": _of_output(2),
+    "RsqrtGrad": _of_output(4),
     **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), _reduced(0)),
     "Mean": _reduced(1),
     "AddN": lambda op: _count(op.inputs[0]) * (len(op.inputs) - 1),
     **dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), _product),
-    "Conv2D": _convolved(3), "Conv3D": _convolved(4),
-    "DepthwiseConv2dNative": _convolved(2), "Dilation2D": _convolved(2),
-    "Conv2DBackpropInput": _convolved_back, "Conv2DBackpropFilter": _convolved_back,
+    "Conv2D": _convolved(3),
+    "Conv3D": _convolved(4),
+    "DepthwiseConv2dNative": _convolved(2),
+    "Dilation2D": _convolved(2),
+    "Conv2DBackpropInput": _convolved_back,
+    "Conv2DBackpropFilter": _convolved_back,
     **dict.fromkeys(("MaxPool", "AvgPool"), _pooled(lambda op: op.outputs[0])),
     "AvgPoolGrad": _pooled(lambda op: op.inputs[1], 2),
     "MaxPoolGrad": _pooled(lambda op: op.inputs[1], 1, 1),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """model_analyzer.py: tf.profiler of TensorFlow 1: parameters, float operations and times of a
 graph."""
+
 import sys
 
 from situ._src.framework import errors
@@ -11,8 +12,11 @@ from situ._src.profiler import report, step_stats, views
 from situ._src.profiler.node_stats import add_times, read_graph, read_step
 from situ._src.profiler.option_builder import FIELDS, ProfileOptionBuilder, as_text, complete
 
-_COUNTS = {**dict.fromkeys(FIELDS.values(), 0),
-           **{"total_" + field: 0 for field in FIELDS.values()}, "total_definition_count": 0}
+_COUNTS = {
+    **dict.fromkeys(FIELDS.values(), 0),
+    **{"total_" + field: 0 for field in FIELDS.values()},
+    "total_definition_count": 0,
+}
 
 
 @export(v1="profiler.GraphNodeProto")
@@ -36,12 +40,17 @@ class _MultiGraphNodes(Parts):
     kind = MultiGraphNodeProto
 
 
-MultiGraphNodeProto.FIELDS = {"name": "", **_COUNTS, "graph_nodes": _GraphNodes(),
-                              "children": _MultiGraphNodes()}
+MultiGraphNodeProto.FIELDS = {
+    "name": "",
+    **_COUNTS,
+    "graph_nodes": _GraphNodes(),
+    "children": _MultiGraphNodes(),
+}
 
 
 class OpLogEntry(Message):
     """What a program says of an operation: types of its own, float operations."""
+
     FIELDS = {"name": "", "float_ops": 0, "types": []}
 
 
@@ -52,6 +61,7 @@ class _Entries(Parts):
 @export(v1="profiler.OpLogProto")
 class OpLogProto(Message):
     """What a program says of operations."""
+
     FIELDS = {"log_entries": _Entries()}
 
 
@@ -93,8 +103,11 @@ def _timeline(path, steps, step):
     """Writes the trace of a step where chrome://tracing finds it."""
     if step not in steps:
         raise errors.InvalidArgumentError(
-            None, None, f"A timeline is of one step, and there is no step {step}: choose one of "
-            f"{sorted(steps) or 'those that add_step is given'} with with_step.")
+            None,
+            None,
+            f"A timeline is of one step, and there is no step {step}: choose one of "
+            f"{sorted(steps) or 'those that add_step is given'} with with_step.",
+        )
     with open(f"{path}_{step}", "w", encoding="utf-8") as file:
         file.write(step_stats.Timeline(steps[step].step_stats).generate_chrome_trace_format())
 
@@ -103,30 +116,39 @@ def _write(options, report):
     """Gives a report to whom the options say."""
     where, _, more = options["output"].partition(":")
     if where == "stdout":
-        sys.stdout.write("\n=========================Options=============================\n" +
-                         as_text(options) +
-                         "\n==================Model Analysis Report======================\n" +
-                         report +
-                         "\n======================End of Report==========================\n")
+        sys.stdout.write(
+            "\n=========================Options=============================\n"
+            + as_text(options)
+            + "\n==================Model Analysis Report======================\n"
+            + report
+            + "\n======================End of Report==========================\n"
+        )
         sys.stdout.flush()
     elif where == "file":
         with open(more.partition("=")[2], "w", encoding="utf-8") as file:
             file.write(report)
     elif where != "none":
         raise errors.InvalidArgumentError(
-            None, None, f"situ cannot write a profile as {options['output']!r}: it knows stdout, "
-            "file:outfile=PATH, timeline:outfile=PATH and none.")
+            None,
+            None,
+            f"situ cannot write a profile as {options['output']!r}: it knows stdout, "
+            "file:outfile=PATH, timeline:outfile=PATH and none.",
+        )
 
 
 def _show(graph, steps, log, view, options):
     """Prints a view of a graph and returns it as a message; steps: number -> RunMetadata."""
     if view == "code":
         raise errors.UnimplementedError(
-            None, None, "cmd='code': situ does not keep which line of a program made an "
-            "operation; cmd='scope' shows them by name, tf.name_scope gives names.")
+            None,
+            None,
+            "cmd='code': situ does not keep which line of a program made an "
+            "operation; cmd='scope' shows them by name, tf.name_scope gives names.",
+        )
     if view not in report.VIEWS:
-        raise errors.InvalidArgumentError(None, None, f"unknown cmd: {view}; a profile has the "
-                                          f"views {', '.join(report.VIEWS)}.")
+        raise errors.InvalidArgumentError(
+            None, None, f"unknown cmd: {view}; a profile has the views {', '.join(report.VIEWS)}."
+        )
     options = complete(options)
     if options["output"].startswith("timeline:"):
         step = options["step"] if options["step"] >= 0 or len(steps) != 1 else next(iter(steps))
@@ -144,26 +166,36 @@ def _show(graph, steps, log, view, options):
     return _tree_message(root)
 
 
-@export("python.profiler.model_analyzer.profile",
-        v1=("profiler.profile", "contrib.tfprof.model_analyzer.profile"))
+@export(
+    "python.profiler.model_analyzer.profile",
+    v1=("profiler.profile", "contrib.tfprof.model_analyzer.profile"),
+)
 def profile(graph=None, run_meta=None, op_log=None, cmd="scope", options=None):
     """Prints what a graph has (parameters, float operations) and what a traced run of it took;
     returns the same: total_parameters, total_float_ops, children."""
     if options is None:
         options = ProfileOptionBuilder.trainable_variables_parameter()
-    return _show(get_default_graph() if graph is None else graph,
-                 {} if run_meta is None else {0: run_meta}, op_log, cmd, options)
+    return _show(
+        get_default_graph() if graph is None else graph,
+        {} if run_meta is None else {0: run_meta},
+        op_log,
+        cmd,
+        options,
+    )
 
 
 @export(v1="contrib.tfprof.model_analyzer.print_model_analysis")
-def print_model_analysis(graph, run_meta=None, op_log=None, tfprof_cmd="scope",
-                         tfprof_options=None):
+def print_model_analysis(
+    graph, run_meta=None, op_log=None, tfprof_cmd="scope", tfprof_options=None
+):
     """tf.profiler.profile as it was called first."""
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
 
 
-@export("python.profiler.model_analyzer.Profiler",
-        v1=("profiler.Profiler", "contrib.tfprof.model_analyzer.Profiler"))
+@export(
+    "python.profiler.model_analyzer.Profiler",
+    v1=("profiler.Profiler", "contrib.tfprof.model_analyzer.Profiler"),
+)
 class Profiler:
     """Profiles of a graph over several traced steps."""
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """node_stats.py: what a profile knows of each operation: shapes, float operations, times."""
+
 import sys
 
 from situ._src.framework import dtypes, tensor_shape
@@ -73,11 +74,14 @@ def read_graph(graph, log, quiet):
     for entry in log.log_entries if log is not None else ():
         if entry.name in nodes:
             nodes[entry.name].types.update(entry.types)
-            nodes[entry.name].own["float_ops"] = entry.float_ops or \
-                nodes[entry.name].own["float_ops"]
+            nodes[entry.name].own["float_ops"] = (
+                entry.float_ops or nodes[entry.name].own["float_ops"]
+            )
     if open_shapes and not quiet:
-        sys.stderr.write(f"{open_shapes} ops no flops stats due to incomplete shapes: give "
-                         "placeholders all their dimensions.\n")
+        sys.stderr.write(
+            f"{open_shapes} ops no flops stats due to incomplete shapes: give "
+            "placeholders all their dimensions.\n"
+        )
     return nodes
 
 
@@ -88,7 +92,8 @@ def read_step(run_meta):
         for stat in device.node_stats:
             op = stat.timeline_label.partition(" = ")[2].partition("(")[0]
             done.setdefault(stat.node_name, []).append(
-                (device.device.lower(), stat.all_end_rel_nanos, op))
+                (device.device.lower(), stat.all_end_rel_nanos, op)
+            )
     return done
 
 
@@ -103,8 +108,7 @@ def add_times(nodes, graph, steps, step):
         node.types.update(node.devices)
         node.own["run_count"] = 1
         for field, wanted in (("cpu_exec_micros", "cpu"), ("accelerator_exec_micros", "")):
-            nanos = sum(n for device, n, _ in work
-                        if ("device:cpu" in device) == (wanted == "cpu"))
+            nanos = sum(n for device, n, _ in work if ("device:cpu" in device) == (wanted == "cpu"))
             node.own[field] = max(1, round(nanos / len(ran) / 1000)) if nanos else 0
             node.own["exec_micros"] += node.own[field]
         operation = graph._find(name)

@@ -1,37 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
 """option_builder.py: what a profile shows: tf.profiler.ProfileOptionBuilder."""
+
 import copy
 
 from situ._src.framework.api import V1, export
 
 TRAINABLE = "_trainable_variables"  # the type of operations that hold trainable variables
-FIELDS = {"bytes": "requested_bytes", "peak_bytes": "peak_bytes",  # what is selected -> its field
-          "residual_bytes": "residual_bytes", "output_bytes": "output_bytes",
-          "micros": "exec_micros", "accelerator_micros": "accelerator_exec_micros",
-          "cpu_micros": "cpu_exec_micros", "params": "parameters", "float_ops": "float_ops",
-          "occurrence": "run_count"}
+FIELDS = {
+    "bytes": "requested_bytes",
+    "peak_bytes": "peak_bytes",  # what is selected -> its field
+    "residual_bytes": "residual_bytes",
+    "output_bytes": "output_bytes",
+    "micros": "exec_micros",
+    "accelerator_micros": "accelerator_exec_micros",
+    "cpu_micros": "cpu_exec_micros",
+    "params": "parameters",
+    "float_ops": "float_ops",
+    "occurrence": "run_count",
+}
 # Every option, as it is where nobody says anything, in the order in which they are printed.
-DEFAULTS = {"max_depth": 10, **{"min_" + word: 0 for word in FIELDS}, "step": -1,
-            "order_by": "name", "account_type_regexes": [], "start_name_regexes": [],
-            "trim_name_regexes": [], "show_name_regexes": [], "hide_name_regexes": [],
-            "account_displayed_op_only": False, "select": [], "output": "stdout"}
+DEFAULTS = {
+    "max_depth": 10,
+    **{"min_" + word: 0 for word in FIELDS},
+    "step": -1,
+    "order_by": "name",
+    "account_type_regexes": [],
+    "start_name_regexes": [],
+    "trim_name_regexes": [],
+    "show_name_regexes": [],
+    "hide_name_regexes": [],
+    "account_displayed_op_only": False,
+    "select": [],
+    "output": "stdout",
+}
 
 
 def _options(**words):
     """Options that show everything, but for some."""
-    every = {"account_type_regexes": [".*"], "start_name_regexes": [".*"],
-             "show_name_regexes": [".*"], "account_displayed_op_only": True, "max_depth": 10000}
+    every = {
+        "account_type_regexes": [".*"],
+        "start_name_regexes": [".*"],
+        "show_name_regexes": [".*"],
+        "account_displayed_op_only": True,
+        "max_depth": 10000,
+    }
     return copy.deepcopy({**DEFAULTS, **every, **words})
 
 
-@export("python.profiler.option_builder.ProfileOptionBuilder",
-        v1="profiler.ProfileOptionBuilder")
+@export("python.profiler.option_builder.ProfileOptionBuilder", v1="profiler.ProfileOptionBuilder")
 class ProfileOptionBuilder:
     """Makes options of a profile: calls that change some of them, then build()."""
 
     def __init__(self, options=None):
-        self._options = copy.deepcopy(options) if options is not None else _options(
-            max_depth=100, account_displayed_op_only=False, select=["micros"])
+        self._options = (
+            copy.deepcopy(options)
+            if options is not None
+            else _options(max_depth=100, account_displayed_op_only=False, select=["micros"])
+        )
 
     @staticmethod
     def trainable_variables_parameter():
@@ -44,14 +69,27 @@ class ProfileOptionBuilder:
         return _options(min_float_ops=1, order_by="float_ops", select=["float_ops"])
 
     @staticmethod
-    def time_and_memory(min_micros=1, min_bytes=1, min_accelerator_micros=0, min_cpu_micros=0,
-                        min_peak_bytes=0, min_residual_bytes=0, min_output_bytes=0):
+    def time_and_memory(
+        min_micros=1,
+        min_bytes=1,
+        min_accelerator_micros=0,
+        min_cpu_micros=0,
+        min_peak_bytes=0,
+        min_residual_bytes=0,
+        min_output_bytes=0,
+    ):
         """How long operations took, and the bytes that they made."""
-        return _options(min_bytes=min_bytes, min_peak_bytes=min_peak_bytes,
-                        min_residual_bytes=min_residual_bytes, min_output_bytes=min_output_bytes,
-                        min_micros=min_micros, min_accelerator_micros=min_accelerator_micros,
-                        min_cpu_micros=min_cpu_micros, order_by="micros",
-                        select=["micros", "bytes"])
+        return _options(
+            min_bytes=min_bytes,
+            min_peak_bytes=min_peak_bytes,
+            min_residual_bytes=min_residual_bytes,
+            min_output_bytes=min_output_bytes,
+            min_micros=min_micros,
+            min_accelerator_micros=min_accelerator_micros,
+            min_cpu_micros=min_cpu_micros,
+            order_by="micros",
+            select=["micros", "bytes"],
+        )
 
     def build(self):
         """The options, a dict."""
@@ -65,17 +103,24 @@ class ProfileOptionBuilder:
         """Shows so many levels; in the view of ops so many ops."""
         return self._with(max_depth=max_depth)
 
-    def with_min_memory(self, min_bytes=0, min_peak_bytes=0, min_residual_bytes=0,
-                        min_output_bytes=0):
+    def with_min_memory(
+        self, min_bytes=0, min_peak_bytes=0, min_residual_bytes=0, min_output_bytes=0
+    ):
         """Shows what has at least so many bytes."""
-        return self._with(min_bytes=min_bytes, min_peak_bytes=min_peak_bytes,
-                          min_residual_bytes=min_residual_bytes,
-                          min_output_bytes=min_output_bytes)
+        return self._with(
+            min_bytes=min_bytes,
+            min_peak_bytes=min_peak_bytes,
+            min_residual_bytes=min_residual_bytes,
+            min_output_bytes=min_output_bytes,
+        )
 
     def with_min_execution_time(self, min_micros=0, min_accelerator_micros=0, min_cpu_micros=0):
         """Shows what took at least so long."""
-        return self._with(min_micros=min_micros, min_accelerator_micros=min_accelerator_micros,
-                          min_cpu_micros=min_cpu_micros)
+        return self._with(
+            min_micros=min_micros,
+            min_accelerator_micros=min_accelerator_micros,
+            min_cpu_micros=min_cpu_micros,
+        )
 
     def with_min_parameters(self, min_params):
         """Shows what has at least so many parameters."""
@@ -94,11 +139,20 @@ class ProfileOptionBuilder:
         is."""
         return self._with(account_type_regexes=account_type_regexes)
 
-    def with_node_names(self, start_name_regexes=None, show_name_regexes=None,
-                        hide_name_regexes=None, trim_name_regexes=None):
+    def with_node_names(
+        self,
+        start_name_regexes=None,
+        show_name_regexes=None,
+        hide_name_regexes=None,
+        trim_name_regexes=None,
+    ):
         """Begins at some names, shows some, hides some, ends at some."""
-        words = {"start_name_regexes": start_name_regexes, "show_name_regexes": show_name_regexes,
-                 "hide_name_regexes": hide_name_regexes, "trim_name_regexes": trim_name_regexes}
+        words = {
+            "start_name_regexes": start_name_regexes,
+            "show_name_regexes": show_name_regexes,
+            "hide_name_regexes": hide_name_regexes,
+            "trim_name_regexes": trim_name_regexes,
+        }
         return self._with(**{k: v for k, v in words.items() if v is not None})
 
     def account_displayed_op_only(self, is_true):
@@ -136,10 +190,19 @@ class ProfileOptionBuilder:
 
 
 # As programs of the first versions name them.
-V1.update({"contrib.tfprof.model_analyzer." + name: options for name, options in (
-    ("TRAINABLE_VARS_PARAMS_STAT_OPTIONS", ProfileOptionBuilder.trainable_variables_parameter()),
-    ("FLOAT_OPS_OPTIONS", ProfileOptionBuilder.float_operation()),
-    ("PRINT_ALL_TIMING_MEMORY", ProfileOptionBuilder.time_and_memory()))})
+V1.update(
+    {
+        "contrib.tfprof.model_analyzer." + name: options
+        for name, options in (
+            (
+                "TRAINABLE_VARS_PARAMS_STAT_OPTIONS",
+                ProfileOptionBuilder.trainable_variables_parameter(),
+            ),
+            ("FLOAT_OPS_OPTIONS", ProfileOptionBuilder.float_operation()),
+            ("PRINT_ALL_TIMING_MEMORY", ProfileOptionBuilder.time_and_memory()),
+        )
+    }
+)
 
 
 def complete(options):
@@ -152,17 +215,21 @@ def complete(options):
         if word not in known:
             raise ValueError(f"A profile cannot select {word!r}; it knows {', '.join(known)}.")
     if given["order_by"] not in ("name", *FIELDS):
-        raise ValueError(f"A profile cannot be ordered by {given['order_by']!r}; it can by name, "
-                         f"{', '.join(FIELDS)}.")
+        raise ValueError(
+            f"A profile cannot be ordered by {given['order_by']!r}; it can by name, "
+            f"{', '.join(FIELDS)}."
+        )
     return given
 
 
 def as_text(options):
     """The options as a profile prints them."""
+
     def word(name, value):
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, (list, tuple)):
             return ",".join(sorted(value) if name == "select" else value)
         return value + ":" if value in ("stdout", "none") else str(value)
+
     return "".join(f"-{name:<26} {word(name, value)}\n" for name, value in options.items())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """profiler.py: tf.profiler.experimental: records of what runs where and when, in files that
 TensorBoard's trace viewer, chrome://tracing and Perfetto open."""
+
 import gzip
 import os
 import socket
@@ -19,8 +20,9 @@ _state = {"recording": None, "logdir": None, "spans": []}
 class ProfilerOptions:
     """Levels of detail: 0 turns the records of the host or of the other devices off."""
 
-    def __init__(self, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1,
-                 delay_ms=None):
+    def __init__(
+        self, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1, delay_ms=None
+    ):
         self.host_tracer_level, self.python_tracer_level = host_tracer_level, python_tracer_level
         self.device_tracer_level, self.delay_ms = device_tracer_level, delay_ms
 
@@ -30,11 +32,15 @@ def _check(options):
     if options is None:
         return
     if options.delay_ms:
-        logs.warn("tf.profiler: delay_ms=%s is not supported: the profile begins now.",
-                  options.delay_ms)
+        logs.warn(
+            "tf.profiler: delay_ms=%s is not supported: the profile begins now.", options.delay_ms
+        )
     if options.python_tracer_level:
-        logs.warn("tf.profiler: python_tracer_level=%s is not supported: the profile has no calls "
-                  "of Python functions.", options.python_tracer_level)
+        logs.warn(
+            "tf.profiler: python_tracer_level=%s is not supported: the profile has no calls "
+            "of Python functions.",
+            options.python_tracer_level,
+        )
 
 
 @export("profiler.experimental.start")
@@ -54,8 +60,9 @@ def start(logdir: str, options: ProfilerOptions = None) -> None:
         _check(options)
         logdir = os.fspath(logdir)
         os.makedirs(logdir, exist_ok=True)  # fails now, not when the profile is there
-        _state.update(recording=trace_recorder.Recording(), logdir=logdir, spans=[],
-                      options=options)
+        _state.update(
+            recording=trace_recorder.Recording(), logdir=logdir, spans=[], options=options
+        )
 
 
 def _wanted(rows, options):
@@ -77,14 +84,16 @@ def stop(save: bool = True) -> None:
     """
     with _lock:
         if _state["recording"] is None:
-            raise errors.UnavailableError(None, None, "Cannot export profiling results. No "
-                                          "profiler is running.")
+            raise errors.UnavailableError(
+                None, None, "Cannot export profiling results. No profiler is running."
+            )
         rows, spans = _state["recording"].end(), _state["spans"]
         _state.update(recording=None, spans=[])
         if not save:
             return
-        run = os.path.join(_state["logdir"], "plugins", "profile",
-                           time.strftime("%Y_%m_%d_%H_%M_%S"))
+        run = os.path.join(
+            _state["logdir"], "plugins", "profile", time.strftime("%Y_%m_%d_%H_%M_%S")
+        )
         while os.path.exists(run):  # two profiles within a second
             run += "_"
         os.makedirs(run)
@@ -124,14 +133,19 @@ class Trace:
 
     def __exit__(self, *error):
         if _state["recording"] is not None:
-            args = {k: v if isinstance(v, (bool, int, float)) else str(v)
-                    for k, v in self._metadata.items()}
-            _state["spans"].append((self._name, threading.get_ident() % 1000000, self._start,
-                                    time.time_ns(), args))
+            args = {
+                k: v if isinstance(v, (bool, int, float)) else str(v)
+                for k, v in self._metadata.items()
+            }
+            _state["spans"].append(
+                (self._name, threading.get_ident() % 1000000, self._start, time.time_ns(), args)
+            )
 
 
-_INSTEAD = ("situ has no profiler server. Use tf.profiler.experimental.start and stop in the "
-            "program, or `situ run --trace FILE`.")
+_INSTEAD = (
+    "situ has no profiler server. Use tf.profiler.experimental.start and stop in the "
+    "program, or `situ run --trace FILE`."
+)
 
 
 @export("profiler.experimental.server.start")
@@ -141,8 +155,9 @@ def start_server(port: int) -> None:
 
 
 @export("profiler.experimental.client.trace")
-def client_trace(service_addr, logdir, duration_ms, worker_list="", num_tracing_attempts=3,
-                 options=None):
+def client_trace(
+    service_addr, logdir, duration_ms, worker_list="", num_tracing_attempts=3, options=None
+):
     """Raises UnimplementedError: there is no profiler server to ask."""
     raise errors.UnimplementedError(None, None, _INSTEAD)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """step_stats.py: what a traced run did, as RunMetadata has it, and as a Chrome trace: Timeline."""
+
 import json
 
 from situ._src.framework import node_def
@@ -8,11 +9,25 @@ from situ._src.framework.protos import Message, Parts
 
 class NodeExecStats(Message):
     """A piece of work of a device: times in microseconds, relative to all_start_micros."""
-    FIELDS = {"node_name": "", "all_start_micros": 0, "op_start_rel_micros": 0,
-              "op_end_rel_micros": 0, "all_end_rel_micros": 0, "timeline_label": "",
-              "scheduled_micros": 0, "thread_id": 0, "all_start_nanos": 0, "op_start_rel_nanos": 0,
-              "op_end_rel_nanos": 0, "all_end_rel_nanos": 0, "scheduled_nanos": 0, "memory": [],
-              "output": [], "referenced_tensor": []}
+
+    FIELDS = {
+        "node_name": "",
+        "all_start_micros": 0,
+        "op_start_rel_micros": 0,
+        "op_end_rel_micros": 0,
+        "all_end_rel_micros": 0,
+        "timeline_label": "",
+        "scheduled_micros": 0,
+        "thread_id": 0,
+        "all_start_nanos": 0,
+        "op_start_rel_nanos": 0,
+        "op_end_rel_nanos": 0,
+        "all_end_rel_nanos": 0,
+        "scheduled_nanos": 0,
+        "memory": [],
+        "output": [],
+        "referenced_tensor": [],
+    }
 
 
 class _NodeStats(Parts):
@@ -21,6 +36,7 @@ class _NodeStats(Parts):
 
 class DeviceStepStats(Message):
     """What a device did in a step."""
+
     FIELDS = {"device": "", "node_stats": _NodeStats(), "thread_names": {}}
 
 
@@ -30,11 +46,13 @@ class _DevStats(Parts):
 
 class StepStats(Message):
     """What the devices did in a step."""
+
     FIELDS = {"dev_stats": _DevStats()}
 
 
 class RunMetadata(Message):
     """What a run tells of itself: step_stats when it is traced, partition_graphs when asked for."""
+
     FIELDS = {"step_stats": StepStats, "cost_graph": Message, "partition_graphs": []}
 
 
@@ -53,11 +71,18 @@ def fill(stats, records, graph):
         if device not in devices:
             devices[device] = stats.dev_stats.add(device=device)
         devices[device].node_stats.add(
-            node_name=node, all_start_micros=start // 1000, all_start_nanos=start,
-            op_end_rel_micros=(end - start) // 1000, op_end_rel_nanos=end - start,
-            all_end_rel_micros=max((end - start) // 1000, 1), all_end_rel_nanos=end - start,
-            scheduled_micros=start // 1000, scheduled_nanos=start, thread_id=queue,
-            timeline_label=_label(graph, node, op, source, size))
+            node_name=node,
+            all_start_micros=start // 1000,
+            all_start_nanos=start,
+            op_end_rel_micros=(end - start) // 1000,
+            op_end_rel_nanos=end - start,
+            all_end_rel_micros=max((end - start) // 1000, 1),
+            all_end_rel_nanos=end - start,
+            scheduled_micros=start // 1000,
+            scheduled_nanos=start,
+            thread_id=queue,
+            timeline_label=_label(graph, node, op, source, size),
+        )
 
 
 def partitions(session):
@@ -78,15 +103,27 @@ class Timeline:
     def _events(self, show_dataflow):
         flow, made = 0, {}
         for pid, device in enumerate(self._stats.dev_stats):
-            yield {"name": "process_name", "ph": "M", "pid": pid,
-                   "args": {"name": device.device + " Compute"}}
+            yield {
+                "name": "process_name",
+                "ph": "M",
+                "pid": pid,
+                "args": {"name": device.device + " Compute"},
+            }
             for node in device.node_stats:
                 op, inputs = _parse(node.timeline_label)
                 start = node.all_start_nanos / 1000
                 args = {"name": node.node_name, "op": op}
                 args.update((f"input{i}", name) for i, name in enumerate(inputs))
-                yield {"ph": "X", "cat": "Op", "name": op, "pid": pid, "tid": node.thread_id,
-                       "ts": start, "dur": node.all_end_rel_nanos / 1000, "args": args}
+                yield {
+                    "ph": "X",
+                    "cat": "Op",
+                    "name": op,
+                    "pid": pid,
+                    "tid": node.thread_id,
+                    "ts": start,
+                    "dur": node.all_end_rel_nanos / 1000,
+                    "args": args,
+                }
                 for name in inputs if show_dataflow else ():
                     if name not in made:
                         continue
@@ -96,8 +133,9 @@ class Timeline:
                     flow += 1
                 made[node.node_name] = pid, node.thread_id, start + node.all_end_rel_nanos / 1000
 
-    def generate_chrome_trace_format(self, show_dataflow=True, show_memory=False,
-                                     op_time="schedule"):
+    def generate_chrome_trace_format(
+        self, show_dataflow=True, show_memory=False, op_time="schedule"
+    ):
         """The trace as text that chrome://tracing reads."""
         return json.dumps({"traceEvents": list(self._events(show_dataflow))}, indent=4)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """trace_recorder.py: records of what ran where and when, for `situ run --trace`, tf.profiler and
 tf.summary.trace_on; and their form as a Chrome trace."""
+
 import json
 import os
 
@@ -25,7 +26,7 @@ class Recording:
     def end(self) -> list:
         """Stops; returns (node, op, device, source, queue, bytes, start, end) of each piece of
         work, with times in nanoseconds since 1970."""
-        rows = self._recording.records()[self._first:]
+        rows = self._recording.records()[self._first :]
         _shared["users"] -= 1
         if not _shared["users"]:
             self._recording.everything(False)
@@ -46,19 +47,41 @@ def chrome_trace(rows: list, spans: list = ()) -> str:
     events = []
     for pid, device in enumerate(devices):
         events.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": device}})
-        events += [{"ph": "M", "pid": pid, "tid": tid, "name": "thread_name",
-                    "args": {"name": name}} for tid, name in enumerate(_QUEUES)]
+        events += [
+            {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}
+            for tid, name in enumerate(_QUEUES)
+        ]
     for node, op, device, source, queue, size, start, end in rows:
         args = {"name": node} if source is None else {"name": node, "from": source, "bytes": size}
-        events.append({"ph": "X", "cat": "op", "name": op if source is None else "copy",
-                       "pid": devices.index(device), "tid": queue, "ts": (start - begin) / 1000,
-                       "dur": (end - start) / 1000, "args": args})
+        events.append(
+            {
+                "ph": "X",
+                "cat": "op",
+                "name": op if source is None else "copy",
+                "pid": devices.index(device),
+                "tid": queue,
+                "ts": (start - begin) / 1000,
+                "dur": (end - start) / 1000,
+                "args": args,
+            }
+        )
     if spans:
-        events.append({"ph": "M", "pid": len(devices), "name": "process_name",
-                       "args": {"name": "program"}})
+        events.append(
+            {"ph": "M", "pid": len(devices), "name": "process_name", "args": {"name": "program"}}
+        )
     for name, thread, start, end, args in spans:
-        events.append({"ph": "X", "cat": "span", "name": name, "pid": len(devices), "tid": thread,
-                       "ts": (start - begin) / 1000, "dur": (end - start) / 1000, "args": args})
+        events.append(
+            {
+                "ph": "X",
+                "cat": "span",
+                "name": name,
+                "pid": len(devices),
+                "tid": thread,
+                "ts": (start - begin) / 1000,
+                "dur": (end - start) / 1000,
+                "args": args,
+            }
+        )
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events})
 
 

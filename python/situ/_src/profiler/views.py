@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """views.py: the views of a profile: by names of scopes, by inputs, by ops."""
+
 import re
 
 from situ._src.profiler.node_stats import ROOT, Node
@@ -43,8 +44,7 @@ def graph_tree(nodes):
             continue
         seen.add(node.name)
         above.children.append(node)
-        stack.extend((nodes[below], node)
-                     for below in reversed(node.reads) if below in nodes)
+        stack.extend((nodes[below], node) for below in reversed(node.reads) if below in nodes)
     return root
 
 
@@ -107,22 +107,31 @@ def _large_enough(node, options, fields, of):
 def _shown(node, options):
     own = ("parameters", "float_ops", "run_count")
     rest = [f for f in FIELDS.values() if f not in own]
-    return _large_enough(node, options, own, node.own) and \
-        _large_enough(node, options, rest, node.total) and \
-        node.depth <= options["max_depth"] and _named(node, options)
+    return (
+        _large_enough(node, options, own, node.own)
+        and _large_enough(node, options, rest, node.total)
+        and node.depth <= options["max_depth"]
+        and _named(node, options)
+    )
 
 
 def _named(node, options):
-    return _matches(node.name, options["show_name_regexes"]) and \
-        not _matches(node.name, options["hide_name_regexes"])
+    return _matches(node.name, options["show_name_regexes"]) and not _matches(
+        node.name, options["hide_name_regexes"]
+    )
 
 
 def _ordered(nodes, options):
     if options["order_by"] == "name":
         return sorted(nodes, key=lambda n: n.name)
     field = FIELDS[options["order_by"]]
-    return sorted(nodes, key=lambda n: (-(len(n.members) if field == "run_count" and n.members
-                                          else n.total[field]), n.name))
+    return sorted(
+        nodes,
+        key=lambda n: (
+            -(len(n.members) if field == "run_count" and n.members else n.total[field]),
+            n.name,
+        ),
+    )
 
 
 def show_tree(root, options, keep_parents):
@@ -133,8 +142,7 @@ def show_tree(root, options, keep_parents):
     while stack:
         node = stack.pop()
         order.append(node)
-        if _matches(node.name, options["trim_name_regexes"]) or \
-                node.depth > options["max_depth"]:
+        if _matches(node.name, options["trim_name_regexes"]) or node.depth > options["max_depth"]:
             node.children = []
         for child in node.children:
             child.depth = node.depth + 1
@@ -184,14 +192,20 @@ def show_ops(nodes, options):
     _chain(kinds)
     _add_up(root, kinds[:1])
     starts = options["start_name_regexes"]
-    begin = 0 if not starts or ".*" in starts else next(
-        (i for i, kind in enumerate(kinds) if _matches(kind.name, starts)), len(kinds))
+    begin = (
+        0
+        if not starts or ".*" in starts
+        else next((i for i, kind in enumerate(kinds) if _matches(kind.name, starts)), len(kinds))
+    )
     shown = []
     for depth, kind in enumerate(kinds[begin:]):
         if _matches(kind.name, options["trim_name_regexes"]) or depth > options["max_depth"]:
             break
-        if len(kind.members) >= options["min_occurrence"] and _named(kind, options) and \
-                _large_enough(kind, {**options, "min_occurrence": 0}, kind.total, kind.total):
+        if (
+            len(kind.members) >= options["min_occurrence"]
+            and _named(kind, options)
+            and _large_enough(kind, {**options, "min_occurrence": 0}, kind.total, kind.total)
+        ):
             shown.append(kind)
     if options["account_displayed_op_only"]:
         _chain(shown)

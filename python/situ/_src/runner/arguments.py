@@ -7,6 +7,7 @@ they parse the command line. A program that takes the word from sys.argv itself,
 with others, is left alone. Other parsers (click, getopt, ...) are judged by the text of the
 program: where an option's name does not occur, nothing can look for it.
 """
+
 import argparse
 import atexit
 import os
@@ -16,9 +17,11 @@ import sys
 # What a program that looks at its arguments has somewhere in its text: sys.argv, libraries that
 # parse it, and ways to hand it on to another program.
 _ARGV = re.compile(r"(?i)(\b|_)(orig_)?argv(\b|_)")
-_PARSERS = re.compile(r"(?i)(\b|_)(arg(ument)?_?pars\w*|parse_args|\w*argparse|absl|flags|click|"
-                      r"typer|fire|docopt|getopt|optparse|hydra|sacred|plac|gin|tyro|tap|draccus|"
-                      r"defopt|app\.run)(\b|_)")
+_PARSERS = re.compile(
+    r"(?i)(\b|_)(arg(ument)?_?pars\w*|parse_args|\w*argparse|absl|flags|click|"
+    r"typer|fire|docopt|getopt|optparse|hydra|sacred|plac|gin|tyro|tap|draccus|"
+    r"defopt|app\.run)(\b|_)"
+)
 _HAND_ON = re.compile(r"(?i)(\b|_)(subprocess|popen|system|spawn\w*|exec\w*|runpy)(\b|_)")
 
 
@@ -33,6 +36,7 @@ class _Option:
 
 class _Words(list):
     """sys.argv, with a note of which options were read of it."""
+
     options = ()
 
     def _note(self, words):
@@ -109,8 +113,11 @@ class Watch:
     def _tell(self, options, why="which does not know it"):
         text = " ".join(o.text for o in options if not o.is_told)
         if text:
-            print(f"situ run: {text}: behind {self.program} this is the program's, {why}. "
-                  f"For situ: situ run {text} {self.program}", file=sys.stderr)
+            print(
+                f"situ run: {text}: behind {self.program} this is the program's, {why}. "
+                f"For situ: situ run {text} {self.program}",
+                file=sys.stderr,
+            )
         for option in options:
             option.is_told = True
 
@@ -132,10 +139,12 @@ class Watch:
                 if option.word in given:
                     watch._note(option, option.word not in found[1])
             return found
+
         argparse.ArgumentParser.parse_known_args = parse_known_args
 
     def _watch_flags(self):
         from situ._src.framework.flags import FlagValues
+
         plain, watch = FlagValues.__call__, self
 
         def call(self, argv, known_only=False):
@@ -143,6 +152,7 @@ class Watch:
                 if option.word in argv:
                     watch._note(option, self._knows(option.name))
             return plain(self, argv, known_only)
+
         FlagValues.__call__ = call
 
     def _note_absl(self):
@@ -157,8 +167,9 @@ class Watch:
         if os.getpid() != self.owner:
             return
         self._note_absl()
-        self._tell([o for o in self.options if not o.is_taken and
-                    (o.is_left_over or self._is_unknown(o))])
+        self._tell(
+            [o for o in self.options if not o.is_taken and (o.is_left_over or self._is_unknown(o))]
+        )
 
     def _is_unknown(self, option):
         if self._mentions(option) or self._has(_HAND_ON):

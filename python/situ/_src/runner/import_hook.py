@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """import_hook.py: `import tensorflow` and every module below it get situ's."""
+
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -11,29 +12,86 @@ from situ._src.framework import api, style
 from situ._src.runner import missing_names
 
 # Folders of tensorflow's own sources, that programs import from all the same.
-INNER = {"python": {"client", "data", "distribute", "eager", "estimator", "feature_column",
-                    "framework", "keras", "layers", "lib", "ops", "platform",
-                    "pywrap_tensorflow", "saved_model", "summary", "tools", "training", "util"},
-         "core": {"example", "framework", "protobuf", "util"}}
+INNER = {
+    "python": {
+        "client",
+        "data",
+        "distribute",
+        "eager",
+        "estimator",
+        "feature_column",
+        "framework",
+        "keras",
+        "layers",
+        "lib",
+        "ops",
+        "platform",
+        "pywrap_tensorflow",
+        "saved_model",
+        "summary",
+        "tools",
+        "training",
+        "util",
+    },
+    "core": {"example", "framework", "protobuf", "util"},
+}
 
 
 class Inner(types.ModuleType):
     """tensorflow.python.ops.math_ops and its like: the names of tf, wherever they stand there."""
-    PARTS = ("", "nn", "math", "train", "errors", "random", "linalg", "gfile", "logging", "dtypes",
-             "feature_column", "estimator", "python_io")
-    KERAS = ("keras", "keras.layers", "keras.models", "keras.optimizers", "keras.utils",
-             "keras.optimizers.schedules", "keras.optimizers.legacy")
-    FOLDERS = [[n] for n in ("framework", "ops", "training", "platform", "client", "layers",
-                             "summary", "util")]
+
+    PARTS = (
+        "",
+        "nn",
+        "math",
+        "train",
+        "errors",
+        "random",
+        "linalg",
+        "gfile",
+        "logging",
+        "dtypes",
+        "feature_column",
+        "estimator",
+        "python_io",
+    )
+    KERAS = (
+        "keras",
+        "keras.layers",
+        "keras.models",
+        "keras.optimizers",
+        "keras.utils",
+        "keras.optimizers.schedules",
+        "keras.optimizers.legacy",
+    )
+    FOLDERS = [
+        [n]
+        for n in ("framework", "ops", "training", "platform", "client", "layers", "summary", "util")
+    ]
     # Files whose names stand in one part of tf; folders within folders.
-    FILES = {"python.ops.rnn_cell": "nn.rnn_cell", "python.ops.rnn_cell_impl": "nn.rnn_cell",
-             "python.ops.image_ops": "image", "python.ops.image_ops_impl": "image",
-             "python.ops.losses.losses": "losses", "python.ops.losses.losses_impl": "losses",
-             "python.ops.metrics_impl": "metrics", "python.ops.metrics": "metrics",
-             "python.ops.init_ops": "initializers", "python.ops.string_ops": "strings"}
-    NESTED = {("data", "ops"), ("estimator", "canned"), ("estimator", "export"),
-              ("estimator", "inputs"), ("lib", "io"), ("ops", "distributions"), ("ops", "linalg"),
-              ("ops", "losses"), ("saved_model", "model_utils")}
+    FILES = {
+        "python.ops.rnn_cell": "nn.rnn_cell",
+        "python.ops.rnn_cell_impl": "nn.rnn_cell",
+        "python.ops.image_ops": "image",
+        "python.ops.image_ops_impl": "image",
+        "python.ops.losses.losses": "losses",
+        "python.ops.losses.losses_impl": "losses",
+        "python.ops.metrics_impl": "metrics",
+        "python.ops.metrics": "metrics",
+        "python.ops.init_ops": "initializers",
+        "python.ops.string_ops": "strings",
+    }
+    NESTED = {
+        ("data", "ops"),
+        ("estimator", "canned"),
+        ("estimator", "export"),
+        ("estimator", "inputs"),
+        ("lib", "io"),
+        ("ops", "distributions"),
+        ("ops", "linalg"),
+        ("ops", "losses"),
+        ("saved_model", "model_utils"),
+    }
     made = {}
 
     @classmethod
@@ -59,8 +117,11 @@ class Inner(types.ModuleType):
         if api.is_part(whole, which):
             raise AttributeError(name)  # a module: it is imported then
         parts = self._path.split(".")
-        first = self.KERAS if parts[:2] == ["python", "keras"] else \
-            [n for n in parts[1:2] if n in ("layers", "summary", "estimator")]
+        first = (
+            self.KERAS
+            if parts[:2] == ["python", "keras"]
+            else [n for n in parts[1:2] if n in ("layers", "summary", "estimator")]
+        )
         if self._path in self.FILES:
             first = [self.FILES[self._path]]
         if ".".join([*parts[:-1], name]) in self.FILES:  # a file that the file imports
@@ -70,24 +131,28 @@ class Inner(types.ModuleType):
                 found = getattr(operator.attrgetter(part)(self._root) if part else self._root, name)
             except AttributeError:
                 continue
-            if parts[1:] in self.FOLDERS and (name in INNER or
-                                              not isinstance(found, types.ModuleType)):
+            if parts[1:] in self.FOLDERS and (
+                name in INNER or not isinstance(found, types.ModuleType)
+            ):
                 return self.find(self._root, [*parts, name])  # a file of the name of a function
             return found
         raise missing_names.missing(self._path, name, (), ())
 
 
 # Folders and files of the sources of tf.contrib that programs import from.
-CONTRIB = set("""
+CONTRIB = set(
+    """
     arg_scope attention_wrapper basic_decoder beam_search_decoder beam_search_ops checkpoint_utils
     core_rnn core_rnn_cell core_rnn_cell_impl crf data fused_rnn_cell metric_ops nets
     decoder eager embedding_ops encoders framework helper initializers layers learn loss lstm_ops
     normalization ops optimizers regularizers rnn rnn_cell seq2seq slim summary training utils
-    variables""".split())
+    variables""".split()
+)
 
 
 class Sources(types.ModuleType):
     """tensorflow.contrib.layers.python.layers and its like: the names of tf.contrib.layers."""
+
     made = {}
 
     @classmethod
@@ -154,14 +219,19 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if fullname != "tensorflow" and self._module(fullname) is None:
             below = fullname.partition(".")[2]
-            raise ModuleNotFoundError(f"No module named '{fullname}'\nsitu does not have "
-                                      f"tf.{below} (yet).\n{missing_names.word(below)}",
-                                      name=fullname)
+            raise ModuleNotFoundError(
+                f"No module named '{fullname}'\nsitu does not have "
+                f"tf.{below} (yet).\n{missing_names.word(below)}",
+                name=fullname,
+            )
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec):
-        module = self.root if spec.name == "tensorflow" else \
-            self._source(spec.name) or self._module(spec.name)
+        module = (
+            self.root
+            if spec.name == "tensorflow"
+            else self._source(spec.name) or self._module(spec.name)
+        )
         self.kept = getattr(module, "__spec__", None)
         return module
 
@@ -182,6 +252,7 @@ def install(version):
 def log_placement(root):
     """Logs placement whatever the program says: of eager calls, of functions and of sessions."""
     from situ._src.framework import config, protos
+
     before = protos.options_of
     protos.options_of = lambda c: {**before(c), "log_device_placement": True}
     config.set_log_device_placement(True)

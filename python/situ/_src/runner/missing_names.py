@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """missing_names.py: what situ says of names that it does not have: the nearest one, and whether
 it comes."""
+
 from situ._src.framework import style
 
 # The longest prefix of a name decides.
@@ -32,6 +33,7 @@ def word(whole):
 def nearest(name, have):
     """The name that looks most like it, or None."""
     import difflib
+
     near = difflib.get_close_matches(name, [k for k in have if not k.startswith("_")], 1, 0.7)
     return near[0] if near else None
 
@@ -43,9 +45,14 @@ def missing(path, name, have, others):
     whole = f"{path}.{name}" if path else name
     text = f"module '{module}' has no attribute '{name}'"
     if whole in others or any(k.startswith(whole + ".") for k in others):
-        return AttributeError(f"{text}\ntf.{whole} belongs to the other style: " + (
-            "situ run --api v2, or import situ" if style.is_graph() else
-            f"tf.compat.v1.{whole}, or situ run --api v1"))
+        return AttributeError(
+            f"{text}\ntf.{whole} belongs to the other style: "
+            + (
+                "situ run --api v2, or import situ"
+                if style.is_graph()
+                else f"tf.compat.v1.{whole}, or situ run --api v1"
+            )
+        )
     near = nearest(name, have)
     hint = f" Nearest: tf.{path + '.' if path else ''}{near}." if near else ""
     return AttributeError(f"{text}\nsitu does not have tf.{whole} (yet).{hint}\n{word(whole)}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """notebook.py: what notebooks exported as .py files expect: get_ipython() and display()."""
+
 import builtins
 import re
 import subprocess
@@ -10,6 +11,7 @@ _LINE = re.compile(rb"^(\s*)[%!].*$", re.M)
 
 class Shell:
     """Stands for IPython's shell: magics that only concern the notebook do nothing."""
+
     SHELLS = ("bash", "sh", "script")
 
     def __init__(self, main):
@@ -43,12 +45,22 @@ class Shell:
     def __getattr__(self, name):
         def ignored(*args, **kwargs):
             from situ._src.framework import logs
+
             logs.info("get_ipython().%s%s has no effect outside IPython.", name, (args, kwargs))
+
         return ignored
 
 
-def _display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None,
-             raw=False, clear=False):
+def _display(
+    *objs,
+    include=None,
+    exclude=None,
+    metadata=None,
+    transient=None,
+    display_id=None,
+    raw=False,
+    clear=False,
+):
     """IPython's display where there is no notebook: the objects as text."""
     print(*objs)
 

@@ -3,6 +3,7 @@
 
 NumPy 1.24 to 2.3 took them away. What NumPy still has is left as it is.
 """
+
 import builtins
 import functools
 
@@ -10,14 +11,33 @@ import numpy
 
 import _situ
 
-_NAMES = {"float": builtins.float, "int": builtins.int, "bool": builtins.bool,
-          "object": builtins.object, "str": builtins.str, "complex": builtins.complex,
-          "long": builtins.int, "unicode": builtins.str, "float_": numpy.float64,
-          "complex_": numpy.complex128, "unicode_": numpy.str_, "string_": numpy.bytes_,
-          "Inf": numpy.inf, "Infinity": numpy.inf, "infty": numpy.inf, "PINF": numpy.inf,
-          "NINF": -numpy.inf, "NaN": numpy.nan, "NAN": numpy.nan, "product": numpy.prod,
-          "cumproduct": numpy.cumprod, "alltrue": numpy.all, "sometrue": numpy.any,
-          "row_stack": numpy.vstack, "bool8": numpy.bool_}
+_NAMES = {
+    "float": builtins.float,
+    "int": builtins.int,
+    "bool": builtins.bool,
+    "object": builtins.object,
+    "str": builtins.str,
+    "complex": builtins.complex,
+    "long": builtins.int,
+    "unicode": builtins.str,
+    "float_": numpy.float64,
+    "complex_": numpy.complex128,
+    "unicode_": numpy.str_,
+    "string_": numpy.bytes_,
+    "Inf": numpy.inf,
+    "Infinity": numpy.inf,
+    "infty": numpy.inf,
+    "PINF": numpy.inf,
+    "NINF": -numpy.inf,
+    "NaN": numpy.nan,
+    "NAN": numpy.nan,
+    "product": numpy.prod,
+    "cumproduct": numpy.cumprod,
+    "alltrue": numpy.all,
+    "sometrue": numpy.any,
+    "row_stack": numpy.vstack,
+    "bool8": numpy.bool_,
+}
 
 
 def _asscalar(a):
@@ -30,9 +50,11 @@ def _in1d(ar1, ar2, assume_unique=False, invert=False):
 
 def _reshape(plain):
     """numpy.reshape, whose shape was called newshape."""
+
     @functools.wraps(plain)
     def reshape(a, *args, newshape=None, **words):
         return plain(a, *args, **words) if newshape is None else plain(a, newshape, *args, **words)
+
     return reshape
 
 
@@ -47,6 +69,7 @@ def _takes_newshape():
 def install():
     """Gives NumPy back what it lacks."""
     import warnings
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, thing in {**_NAMES, "asscalar": _asscalar, "in1d": _in1d}.items():

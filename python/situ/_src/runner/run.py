@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py: `situ run`: a script or module as the main program, with situ for tensorflow.
 
-    python -m situ._src.runner.run [--api=v1|v2] [--log-placement] [--trace=FILE] [--check]
-        [--behind=OPTIONS] -- SCRIPT|-m MODULE [WORD]...
+python -m situ._src.runner.run [--api=v1|v2] [--log-placement] [--trace=FILE] [--check]
+    [--behind=OPTIONS] -- SCRIPT|-m MODULE [WORD]...
 """
+
 import os
 import sys
 import traceback
@@ -18,7 +19,7 @@ def parse(words):
     """(options, the program's own words)"""
     cut = words.index("--")
     options = {w.lstrip("-").partition("=")[0]: w.partition("=")[2] or True for w in words[:cut]}
-    return options, words[cut + 1:]
+    return options, words[cut + 1 :]
 
 
 def find(program):
@@ -28,6 +29,7 @@ def find(program):
     if len(program) < 2:
         fail("-m needs the name of a module")
     import importlib.util
+
     name = program[1]
     sys.path.insert(0, os.getcwd())
     try:
@@ -57,8 +59,10 @@ def read(path):
 
 def show(error):
     """The traceback, without the lines of situ and of this file."""
+
     def mine(frame):
         return frame.filename.startswith(_OWN) or frame.filename.startswith("<frozen ")
+
     shown = traceback.TracebackException.from_exception(error)
     seen = shown
     while seen is not None:
@@ -70,7 +74,9 @@ def show(error):
 def record(path):
     """Traces all that runs from now on; the file is written at the end, whatever the end is."""
     import atexit
+
     from situ._src.profiler import trace_recorder
+
     trace = trace_recorder.Recording()
 
     def write():
@@ -82,12 +88,14 @@ def record(path):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(1)  # the last handler at exit: nothing else can set the exit code
+
     atexit.register(write)
 
 
 def check_output(path):
     """Fails now, before the program runs, where a file cannot be written at its end."""
     from situ._src.profiler import trace_recorder
+
     try:
         trace_recorder.check_writable(path)
     except OSError as e:
@@ -97,6 +105,7 @@ def check_output(path):
 def execute(path, name, source):
     """Runs the program as __main__; returns the exit code."""
     import types
+
     main = types.ModuleType("__main__")
     main.__file__, main.__builtins__ = path, __builtins__
     if name:
@@ -131,6 +140,7 @@ def main():
     stand_ins.install()
     if api == "v1" or b"numpy" in source:  # what does not use it shall start without it
         from situ._src.runner import numpy_aliases
+
         numpy_aliases.install()
     if "behind" in options:
         label = f"-m {program[1]}" if name else path
@@ -145,6 +155,7 @@ def main():
     if os.environ.get("SITU_COSTS"):
         check_output(os.environ["SITU_COSTS"])
         from situ._src.runner import training_costs
+
         training_costs.install(os.environ["SITU_COSTS"])
     code = execute(path, name, source)
     sys.stdout.flush()

@@ -2,6 +2,7 @@
 """stand_ins.py: packages that come with TensorFlow and that its programs import beside it (six,
 absl, keras; horovod is situ.mpi), for `situ run` where they are not installed. Installed ones
 win."""
+
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -10,18 +11,40 @@ import sys
 import types
 
 # What six.moves shows: modules, and names of modules.
-_MODULES = {"urllib": "urllib", "queue": "queue", "cPickle": "pickle",
-            "configparser": "configparser", "builtins": "builtins", "copyreg": "copyreg",
-            "http_client": "http.client", "html_parser": "html.parser", "reprlib": "reprlib",
-            "socketserver": "socketserver", "_thread": "_thread", "tkinter": "tkinter"}
-_NAMES = {"xrange": ("builtins", "range"), "range": ("builtins", "range"),
-          "zip": ("builtins", "zip"), "map": ("builtins", "map"), "filter": ("builtins", "filter"),
-          "input": ("builtins", "input"), "reduce": ("functools", "reduce"),
-          "intern": ("sys", "intern"), "getcwd": ("os", "getcwd"), "StringIO": ("io", "StringIO"),
-          "cStringIO": ("io", "StringIO"), "zip_longest": ("itertools", "zip_longest"),
-          "filterfalse": ("itertools", "filterfalse"), "UserDict": ("collections", "UserDict"),
-          "UserList": ("collections", "UserList"), "UserString": ("collections", "UserString"),
-          "shlex_quote": ("shlex", "quote"), "reload_module": ("importlib", "reload")}
+_MODULES = {
+    "urllib": "urllib",
+    "queue": "queue",
+    "cPickle": "pickle",
+    "configparser": "configparser",
+    "builtins": "builtins",
+    "copyreg": "copyreg",
+    "http_client": "http.client",
+    "html_parser": "html.parser",
+    "reprlib": "reprlib",
+    "socketserver": "socketserver",
+    "_thread": "_thread",
+    "tkinter": "tkinter",
+}
+_NAMES = {
+    "xrange": ("builtins", "range"),
+    "range": ("builtins", "range"),
+    "zip": ("builtins", "zip"),
+    "map": ("builtins", "map"),
+    "filter": ("builtins", "filter"),
+    "input": ("builtins", "input"),
+    "reduce": ("functools", "reduce"),
+    "intern": ("sys", "intern"),
+    "getcwd": ("os", "getcwd"),
+    "StringIO": ("io", "StringIO"),
+    "cStringIO": ("io", "StringIO"),
+    "zip_longest": ("itertools", "zip_longest"),
+    "filterfalse": ("itertools", "filterfalse"),
+    "UserDict": ("collections", "UserDict"),
+    "UserList": ("collections", "UserList"),
+    "UserString": ("collections", "UserString"),
+    "shlex_quote": ("shlex", "quote"),
+    "reload_module": ("importlib", "reload"),
+}
 _BELOW = ("urllib.request", "urllib.parse", "urllib.error", "urllib.response")
 
 
@@ -33,6 +56,7 @@ def _add_metaclass(meta):
     def make(kind):
         names = {k: v for k, v in vars(kind).items() if k not in ("__dict__", "__weakref__")}
         return meta(kind.__name__, kind.__bases__, names)
+
     return make
 
 
@@ -56,18 +80,43 @@ def _six():
     import functools
     import io
     import operator
+
     names = dict(
-        PY2=False, PY3=True, PY34=True, MAXSIZE=sys.maxsize, __version__="1.16.0", __path__=[],
-        string_types=(str,), integer_types=(int,), class_types=(type,), text_type=str,
-        binary_type=bytes, StringIO=io.StringIO, BytesIO=io.BytesIO, unichr=chr, next=next,
-        int2byte=lambda i: bytes((i,)), byte2int=operator.itemgetter(0),
-        indexbytes=operator.getitem, iterbytes=iter, b=lambda s: s.encode("latin-1"),
-        u=lambda s: s, wraps=functools.wraps, callable=callable, print_=print,
-        ensure_str=_text, ensure_text=_text, ensure_binary=_binary, reraise=_raise,
-        raise_from=_raise_from, with_metaclass=_with_metaclass, add_metaclass=_add_metaclass,
+        PY2=False,
+        PY3=True,
+        PY34=True,
+        MAXSIZE=sys.maxsize,
+        __version__="1.16.0",
+        __path__=[],
+        string_types=(str,),
+        integer_types=(int,),
+        class_types=(type,),
+        text_type=str,
+        binary_type=bytes,
+        StringIO=io.StringIO,
+        BytesIO=io.BytesIO,
+        unichr=chr,
+        next=next,
+        int2byte=lambda i: bytes((i,)),
+        byte2int=operator.itemgetter(0),
+        indexbytes=operator.getitem,
+        iterbytes=iter,
+        b=lambda s: s.encode("latin-1"),
+        u=lambda s: s,
+        wraps=functools.wraps,
+        callable=callable,
+        print_=print,
+        ensure_str=_text,
+        ensure_text=_text,
+        ensure_binary=_binary,
+        reraise=_raise,
+        raise_from=_raise_from,
+        with_metaclass=_with_metaclass,
+        add_metaclass=_add_metaclass,
         python_2_unicode_compatible=lambda kind: kind,
         get_function_code=operator.attrgetter("__code__"),
-        get_method_self=operator.attrgetter("__self__"))
+        get_method_self=operator.attrgetter("__self__"),
+    )
     for word in ("keys", "values", "items"):
         names["iter" + word] = lambda d, w=word: iter(getattr(d, w)())
         names["view" + word] = operator.methodcaller(word)
@@ -98,9 +147,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if top == "keras":
             spec = importlib.util.find_spec("tensorflow." + fullname)
             return spec and importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        known = {"six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
-                 "absl": ("", "app", "flags", "logging"),
-                 "horovod": ("", "tensorflow")}
+        known = {
+            "six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
+            "absl": ("", "app", "flags", "logging"),
+            "horovod": ("", "tensorflow"),
+        }
         if below not in known.get(top, ()):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
@@ -135,6 +186,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def _below(package):
     """Lets `import package; package.part` work as it does where tensorflow has imported it."""
+
     def find(name):
         if name.startswith("_"):
             raise AttributeError(name)
@@ -142,6 +194,7 @@ def _below(package):
             return importlib.import_module(f"{package.__name__}.{name}")
         except ModuleNotFoundError:
             raise AttributeError(f"module '{package.__name__}' has no attribute '{name}'") from None
+
     package.__getattr__ = find
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """style_detection.py: the names of tf a program uses, told from its text: its style, what situ
 lacks."""
+
 import ast
 import os
 import types
@@ -9,7 +10,8 @@ from situ._src.framework import style
 from situ._src.runner import import_hook
 
 # Names that TensorFlow 2 no longer has: a program that uses one is in graph style.
-GRAPH_NAMES = set("""
+GRAPH_NAMES = set(
+    """
     AUTO_REUSE ConfigProto FIFOQueue FixedLenFeature FixedLenSequenceFeature
     FixedLengthRecordReader GPUOptions GraphDef GraphKeys GraphOptions InteractiveSession NodeDef
     OptimizerOptions Print RandomShuffleQueue ReaderBase RunMetadata RunOptions Session
@@ -51,15 +53,23 @@ GRAPH_NAMES = set("""
     train.piecewise_constant train.polynomial_decay train.queue_runner train.range_input_producer
     train.replica_device_setter train.shuffle_batch train.shuffle_batch_join
     train.slice_input_producer train.start_queue_runners train.string_input_producer
-    train.summary_iterator train.write_graph""".split())
+    train.summary_iterator train.write_graph""".split()
+)
 
 # Names below tf.compat.v1 that work in a graph alone, and names of eager style that bring one: a
 # program that uses some of the former and none of the latter counts on the default graph. Programs
 # of eager Keras make a session for its options; those that also fill variables in it run graphs.
 GRAPH_NEEDERS = {"placeholder", "Session", "InteractiveSession"}
 GRAPH_FILLERS = {"placeholder", "global_variables_initializer"}
-GRAPH_MAKERS = {"Graph", "GradientTape", "enable_eager_execution", "enable_v2_behavior",
-                "executing_eagerly", "function", "wrap_function"}
+GRAPH_MAKERS = {
+    "Graph",
+    "GradientTape",
+    "enable_eager_execution",
+    "enable_v2_behavior",
+    "executing_eagerly",
+    "function",
+    "wrap_function",
+}
 
 
 def parse(source, path):
@@ -107,8 +117,11 @@ def aliases(tree):
                 if a.name.split(".")[0] == "tensorflow":
                     below = a.name.partition(".")[2]
                     found[a.asname or "tensorflow"] = below if a.asname else ""
-        elif isinstance(node, ast.ImportFrom) and not node.level and \
-                (node.module or "").split(".")[0] == "tensorflow":
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and not node.level
+            and (node.module or "").split(".")[0] == "tensorflow"
+        ):
             below = node.module.partition(".")[2]
             for a in node.names:
                 found[a.asname or a.name] = f"{below}.{a.name}".lstrip(".")
@@ -176,8 +189,13 @@ def style_of(path, source):
     needs_graph = fills_graph = has_graph = has_keras = False
     for _, name, _ in all_uses(path, source):
         parts = name.split(".")
-        inner = parts[2:] if parts[:2] == ["compat", "v1"] else \
-            parts[3:] if parts[:3] == ["python", "framework", "ops"] else parts
+        inner = (
+            parts[2:]
+            if parts[:2] == ["compat", "v1"]
+            else parts[3:]
+            if parts[:3] == ["python", "framework", "ops"]
+            else parts
+        )
         has_graph = has_graph or inner[0:1] and inner[0] in GRAPH_MAKERS
         has_keras = has_keras or inner[:1] == ["keras"]
         if inner is not parts:
@@ -206,20 +224,25 @@ def lacking(root, name):
     for i, part in enumerate(parts):
         if part == "compat":
             return None
-        if isinstance(at, type) or not hasattr(at, "__dict__") or not \
-                isinstance(at, types.ModuleType):
+        if (
+            isinstance(at, type)
+            or not hasattr(at, "__dict__")
+            or not isinstance(at, types.ModuleType)
+        ):
             return None  # an attribute of a class or a value
         try:
             at = getattr(at, part)
         except AttributeError:
-            return ".".join(parts[:i + 1])
+            return ".".join(parts[: i + 1])
     return None
 
 
 def report(path, source, api):
     """Lists what situ lacks; returns the exit code."""
     import importlib
+
     from situ._src.runner import missing_names
+
     style.choose(api)
     root = importlib.import_module("situ.compat.v1" if api == "v1" else "situ")
     missing = {}
@@ -228,11 +251,14 @@ def report(path, source, api):
         if lacks:
             missing.setdefault(lacks, []).append(f"{os.path.relpath(file)}:{line}")
     from situ._src.framework import api as names
+
     everything = [*names.all_names("both", api), *names.read_rows()]
     for name in sorted(missing):
         near = missing_names.nearest(name, everything)
         hint = f"  nearest: tf.{near}" if near else ""
         print(f"tf.{name}  {', '.join(missing[name])}{hint}  {missing_names.word(name)}")
-    print(f"{len(missing)} name{'s are' if len(missing) != 1 else ' is'} missing "
-          f"({'graph' if api == 'v1' else 'eager'} style)")
+    print(
+        f"{len(missing)} name{'s are' if len(missing) != 1 else ' is'} missing "
+        f"({'graph' if api == 'v1' else 'eager'} style)"
+    )
     return 1 if missing else 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """training_costs.py: tells `situ simulate` what a program trains: the gradients of its
 variables, and how much memory the variables take. Only where SITU_COSTS names a file."""
+
 import collections
 import gc
 import os
@@ -15,6 +16,7 @@ _tapes = {}  # the variables of gradients of tapes -> _Tape
 
 class _Tape:
     """How often gradients of some variables were computed, their bytes, and when it was."""
+
     seen = 0  # of all tapes
 
     def __init__(self):
@@ -50,8 +52,11 @@ def _key(variable):
 def _is_trained(source, gradient):
     if gradient is None or not source.dtype.is_floating:
         return False
-    return hasattr(source, "assign") or isinstance(source, GraphTensor) and \
-        _variable_read(source) is not None
+    return (
+        hasattr(source, "assign")
+        or isinstance(source, GraphTensor)
+        and _variable_read(source) is not None
+    )
 
 
 def _parts(gradient):
@@ -85,14 +90,16 @@ def note_eager(sources, gradients) -> None:
 
 def _watch_tapes():
     """Lets tapes tell of what they compute."""
-    from situ._src.framework.gradients import flat
     from situ._src.framework.gradient_tape import GradientTape
+    from situ._src.framework.gradients import flat
+
     plain = GradientTape.gradient
 
     def gradient(self, target, sources, *args, **kwargs):
         found = plain(self, target, sources, *args, **kwargs)
         note_eager(flat(sources), flat(found))
         return found
+
     GradientTape.gradient = gradient
 
 
@@ -108,6 +115,7 @@ def _variables():
     """Every variable that takes memory: of graphs, and of objects."""
     from situ._src.framework.graph import Graph, GraphKeys
     from situ._src.variables.eager_variable import EagerVariable
+
     seen = {}
     for thing in gc.get_objects():
         if isinstance(thing, Graph):
@@ -133,6 +141,7 @@ def _lines():
 def install(path: str) -> None:
     """Writes what was found at the end of the program; an error, too, which would else be lost."""
     import atexit
+
     _watch_tapes()
     owner = os.getpid()
 
@@ -145,4 +154,5 @@ def install(path: str) -> None:
             lines = [f"E {type(e).__name__}: {e}".replace("\n", " ")]
         with open(path, "a", encoding="utf-8") as file:
             file.write("".join(line + "\n" for line in lines))
+
     atexit.register(write)

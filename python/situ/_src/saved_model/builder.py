@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """builder.py: tf.saved_model of graph style: a builder that writes graphs with their variables
 and signatures, a loader. The file is situ's own: JSON under TensorFlow's file names."""
+
 import json
 import os
 
@@ -14,21 +15,38 @@ from situ._src.framework.tensor_shape import as_shape
 _FORMAT, _FILE = "situ saved graphs 1", "saved_model.pb"
 _VARIABLES = os.path.join("variables", "variables")
 _CONSTANTS = {
-    "tag_constants": {"SERVING": "serve", "TRAINING": "train", "GPU": "gpu", "TPU": "tpu",
-                      "EVAL": "eval"},
+    "tag_constants": {
+        "SERVING": "serve",
+        "TRAINING": "train",
+        "GPU": "gpu",
+        "TPU": "tpu",
+        "EVAL": "eval",
+    },
     "signature_constants": {
         "DEFAULT_SERVING_SIGNATURE_DEF_KEY": "serving_default",
-        "CLASSIFY_INPUTS": "inputs", "CLASSIFY_METHOD_NAME": "tensorflow/serving/classify",
-        "CLASSIFY_OUTPUT_CLASSES": "classes", "CLASSIFY_OUTPUT_SCORES": "scores",
-        "PREDICT_INPUTS": "inputs", "PREDICT_METHOD_NAME": "tensorflow/serving/predict",
-        "PREDICT_OUTPUTS": "outputs", "REGRESS_INPUTS": "inputs",
-        "REGRESS_METHOD_NAME": "tensorflow/serving/regress", "REGRESS_OUTPUTS": "outputs"},
+        "CLASSIFY_INPUTS": "inputs",
+        "CLASSIFY_METHOD_NAME": "tensorflow/serving/classify",
+        "CLASSIFY_OUTPUT_CLASSES": "classes",
+        "CLASSIFY_OUTPUT_SCORES": "scores",
+        "PREDICT_INPUTS": "inputs",
+        "PREDICT_METHOD_NAME": "tensorflow/serving/predict",
+        "PREDICT_OUTPUTS": "outputs",
+        "REGRESS_INPUTS": "inputs",
+        "REGRESS_METHOD_NAME": "tensorflow/serving/regress",
+        "REGRESS_OUTPUTS": "outputs",
+    },
     "constants": {
-        "ASSETS_DIRECTORY": "assets", "ASSETS_KEY": "saved_model_assets",
-        "LEGACY_INIT_OP_KEY": "legacy_init_op", "MAIN_OP_KEY": "saved_model_main_op",
-        "SAVED_MODEL_FILENAME_PB": _FILE, "SAVED_MODEL_FILENAME_PBTXT": "saved_model.pbtxt",
-        "SAVED_MODEL_SCHEMA_VERSION": 1, "VARIABLES_DIRECTORY": "variables",
-        "VARIABLES_FILENAME": "variables"}}
+        "ASSETS_DIRECTORY": "assets",
+        "ASSETS_KEY": "saved_model_assets",
+        "LEGACY_INIT_OP_KEY": "legacy_init_op",
+        "MAIN_OP_KEY": "saved_model_main_op",
+        "SAVED_MODEL_FILENAME_PB": _FILE,
+        "SAVED_MODEL_FILENAME_PBTXT": "saved_model.pbtxt",
+        "SAVED_MODEL_SCHEMA_VERSION": 1,
+        "VARIABLES_DIRECTORY": "variables",
+        "VARIABLES_FILENAME": "variables",
+    },
+}
 _PLACES = ("saved_model.", "python.saved_model.")
 for _module, _values in _CONSTANTS.items():
     for _name, _value in _values.items():
@@ -39,8 +57,13 @@ for _module, _values in _CONSTANTS.items():
 
 def _exported(module, *names):
     """A decorator: names below tf.saved_model, also in a module of it and in the sources."""
-    return export(v1=[p + n for n in names for p in
-                      ("saved_model.", f"saved_model.{module}.", f"python.saved_model.{module}.")])
+    return export(
+        v1=[
+            p + n
+            for n in names
+            for p in ("saved_model.", f"saved_model.{module}.", f"python.saved_model.{module}.")
+        ]
+    )
 
 
 @export(v1=("TensorInfo", "core.protobuf.meta_graph_pb2.TensorInfo"))
@@ -51,7 +74,7 @@ class TensorInfo:
         self.name, self.dtype, self.tensor_shape = name, dtype, tensor_shape
 
     def __repr__(self):
-        return f"name: \"{self.name}\"\ndtype: {ALL[self.dtype].name}\nshape: {self.tensor_shape}"
+        return f'name: "{self.name}"\ndtype: {ALL[self.dtype].name}\nshape: {self.tensor_shape}'
 
 
 @export(v1="core.protobuf.meta_graph_pb2.SignatureDef")
@@ -87,9 +110,11 @@ def _signature(kind, inputs, outputs):
     for what in (inputs, outputs):
         if not what:
             raise ValueError(f"{kind} inputs and outputs cannot be None or empty.")
-    return SignatureDef({k: build_tensor_info(v) for k, v in inputs.items()},
-                        {k: build_tensor_info(v) for k, v in outputs.items()},
-                        "tensorflow/serving/" + kind)
+    return SignatureDef(
+        {k: build_tensor_info(v) for k, v in inputs.items()},
+        {k: build_tensor_info(v) for k, v in outputs.items()},
+        "tensorflow/serving/" + kind,
+    )
 
 
 @_exported("signature_def_utils", "predict_signature_def")
@@ -100,8 +125,9 @@ def predict_signature_def(inputs, outputs):
 @_exported("signature_def_utils", "classification_signature_def")
 def classification_signature_def(examples, classes, scores):
     named = {"classes": classes, "scores": scores}
-    return _signature("classify", {"inputs": examples},
-                      {k: v for k, v in named.items() if v is not None})
+    return _signature(
+        "classify", {"inputs": examples}, {k: v for k, v in named.items() if v is not None}
+    )
 
 
 @_exported("signature_def_utils", "regression_signature_def")
@@ -116,23 +142,43 @@ def is_valid_signature(signature_def):
 
 def _told(signature):
     def side(infos):
-        return {k: [i.name, i.dtype, None if i.tensor_shape is None or i.tensor_shape.rank is None
-                    else i.tensor_shape.as_list()] for k, i in infos.items()}
-    return {"inputs": side(signature.inputs), "outputs": side(signature.outputs),
-            "method": signature.method_name}
+        return {
+            k: [
+                i.name,
+                i.dtype,
+                None
+                if i.tensor_shape is None or i.tensor_shape.rank is None
+                else i.tensor_shape.as_list(),
+            ]
+            for k, i in infos.items()
+        }
+
+    return {
+        "inputs": side(signature.inputs),
+        "outputs": side(signature.outputs),
+        "method": signature.method_name,
+    }
 
 
 def signatures(data):
     """Signatures as they are in a file."""
+
     def side(infos):
         return {k: TensorInfo(n, t, as_shape(s)) for k, (n, t, s) in infos.items()}
-    return {k: SignatureDef(side(s["inputs"]), side(s["outputs"]), s["method"])
-            for k, s in data.items()}
+
+    return {
+        k: SignatureDef(side(s["inputs"]), side(s["outputs"]), s["method"]) for k, s in data.items()
+    }
 
 
-@export(v1=("saved_model.Builder", "saved_model.builder.SavedModelBuilder",
-            "python.saved_model.builder.SavedModelBuilder",
-            "python.saved_model.builder_impl.SavedModelBuilder"))
+@export(
+    v1=(
+        "saved_model.Builder",
+        "saved_model.builder.SavedModelBuilder",
+        "python.saved_model.builder.SavedModelBuilder",
+        "python.saved_model.builder_impl.SavedModelBuilder",
+    )
+)
 class SavedModelBuilder:
     """Writes graphs with their variables into a folder."""
 
@@ -142,44 +188,78 @@ class SavedModelBuilder:
             raise AssertionError(
                 "Export directory already exists, and isn't empty. Please choose a different "
                 "export directory, or delete all the contents of the specified directory: "
-                f"{self._folder}")
+                f"{self._folder}"
+            )
         os.makedirs(self._folder, exist_ok=True)
         self._graphs, self._has_variables = [], False
 
-    def add_meta_graph(self, tags, signature_def_map=None, assets_collection=None,
-                       legacy_init_op=None, clear_devices=False, init_op=None, train_op=None,
-                       saver=None, main_op=None, strip_default_attrs=False,
-                       assets_list=None):
+    def add_meta_graph(
+        self,
+        tags,
+        signature_def_map=None,
+        assets_collection=None,
+        legacy_init_op=None,
+        clear_devices=False,
+        init_op=None,
+        train_op=None,
+        saver=None,
+        main_op=None,
+        strip_default_attrs=False,
+        assets_list=None,
+    ):
         """One more graph over the same variables."""
         if not self._has_variables:
-            raise AssertionError("Graph state including variables and assets has not been saved "
-                                 "yet. Please invoke `add_meta_graph_and_variables()` first.")
-        self._add(get_default_graph(), tags, signature_def_map, saver,
-                  main_op or init_op or legacy_init_op)
+            raise AssertionError(
+                "Graph state including variables and assets has not been saved "
+                "yet. Please invoke `add_meta_graph_and_variables()` first."
+            )
+        self._add(
+            get_default_graph(),
+            tags,
+            signature_def_map,
+            saver,
+            main_op or init_op or legacy_init_op,
+        )
 
-    def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None,
-                                     assets_collection=None, legacy_init_op=None,
-                                     clear_devices=False, init_op=None, train_op=None,
-                                     strip_default_attrs=False, saver=None, main_op=None,
-                                     assets_list=None):
+    def add_meta_graph_and_variables(
+        self,
+        sess,
+        tags,
+        signature_def_map=None,
+        assets_collection=None,
+        legacy_init_op=None,
+        clear_devices=False,
+        init_op=None,
+        train_op=None,
+        strip_default_attrs=False,
+        saver=None,
+        main_op=None,
+        assets_list=None,
+    ):
         """The graph of a session, and what its variables hold."""
         from situ._src.checkpoint.saver import Saver
+
         if self._has_variables:
-            raise AssertionError("Graph state including variables and assets has already been "
-                                 "saved. Please invoke `add_meta_graph()` instead.")
+            raise AssertionError(
+                "Graph state including variables and assets has already been "
+                "saved. Please invoke `add_meta_graph()` instead."
+            )
         with sess.graph.as_default():
             saver = saver or Saver(allow_empty=True)
             values = sess.run(dict(saver._variables))
             path = os.path.join(self._folder, _VARIABLES)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             import numpy
+
             reader.write(path, {k: numpy.asarray(v) for k, v in values.items()})
             self._has_variables = True
-            self._add(sess.graph, tags, signature_def_map, saver,
-                      main_op or init_op or legacy_init_op)
+            self._add(
+                sess.graph, tags, signature_def_map, saver, main_op or init_op or legacy_init_op
+            )
 
     def _add(self, graph, tags, signature_def_map, saver, main_op):
         from situ._src.checkpoint.saver import Saver
+
         with graph.as_default():
             data = meta_graph.write(None, graph, saver or Saver(allow_empty=True))._data
         data["tags"], data["main_op"] = list(tags), getattr(main_op, "name", None)
@@ -200,8 +280,9 @@ def _read(folder):
         if os.path.isfile(path):
             break
     else:
-        raise OSError(f"SavedModel file does not exist at: {folder}/{{saved_model.pbtxt|"
-                      f"saved_model.pb}}")
+        raise OSError(
+            f"SavedModel file does not exist at: {folder}/{{saved_model.pbtxt|saved_model.pb}}"
+        )
     with open(path, "rb") as file:
         text = file.read()
     try:
@@ -209,9 +290,13 @@ def _read(folder):
         if data["format"] != _FORMAT:
             raise ValueError("format")
     except (ValueError, KeyError, TypeError):
-        raise safetensors.loss(path, 0, "this is no model that situ wrote: TensorFlow's own "
-                               "SavedModel files are not read; a frozen graph (.pb) or a "
-                               "checkpoint is") from None
+        raise safetensors.loss(
+            path,
+            0,
+            "this is no model that situ wrote: TensorFlow's own "
+            "SavedModel files are not read; a frozen graph (.pb) or a "
+            "checkpoint is",
+        ) from None
     return data["graphs"]
 
 
@@ -220,6 +305,7 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
     """Adds a saved graph to a session's, and gives its variables their values."""
     if not hasattr(sess, "graph"):  # a folder: the way of TensorFlow 2
         from situ._src.saved_model import load as saved_model_load
+
         return saved_model_load.load(sess, tags)
     folder = os.fsdecode(export_dir)
     graphs = _read(folder)
@@ -227,7 +313,8 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
     if not found:
         raise RuntimeError(
             f"MetaGraphDef associated with tags {str(set(tags)).strip('{}')} could not be found in "
-            f"SavedModel, with available tags '{[set(g['tags']) for g in graphs]}'.")
+            f"SavedModel, with available tags '{[set(g['tags']) for g in graphs]}'."
+        )
     made = meta_graph.MetaGraphDef(found[0])
     with sess.graph.as_default():
         saver = meta_graph.import_meta_graph(made, import_scope=import_scope, **saver_kwargs)
@@ -241,8 +328,10 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
 
 @_exported("loader", "maybe_saved_model_directory")
 def maybe_saved_model_directory(export_dir):
-    return any(os.path.isfile(os.path.join(os.fsdecode(export_dir), name))
-               for name in (_FILE, "saved_model.pbtxt", "saved_model.safetensors"))
+    return any(
+        os.path.isfile(os.path.join(os.fsdecode(export_dir), name))
+        for name in (_FILE, "saved_model.pbtxt", "saved_model.safetensors")
+    )
 
 
 @export(v1=("saved_model.simple_save", "python.saved_model.simple_save.simple_save"))
@@ -250,8 +339,11 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
     """A model with one signature, for serving."""
     builder = SavedModelBuilder(export_dir)
     builder.add_meta_graph_and_variables(
-        session, ["serve"], {"serving_default": predict_signature_def(inputs, outputs)},
-        main_op=legacy_init_op)
+        session,
+        ["serve"],
+        {"serving_default": predict_signature_def(inputs, outputs)},
+        main_op=legacy_init_op,
+    )
     builder.save()
 
 
@@ -259,16 +351,21 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 def main_op():
     """An operation that prepares a loaded graph: its local variables and tables."""
     from situ._src.ops.array_ops import group
-    return group(V1["local_variables_initializer"](),
-                 (V1.get("tables_initializer") or BOTH["tables_initializer"])())
+
+    return group(
+        V1["local_variables_initializer"](),
+        (V1.get("tables_initializer") or BOTH["tables_initializer"])(),
+    )
 
 
 @export(v1=("contrib.predictor.from_saved_model",))
-def from_saved_model(export_dir, signature_def_key=None, signature_def=None, tags=None,
-                     graph=None, config=None):
+def from_saved_model(
+    export_dir, signature_def_key=None, signature_def=None, tags=None, graph=None, config=None
+):
     """A function of dicts of arrays that asks a saved model."""
     from situ._src.framework.graph import Graph
     from situ._src.framework.session import Session
+
     graph = graph or Graph()
     with graph.as_default():
         session = Session(graph=graph, config=config)
@@ -281,15 +378,19 @@ class Predictor:
 
     def __init__(self, session, signature):
         self.session, self.graph = session, session.graph
-        self.feed_tensors = {k: self.graph.get_tensor_by_name(i.name)
-                             for k, i in signature.inputs.items()}
-        self.fetch_tensors = {k: self.graph.get_tensor_by_name(i.name)
-                              for k, i in signature.outputs.items()}
+        self.feed_tensors = {
+            k: self.graph.get_tensor_by_name(i.name) for k, i in signature.inputs.items()
+        }
+        self.fetch_tensors = {
+            k: self.graph.get_tensor_by_name(i.name) for k, i in signature.outputs.items()
+        }
 
     def __call__(self, input_dict):
         unknown = set(input_dict) - set(self.feed_tensors)
         if unknown:
-            raise ValueError(f"Got unexpected keys in input_dict: {unknown}\nexpected: "
-                             f"{set(self.feed_tensors)}")
-        return self.session.run(self.fetch_tensors,
-                                {self.feed_tensors[k]: v for k, v in input_dict.items()})
+            raise ValueError(
+                f"Got unexpected keys in input_dict: {unknown}\nexpected: {set(self.feed_tensors)}"
+            )
+        return self.session.run(
+            self.fetch_tensors, {self.feed_tensors[k]: v for k, v in input_dict.items()}
+        )

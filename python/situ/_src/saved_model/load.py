@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """load.py: tf.saved_model.load: objects from folders that save.py wrote."""
+
 import functools
 import json
 import os
@@ -10,7 +11,8 @@ from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
 from situ._src.framework.module import Module
-from situ._src.framework.structure import leaves as _leaves, mapped as _map
+from situ._src.framework.structure import leaves as _leaves
+from situ._src.framework.structure import mapped as _map
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.saved_model.save import FILE
@@ -60,8 +62,9 @@ class _Replayed:
         self._replay(self._trace["nodes"], values)
         for name, i in self._trace["writes"]:
             self._variables[i].assign(values[name])
-        return _decoded(self._trace["outputs"],
-                        lambda t: None if t["tensor"] is None else values[t["tensor"]])
+        return _decoded(
+            self._trace["outputs"], lambda t: None if t["tensor"] is None else values[t["tensor"]]
+        )
 
     def _replay(self, nodes, values):
         """Makes nodes again; what they give is added to the values, by name."""
@@ -69,24 +72,40 @@ class _Replayed:
             first = node["name"] + ":0"
             if first in values:
                 continue
-            inputs = [values[i if ":" in i else i + ":0"] for i in node.get("input", ())
-                      if not i.startswith("^")]
-            attrs = {k: import_graph_def.attr_value(v) for k, v in node.get("attr", {}).items()
-                     if not k.startswith("_")}
-            made = convert_to_tensor(attrs["value"], attrs["dtype"]) if node["op"] == "Const" \
+            inputs = [
+                values[i if ":" in i else i + ":0"]
+                for i in node.get("input", ())
+                if not i.startswith("^")
+            ]
+            attrs = {
+                k: import_graph_def.attr_value(v)
+                for k, v in node.get("attr", {}).items()
+                if not k.startswith("_")
+            }
+            made = (
+                convert_to_tensor(attrs["value"], attrs["dtype"])
+                if node["op"] == "Const"
                 else import_graph_def._Importer.call(node["op"], inputs, attrs, None)
+            )
             made = list(made) if isinstance(made, (list, tuple)) else [made]
             kept = self._trace.get("gradients", {}).get(node["name"])
             if kept is not None:
-                made = with_gradient([values[s] for s in kept["sources"]], made,
-                                     functools.partial(self._back, kept, values, made))
+                made = with_gradient(
+                    [values[s] for s in kept["sources"]],
+                    made,
+                    functools.partial(self._back, kept, values, made),
+                )
             values.update({f"{node['name']}:{i}": v for i, v in enumerate(made)})
 
     def _back(self, kept, values, outputs, grads):
         """The gradients that the program defined, from those that arrive at an operation."""
         inner = dict(values)
-        inner.update({n: op("ZerosLike", o) if g is None else g
-                      for n, g, o in zip(kept["arriving"], grads, outputs)})
+        inner.update(
+            {
+                n: op("ZerosLike", o) if g is None else g
+                for n, g, o in zip(kept["arriving"], grads, outputs)
+            }
+        )
         self._replay(kept["nodes"], inner)
         return [None if g is None else inner[g] for g in kept["gradients"]]
 
@@ -102,30 +121,40 @@ class _Replayed:
 
     def fits(self, args, words):
         """Whether it was traced for such arguments; those left out must have been no tensors."""
-        rest = self.args[len(args):]
+        rest = self.args[len(args) :]
         more = {k: v for k, v in self.words.items() if k not in words}
-        if len(args) > len(self.args) or set(words) - set(self.words) or any(
-                isinstance(v, TensorSpec) for v in _leaves((rest, more))):
+        if (
+            len(args) > len(self.args)
+            or set(words) - set(self.words)
+            or any(isinstance(v, TensorSpec) for v in _leaves((rest, more)))
+        ):
             return False
         pairs = self._pairs(args, words)
         return pairs is not None and all(_matches(v, s) for s, v in pairs)
 
     def _pairs(self, args, words):
         """(what was traced, what is given) of each leaf; None where structures differ."""
-        return _paired((self.args[:len(args)], {k: self.words[k] for k in words}),
-                       (tuple(args), words))
+        return _paired(
+            (self.args[: len(args)], {k: self.words[k] for k in words}), (tuple(args), words)
+        )
 
     def call(self, args, words):
-        return self._function(*[
-            convert_to_tensor(v, None if hasattr(v, "dtype") else s.dtype)
-            for s, v in self._pairs(args, words) if isinstance(s, TensorSpec)])
+        return self._function(
+            *[
+                convert_to_tensor(v, None if hasattr(v, "dtype") else s.dtype)
+                for s, v in self._pairs(args, words)
+                if isinstance(s, TensorSpec)
+            ]
+        )
 
     def __call__(self, *args, **words):
         if words and not self.words:  # a signature: tensors by the names of their specs
             names = [s.name for s in _leaves(self.args) if isinstance(s, TensorSpec)]
             if set(names) != set(words):
-                raise TypeError(f"{self._trace['name']}: its signature takes the arguments "
-                                f"{sorted(names)}, but {sorted(words)} were given.")
+                raise TypeError(
+                    f"{self._trace['name']}: its signature takes the arguments "
+                    f"{sorted(names)}, but {sorted(words)} were given."
+                )
             args, words = [words[n] for n in names], {}
             args = _packed(self.args, iter(args))
         return self.call(args, words)
@@ -166,14 +195,21 @@ class _Signature:
     def __init__(self, replayed):
         self._replayed = replayed
 
-    structured_input_signature = property(lambda s: ((), {
-        spec.name: spec for spec in _leaves(s._replayed.args) if isinstance(spec, TensorSpec)}))
+    structured_input_signature = property(
+        lambda s: (
+            (),
+            {spec.name: spec for spec in _leaves(s._replayed.args) if isinstance(spec, TensorSpec)},
+        )
+    )
 
     @property
     def structured_outputs(self):
         made = self._replayed.structured_outputs
-        names = list(made) if isinstance(made, dict) else [
-            f"output_{i}" for i in range(len(_leaves(made)))]
+        names = (
+            list(made)
+            if isinstance(made, dict)
+            else [f"output_{i}" for i in range(len(_leaves(made)))]
+        )
         return {n: self._replayed.output(t, n) for n, t in zip(names, _leaves(made))}
 
     inputs = property(lambda s: list(s.structured_input_signature[1].values()))
@@ -199,19 +235,24 @@ class _Restored:
             if trace.fits(*placed):
                 return trace.call(*placed)
         known = "\n  ".join(str(t.structured_input_signature) for t in self._traces)
-        raise ValueError("Could not find matching concrete function to call loaded from the "
-                         f"SavedModel. Got:\n  {args} {words}\nExpected one of:\n  {known}")
+        raise ValueError(
+            "Could not find matching concrete function to call loaded from the "
+            f"SavedModel. Got:\n  {args} {words}\nExpected one of:\n  {known}"
+        )
 
 
 class Loaded(Module):
     """What tf.saved_model.load gives: the attributes of the object that was saved."""
+
     signatures = {}
 
     def __call__(self, *args, **words):
         call = vars(self).get("__call__")
         if call is None:
-            raise TypeError(f"'{type(self).__name__}' object is not callable: the object that was "
-                            "saved had no traced __call__.")
+            raise TypeError(
+                f"'{type(self).__name__}' object is not callable: the object that was "
+                "saved had no traced __call__."
+            )
         return call(*args, **words)
 
 
@@ -224,8 +265,9 @@ class _Reader:
 
     def variable(self, number, name="Variable", trainable=True):
         if number not in self._made:
-            self._made[number] = make_variable(self._file.get(f"variable/{number}"),
-                                               trainable=trainable, name=name)
+            self._made[number] = make_variable(
+                self._file.get(f"variable/{number}"), trainable=trainable, name=name
+            )
         return self._made[number]
 
     def thing(self, described, name=""):
@@ -260,15 +302,18 @@ def load(export_dir, tags=None, options=None):
     path = os.path.join(folder, FILE)
     if not os.path.isfile(path):
         if os.path.isfile(os.path.join(folder, "saved_model.pb")):
-            raise OSError(f"{folder} is a SavedModel that TensorFlow wrote, which situ cannot "
-                          "read. Of a Keras model, load it with TensorFlow and save it as HDF5 "
-                          "(model.save('model.h5')); of variables, write a checkpoint.")
+            raise OSError(
+                f"{folder} is a SavedModel that TensorFlow wrote, which situ cannot "
+                "read. Of a Keras model, load it with TensorFlow and save it as HDF5 "
+                "(model.save('model.h5')); of variables, write a checkpoint."
+            )
         raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")
     reader = _Reader(safetensors.File(path))
     tree = json.loads(reader._file.metadata["object"])
     made = reader.thing(tree)
-    made.signatures = {k: _Signature(reader.traces[i])
-                       for k, i in tree.get("signatures", {}).items()}
+    made.signatures = {
+        k: _Signature(reader.traces[i]) for k, i in tree.get("signatures", {}).items()
+    }
     return made
 
 

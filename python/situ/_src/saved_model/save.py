@@ -2,6 +2,7 @@
 """save.py: tf.saved_model.save: an object with its variables and the traces of its functions,
 in a folder. The file is situ's own (safetensors; graphs and structures as JSON in its
 metadata); load.py reads it."""
+
 import json
 import os
 
@@ -42,8 +43,10 @@ def _argument(value):
         return {"spec": [_sizes(value.shape), value.dtype.name, value.name]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
-    raise ValueError(f"tf.saved_model.save: an argument {value!r} of a function is neither a "
-                     "tensor nor a number, a text or None.")
+    raise ValueError(
+        f"tf.saved_model.save: an argument {value!r} of a function is neither a "
+        "tensor nor a number, a text or None."
+    )
 
 
 # Writing
@@ -56,12 +59,18 @@ def _gradient_nodes(graph, operation, function):
     with graph.as_default(), graph.control_dependencies(None):
         arriving = [op("Placeholder", dtype=t.dtype, shape=t.shape) for t in operation.outputs]
         made = [None if g is None else convert_to_tensor(g) for g in back(operation, arriving)]
-    nodes = [n for n in json.loads(node_def.GraphDef(graph)._json()).get("node", [])
-             if n["name"] not in before]
+    nodes = [
+        n
+        for n in json.loads(node_def.GraphDef(graph)._json()).get("node", [])
+        if n["name"] not in before
+    ]
     graph.__dict__.setdefault("_gradient_nodes", set()).update(n["name"] for n in nodes)
-    return {"nodes": [n for n in nodes if n["op"] != "Placeholder"],
-            "sources": [t.name for t in sources], "arriving": [t.name for t in arriving],
-            "gradients": [None if g is None else g.name for g in made]}
+    return {
+        "nodes": [n for n in nodes if n["op"] != "Placeholder"],
+        "sources": [t.name for t in sources],
+        "arriving": [t.name for t in arriving],
+        "gradients": [None if g is None else g.name for g in made],
+    }
 
 
 class _Writer:
@@ -83,29 +92,45 @@ class _Writer:
         graph = concrete.graph
         gradients = self._custom_gradients(concrete)
         apart = graph.__dict__.get("_gradient_nodes", ())
-        nodes = [n for n in json.loads(node_def.GraphDef(graph)._json()).get("node", [])
-                 if n["name"] not in apart]
+        nodes = [
+            n
+            for n in json.loads(node_def.GraphDef(graph)._json()).get("node", [])
+            if n["name"] not in apart
+        ]
         for node in nodes:
-            if any("func" in attr for attr in node.get("attr", {}).values()) or \
-                    node["op"] in ("If", "While", "PyFunc"):
+            if any("func" in attr for attr in node.get("attr", {}).values()) or node["op"] in (
+                "If",
+                "While",
+                "PyFunc",
+            ):
                 raise NotImplementedError(
                     f"tf.saved_model.save: function '{concrete.name}' has a branch, a loop or a "
                     "call of Python over tensors, which cannot be saved. Save its variables "
-                    "(tf.train.Checkpoint), or give a function without them.")
+                    "(tf.train.Checkpoint), or give a function without them."
+                )
         captured = []
         for tensor, inside in graph.captured.values():
             captured.append([inside.name, f"captured/{len(self.arrays)}"])
             self.arrays[captured[-1][1]] = numpy.asarray(tensor.numpy())
         args, words = concrete.structured_input_signature
-        self.traces.append({
-            "name": concrete.name, "names": list(names), "nodes": nodes, "captured": captured,
-            "args": _encoded(tuple(args), _argument), "words": _encoded(words, _argument),
-            "inputs": [t.name for t in concrete.inputs], "gradients": gradients,
-            "types": {t.name: [_sizes(t.shape), t.dtype.name] for t in concrete.outputs},
-            "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
-            "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
-            "outputs": _encoded(concrete.structure, lambda t: {
-                "tensor": None if t is None else t.name})})
+        self.traces.append(
+            {
+                "name": concrete.name,
+                "names": list(names),
+                "nodes": nodes,
+                "captured": captured,
+                "args": _encoded(tuple(args), _argument),
+                "words": _encoded(words, _argument),
+                "inputs": [t.name for t in concrete.inputs],
+                "gradients": gradients,
+                "types": {t.name: [_sizes(t.shape), t.dtype.name] for t in concrete.outputs},
+                "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
+                "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
+                "outputs": _encoded(
+                    concrete.structure, lambda t: {"tensor": None if t is None else t.name}
+                ),
+            }
+        )
         return len(self.traces) - 1
 
     def _custom_gradients(self, concrete):
@@ -114,9 +139,11 @@ class _Writer:
         found = {}
         for operation, function in list(concrete.graph.__dict__.get("_gradients", {}).items()):
             if not self.keeps_gradients:
-                logs.warn(f"tf.saved_model.save: '{concrete.name}' uses tf.custom_gradient, "
-                          "which the options leave out: the loaded function has the gradients of "
-                          "its operations.")
+                logs.warn(
+                    f"tf.saved_model.save: '{concrete.name}' uses tf.custom_gradient, "
+                    "which the options leave out: the loaded function has the gradients of "
+                    "its operations."
+                )
                 break
             kept = concrete.graph.__dict__.setdefault("_saved_gradients", {})
             if operation not in kept:
@@ -133,15 +160,21 @@ class _Writer:
     def thing(self, value, seen):
         """A description of a variable, a function, a module or a collection; None of all else."""
         if isinstance(value, Variable):
-            return {"variable": self.variable(value), "name": value.name.split(":")[0],
-                    "trainable": bool(value.trainable)}
+            return {
+                "variable": self.variable(value),
+                "name": value.name.split(":")[0],
+                "trainable": bool(value.trainable),
+            }
         if isinstance(value, Function):
             return {"function": self.function(value)}
         if isinstance(value, ConcreteFunction):
             return {"function": [self.trace(value)]}
         if isinstance(value, dict):
-            return {"dict": {str(k): d for k, v in value.items()
-                             if (d := self.thing(v, seen)) is not None}}
+            return {
+                "dict": {
+                    str(k): d for k, v in value.items() if (d := self.thing(v, seen)) is not None
+                }
+            }
         if isinstance(value, (list, tuple)):
             parts = [self.thing(v, seen) for v in value]
             return {"list": parts} if any(p is not None for p in parts) else None
@@ -154,25 +187,40 @@ class _Writer:
         for name in dir(type(value)):
             if isinstance(getattr(type(value), name, None), Function):
                 members[name] = getattr(value, name)
-        described = {k: self.thing(v, seen) for k, v in members.items()
-                     if not k.startswith("__") or k == "__call__"}
+        described = {
+            k: self.thing(v, seen)
+            for k, v in members.items()
+            if not k.startswith("__") or k == "__call__"
+        }
         return {"object": {k: v for k, v in described.items() if v is not None}}
 
 
 def _signature(function):
     """The concrete function of a signature."""
-    return function.get_concrete_function() if isinstance(function, Function) and \
-        function.input_signature is not None else next(iter(function._traces.values())) \
-        if isinstance(function, Function) else function
+    return (
+        function.get_concrete_function()
+        if isinstance(function, Function) and function.input_signature is not None
+        else next(iter(function._traces.values()))
+        if isinstance(function, Function)
+        else function
+    )
 
 
 def _default(obj):
     """The one function of an object that has a signature, or None."""
-    members = [getattr(obj, name) for name in dir(type(obj))
-               if isinstance(getattr(type(obj), name, None), Function)]
+    members = [
+        getattr(obj, name)
+        for name in dir(type(obj))
+        if isinstance(getattr(type(obj), name, None), Function)
+    ]
     members += [v for k, v in vars(obj).items() if not k.startswith("_situ_function_")]
-    found = [f for f in members if isinstance(f, Function) and f.input_signature is not None and
-             _serves(f.get_concrete_function().structure)]
+    found = [
+        f
+        for f in members
+        if isinstance(f, Function)
+        and f.input_signature is not None
+        and _serves(f.get_concrete_function().structure)
+    ]
     return found[0] if len(found) == 1 else None
 
 
@@ -188,6 +236,7 @@ def _serves(outputs):
 def save(obj, export_dir, signatures=None, options=None):
     """Writes the variables of an object, and its functions as far as they were traced."""
     from situ._src.keras.model import Model
+
     export_dir, writer = os.fspath(export_dir), _Writer(options)
     if isinstance(obj, Model):
         if not os.path.isdir(export_dir):
@@ -208,8 +257,11 @@ def _write(export_dir, writer, tree):
     kept = {k: v for k, v in writer.arrays.items() if v.dtype != object}
     if len(kept) != len(writer.arrays):
         raise ValueError("tf.saved_model.save: texts that a function holds cannot be saved.")
-    safetensors.write(os.path.join(export_dir, FILE), kept, {
-        "format": FORMAT, "object": json.dumps(tree), "traces": json.dumps(writer.traces)})
+    safetensors.write(
+        os.path.join(export_dir, FILE),
+        kept,
+        {"format": FORMAT, "object": json.dumps(tree), "traces": json.dumps(writer.traces)},
+    )
 
 
 def _of_model(writer, model):
@@ -218,17 +270,22 @@ def _of_model(writer, model):
     if inputs is None:
         shape = model._build_input_shape
         if not isinstance(shape, tensor_shape.TensorShape):
-            raise NotImplementedError(f"tf.saved_model.save: what {model.name} is called with is "
-                                      "not known.")
+            raise NotImplementedError(
+                f"tf.saved_model.save: what {model.name} is called with is not known."
+            )
         specs = TensorSpec([None, *shape.as_list()[1:]], model.dtype, "input_1")
     else:
         specs = [TensorSpec(t.shape, t.dtype, n) for t, n in zip(inputs, model.input_names)]
         specs = specs[0] if len(specs) == 1 else specs
     call = Function(lambda x: model(x, training=False), input_signature=[specs], name="__call__")
     number = writer.trace(call.get_concrete_function())
-    return {"object": {"__call__": {"function": [number]}, "variables": {
-        "list": [writer.thing(v, set()) for v in model.variables]}},
-        "signatures": {DEFAULT_SERVING: number}}
+    return {
+        "object": {
+            "__call__": {"function": [number]},
+            "variables": {"list": [writer.thing(v, set()) for v in model.variables]},
+        },
+        "signatures": {DEFAULT_SERVING: number},
+    }
 
 
 def export_model(model, folder):
@@ -247,23 +304,39 @@ def write_model(model, folder):
         tree = _of_model(writer, model)
         _write(folder, writer, tree)
     except (NotImplementedError, ValueError) as error:
-        logs.warn("%s: tf.saved_model.load will not find the function of model '%s'; "
-                  "tf.keras.models.load_model reads it all the same. (%s)", folder, model.name,
-                  error)
+        logs.warn(
+            "%s: tf.saved_model.load will not find the function of model '%s'; "
+            "tf.keras.models.load_model reads it all the same. (%s)",
+            folder,
+            model.name,
+            error,
+        )
 
 
 @export("saved_model.SaveOptions")
 class SaveOptions:
     """Options of save: names of TensorFlow's, taken for programs that give them."""
 
-    def __init__(self, namespace_whitelist=None, save_debug_info=False, function_aliases=None,
-                 experimental_debug_stripper=False, experimental_io_device=None,
-                 experimental_variable_policy=None, experimental_custom_gradients=True,
-                 experimental_image_format=False, experimental_skip_saver=False,
-                 experimental_sharding_callback=None, extra_tags=None):
-        unsupported("SaveOptions", experimental_image_format=(experimental_image_format, False),
-                    experimental_skip_saver=(experimental_skip_saver, False),
-                    extra_tags=(extra_tags, None))
+    def __init__(
+        self,
+        namespace_whitelist=None,
+        save_debug_info=False,
+        function_aliases=None,
+        experimental_debug_stripper=False,
+        experimental_io_device=None,
+        experimental_variable_policy=None,
+        experimental_custom_gradients=True,
+        experimental_image_format=False,
+        experimental_skip_saver=False,
+        experimental_sharding_callback=None,
+        extra_tags=None,
+    ):
+        unsupported(
+            "SaveOptions",
+            experimental_image_format=(experimental_image_format, False),
+            experimental_skip_saver=(experimental_skip_saver, False),
+            extra_tags=(extra_tags, None),
+        )
         self.save_debug_info, self.function_aliases = save_debug_info, function_aliases
         self.experimental_custom_gradients = experimental_custom_gradients
         self.experimental_io_device = experimental_io_device
@@ -273,11 +346,18 @@ class SaveOptions:
 class LoadOptions:
     """Options of load: names of TensorFlow's, taken for programs that give them."""
 
-    def __init__(self, allow_partial_checkpoint=False, experimental_io_device=None,
-                 experimental_skip_checkpoint=False, experimental_variable_policy=None,
-                 experimental_load_function_aliases=False):
-        unsupported("LoadOptions", experimental_load_function_aliases=(
-            experimental_load_function_aliases, False))
+    def __init__(
+        self,
+        allow_partial_checkpoint=False,
+        experimental_io_device=None,
+        experimental_skip_checkpoint=False,
+        experimental_variable_policy=None,
+        experimental_load_function_aliases=False,
+    ):
+        unsupported(
+            "LoadOptions",
+            experimental_load_function_aliases=(experimental_load_function_aliases, False),
+        )
         self.allow_partial_checkpoint = allow_partial_checkpoint
         self.experimental_io_device = experimental_io_device
         self.experimental_skip_checkpoint = experimental_skip_checkpoint

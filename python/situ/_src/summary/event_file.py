@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """event_file.py: files of records, and event files for TensorBoard made of them."""
+
 import itertools
 import os
 import socket
@@ -18,14 +19,15 @@ _numbers = itertools.count()
 def masked_crc(data):
     """The checksum of a record: CRC-32C, turned so that a checksum of checksums differs."""
     crc = _situ.crc32c(data)
-    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def record(data):
     """A record: its length and that one's checksum, its bytes and theirs."""
     head = struct.pack("<Q", len(data))
-    return b"".join((head, struct.pack("<I", masked_crc(head)), data,
-                     struct.pack("<I", masked_crc(data))))
+    return b"".join(
+        (head, struct.pack("<I", masked_crc(head)), data, struct.pack("<I", masked_crc(data)))
+    )
 
 
 def _loss(path, at, what):

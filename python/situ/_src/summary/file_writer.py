@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """file_writer.py: tf.summary.FileWriter: summaries and graphs to an event file."""
+
 import os
 import time
 
@@ -43,16 +44,19 @@ class _Writer:
         self._seen.add(tag)
         made = Event()
         made.tagged_run_metadata.tag = tag
-        made.tagged_run_metadata.run_metadata = run_metadata if isinstance(run_metadata, bytes) \
-            else of_message(run_metadata)
+        made.tagged_run_metadata.run_metadata = (
+            run_metadata if isinstance(run_metadata, bytes) else of_message(run_metadata)
+        )
         self._add(made, global_step)
 
     def add_meta_graph(self, meta_graph_def, global_step=None):
         """Writes a MetaGraphDef, or the bytes of one."""
         if not isinstance(meta_graph_def, bytes):
             if not hasattr(meta_graph_def, "SerializeToString"):
-                raise TypeError("add_meta_graph: the argument must be a MetaGraphDef, not "
-                                f"{type(meta_graph_def)}.")
+                raise TypeError(
+                    "add_meta_graph: the argument must be a MetaGraphDef, not "
+                    f"{type(meta_graph_def)}."
+                )
             meta_graph_def = meta_graph_def.SerializeToString()
         self._add(Event(meta_graph_def=meta_graph_def), global_step)
 
@@ -70,8 +74,16 @@ class _Writer:
 class FileWriter(_Writer):
     """Writes an event file into a folder."""
 
-    def __init__(self, logdir, graph=None, max_queue=10, flush_secs=120, graph_def=None,
-                 filename_suffix=None, session=None):
+    def __init__(
+        self,
+        logdir,
+        graph=None,
+        max_queue=10,
+        flush_secs=120,
+        graph_def=None,
+        filename_suffix=None,
+        session=None,
+    ):
         self._logdir = os.fspath(logdir)
         self._file = EventFile(self._logdir, filename_suffix, max_queue, flush_secs)
         self._closed = False
@@ -105,12 +117,14 @@ class FileWriter(_Writer):
 
 class FileWriterCache:
     """One writer for each folder."""
+
     _cache = {}
 
     @classmethod
     def get(cls, logdir):
         if logdir not in cls._cache:
             from situ._src.framework.graph import get_default_graph
+
             cls._cache[logdir] = FileWriter(logdir, graph=get_default_graph())
         return cls._cache[logdir]
 

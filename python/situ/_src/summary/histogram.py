@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """histogram.py: a histogram of values in TensorFlow's buckets, which grow by a tenth."""
+
 import sys
 
 import numpy
@@ -24,13 +25,19 @@ def limits():
 def histogram(values):
     """The HistogramProto of an array."""
     values = numpy.asarray(values, numpy.float64).ravel()
-    made = HistogramProto(num=float(values.size), sum=float(values.sum()),
-                          sum_squares=float(numpy.square(values).sum()))
+    made = HistogramProto(
+        num=float(values.size),
+        sum=float(values.sum()),
+        sum_squares=float(numpy.square(values).sum()),
+    )
     bounds = limits()
     made.min = float(values.min()) if values.size else bounds[-1]
     made.max = float(values.max()) if values.size else -bounds[-1]
-    counts = numpy.bincount(numpy.searchsorted(bounds, values, side="right"),
-                            minlength=len(bounds)) if values.size else numpy.zeros(len(bounds))
+    counts = (
+        numpy.bincount(numpy.searchsorted(bounds, values, side="right"), minlength=len(bounds))
+        if values.size
+        else numpy.zeros(len(bounds))
+    )
     _fill(made, bounds, counts)
     return made
 

@@ -1,27 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """protos.py: tf.Summary, tf.Event and their parts, as TensorBoard reads them."""
+
 from situ._src.framework.api import BOTH, V1
 from situ._src.framework.protobuf_wire import Proto
 from situ._src.framework.protos import Parts
 
 
 class HistogramProto(Proto):
-    FIELDS = {"min": 0.0, "max": 0.0, "num": 0.0, "sum": 0.0, "sum_squares": 0.0,
-              "bucket_limit": [], "bucket": []}
+    FIELDS = {
+        "min": 0.0,
+        "max": 0.0,
+        "num": 0.0,
+        "sum": 0.0,
+        "sum_squares": 0.0,
+        "bucket_limit": [],
+        "bucket": [],
+    }
     WIRE = {n: (i + 1, "double") for i, n in enumerate(FIELDS)}
 
 
 class Image(Proto):
     FIELDS = {"height": 0, "width": 0, "colorspace": 0, "encoded_image_string": b""}
-    WIRE = {"height": (1, "int"), "width": (2, "int"), "colorspace": (3, "int"),
-            "encoded_image_string": (4, "bytes")}
+    WIRE = {
+        "height": (1, "int"),
+        "width": (2, "int"),
+        "colorspace": (3, "int"),
+        "encoded_image_string": (4, "bytes"),
+    }
 
 
 class Audio(Proto):
-    FIELDS = {"sample_rate": 0.0, "num_channels": 0, "length_frames": 0,
-              "encoded_audio_string": b"", "content_type": ""}
-    WIRE = {"sample_rate": (1, "float"), "num_channels": (2, "int"), "length_frames": (3, "int"),
-            "encoded_audio_string": (4, "bytes"), "content_type": (5, "text")}
+    FIELDS = {
+        "sample_rate": 0.0,
+        "num_channels": 0,
+        "length_frames": 0,
+        "encoded_audio_string": b"",
+        "content_type": "",
+    }
+    WIRE = {
+        "sample_rate": (1, "float"),
+        "num_channels": (2, "int"),
+        "length_frames": (3, "int"),
+        "encoded_audio_string": (4, "bytes"),
+        "content_type": (5, "text"),
+    }
 
 
 class PluginData(Proto):
@@ -30,10 +52,18 @@ class PluginData(Proto):
 
 
 class SummaryMetadata(Proto):
-    FIELDS = {"plugin_data": PluginData, "display_name": "", "summary_description": "",
-              "data_class": 0}
-    WIRE = {"plugin_data": (1, PluginData), "display_name": (2, "text"),
-            "summary_description": (3, "text"), "data_class": (4, "int")}
+    FIELDS = {
+        "plugin_data": PluginData,
+        "display_name": "",
+        "summary_description": "",
+        "data_class": 0,
+    }
+    WIRE = {
+        "plugin_data": (1, PluginData),
+        "display_name": (2, "text"),
+        "summary_description": (3, "text"),
+        "data_class": (4, "int"),
+    }
 
 
 SummaryMetadata.PluginData = PluginData
@@ -54,11 +84,26 @@ class TensorShapeProto(Proto):
 
 
 class TensorProto(Proto):
-    FIELDS = {"dtype": 0, "tensor_shape": TensorShapeProto, "tensor_content": b"",
-              "float_val": [], "double_val": [], "int_val": [], "string_val": [], "int64_val": []}
-    WIRE = {"dtype": (1, "int"), "tensor_shape": (2, TensorShapeProto),
-            "tensor_content": (4, "bytes"), "float_val": (5, "float"), "double_val": (6, "double"),
-            "int_val": (7, "int"), "string_val": (8, "bytes"), "int64_val": (10, "int")}
+    FIELDS = {
+        "dtype": 0,
+        "tensor_shape": TensorShapeProto,
+        "tensor_content": b"",
+        "float_val": [],
+        "double_val": [],
+        "int_val": [],
+        "string_val": [],
+        "int64_val": [],
+    }
+    WIRE = {
+        "dtype": (1, "int"),
+        "tensor_shape": (2, TensorShapeProto),
+        "tensor_content": (4, "bytes"),
+        "float_val": (5, "float"),
+        "double_val": (6, "double"),
+        "int_val": (7, "int"),
+        "string_val": (8, "bytes"),
+        "int64_val": (10, "int"),
+    }
 
 
 def tensor_proto(values, dtype, field, shape):
@@ -70,12 +115,26 @@ def tensor_proto(values, dtype, field, shape):
 
 
 class Value(Proto):
-    FIELDS = {"tag": "", "simple_value": 0.0, "image": Image, "histo": HistogramProto,
-              "audio": Audio, "node_name": "", "tensor": TensorProto,
-              "metadata": SummaryMetadata}
-    WIRE = {"tag": (1, "text"), "simple_value": (2, "float"), "image": (4, Image),
-            "histo": (5, HistogramProto), "audio": (6, Audio), "node_name": (7, "text"),
-            "tensor": (8, TensorProto), "metadata": (9, SummaryMetadata)}
+    FIELDS = {
+        "tag": "",
+        "simple_value": 0.0,
+        "image": Image,
+        "histo": HistogramProto,
+        "audio": Audio,
+        "node_name": "",
+        "tensor": TensorProto,
+        "metadata": SummaryMetadata,
+    }
+    WIRE = {
+        "tag": (1, "text"),
+        "simple_value": (2, "float"),
+        "image": (4, Image),
+        "histo": (5, HistogramProto),
+        "audio": (6, Audio),
+        "node_name": (7, "text"),
+        "tensor": (8, TensorProto),
+        "metadata": (9, SummaryMetadata),
+    }
     ONEOF = {"value": ("simple_value", "image", "histo", "audio", "tensor")}
 
 
@@ -85,6 +144,7 @@ class Values(Parts):
 
 class Summary(Proto):
     """What was seen at one step: values with tags."""
+
     FIELDS = {"value": Values()}
     WIRE = {"value": (1, Value)}
 
@@ -105,22 +165,55 @@ class TaggedRunMetadata(Proto):
 
 class Event(Proto):
     """A record of an event file."""
-    FIELDS = {"wall_time": 0.0, "step": 0, "file_version": "", "graph_def": b"",
-              "summary": Summary, "session_log": SessionLog,
-              "tagged_run_metadata": TaggedRunMetadata, "meta_graph_def": b""}
-    WIRE = {"wall_time": (1, "double"), "step": (2, "int"), "file_version": (3, "text"),
-            "graph_def": (4, "bytes"), "summary": (5, Summary), "session_log": (7, SessionLog),
-            "tagged_run_metadata": (8, TaggedRunMetadata), "meta_graph_def": (9, "bytes")}
-    ONEOF = {"what": ("file_version", "graph_def", "summary", "session_log",
-                      "tagged_run_metadata", "meta_graph_def")}
+
+    FIELDS = {
+        "wall_time": 0.0,
+        "step": 0,
+        "file_version": "",
+        "graph_def": b"",
+        "summary": Summary,
+        "session_log": SessionLog,
+        "tagged_run_metadata": TaggedRunMetadata,
+        "meta_graph_def": b"",
+    }
+    WIRE = {
+        "wall_time": (1, "double"),
+        "step": (2, "int"),
+        "file_version": (3, "text"),
+        "graph_def": (4, "bytes"),
+        "summary": (5, Summary),
+        "session_log": (7, SessionLog),
+        "tagged_run_metadata": (8, TaggedRunMetadata),
+        "meta_graph_def": (9, "bytes"),
+    }
+    ONEOF = {
+        "what": (
+            "file_version",
+            "graph_def",
+            "summary",
+            "session_log",
+            "tagged_run_metadata",
+            "meta_graph_def",
+        )
+    }
 
 
-V1.update({"Summary": Summary, "Event": Event, "HistogramProto": HistogramProto,
-           "SummaryMetadata": SummaryMetadata, "SessionLog": SessionLog,
-           "summary.Summary": Summary, "summary.Event": Event, "summary.SessionLog": SessionLog,
-           "summary.SummaryDescription": SummaryMetadata,
-           "core.framework.summary_pb2.Summary": Summary,
-           "core.framework.summary_pb2.SummaryMetadata": SummaryMetadata,
-           "core.framework.summary_pb2.HistogramProto": HistogramProto,
-           "core.util.event_pb2.Event": Event, "core.util.event_pb2.SessionLog": SessionLog})
+V1.update(
+    {
+        "Summary": Summary,
+        "Event": Event,
+        "HistogramProto": HistogramProto,
+        "SummaryMetadata": SummaryMetadata,
+        "SessionLog": SessionLog,
+        "summary.Summary": Summary,
+        "summary.Event": Event,
+        "summary.SessionLog": SessionLog,
+        "summary.SummaryDescription": SummaryMetadata,
+        "core.framework.summary_pb2.Summary": Summary,
+        "core.framework.summary_pb2.SummaryMetadata": SummaryMetadata,
+        "core.framework.summary_pb2.HistogramProto": HistogramProto,
+        "core.util.event_pb2.Event": Event,
+        "core.util.event_pb2.SessionLog": SessionLog,
+    }
+)
 BOTH.update({"core.framework.summary_pb2.Summary": Summary, "core.util.event_pb2.Event": Event})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary_ops.py: tf.summary of graph style: summaries that a session computes as bytes."""
+
 import re
 
 import numpy
@@ -73,9 +74,13 @@ def scalar(name, tensor, collections=None, family=None):
     def make(values):
         value = numpy.asarray(values[0])
         if value.size != 1:
-            raise errors.CLASSES[3](None, tensor.op, f"tags and values are not the same shape: "
-                                    f"[] != {list(value.shape)} (tag '{tag}')")
+            raise errors.CLASSES[3](
+                None,
+                tensor.op,
+                f"tags and values are not the same shape: [] != {list(value.shape)} (tag '{tag}')",
+            )
         return _one(tag, simple_value=float(value.ravel()[0]))
+
     return SummaryTensor(tag, [tensor], make, collections)
 
 
@@ -90,6 +95,7 @@ def histogram(name, values, collections=None, family=None):
             if bad(array).any():
                 raise errors.CLASSES[3](None, tensor.op, f"{word} in summary histogram for: {tag}")
         return _one(tag, histo=buckets.histogram(array))
+
     return SummaryTensor(tag, [tensor], make, collections)
 
 
@@ -112,10 +118,11 @@ def image(name, tensor, max_outputs=3, collections=None, family=None):
     """The first images of a batch, as PNG."""
     tag, tensor = _scope(name, family), convert_to_tensor(tensor)
     if tensor.shape.ndims not in (None, 4):
-        raise ValueError(f"Shape must be rank 4 but is rank {tensor.shape.ndims} for '{tag}' "
-                         "(op: 'ImageSummary')")
-    return SummaryTensor(tag, [tensor], lambda v: image_values(tag, v[0], max_outputs),
-                         collections)
+        raise ValueError(
+            f"Shape must be rank 4 but is rank {tensor.shape.ndims} for '{tag}' "
+            "(op: 'ImageSummary')"
+        )
+    return SummaryTensor(tag, [tensor], lambda v: image_values(tag, v[0], max_outputs), collections)
 
 
 def text_value(tag, value):
@@ -123,8 +130,9 @@ def text_value(tag, value):
     array = numpy.asarray(value, dtype=object)
     items = [v.encode() if isinstance(v, str) else bytes(v) for v in array.ravel()]
     metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
-    return Summary.Value(tag=tag, metadata=metadata,
-                         tensor=tensor_proto(items, _STRING, "string_val", array.shape))
+    return Summary.Value(
+        tag=tag, metadata=metadata, tensor=tensor_proto(items, _STRING, "string_val", array.shape)
+    )
 
 
 @export(v1="summary.text")
@@ -133,8 +141,9 @@ def text(name, tensor, collections=None):
     tag, tensor = _scope(name, None), convert_to_tensor(tensor)
     if tensor.dtype.name != "string":
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
-    return SummaryTensor(tag, [tensor], lambda v: Summary(value=[text_value(tag, v[0])]),
-                         collections)
+    return SummaryTensor(
+        tag, [tensor], lambda v: Summary(value=[text_value(tag, v[0])]), collections
+    )
 
 
 @export(v1=("summary.merge", "merge_summary"))
@@ -149,11 +158,13 @@ def merge(inputs, collections=None, name=None):
         for data in values:
             for value in Summary.FromString(data).value:
                 if value.tag in seen:
-                    raise errors.CLASSES[3](None, None, f"Duplicate tag {value.tag} found in "
-                                            "summary inputs")
+                    raise errors.CLASSES[3](
+                        None, None, f"Duplicate tag {value.tag} found in summary inputs"
+                    )
                 seen.add(value.tag)
                 made.value.append(value)
         return made
+
     return SummaryTensor(whole, inputs, make, [] if collections is None else collections)
 
 

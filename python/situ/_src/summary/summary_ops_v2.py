@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary_ops_v2.py: tf.summary of eager style: values go to the writer of the place."""
+
 import contextlib
 import time
 
@@ -36,6 +37,7 @@ class _DefaultWriter(ReusableScope):
         def leave(*_error):
             self._writer.flush()
             _state["writer"], _state["step"] = before
+
         return self._writer, leave
 
 
@@ -43,15 +45,21 @@ class Writer:
     """An event file as the place where summaries go."""
 
     def __init__(self, logdir, max_queue=None, flush_millis=None, filename_suffix=None):
-        self._file = EventFile(logdir, filename_suffix or ".v2", max_queue or 10,
-                               (flush_millis or 120000) / 1000)
+        self._file = EventFile(
+            logdir, filename_suffix or ".v2", max_queue or 10, (flush_millis or 120000) / 1000
+        )
 
     def as_default(self, step=None):
         """Summaries of this scope go to this writer."""
         return _DefaultWriter(self, step)
 
-    set_as_default = property(lambda s: lambda step=None: _state.update(
-        writer=s, step=step if step is not None else _state["step"]))
+    set_as_default = property(
+        lambda s: (
+            lambda step=None: _state.update(
+                writer=s, step=step if step is not None else _state["step"]
+            )
+        )
+    )
 
     def init(self):
         pass
@@ -63,8 +71,7 @@ class Writer:
         self._file.close()
 
     def add(self, value, step):
-        self.add_event(Event(wall_time=time.time(), step=int(step),
-                             summary=Summary(value=[value])))
+        self.add_event(Event(wall_time=time.time(), step=int(step), summary=Summary(value=[value])))
 
     def add_event(self, event):
         self._file.write(event)
@@ -85,8 +92,10 @@ class NoWriter(Writer):
         pass
 
 
-@export(v2="summary.create_file_writer",
-        v1=("contrib.summary.create_file_writer", "contrib.summary.create_summary_file_writer"))
+@export(
+    v2="summary.create_file_writer",
+    v1=("contrib.summary.create_file_writer", "contrib.summary.create_summary_file_writer"),
+)
 def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None):
     """A writer of an event file in a folder."""
     return Writer(_host(logdir), max_queue, flush_millis, filename_suffix)
@@ -106,8 +115,10 @@ def _host(value):
 def _step(step):
     step = _state["step"] if step is None else step
     if step is None:
-        raise ValueError("No step set. Please specify one either through the `step` argument or "
-                         "through tf.summary.experimental.set_step()")
+        raise ValueError(
+            "No step set. Please specify one either through the `step` argument or "
+            "through tf.summary.experimental.set_step()"
+        )
     return int(_host(step))
 
 
@@ -140,8 +151,9 @@ def _trace(graph, writer, name, data, step, make):
         _step(step)
     seen = []
     graph.write_variable(_Sink(seen.append), convert_to_tensor(data))
-    graph.write_variable(_Sink(lambda at: writer.add(make(name, seen.pop()), at)),
-                         convert_to_tensor(step))
+    graph.write_variable(
+        _Sink(lambda at: writer.add(make(name, seen.pop()), at)), convert_to_tensor(step)
+    )
 
 
 def _write(name, data, step, make):
@@ -180,21 +192,31 @@ def add_event(event) -> bool:
 @export(v2="summary.scalar", v1="contrib.summary.scalar")
 def scalar(name, data, step=None, description=None):
     """One number."""
+
     def make(tag, value):
         value = float(numpy.asarray(value).reshape(()))
-        return Summary.Value(tag=tag, metadata=_metadata("scalars", _SCALAR, description),
-                             tensor=tensor_proto([value], _FLOAT, "float_val", []))
+        return Summary.Value(
+            tag=tag,
+            metadata=_metadata("scalars", _SCALAR, description),
+            tensor=tensor_proto([value], _FLOAT, "float_val", []),
+        )
+
     return _write(name, data, step, make)
 
 
 @export(v2="summary.histogram", v1="contrib.summary.histogram")
 def histogram(name, data, step=None, buckets=None, description=None):
     """How the elements are distributed, in so many buckets (30) of one width."""
+
     def make(tag, value):
         rows = _even_buckets(numpy.asarray(value, numpy.float64).ravel(), buckets or 30)
         flat = [float(v) for row in rows for v in row]
-        return Summary.Value(tag=tag, metadata=_metadata("histograms", _TENSOR, description),
-                             tensor=tensor_proto(flat, _DOUBLE, "double_val", [len(rows), 3]))
+        return Summary.Value(
+            tag=tag,
+            metadata=_metadata("histograms", _TENSOR, description),
+            tensor=tensor_proto(flat, _DOUBLE, "double_val", [len(rows), 3]),
+        )
+
     return _write(name, data, step, make)
 
 
@@ -212,24 +234,31 @@ def _even_buckets(values, count):
 @export(v2="summary.image", v1="contrib.summary.image")
 def image(name, data, step=None, max_outputs=3, description=None):
     """Images: [batch, height, width, channels], reals from 0 to 1 or uint8."""
+
     def make(tag, value):
         images = numpy.asarray(value)[:max_outputs]
         if images.dtype != numpy.uint8:
             images = (numpy.clip(images, 0, 1) * 255 + 0.5).astype(numpy.uint8)
         items = [str(images.shape[2]).encode(), str(images.shape[1]).encode()]
         items += [png.encode(i) for i in images]
-        return Summary.Value(tag=tag, metadata=_metadata("images", _BLOB, description),
-                             tensor=tensor_proto(items, _STRING, "string_val", [len(items)]))
+        return Summary.Value(
+            tag=tag,
+            metadata=_metadata("images", _BLOB, description),
+            tensor=tensor_proto(items, _STRING, "string_val", [len(items)]),
+        )
+
     return _write(name, data, step, make)
 
 
 @export(v2="summary.text")
 def text(name, data, step=None, description=None):
     """Strings."""
+
     def make(tag, value):
         made = text_value(tag, value)
         made.metadata.MergeFrom(_metadata("text", _TENSOR, description))
         return made
+
     return _write(name, data, step, make)
 
 
@@ -237,8 +266,12 @@ def text(name, data, step=None, description=None):
 def write(tag, tensor, step=None, metadata=None, name=None):
     def make(_, value):
         array = numpy.asarray(value, numpy.float32)
-        return Summary.Value(tag=tag, metadata=metadata or SummaryMetadata(), tensor=tensor_proto(
-            array.ravel().tolist(), _FLOAT, "float_val", array.shape))
+        return Summary.Value(
+            tag=tag,
+            metadata=metadata or SummaryMetadata(),
+            tensor=tensor_proto(array.ravel().tolist(), _FLOAT, "float_val", array.shape),
+        )
+
     return _write(tag, tensor, step, make)
 
 

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """trace.py: tf.summary.trace_on and its kin: graphs of functions in event files, and
 profiles beside them."""
+
+from __future__ import annotations
+
 import threading
 
 import _situ
 from situ._src.framework import concrete_function, graph_def_writer, logs
 from situ._src.framework.api import export
-from situ._src.profiler import profiler as profiles, run_metadata, trace_recorder
+from situ._src.profiler import profiler as profiles
+from situ._src.profiler import run_metadata, trace_recorder
 from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
 from situ._src.summary.summary_ops_v2 import add_event, write_value
 
@@ -40,8 +44,9 @@ class _Trace:
 
 def serialized(graph) -> bytes:
     """The GraphDef of a graph or of a GraphDef, as bytes."""
-    return graph_def_writer.serialize(graph._json() if hasattr(graph,
-                                                               "_json") else graph._save(True))
+    return graph_def_writer.serialize(
+        graph._json() if hasattr(graph, "_json") else graph._save(True)
+    )
 
 
 def _in_function():
@@ -49,7 +54,9 @@ def _in_function():
 
 
 @export(v2="summary.trace_on")
-def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: str = None) -> None:
+def trace_on(
+    graph: bool = True, profiler: bool = False, profiler_outdir: str | None = None
+) -> None:
     """Starts to collect the graphs of functions that are compiled from now on.
 
     Args:
@@ -90,7 +97,7 @@ def trace_off() -> None:
 
 
 @export(v2="summary.trace_export")
-def trace_export(name: str, step=None, profiler_outdir: str = None) -> None:
+def trace_export(name: str, step=None, profiler_outdir: str | None = None) -> None:
     """Stops what trace_on began, and writes the graphs to the default writer.
 
     Args:
@@ -107,21 +114,31 @@ def trace_export(name: str, step=None, profiler_outdir: str = None) -> None:
     if _state["trace"] is None:
         raise ValueError("Must enable trace before export through tf.summary.trace_on.")
     if profiler_outdir is not None:
-        logs.warn("Ignoring `profiler_outdir` passed to trace_export(). Please pass it to "
-                  "trace_on() instead.")
+        logs.warn(
+            "Ignoring `profiler_outdir` passed to trace_export(). Please pass it to "
+            "trace_on() instead."
+        )
     trace = _take()
     if trace.graph and not trace.graphs:
-        logs.warn("tf.summary.trace_export('%s'): no function was compiled since trace_on; call "
-                  "trace_on before the first call of a tf.function.", name)
-    plugin = "graph_run_metadata_graph" if trace.graph and not trace.profiler else \
-        "graph_run_metadata"
+        logs.warn(
+            "tf.summary.trace_export('%s'): no function was compiled since trace_on; call "
+            "trace_on before the first call of a tf.function.",
+            name,
+        )
+    plugin = (
+        "graph_run_metadata_graph" if trace.graph and not trace.profiler else "graph_run_metadata"
+    )
     content = trace.metadata().SerializeToString()
     if trace.profiler:
         profiles.stop()
     metadata = SummaryMetadata()
     metadata.plugin_data.plugin_name, metadata.plugin_data.content = plugin, b"1"
-    write_value(Summary.Value(tag=name, metadata=metadata,
-                              tensor=tensor_proto([content], _STRING, "string_val", [])), step)
+    write_value(
+        Summary.Value(
+            tag=name, metadata=metadata, tensor=tensor_proto([content], _STRING, "string_val", [])
+        ),
+        step,
+    )
 
 
 @export(v2="summary.graph")
@@ -132,6 +149,8 @@ def graph(graph_data) -> bool:
       Whether there is a writer.
     """
     if not (hasattr(graph_data, "_json") or hasattr(graph_data, "_save")):
-        raise TypeError("The argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef, "
-                        f"received graph_data={type(graph_data)}.")
+        raise TypeError(
+            "The argument 'graph_data' is not tf.Graph or tf.compat.v1.GraphDef, "
+            f"received graph_data={type(graph_data)}."
+        )
     return add_event(Event(graph_def=serialized(graph_data)))

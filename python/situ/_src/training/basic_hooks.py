@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """basic_hooks.py: the hooks that most programs use: stop, log, look for NaN, feed."""
+
 import time
 
 import numpy
@@ -101,11 +102,12 @@ class StopAtStepHook(SessionRunHook):
 class LoggingTensorHook(SessionRunHook):
     """Logs values every so many steps or seconds, or at the end."""
 
-    def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False,
-                 formatter=None):
+    def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False, formatter=None):
         if not at_end and (every_n_iter is None) == (every_n_secs is None):
-            raise ValueError("either at_end and/or exactly one of every_n_iter and every_n_secs "
-                             "must be provided.")
+            raise ValueError(
+                "either at_end and/or exactly one of every_n_iter and every_n_secs "
+                "must be provided."
+            )
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
         if isinstance(tensors, dict):
@@ -113,15 +115,20 @@ class LoggingTensorHook(SessionRunHook):
         else:
             self._order = [t if isinstance(t, str) else t.name for t in tensors]
             self._tensors = dict(zip(self._order, tensors))
-        self._timer = NeverTriggerTimer() if every_n_iter is None and every_n_secs is None else \
-            SecondOrStepTimer(every_secs=every_n_secs, every_steps=every_n_iter)
+        self._timer = (
+            NeverTriggerTimer()
+            if every_n_iter is None and every_n_secs is None
+            else SecondOrStepTimer(every_secs=every_n_secs, every_steps=every_n_iter)
+        )
         self._formatter, self._at_end, self._count = formatter, at_end, 0
 
     def begin(self):
         self._timer.reset()
         self._count, graph = 0, get_default_graph()
-        self._fetches = {k: t if hasattr(t, "_situ_parts_") else graph.as_graph_element(t)
-                         for k, t in self._tensors.items()}
+        self._fetches = {
+            k: t if hasattr(t, "_situ_parts_") else graph.as_graph_element(t)
+            for k, t in self._tensors.items()
+        }
 
     def before_run(self, run_context):
         self._now = self._timer.should_trigger_for_step(self._count)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """class_metrics.py: tf.metrics that count by class: mean_iou, mean_per_class_accuracy."""
+
 from situ._src.framework.api import V1
 from situ._src.ops.array_ops import cast, convert_to_tensor, identity, op
 from situ._src.ops.unique_sort_ops import confusion_matrix
@@ -14,29 +15,50 @@ def _flat(tensor, dtype):
 
 
 @metric
-def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections=None,
-             updates_collections=None, name=None):
+def mean_iou(
+    labels,
+    predictions,
+    num_classes,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The mean over classes of intersection / union of labels and predictions."""
+
     def value(table):
         right = op("DiagPart", table)
         union = op("Sum", table, [0]) + op("Sum", table, [1]) - right
         present = op("Sum", cast(op("NotEqual", union, cast(0, union.dtype)), union.dtype))
         return cast(op("DivNoNan", op("Sum", ratio(right, union)), present), "float32")
+
     with variable_scope(name, "mean_iou"):
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
         predictions.shape.assert_is_compatible_with(labels.shape)
         table = local("total_confusion_matrix", [num_classes, num_classes], "float64")
         labels, predictions = _flat(labels, "int64"), _flat(predictions, "int64")
         weights = None if weights is None else _flat(weights, "float64")
-        batch = confusion_matrix(labels, predictions, num_classes=num_classes, dtype="float64",
-                                 weights=weights)
-        return done(identity(value(table.value()), name="mean_iou"), table.assign_add(batch),
-                    metrics_collections, updates_collections)
+        batch = confusion_matrix(
+            labels, predictions, num_classes=num_classes, dtype="float64", weights=weights
+        )
+        return done(
+            identity(value(table.value()), name="mean_iou"),
+            table.assign_add(batch),
+            metrics_collections,
+            updates_collections,
+        )
 
 
 @metric
-def mean_per_class_accuracy(labels, predictions, num_classes, weights=None,
-                            metrics_collections=None, updates_collections=None, name=None):
+def mean_per_class_accuracy(
+    labels,
+    predictions,
+    num_classes,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The mean over all classes, those without examples too, of the share that was found."""
     with variable_scope(name, "mean_accuracy"):
         labels, predictions = _flat(labels, "int64"), _flat(predictions, "int64")
@@ -50,8 +72,12 @@ def mean_per_class_accuracy(labels, predictions, num_classes, weights=None,
         add = lambda values: op("UnsortedSegmentSum", values, labels, num_classes)
         new_total, new_count = total.assign_add(add(ones)), count.assign_add(add(right))
         value = op("Mean", ratio(count, total), [0], name="mean_accuracy")
-        return done(value, ratio(new_count, new_total, "update_op"), metrics_collections,
-                    updates_collections)
+        return done(
+            value,
+            ratio(new_count, new_total, "update_op"),
+            metrics_collections,
+            updates_collections,
+        )
 
 
 V1["contrib.metrics.streaming_mean_iou"] = turned(mean_iou)

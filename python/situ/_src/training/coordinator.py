@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """coordinator.py: tf.train.Coordinator: threads that stop together."""
+
 import contextlib
 import sys
 import threading
@@ -69,16 +70,14 @@ class Coordinator:
         for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(max(0.0, end - time.time()))
-        late = [t.name for t in threads if t.is_alive() and
-                t is not threading.current_thread()]
+        late = [t.name for t in threads if t.is_alive() and t is not threading.current_thread()]
         with self._lock:
             self._joined, self._threads = True, set()
             error, self._error = self._error, None
         if error is not None:
             raise error
         if late and not ignore_live_threads:
-            raise RuntimeError("Coordinator stopped with threads still running: " +
-                               " ".join(late))
+            raise RuntimeError("Coordinator stopped with threads still running: " + " ".join(late))
 
 
 @export(v1="train.LooperThread")

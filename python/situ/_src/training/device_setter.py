@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """device_setter.py: tf.train.replica_device_setter: variables to ps tasks, all else to workers."""
+
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
 
-STANDARD_PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable",
-                   "MutableHashTableV2", "MutableHashTableOfTensors",
-                   "MutableHashTableOfTensorsV2", "MutableDenseHashTable",
-                   "MutableDenseHashTableV2", "VarHandleOp",
-                   "BoostedTreesEnsembleResourceHandleOp")
+STANDARD_PS_OPS = (
+    "Variable",
+    "VariableV2",
+    "AutoReloadVariable",
+    "MutableHashTable",
+    "MutableHashTableV2",
+    "MutableHashTableOfTensors",
+    "MutableHashTableOfTensorsV2",
+    "MutableDenseHashTable",
+    "MutableDenseHashTableV2",
+    "VarHandleOp",
+    "BoostedTreesEnsembleResourceHandleOp",
+)
 export(v1="python.training.device_setter.STANDARD_PS_OPS")(STANDARD_PS_OPS)
 
 
@@ -23,10 +32,16 @@ class _RoundRobin:
         return task
 
 
-@export(v1=("train.replica_device_setter",
-            "python.training.device_setter.replica_device_setter"))
-def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker",
-                          merge_devices=True, cluster=None, ps_ops=None, ps_strategy=None):
+@export(v1=("train.replica_device_setter", "python.training.device_setter.replica_device_setter"))
+def replica_device_setter(
+    ps_tasks=0,
+    ps_device="/job:ps",
+    worker_device="/job:worker",
+    merge_devices=True,
+    cluster=None,
+    ps_ops=None,
+    ps_strategy=None,
+):
     """A function for tf.device; None where there is no ps task."""
     if cluster is not None:
         spec = cluster.as_dict() if hasattr(cluster, "as_dict") else dict(cluster)
@@ -51,4 +66,5 @@ def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:w
                 ps = ps.make_merged_spec(DeviceSpec(task=strategy(op)))
             return ps.make_merged_spec(current).to_string()
         return DeviceSpec.from_string(worker_device or "").make_merged_spec(current).to_string()
+
     return choose

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """global_step.py: the variable that counts training steps."""
+
 import _situ
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
@@ -34,8 +35,9 @@ def get_global_step(graph=None):
 
 def _create_eagerly(graph):
     with device("cpu:0"):
-        made = get_variable("global_step", shape=[], dtype=as_dtype("int64"), initializer=Zeros(),
-                            trainable=False)
+        made = get_variable(
+            "global_step", shape=[], dtype=as_dtype("int64"), initializer=Zeros(), trainable=False
+        )
     graph.add_to_collection(GraphKeys.GLOBAL_STEP, made)
     return made
 
@@ -49,9 +51,14 @@ def create_global_step(graph=None):
     if _situ.executing_eagerly():
         return _create_eagerly(graph)
     with graph.as_default(), graph.name_scope(None):
-        return get_variable("global_step", shape=[], dtype=as_dtype("int64"), initializer=Zeros(),
-                            trainable=False, collections=[GraphKeys.GLOBAL_VARIABLES,
-                                                          GraphKeys.GLOBAL_STEP])
+        return get_variable(
+            "global_step",
+            shape=[],
+            dtype=as_dtype("int64"),
+            initializer=Zeros(),
+            trainable=False,
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
 
 
 @export(v1=("train.get_or_create_global_step", "contrib.framework.get_or_create_global_step"))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """learning_rate_decay.py: learning rates of graph style: tf.train.exponential_decay and its
 like."""
+
 import math
 
 import _situ
@@ -22,12 +23,14 @@ def _need_step(global_step, what):
 
 
 @export(v1="train.exponential_decay")
-def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False,
-                      name=None):
+def exponential_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     """learning_rate * decay_rate ^ (global_step / decay_steps)."""
     _need_step(global_step, "exponential_decay")
-    schedule = learning_rate_schedule.ExponentialDecay(learning_rate, decay_steps, decay_rate,
-                                                       staircase, name)
+    schedule = learning_rate_schedule.ExponentialDecay(
+        learning_rate, decay_steps, decay_rate, staircase, name
+    )
     return _result(lambda: schedule(global_step))
 
 
@@ -39,18 +42,26 @@ def piecewise_constant(x, boundaries, values, name=None):
 
 
 @export(v1="train.polynomial_decay")
-def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0,
-                     cycle=False, name=None):
+def polynomial_decay(
+    learning_rate,
+    global_step,
+    decay_steps,
+    end_learning_rate=0.0001,
+    power=1.0,
+    cycle=False,
+    name=None,
+):
     _need_step(global_step, "polynomial_decay")
-    schedule = learning_rate_schedule.PolynomialDecay(learning_rate, decay_steps, end_learning_rate,
-                                                      power,
-                                                      cycle, name)
+    schedule = learning_rate_schedule.PolynomialDecay(
+        learning_rate, decay_steps, end_learning_rate, power, cycle, name
+    )
     return _result(lambda: schedule(global_step))
 
 
 @export(v1="train.natural_exp_decay")
-def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False,
-                      name=None):
+def natural_exp_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
     _need_step(global_step, "natural_exp_decay")
 
@@ -60,16 +71,19 @@ def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, stair
             part = cast(global_step, rate.dtype) / cast(decay_steps, rate.dtype)
             part = op("Floor", part) if staircase else part
             return rate * op("Exp", op("Neg", cast(decay_rate, rate.dtype)) * part)
+
     return _result(make)
 
 
 @export(v1="train.inverse_time_decay")
-def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False,
-                       name=None):
+def inverse_time_decay(
+    learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
+):
     """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
     _need_step(global_step, "inverse_time_decay")
-    schedule = learning_rate_schedule.InverseTimeDecay(learning_rate, decay_steps, decay_rate,
-                                                       staircase, name)
+    schedule = learning_rate_schedule.InverseTimeDecay(
+        learning_rate, decay_steps, decay_rate, staircase, name
+    )
     return _result(lambda: schedule(global_step))
 
 
@@ -80,26 +94,45 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
 
 
 @export(v1="train.cosine_decay_restarts")
-def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0,
-                          alpha=0.0, name=None):
-    schedule = learning_rate_schedule.CosineDecayRestarts(learning_rate, first_decay_steps, t_mul,
-                                                          m_mul,
-                                                          alpha, name)
+def cosine_decay_restarts(
+    learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
+):
+    schedule = learning_rate_schedule.CosineDecayRestarts(
+        learning_rate, first_decay_steps, t_mul, m_mul, alpha, name
+    )
     return _result(lambda: schedule(global_step))
 
 
 @export(v1="train.linear_cosine_decay")
-def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0,
-                        beta=0.001, name=None):
+def linear_cosine_decay(
+    learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None
+):
     """learning_rate * ((alpha + what is left of the steps) * cosine + beta)."""
-    return noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, 0.0, 0.55,
-                                     num_periods, alpha, beta, name or "LinearCosineDecay")
+    return noisy_linear_cosine_decay(
+        learning_rate,
+        global_step,
+        decay_steps,
+        0.0,
+        0.55,
+        num_periods,
+        alpha,
+        beta,
+        name or "LinearCosineDecay",
+    )
 
 
 @export(v1="train.noisy_linear_cosine_decay")
-def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0,
-                              variance_decay=0.55, num_periods=0.5, alpha=0.0, beta=0.001,
-                              name=None):
+def noisy_linear_cosine_decay(
+    learning_rate,
+    global_step,
+    decay_steps,
+    initial_variance=1.0,
+    variance_decay=0.55,
+    num_periods=0.5,
+    alpha=0.0,
+    beta=0.001,
+    name=None,
+):
     """The same, with noise on what is left that becomes less and less."""
     _need_step(global_step, "noisy_linear_cosine_decay")
 
@@ -114,4 +147,5 @@ def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_v
                 left = left + random_normal(op("Shape", left), dtype=rate.dtype) * width
             turn = op("Cos", constant(2 * math.pi * num_periods, rate.dtype) * (step / steps))
             return rate * ((alpha + left) * (0.5 * (1.0 + turn)) + beta)
+
     return _result(make)

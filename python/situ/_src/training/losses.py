@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """losses.py: tf.losses of graph style: losses with weights, kept in a collection."""
+
 from situ._src.framework import api
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
@@ -10,6 +11,7 @@ from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
 
 class Reduction:
     """How the losses of all examples become one."""
+
     NONE = "none"
     SUM = "weighted_sum"
     SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
@@ -19,8 +21,14 @@ class Reduction:
 
     @classmethod
     def all(cls):
-        return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE,
-                cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS)
+        return (
+            cls.NONE,
+            cls.SUM,
+            cls.MEAN,
+            cls.SUM_OVER_BATCH_SIZE,
+            cls.SUM_OVER_NONZERO_WEIGHTS,
+            cls.SUM_BY_NONZERO_WEIGHTS,
+        )
 
     @classmethod
     def validate(cls, key):
@@ -94,8 +102,13 @@ def _quotient(sums, count):
 
 
 @export(v1="losses.compute_weighted_loss")
-def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def compute_weighted_loss(
+    losses,
+    weights=1.0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The losses, each times its weight, as one number."""
     Reduction.validate(reduction)
     with _scope(scope, "weighted_loss"):
@@ -124,11 +137,14 @@ def _check_weights(losses, weights):
     if rank in (0, None) or _rank(losses) is None:
         return
     sizes = zip(losses.shape.as_list(), weights.shape.as_list())
-    if rank != _rank(losses) or any(w not in (1, None) and n is not None and n != w
-                                    for n, w in sizes):
-        raise ValueError("weights can not be broadcast to values. values.rank="
-                         f"{_rank(losses)}. weights.rank={rank}. values.shape={losses.shape}. "
-                         f"weights.shape={weights.shape}.")
+    if rank != _rank(losses) or any(
+        w not in (1, None) and n is not None and n != w for n, w in sizes
+    ):
+        raise ValueError(
+            "weights can not be broadcast to values. values.rank="
+            f"{_rank(losses)}. weights.rank={rank}. values.shape={losses.shape}. "
+            f"weights.shape={weights.shape}."
+        )
 
 
 _scope = scope
@@ -158,10 +174,13 @@ def _pairwise(name, more=None):
             given = {more: words.pop(more)} if more in words else {}
             with _scope(words.pop("scope", None), name) as full:
                 labels, predictions = _pair(labels, predictions)
-                return compute_weighted_loss(compute(labels, predictions, **given),
-                                             words.pop("weights", 1.0), full, **words)
+                return compute_weighted_loss(
+                    compute(labels, predictions, **given), words.pop("weights", 1.0), full, **words
+                )
+
         loss.__name__, loss.__doc__ = name, compute.__doc__
         return loss
+
     return wrap
 
 
@@ -180,8 +199,9 @@ def absolute_difference(labels, predictions):
 @_pairwise("log_loss", "epsilon")
 def log_loss(labels, predictions, epsilon=1e-7):
     """The cross-entropy of probabilities."""
-    return op("Neg", labels * op("Log", predictions + epsilon)) - \
-        (1.0 - labels) * op("Log", 1.0 - predictions + epsilon)
+    return op("Neg", labels * op("Log", predictions + epsilon)) - (1.0 - labels) * op(
+        "Log", 1.0 - predictions + epsilon
+    )
 
 
 @_pairwise("huber_loss", "delta")
@@ -193,8 +213,9 @@ def huber_loss(labels, predictions, delta=1.0):
 
 
 @export(v1="losses.mean_pairwise_squared_error")
-def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
-                                loss_collection=GraphKeys.LOSSES):
+def mean_pairwise_squared_error(
+    labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES
+):
     """How far differences of two predictions of an example are from those of its labels, squared;
     the mean over all pairs of its elements, summed over the examples."""
     with _scope(scope, "mean_pairwise_squared_error"):
@@ -212,8 +233,14 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None,
 
 
 @export(v1="losses.hinge_loss")
-def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
-               reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def hinge_loss(
+    labels,
+    logits,
+    weights=1.0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """max(0, 1 - logits * labels), the labels made -1 and 1."""
     with _scope(scope, "hinge_loss") as full:
         labels, logits = _pair(labels, logits)
@@ -222,9 +249,16 @@ def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKey
 
 
 @export(v1="losses.cosine_distance")
-def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None,
-                    loss_collection=GraphKeys.LOSSES,
-                    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS, dim=None):
+def cosine_distance(
+    labels,
+    predictions,
+    axis=None,
+    weights=1.0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+    dim=None,
+):
     """1 - the sum of labels * predictions along an axis."""
     with _scope(scope, "cosine_distance_loss") as full:
         labels, predictions = _pair(labels, predictions)
@@ -234,9 +268,15 @@ def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None,
 
 
 @export(v1="losses.sigmoid_cross_entropy")
-def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES,
-                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def sigmoid_cross_entropy(
+    multi_class_labels,
+    logits,
+    weights=1.0,
+    label_smoothing=0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The cross-entropy of each class for itself."""
     with _scope(scope, "sigmoid_cross_entropy_loss") as full:
         logits = convert_to_tensor(logits)
@@ -244,15 +284,24 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
         logits.shape.assert_is_compatible_with(labels.shape)
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = op("Relu", logits) - logits * labels + \
-            op("Log1p", op("Exp", op("Neg", op("Abs", logits))))
+        losses = (
+            op("Relu", logits)
+            - logits * labels
+            + op("Log1p", op("Exp", op("Neg", op("Abs", logits))))
+        )
         return compute_weighted_loss(losses, weights, full, loss_collection, reduction)
 
 
 @export(v1="losses.softmax_cross_entropy")
-def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=GraphKeys.LOSSES,
-                          reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def softmax_cross_entropy(
+    onehot_labels,
+    logits,
+    weights=1.0,
+    label_smoothing=0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The cross-entropy of classes that exclude each other, labels one-hot."""
     with _scope(scope, "softmax_cross_entropy_loss") as full:
         logits = convert_to_tensor(logits)
@@ -262,17 +311,26 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
             classes = cast(labels.shape.as_list()[1], logits.dtype)
             labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
         labels = op("StopGradient", labels)
-        losses = _function("nn.softmax_cross_entropy_with_logits_v2",
-                           "SoftmaxCrossEntropyWithLogits")
-        made = losses(labels=labels, logits=logits, name="xentropy") if \
-            losses is not OPS["SoftmaxCrossEntropyWithLogits"] else losses(logits, labels)[0]
+        losses = _function(
+            "nn.softmax_cross_entropy_with_logits_v2", "SoftmaxCrossEntropyWithLogits"
+        )
+        made = (
+            losses(labels=labels, logits=logits, name="xentropy")
+            if losses is not OPS["SoftmaxCrossEntropyWithLogits"]
+            else losses(logits, labels)[0]
+        )
         return compute_weighted_loss(made, weights, full, loss_collection, reduction)
 
 
 @export(v1="losses.sparse_softmax_cross_entropy")
-def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None,
-                                 loss_collection=GraphKeys.LOSSES,
-                                 reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
+def sparse_softmax_cross_entropy(
+    labels,
+    logits,
+    weights=1.0,
+    scope=None,
+    loss_collection=GraphKeys.LOSSES,
+    reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
+):
     """The cross-entropy of classes that exclude each other, labels as numbers."""
     with _scope(scope, "sparse_softmax_cross_entropy_loss") as full:
         labels, logits = remove_squeezable_dimensions(labels, logits, 1)
@@ -280,8 +338,12 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None,
         if None not in (_rank(weights), _rank(labels)) and _rank(weights) == _rank(labels) + 1:
             weights = op("Squeeze", weights, [-1])
         row = OPS["SparseSoftmaxCrossEntropyWithLogits"]
-        function = _function("nn.sparse_softmax_cross_entropy_with_logits",
-                             "SparseSoftmaxCrossEntropyWithLogits")
-        losses = row(logits, labels)[0] if function is row else \
-            function(labels=labels, logits=logits, name="xentropy")
+        function = _function(
+            "nn.sparse_softmax_cross_entropy_with_logits", "SparseSoftmaxCrossEntropyWithLogits"
+        )
+        losses = (
+            row(logits, labels)[0]
+            if function is row
+            else function(labels=labels, logits=logits, name="xentropy")
+        )
         return compute_weighted_loss(losses, weights, full, loss_collection, reduction)

@@ -4,6 +4,7 @@
 Means of values and errors, counts, precision and recall; class_metrics.py has those of
 classes, threshold_metrics.py those over thresholds, top_k_metrics.py those of the k best classes.
 """
+
 import inspect
 
 import _situ
@@ -13,8 +14,12 @@ from situ._src.framework.scopes import control_dependencies
 from situ._src.ops import check_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, identity, op
 from situ._src.ops.init_ops import Zeros
-from situ._src.ops.weights_broadcast_ops import (broadcast_weights, match_weights, matched,
-                                                 remove_squeezable_dimensions)
+from situ._src.ops.weights_broadcast_ops import (
+    broadcast_weights,
+    match_weights,
+    matched,
+    remove_squeezable_dimensions,
+)
 from situ._src.variables.variable import variable
 from situ._src.variables.variable_scope import variable_scope
 
@@ -26,9 +31,11 @@ def metric(function):
     def checked(*args, **kwargs):
         if _situ.current_graph() is None:
             signature.bind(*args, **kwargs)  # a wrong argument is the first error
-            raise RuntimeError(f"tf.metrics.{name} is not supported when eager execution is "
-                               "enabled.")
+            raise RuntimeError(
+                f"tf.metrics.{name} is not supported when eager execution is enabled."
+            )
         return function(*args, **kwargs)
+
     checked.__name__, checked.__doc__ = name, function.__doc__
     checked.__signature__ = signature
     V1["metrics." + name] = checked
@@ -37,8 +44,12 @@ def metric(function):
 
 def local(name, shape=(), dtype="float32"):
     """A variable of a metric."""
-    return variable(lambda: Zeros()(list(shape), dtype=dtype), trainable=False, name=name,
-                    collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
+    return variable(
+        lambda: Zeros()(list(shape), dtype=dtype),
+        trainable=False,
+        name=name,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+    )
 
 
 def ratio(top, bottom, name=None):
@@ -74,13 +85,18 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         new_total = total.assign_add(op("Sum", product))
         with control_dependencies([product]):
             new_count = count.assign_add(size)
-        return done(ratio(total, count, "value"), ratio(new_total, new_count, "update_op"),
-                    metrics_collections, updates_collections)
+        return done(
+            ratio(total, count, "value"),
+            ratio(new_total, new_count, "update_op"),
+            metrics_collections,
+            updates_collections,
+        )
 
 
 @metric
-def mean_tensor(values, weights=None, metrics_collections=None, updates_collections=None,
-                name=None):
+def mean_tensor(
+    values, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
     """The weighted mean of all batches, element by element."""
     with variable_scope(name, "mean"):
         values, weights, product = _weighted(values, weights)
@@ -89,23 +105,34 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
         new_total = total.assign_add(product)
         with control_dependencies([product]):
             new_count = count.assign_add(op("OnesLike", values) if weights is None else weights)
-        return done(ratio(total, count, "value"), ratio(new_total, new_count, "update_op"),
-                    metrics_collections, updates_collections)
+        return done(
+            ratio(total, count, "value"),
+            ratio(new_total, new_count, "update_op"),
+            metrics_collections,
+            updates_collections,
+        )
 
 
 @metric
-def percentage_below(values, threshold, weights=None, metrics_collections=None,
-                     updates_collections=None, name=None):
+def percentage_below(
+    values, threshold, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
     """The share of values that are below a threshold."""
     values = convert_to_tensor(values)
     below = cast(op("Less", values, cast(convert_to_tensor(threshold), values.dtype)), "float32")
-    return mean(below, weights, metrics_collections, updates_collections,
-                name or "percentage_below_threshold")
+    return mean(
+        below,
+        weights,
+        metrics_collections,
+        updates_collections,
+        name or "percentage_below_threshold",
+    )
 
 
 @metric
-def accuracy(labels, predictions, weights=None, metrics_collections=None,
-             updates_collections=None, name=None):
+def accuracy(
+    labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
     """How often predictions are the labels."""
     labels, predictions, weights = matched(labels, predictions, weights)
     right = cast(op("Equal", cast(predictions, labels.dtype), labels), "float32")
@@ -126,37 +153,54 @@ def _same_type(labels, predictions):
 
 
 @metric
-def mean_squared_error(labels, predictions, weights=None, metrics_collections=None,
-                       updates_collections=None, name=None):
+def mean_squared_error(
+    labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
     """The mean of (labels - predictions) squared."""
     labels, predictions, weights = matched(labels, predictions, weights)
     apart = op("SquaredDifference", *_same_type(labels, predictions))
-    return mean(apart, weights, metrics_collections, updates_collections,
-                name or "mean_squared_error")
+    return mean(
+        apart, weights, metrics_collections, updates_collections, name or "mean_squared_error"
+    )
 
 
 @metric
-def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None,
-                        updates_collections=None, name=None):
+def mean_absolute_error(
+    labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
     """The mean of |predictions - labels|."""
     labels, predictions, weights = matched(labels, predictions, weights)
     labels, predictions = _same_type(labels, predictions)
-    return mean(op("Abs", predictions - labels), weights, metrics_collections,
-                updates_collections, name or "mean_absolute_error")
+    return mean(
+        op("Abs", predictions - labels),
+        weights,
+        metrics_collections,
+        updates_collections,
+        name or "mean_absolute_error",
+    )
 
 
 @metric
-def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None,
-                            updates_collections=None, name=None):
+def root_mean_squared_error(
+    labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
+):
     """The square root of the mean of (labels - predictions) squared."""
-    value, update = mean_squared_error(labels, predictions, weights, None, None,
-                                       name or "root_mean_squared_error")
+    value, update = mean_squared_error(
+        labels, predictions, weights, None, None, name or "root_mean_squared_error"
+    )
     return done(op("Sqrt", value), op("Sqrt", update), metrics_collections, updates_collections)
 
 
 @metric
-def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_collections=None,
-                        updates_collections=None, name=None):
+def mean_relative_error(
+    labels,
+    predictions,
+    normalizer,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The mean of |labels - predictions| / normalizer, 0 where the normalizer is 0."""
     labels, predictions, weights = matched(labels, predictions, weights)
     labels, predictions = _same_type(labels, predictions)
@@ -164,13 +208,21 @@ def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_c
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
     predictions.shape.assert_is_compatible_with(normalizer.shape)
     relative = op("DivNoNan", op("Abs", labels - predictions), normalizer)
-    return mean(relative, weights, metrics_collections, updates_collections,
-                name or "mean_relative_error")
+    return mean(
+        relative, weights, metrics_collections, updates_collections, name or "mean_relative_error"
+    )
 
 
 @metric
-def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collections=None,
-                         updates_collections=None, name=None):
+def mean_cosine_distance(
+    labels,
+    predictions,
+    dim,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """1 - the mean of the products of labels and predictions, summed along a dimension."""
     labels, predictions, weights = matched(labels, predictions, weights)
     labels, predictions = _same_type(labels, predictions)
@@ -184,8 +236,13 @@ def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collect
 
 def _count(labels, predictions, weights, outcome):
     """(value, update) of how often labels and predictions are (label, prediction) of outcome."""
-    hit = op("LogicalAnd", *[x if wanted else op("LogicalNot", x)
-                             for x, wanted in zip((labels, predictions), outcome)])
+    hit = op(
+        "LogicalAnd",
+        *[
+            x if wanted else op("LogicalNot", x)
+            for x, wanted in zip((labels, predictions), outcome)
+        ],
+    )
     values = cast(hit, "float32")
     if weights is not None:
         rank = values.shape.ndims
@@ -198,17 +255,31 @@ def _count(labels, predictions, weights, outcome):
 
 
 def _booleans(labels, predictions, weights):
-    return matched(cast(convert_to_tensor(labels), "bool"),
-                   cast(convert_to_tensor(predictions), "bool"), weights)
+    return matched(
+        cast(convert_to_tensor(labels), "bool"),
+        cast(convert_to_tensor(predictions), "bool"),
+        weights,
+    )
 
 
 def _counter(name, outcome):
-    def count(labels, predictions, weights=None, metrics_collections=None,
-              updates_collections=None, name=None):
+    def count(
+        labels,
+        predictions,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
         with variable_scope(name, count.__name__):
             value, update = _count(*_booleans(labels, predictions, weights), outcome)
-            return done(identity(value, name="value"), identity(update, name="update_op"),
-                        metrics_collections, updates_collections)
+            return done(
+                identity(value, name="value"),
+                identity(update, name="update_op"),
+                metrics_collections,
+                updates_collections,
+            )
+
     count.__name__ = name
     count.__doc__ = f"The weighted number of {name.replace('_', ' ')}."
     return metric(count)
@@ -222,14 +293,25 @@ true_negatives = _counter("true_negatives", (False, False))
 
 def _share_of_hits(name, other):
     """true positives / (true positives + another count)."""
-    def share(labels, predictions, weights=None, metrics_collections=None,
-              updates_collections=None, name=None):
+
+    def share(
+        labels,
+        predictions,
+        weights=None,
+        metrics_collections=None,
+        updates_collections=None,
+        name=None,
+    ):
         with variable_scope(name, share.__name__):
             hits, new_hits = true_positives(labels, predictions, weights)
             misses, new_misses = other(labels, predictions, weights)
-            return done(ratio(hits, hits + misses, "value"),
-                        ratio(new_hits, new_hits + new_misses, "update_op"),
-                        metrics_collections, updates_collections)
+            return done(
+                ratio(hits, hits + misses, "value"),
+                ratio(new_hits, new_hits + new_misses, "update_op"),
+                metrics_collections,
+                updates_collections,
+            )
+
     share.__name__ = name
     share.__doc__ = f"The {name} of all batches."
     return metric(share)
@@ -244,8 +326,10 @@ recall = _share_of_hits("recall", false_negatives)
 
 def turned(function):
     """The same metric with predictions in front of labels, as tf.contrib.metrics has it."""
+
     def streaming(predictions, labels, *args, **kwargs):
         return function(labels, predictions, *args, **kwargs)
+
     streaming.__doc__ = function.__doc__
     return streaming
 
@@ -261,9 +345,20 @@ def _contrib_accuracy(predictions, labels, weights=None, name=None):
     return op("DivNoNan", op("Sum", right), count, name=name)
 
 
-for _function in (accuracy, mean_squared_error, mean_absolute_error, root_mean_squared_error,
-                  mean_relative_error, mean_cosine_distance, true_positives, false_positives,
-                  false_negatives, true_negatives, precision, recall):
+for _function in (
+    accuracy,
+    mean_squared_error,
+    mean_absolute_error,
+    root_mean_squared_error,
+    mean_relative_error,
+    mean_cosine_distance,
+    true_positives,
+    false_positives,
+    false_negatives,
+    true_negatives,
+    precision,
+    recall,
+):
     V1["contrib.metrics.streaming_" + _function.__name__] = turned(_function)
 V1["contrib.metrics.streaming_mean"] = mean
 V1["contrib.metrics.streaming_mean_tensor"] = mean_tensor

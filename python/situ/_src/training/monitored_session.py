@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """monitored_session.py: tf.train.MonitoredTrainingSession and its like: sessions with hooks."""
+
 import contextlib
 
 import _situ
@@ -29,8 +30,14 @@ class SessionCreator:
 class ChiefSessionCreator(SessionCreator):
     """Gives variables values, of a checkpoint where there is one."""
 
-    def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None,
-                 checkpoint_filename_with_path=None):
+    def __init__(
+        self,
+        scaffold=None,
+        master="",
+        config=None,
+        checkpoint_dir=None,
+        checkpoint_filename_with_path=None,
+    ):
         self._scaffold = scaffold or Scaffold()
         self._master, self._config = master, config
         self._dir, self._path, self._manager = checkpoint_dir, checkpoint_filename_with_path, None
@@ -38,18 +45,27 @@ class ChiefSessionCreator(SessionCreator):
     def _session_manager(self):
         if self._manager is None:
             s = self._scaffold
-            self._manager = SessionManager(s.local_init_op, s.ready_op, s.ready_for_local_init_op,
-                                           get_default_graph(),
-                                           local_init_feed_dict=s.local_init_feed_dict)
+            self._manager = SessionManager(
+                s.local_init_op,
+                s.ready_op,
+                s.ready_for_local_init_op,
+                get_default_graph(),
+                local_init_feed_dict=s.local_init_feed_dict,
+            )
         return self._manager
 
     def create_session(self):
         scaffold = self._scaffold.finalize()
         return self._session_manager().prepare_session(
-            self._master, saver=scaffold.saver, checkpoint_dir=self._dir,
-            checkpoint_filename_with_path=self._path, config=self._config,
-            init_op=scaffold.init_op, init_feed_dict=scaffold.init_feed_dict,
-            init_fn=scaffold.init_fn)
+            self._master,
+            saver=scaffold.saver,
+            checkpoint_dir=self._dir,
+            checkpoint_filename_with_path=self._path,
+            config=self._config,
+            init_op=scaffold.init_op,
+            init_feed_dict=scaffold.init_feed_dict,
+            init_fn=scaffold.init_fn,
+        )
 
 
 @export(v1="train.WorkerSessionCreator")
@@ -104,8 +120,9 @@ class _Hooked:
             extra["run_metadata"] = metadata
         results = self.session.run(wanted, feeds, **extra)
         for hook in self.hooks:
-            hook.after_run(context, SessionRunValues(results.get(hook), extra.get("options"),
-                                                     metadata))
+            hook.after_run(
+                context, SessionRunValues(results.get(hook), extra.get("options"), metadata)
+            )
         self.stop = self.stop or context.stop_requested
         return results["caller"]
 
@@ -117,8 +134,10 @@ class _MonitoredSession:
     def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
         self._graph = get_default_graph()
         self._hooks, self._recover = list(hooks or []), should_recover
-        self._grace, self._creator = stop_grace_period_secs, session_creator or \
-            ChiefSessionCreator()
+        self._grace, self._creator = (
+            stop_grace_period_secs,
+            session_creator or ChiefSessionCreator(),
+        )
         self._hooked = self._coord = None
         for hook in self._hooks:
             hook.begin()
@@ -152,9 +171,12 @@ class _MonitoredSession:
             except _LOST as error:
                 if not self._recover:
                     raise
-                logs.info("An error was raised. This may be due to a preemption in a connected "
-                          "worker or parameter server. The current session will be closed and a "
-                          "new session will be created. Error: %s", error)
+                logs.info(
+                    "An error was raised. This may be due to a preemption in a connected "
+                    "worker or parameter server. The current session will be closed and a "
+                    "new session will be created. Error: %s",
+                    error,
+                )
                 self._shut()
             except Exception:
                 self._coord.raise_requested_exception()
@@ -230,18 +252,28 @@ MonitoredSession.StepContext = StepContext
 class SingularMonitoredSession(_MonitoredSession):
     """A session with hooks in one process."""
 
-    def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None,
-                 stop_grace_period_secs=120, checkpoint_filename_with_path=None):
-        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir,
-                                      checkpoint_filename_with_path)
+    def __init__(
+        self,
+        hooks=None,
+        scaffold=None,
+        master="",
+        config=None,
+        checkpoint_dir=None,
+        stop_grace_period_secs=120,
+        checkpoint_filename_with_path=None,
+    ):
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self):
         return self._need().session
 
 
-def _intervals(save_checkpoint_secs, save_checkpoint_steps, save_summaries_steps,
-               save_summaries_secs):
+def _intervals(
+    save_checkpoint_secs, save_checkpoint_steps, save_summaries_steps, save_summaries_secs
+):
     """None: never; what was not said has its default."""
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
@@ -259,17 +291,30 @@ def _intervals(save_checkpoint_secs, save_checkpoint_steps, save_summaries_steps
 
 
 @export(v1="train.MonitoredTrainingSession")
-def MonitoredTrainingSession(  # noqa: N802
-        master="", is_chief=True, checkpoint_dir=None, scaffold=None, hooks=None,
-        chief_only_hooks=None, save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
-        save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
-        log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
-        summary_dir=None, save_graph_def=True):
+def MonitoredTrainingSession(
+    master="",
+    is_chief=True,
+    checkpoint_dir=None,
+    scaffold=None,
+    hooks=None,
+    chief_only_hooks=None,
+    save_checkpoint_secs=USE_DEFAULT,
+    save_summaries_steps=USE_DEFAULT,
+    save_summaries_secs=USE_DEFAULT,
+    config=None,
+    stop_grace_period_secs=120,
+    log_step_count_steps=100,
+    max_wait_secs=7200,
+    save_checkpoint_steps=USE_DEFAULT,
+    summary_dir=None,
+    save_graph_def=True,
+):
     """A session for training: restores, saves, sums up, counts steps."""
     if _situ.executing_eagerly():
         raise RuntimeError("tf.train.MonitoredTrainingSession needs a graph.")
     seconds, steps, summary_steps, summary_seconds = _intervals(
-        save_checkpoint_secs, save_checkpoint_steps, save_summaries_steps, save_summaries_secs)
+        save_checkpoint_secs, save_checkpoint_steps, save_summaries_steps, save_summaries_secs
+    )
     scaffold, hooks = scaffold or Scaffold(), list(hooks or [])
     if not is_chief:
         creator = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
@@ -279,10 +324,14 @@ def MonitoredTrainingSession(  # noqa: N802
         if log_step_count_steps and log_step_count_steps > 0:
             all_hooks.append(StepCounterHook(log_step_count_steps, output_dir=summary_dir))
         if summary_steps and summary_steps > 0 or summary_seconds and summary_seconds > 0:
-            all_hooks.append(SummarySaverHook(summary_steps, summary_seconds, summary_dir,
-                                              scaffold=scaffold))
+            all_hooks.append(
+                SummarySaverHook(summary_steps, summary_seconds, summary_dir, scaffold=scaffold)
+            )
     if checkpoint_dir and (seconds and seconds > 0 or steps and steps > 0):
-        all_hooks.append(CheckpointSaverHook(checkpoint_dir, seconds, steps, scaffold=scaffold,
-                                             save_graph_def=save_graph_def))
+        all_hooks.append(
+            CheckpointSaverHook(
+                checkpoint_dir, seconds, steps, scaffold=scaffold, save_graph_def=save_graph_def
+            )
+        )
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
     return MonitoredSession(creator, all_hooks + hooks, stop_grace_period_secs)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """moving_averages.py: tf.train.ExponentialMovingAverage: averages of variables over steps."""
+
 import _situ
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
@@ -41,8 +42,9 @@ def _bias_slots(average):
     with init_scope():
         biased = slot_creator.zeros_slot(average, "biased")
         with colocate_with_variable(average):
-            step = slot_creator.create(average, lambda: convert_to_tensor(
-                0.0, average.dtype.base_dtype), "local_step")
+            step = slot_creator.create(
+                average, lambda: convert_to_tensor(0.0, average.dtype.base_dtype), "local_step"
+            )
     return biased, step
 
 
@@ -50,8 +52,7 @@ def _bias_slots(average):
 class ExponentialMovingAverage:
     """Keeps averages: shadow -= (1 - decay) * (shadow - variable), in every run of `apply`."""
 
-    def __init__(self, decay, num_updates=None, zero_debias=False,
-                 name="ExponentialMovingAverage"):
+    def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
         self._decay, self._num_updates = decay, num_updates
         self._zero_debias, self._name = zero_debias, name
         self._averages = {}
@@ -68,20 +69,24 @@ class ExponentialMovingAverage:
             made = slot_creator.create(var, first, self._name)
         else:
             made = self._shadow_of_tensor(var)
-        get_default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var) \
-            if isinstance(var, Variable) and not _situ.executing_eagerly() else None
+        get_default_graph().add_to_collection(
+            GraphKeys.MOVING_AVERAGE_VARIABLES, var
+        ) if isinstance(var, Variable) and not _situ.executing_eagerly() else None
         return made
 
     def _shadow_of_tensor(self, tensor):
         shape, dtype = tensor.shape.as_list(), tensor.dtype.base_dtype
         graph = get_default_graph()
-        with variable_scope(None, tensor.op.name + "/" + self._name), \
-                colocate_with_variable(tensor):
+        with (
+            variable_scope(None, tensor.op.name + "/" + self._name),
+            colocate_with_variable(tensor),
+        ):
             whole = get_variable_scope().name
             before, graph._scope = graph._scope, ""
             try:
-                made = variable(lambda: Zeros()(shape, dtype=dtype), trainable=False,
-                                name=whole + "/")
+                made = variable(
+                    lambda: Zeros()(shape, dtype=dtype), trainable=False, name=whole + "/"
+                )
             finally:
                 graph._scope = before
         return made
@@ -100,8 +105,12 @@ class ExponentialMovingAverage:
                 debias.add(self._key(var))
         with scope(self._name) as full:
             decay = self._rate()
-            done = [assign_moving_average(self._averages[self._key(v)], v, decay,
-                                          zero_debias=self._key(v) in debias) for v in items]
+            done = [
+                assign_moving_average(
+                    self._averages[self._key(v)], v, decay, zero_debias=self._key(v) in debias
+                )
+                for v in items
+            ]
             return None if _situ.executing_eagerly() else group(*done, name=full)
 
     def _rate(self):
@@ -126,7 +135,8 @@ class ExponentialMovingAverage:
         """A map for Saver: averages under their own names, all else under its own."""
         if moving_avg_variables is None:
             moving_avg_variables = trainable_variables() + get_default_graph().get_collection(
-                GraphKeys.MOVING_AVERAGE_VARIABLES)
+                GraphKeys.MOVING_AVERAGE_VARIABLES
+            )
         averaged = list(dict.fromkeys(moving_avg_variables))
         found = {self.average_name(v): v for v in averaged}
         names = {v.name for v in averaged}

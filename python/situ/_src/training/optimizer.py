@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizer.py: what the optimizers of graph style share: tf.train.Optimizer."""
+
 import _situ
 from situ._src.framework import api, indexed_slices
 from situ._src.framework.api import export
@@ -40,6 +41,7 @@ def _key(var):
 class Optimizer:
     """Changes variables so that a loss becomes smaller. A subclass gives _create_slots, _prepare,
     _apply_dense and _finish."""
+
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2
 
     def __init__(self, use_locking, name):
@@ -51,43 +53,77 @@ class Optimizer:
     def get_name(self):
         return self._name
 
-    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP,
-                 aggregation_method=None, colocate_gradients_with_ops=False, name=None,
-                 grad_loss=None):
+    def minimize(
+        self,
+        loss,
+        global_step=None,
+        var_list=None,
+        gate_gradients=GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        name=None,
+        grad_loss=None,
+    ):
         """Computes gradients and applies them."""
-        pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method,
-                                       colocate_gradients_with_ops, grad_loss)
+        pairs = self.compute_gradients(
+            loss,
+            var_list,
+            gate_gradients,
+            aggregation_method,
+            colocate_gradients_with_ops,
+            grad_loss,
+        )
         if not [v for g, v in pairs if g is not None]:
-            raise ValueError("No gradients provided for any variable, check your graph for ops "
-                             "that do not support gradients, between variables "
-                             f"{[str(v) for _, v in pairs]} and loss {loss}.")
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops "
+                "that do not support gradients, between variables "
+                f"{[str(v) for _, v in pairs]} and loss {loss}."
+            )
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 
-    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP,
-                          aggregation_method=None, colocate_gradients_with_ops=False,
-                          grad_loss=None):
+    def compute_gradients(
+        self,
+        loss,
+        var_list=None,
+        gate_gradients=GATE_OP,
+        aggregation_method=None,
+        colocate_gradients_with_ops=False,
+        grad_loss=None,
+    ):
         """A list of pairs: the gradient of the loss (or None), and the variable."""
         if callable(loss):
             return self._taped(loss, var_list, grad_loss)
         if _situ.executing_eagerly():
-            raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function "
-                               "when eager execution is enabled.")
+            raise RuntimeError(
+                "`loss` passed to Optimizer.compute_gradients should be a function "
+                "when eager execution is enabled."
+            )
         if gate_gradients not in (0, 1, 2):
-            raise ValueError("gate_gradients must be one of: Optimizer.GATE_NONE, "
-                             "Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not " +
-                             str(gate_gradients))
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, "
+                "Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not " + str(gate_gradients)
+            )
         self._check_type([loss])
         if grad_loss is not None:
             self._check_type([grad_loss])
-        var_list = trainable_variables() + get_default_graph().get_collection(
-            "trainable_resource_variables") if var_list is None else flat(var_list)
+        var_list = (
+            trainable_variables()
+            + get_default_graph().get_collection("trainable_resource_variables")
+            if var_list is None
+            else flat(var_list)
+        )
         if not var_list:
             raise ValueError("No variables to optimize.")
         if place.mode == "replica" and place.run.mean:  # what is added over replicas
             loss = loss * (1.0 / place.run.count)
         # GATE_OP is the order of things: a step reads all that gradients need before it changes it.
-        found = gradients(loss, var_list, grad_ys=grad_loss, aggregation_method=aggregation_method,
-                          colocate_gradients_with_ops=colocate_gradients_with_ops)
+        found = gradients(
+            loss,
+            var_list,
+            grad_ys=grad_loss,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )
         if gate_gradients == self.GATE_GRAPH:
             found = tuple_(found)
         pairs = list(zip(found, var_list))
@@ -107,8 +143,10 @@ class Optimizer:
         for tensor in tensors:
             dtype = tensor.dtype.base_dtype
             if dtype.name not in ("float16", "float32", "float64", "bfloat16"):
-                raise ValueError(f"Invalid type {dtype!r} for {tensor.name}, expected: "
-                                 "['float16', 'float32', 'float64', 'bfloat16'].")
+                raise ValueError(
+                    f"Invalid type {dtype!r} for {tensor.name}, expected: "
+                    "['float16', 'float32', 'float64', 'bfloat16']."
+                )
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """An operation that changes every variable by its gradient, and counts the step."""
@@ -119,8 +157,9 @@ class Optimizer:
             raise ValueError("No variables provided.")
         used = [v for g, v in pairs if g is not None]
         if not used:
-            raise ValueError("No gradients provided for any variable: "
-                             f"{[str(v) for _, v in pairs]}.")
+            raise ValueError(
+                f"No gradients provided for any variable: {[str(v) for _, v in pairs]}."
+            )
         with init_scope():
             self._create_slots(used)
         with scope(name, self._name) as full:
@@ -136,15 +175,18 @@ class Optimizer:
             try:
                 grad = convert_to_tensor(grad)
             except TypeError:
-                raise TypeError("Gradient must be convertible to a Tensor or IndexedSlices, or "
-                                f"None: {grad}") from None
+                raise TypeError(
+                    f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad}"
+                ) from None
         return grad, var
 
     def _update(self, grad, var):
         with scope("update_" + slot_creator.base_name(var)), colocate_with_variable(var):
-            result = self._apply_sparse_duplicate_indices(grad,
-                                                          var) if indexed_slices.is_slices(grad) \
+            result = (
+                self._apply_sparse_duplicate_indices(grad, var)
+                if indexed_slices.is_slices(grad)
                 else self._apply_dense(grad, var)
+            )
             constraint = getattr(var, "constraint", None)
             if constraint is None:
                 return result
@@ -157,8 +199,10 @@ class Optimizer:
             train_op = self._finish(done, None if eager else full)
         else:
             finished = self._finish(done, "update")
-            with control_dependencies([] if eager else [finished]), \
-                    colocate_with_variable(global_step):
+            with (
+                control_dependencies([] if eager else [finished]),
+                colocate_with_variable(global_step),
+            ):
                 one = convert_to_tensor(1, global_step.dtype.base_dtype)
                 train_op = global_step.assign_add(one, name=None if eager else full)
         if eager:
@@ -197,8 +241,12 @@ class Optimizer:
         """All variables of the optimizer in this graph: the others first, then the slots."""
         graph = _home()
         here = [v for (_, g), v in self._non_slots.items() if g is graph]
-        here += [v for name in sorted(self._slots) for v in self._slots[name].values()
-                 if getattr(v, "graph", None) is graph]
+        here += [
+            v
+            for name in sorted(self._slots)
+            for v in self._slots[name].values()
+            if getattr(v, "graph", None) is graph
+        ]
         return sorted(here, key=lambda v: v.name)
 
     def _non_slot(self, number, name, colocate):
@@ -207,8 +255,11 @@ class Optimizer:
         if (name, graph) not in self._non_slots:
             with colocate_with_variable(colocate):
                 self._non_slots[name, graph] = variable(
-                    number, name=name, trainable=False,
-                    use_resource=isinstance(colocate, ResourceVariable) or None)
+                    number,
+                    name=name,
+                    trainable=False,
+                    use_resource=isinstance(colocate, ResourceVariable) or None,
+                )
         return self._non_slots[name, graph]
 
     def _get_non_slot(self, name):

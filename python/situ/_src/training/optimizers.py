@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizers.py: tf.train.GradientDescentOptimizer and its like."""
+
 from situ._src.framework.api import export
 from situ._src.framework.scopes import colocate_with_variable, control_dependencies
 from situ._src.ops.array_ops import cast, group, op
@@ -36,23 +37,34 @@ class GradientDescentOptimizer(_Numbers):
         super().__init__(use_locking, name, learning_rate=learning_rate)
 
     def _apply_dense(self, grad, var):
-        return update("GradientDescent", [var], *self._values("learning_rate"), grad,
-                      use_locking=self._use_locking)
+        return update(
+            "GradientDescent",
+            [var],
+            *self._values("learning_rate"),
+            grad,
+            use_locking=self._use_locking,
+        )
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         if not hasattr(var, "_ref_"):
             return self._apply_dense(grad, var)
         rate = cast(self._tensors["learning_rate"], grad.dtype)
-        return op("ScatterSub", var._ref_(), grad.indices, grad.values * rate,
-                  use_locking=self._use_locking)
+        return op(
+            "ScatterSub",
+            var._ref_(),
+            grad.indices,
+            grad.values * rate,
+            use_locking=self._use_locking,
+        )
 
 
 @_exported("MomentumOptimizer")
 class MomentumOptimizer(_Numbers):
     """accum = momentum * accum + grad; var -= learning_rate * accum."""
 
-    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum",
-                 use_nesterov=False):
+    def __init__(
+        self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False
+    ):
         super().__init__(use_locking, name, learning_rate=learning_rate, momentum=momentum)
         self._use_nesterov = use_nesterov
 
@@ -62,19 +74,28 @@ class MomentumOptimizer(_Numbers):
 
     def _apply_dense(self, grad, var):
         rate, momentum = self._values("learning_rate", "momentum")
-        return update("Momentum", [var, self.get_slot(var, "momentum")], rate, grad, momentum,
-                      use_locking=self._use_locking, use_nesterov=self._use_nesterov)
+        return update(
+            "Momentum",
+            [var, self.get_slot(var, "momentum")],
+            rate,
+            grad,
+            momentum,
+            use_locking=self._use_locking,
+            use_nesterov=self._use_nesterov,
+        )
 
 
 @_exported("AdagradOptimizer")
 class AdagradOptimizer(_Numbers):
     """accum += grad^2; var -= learning_rate * grad / sqrt(accum)."""
 
-    def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False,
-                 name="Adagrad"):
+    def __init__(
+        self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"
+    ):
         if initial_accumulator_value <= 0.0:
-            raise ValueError("initial_accumulator_value must be positive: "
-                             f"{initial_accumulator_value}")
+            raise ValueError(
+                f"initial_accumulator_value must be positive: {initial_accumulator_value}"
+            )
         super().__init__(use_locking, name, learning_rate=learning_rate)
         self._first = initial_accumulator_value
 
@@ -83,16 +104,22 @@ class AdagradOptimizer(_Numbers):
             self._filled_slot(var, self._first, "accumulator", self._name)
 
     def _apply_dense(self, grad, var):
-        return update("Adagrad", [var, self.get_slot(var, "accumulator")],
-                      *self._values("learning_rate"), grad, use_locking=self._use_locking)
+        return update(
+            "Adagrad",
+            [var, self.get_slot(var, "accumulator")],
+            *self._values("learning_rate"),
+            grad,
+            use_locking=self._use_locking,
+        )
 
 
 @_exported("AdadeltaOptimizer")
 class AdadeltaOptimizer(_Numbers):
     """Steps in the measure of the last steps."""
 
-    def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False,
-                 name="Adadelta"):
+    def __init__(
+        self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"
+    ):
         super().__init__(use_locking, name, lr=learning_rate, rho=rho, epsilon=epsilon)
 
     def _create_slots(self, var_list):
@@ -102,18 +129,37 @@ class AdadeltaOptimizer(_Numbers):
 
     def _apply_dense(self, grad, var):
         slots = [self.get_slot(var, n) for n in ("accum", "accum_update")]
-        return update("Adadelta", [var, *slots], *self._values("lr", "rho", "epsilon"), grad,
-                      use_locking=self._use_locking)
+        return update(
+            "Adadelta",
+            [var, *slots],
+            *self._values("lr", "rho", "epsilon"),
+            grad,
+            use_locking=self._use_locking,
+        )
 
 
 @_exported("RMSPropOptimizer")
 class RMSPropOptimizer(_Numbers):
     """Gradients divided by the root of the average of their squares."""
 
-    def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False,
-                 centered=False, name="RMSProp"):
-        super().__init__(use_locking, name, learning_rate=learning_rate, decay=decay,
-                         momentum=momentum, epsilon=epsilon)
+    def __init__(
+        self,
+        learning_rate,
+        decay=0.9,
+        momentum=0.0,
+        epsilon=1e-10,
+        use_locking=False,
+        centered=False,
+        name="RMSProp",
+    ):
+        super().__init__(
+            use_locking,
+            name,
+            learning_rate=learning_rate,
+            decay=decay,
+            momentum=momentum,
+            epsilon=epsilon,
+        )
         self._centered = centered
 
     def _create_slots(self, var_list):
@@ -124,21 +170,40 @@ class RMSPropOptimizer(_Numbers):
             self._zeros_slot(var, "momentum", self._name)
 
     def _apply_dense(self, grad, var):
-        slots = [self.get_slot(var, n) for n in
-                 (("mg", "rms", "momentum") if self._centered else ("rms", "momentum"))]
-        return update("CenteredRMSProp" if self._centered else "RMSProp", [var, *slots],
-                      *self._values("learning_rate", "decay", "momentum", "epsilon"), grad,
-                      use_locking=self._use_locking)
+        slots = [
+            self.get_slot(var, n)
+            for n in (("mg", "rms", "momentum") if self._centered else ("rms", "momentum"))
+        ]
+        return update(
+            "CenteredRMSProp" if self._centered else "RMSProp",
+            [var, *slots],
+            *self._values("learning_rate", "decay", "momentum", "epsilon"),
+            grad,
+            use_locking=self._use_locking,
+        )
 
 
 @_exported("AdamOptimizer")
 class AdamOptimizer(_Numbers):
     """Averages of gradients and of their squares, corrected for their beginning at 0."""
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8,
-                 use_locking=False, name="Adam"):
-        super().__init__(use_locking, name, learning_rate=learning_rate, beta1=beta1, beta2=beta2,
-                         epsilon=epsilon)
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-8,
+        use_locking=False,
+        name="Adam",
+    ):
+        super().__init__(
+            use_locking,
+            name,
+            learning_rate=learning_rate,
+            beta1=beta1,
+            beta2=beta2,
+            epsilon=epsilon,
+        )
 
     def _first_value(self, name):
         value = self._numbers[name]
@@ -156,10 +221,14 @@ class AdamOptimizer(_Numbers):
         return self._get_non_slot("beta1_power"), self._get_non_slot("beta2_power")
 
     def _apply_dense(self, grad, var):
-        return update("Adam", [var, self.get_slot(var, "m"), self.get_slot(var, "v")],
-                      *self._powers(),
-                      *self._values("learning_rate", "beta1", "beta2", "epsilon"), grad,
-                      use_locking=self._use_locking)
+        return update(
+            "Adam",
+            [var, self.get_slot(var, "m"), self.get_slot(var, "v")],
+            *self._powers(),
+            *self._values("learning_rate", "beta1", "beta2", "epsilon"),
+            grad,
+            use_locking=self._use_locking,
+        )
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         return self._apply_dense(dense(grad, var), var)  # the averages of all rows go on
@@ -185,25 +254,40 @@ class LazyAdamOptimizer(AdamOptimizer):
 class FtrlOptimizer(_Numbers):
     """Follow the regularised leader."""
 
-    def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1,
-                 l1_regularization_strength=0.0, l2_regularization_strength=0.0,
-                 use_locking=False, name="Ftrl", accum_name=None, linear_name=None,
-                 l2_shrinkage_regularization_strength=0.0):
+    def __init__(
+        self,
+        learning_rate,
+        learning_rate_power=-0.5,
+        initial_accumulator_value=0.1,
+        l1_regularization_strength=0.0,
+        l2_regularization_strength=0.0,
+        use_locking=False,
+        name="Ftrl",
+        accum_name=None,
+        linear_name=None,
+        l2_shrinkage_regularization_strength=0.0,
+    ):
         shrinkage = l2_shrinkage_regularization_strength
         for value, what, least in (
-                (initial_accumulator_value, "initial_accumulator_value", "positive or zero"),
-                (l1_regularization_strength, "l1_regularization_strength", "positive or zero"),
-                (l2_regularization_strength, "l2_regularization_strength", "positive or zero"),
-                (shrinkage, "l2_shrinkage_regularization_strength", "positive")):
+            (initial_accumulator_value, "initial_accumulator_value", "positive or zero"),
+            (l1_regularization_strength, "l1_regularization_strength", "positive or zero"),
+            (l2_regularization_strength, "l2_regularization_strength", "positive or zero"),
+            (shrinkage, "l2_shrinkage_regularization_strength", "positive"),
+        ):
             if value < 0.0:
                 raise ValueError(f"{what} {value} needs to be {least}")
         if learning_rate_power > 0.0:
-            raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or "
-                             "zero")
-        super().__init__(use_locking, name, learning_rate=learning_rate,
-                         l1_regularization_strength=l1_regularization_strength,
-                         l2_regularization_strength=l2_regularization_strength,
-                         learning_rate_power=learning_rate_power)
+            raise ValueError(
+                f"learning_rate_power {learning_rate_power} needs to be negative or zero"
+            )
+        super().__init__(
+            use_locking,
+            name,
+            learning_rate=learning_rate,
+            l1_regularization_strength=l1_regularization_strength,
+            l2_regularization_strength=l2_regularization_strength,
+            learning_rate_power=learning_rate_power,
+        )
         self._first, self._shrinkage = initial_accumulator_value, shrinkage
         self._accum_name, self._linear_name = accum_name, linear_name
 
@@ -215,11 +299,23 @@ class FtrlOptimizer(_Numbers):
     def _apply_dense(self, grad, var):
         states = [var, self.get_slot(var, "accum"), self.get_slot(var, "linear")]
         rate, l1, l2, power = self._values(
-            "learning_rate", "l1_regularization_strength", "l2_regularization_strength",
-            "learning_rate_power")
+            "learning_rate",
+            "l1_regularization_strength",
+            "l2_regularization_strength",
+            "learning_rate_power",
+        )
         if self._shrinkage:
-            return update("FtrlV2", states, grad, rate, l1, l2, self._shrinkage, power,
-                          use_locking=self._use_locking)
+            return update(
+                "FtrlV2",
+                states,
+                grad,
+                rate,
+                l1,
+                l2,
+                self._shrinkage,
+                power,
+                use_locking=self._use_locking,
+            )
         return update("Ftrl", states, grad, rate, l1, l2, power, use_locking=self._use_locking)
 
 
@@ -227,31 +323,56 @@ class FtrlOptimizer(_Numbers):
 class ProximalGradientDescentOptimizer(_Numbers):
     """Gradient descent with l1 and l2 penalties."""
 
-    def __init__(self, learning_rate, l1_regularization_strength=0.0,
-                 l2_regularization_strength=0.0, use_locking=False,
-                 name="ProximalGradientDescent"):
-        super().__init__(use_locking, name, learning_rate=learning_rate,
-                         l1_regularization_strength=l1_regularization_strength,
-                         l2_regularization_strength=l2_regularization_strength)
+    def __init__(
+        self,
+        learning_rate,
+        l1_regularization_strength=0.0,
+        l2_regularization_strength=0.0,
+        use_locking=False,
+        name="ProximalGradientDescent",
+    ):
+        super().__init__(
+            use_locking,
+            name,
+            learning_rate=learning_rate,
+            l1_regularization_strength=l1_regularization_strength,
+            l2_regularization_strength=l2_regularization_strength,
+        )
 
     def _apply_dense(self, grad, var):
-        return update("ProximalGradientDescent", [var], *self._tensors.values(), grad,
-                      use_locking=self._use_locking)
+        return update(
+            "ProximalGradientDescent",
+            [var],
+            *self._tensors.values(),
+            grad,
+            use_locking=self._use_locking,
+        )
 
 
 @_exported("ProximalAdagradOptimizer")
 class ProximalAdagradOptimizer(_Numbers):
     """Adagrad with l1 and l2 penalties."""
 
-    def __init__(self, learning_rate, initial_accumulator_value=0.1,
-                 l1_regularization_strength=0.0, l2_regularization_strength=0.0,
-                 use_locking=False, name="ProximalAdagrad"):
+    def __init__(
+        self,
+        learning_rate,
+        initial_accumulator_value=0.1,
+        l1_regularization_strength=0.0,
+        l2_regularization_strength=0.0,
+        use_locking=False,
+        name="ProximalAdagrad",
+    ):
         if initial_accumulator_value <= 0.0:
-            raise ValueError("initial_accumulator_value must be positive: "
-                             f"{initial_accumulator_value}")
-        super().__init__(use_locking, name, learning_rate=learning_rate,
-                         l1_regularization_strength=l1_regularization_strength,
-                         l2_regularization_strength=l2_regularization_strength)
+            raise ValueError(
+                f"initial_accumulator_value must be positive: {initial_accumulator_value}"
+            )
+        super().__init__(
+            use_locking,
+            name,
+            learning_rate=learning_rate,
+            l1_regularization_strength=l1_regularization_strength,
+            l2_regularization_strength=l2_regularization_strength,
+        )
         self._first = initial_accumulator_value
 
     def _create_slots(self, var_list):
@@ -259,5 +380,10 @@ class ProximalAdagradOptimizer(_Numbers):
             self._filled_slot(var, self._first, "accumulator", self._name)
 
     def _apply_dense(self, grad, var):
-        return update("ProximalAdagrad", [var, self.get_slot(var, "accumulator")],
-                      *self._tensors.values(), grad, use_locking=self._use_locking)
+        return update(
+            "ProximalAdagrad",
+            [var, self.get_slot(var, "accumulator")],
+            *self._tensors.values(),
+            grad,
+            use_locking=self._use_locking,
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """saver_hooks.py: hooks that write files: checkpoints, summaries, steps per second."""
+
 import os
 
 from situ._src.framework import logs
@@ -43,9 +44,17 @@ def the_saver():
 class CheckpointSaverHook(SessionRunHook):
     """Writes checkpoints every so many seconds or steps, at the beginning and at the end."""
 
-    def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, saver=None,
-                 checkpoint_basename="model.ckpt", scaffold=None, listeners=None,
-                 save_graph_def=True):
+    def __init__(
+        self,
+        checkpoint_dir,
+        save_secs=None,
+        save_steps=None,
+        saver=None,
+        checkpoint_basename="model.ckpt",
+        scaffold=None,
+        listeners=None,
+        save_graph_def=True,
+    ):
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
         logs.info("Create CheckpointSaverHook.")
@@ -69,8 +78,10 @@ class CheckpointSaverHook(SessionRunHook):
             return self._scaffold.saver
         found = the_saver()
         if found is None:
-            raise RuntimeError("No items in collection savers. Please add a saver to the "
-                               "collection or provide a saver or scaffold.")
+            raise RuntimeError(
+                "No items in collection savers. Please add a saver to the "
+                "collection or provide a saver or scaffold."
+            )
         return found
 
     def after_create_session(self, session, coord):
@@ -105,8 +116,9 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.before_save(session, step)
         self.saver.save(session, self._path, global_step=int(step))
-        self._writer.add_session_log(SessionLog(status=SessionLog.CHECKPOINT,
-                                                checkpoint_path=self._path), step)
+        self._writer.add_session_log(
+            SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path), step
+        )
         self._writer.flush()
         stop = False
         for listener in self._listeners:
@@ -155,8 +167,15 @@ class StepCounterHook(SessionRunHook):
 class SummarySaverHook(SessionRunHook):
     """Writes summaries every so many steps or seconds."""
 
-    def __init__(self, save_steps=None, save_secs=None, output_dir=None, summary_writer=None,
-                 scaffold=None, summary_op=None):
+    def __init__(
+        self,
+        save_steps=None,
+        save_secs=None,
+        output_dir=None,
+        summary_writer=None,
+        scaffold=None,
+        summary_op=None,
+    ):
         if (scaffold is None) == (summary_op is None):
             raise ValueError("Exactly one of scaffold or summary_op must be provided.")
         self._summary_op, self._scaffold = summary_op, scaffold
@@ -204,8 +223,9 @@ class SummarySaverHook(SessionRunHook):
 class ProfilerHook(SessionRunHook):
     """Writes traces of steps for chrome://tracing, as timeline-STEP.json."""
 
-    def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True,
-                 show_memory=False):
+    def __init__(
+        self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False
+    ):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._dir, self._flow, self._memory = output_dir, show_dataflow, show_memory
 

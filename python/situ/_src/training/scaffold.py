@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scaffold.py: tf.train.Scaffold: what a session needs before training; how one is prepared."""
+
 import time
 
 from situ._src.checkpoint.saver import Saver
@@ -12,8 +13,11 @@ from situ._src.ops.array_ops import group
 from situ._src.summary.summary_ops import merge_all
 from situ._src.training.saver_hooks import the_saver
 from situ._src.variables.initialization import report_uninitialized_variables
-from situ._src.variables.variable import (global_variables, global_variables_initializer,
-                                          local_variables_initializer)
+from situ._src.variables.variable import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+)
 
 
 @export(v1="tables_initializer")
@@ -39,18 +43,33 @@ def default_saver():
 class Scaffold:
     """The operations that give variables values, check them, save them and sum them up."""
 
-    def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None,
-                 ready_for_local_init_op=None, local_init_op=None, summary_op=None, saver=None,
-                 copy_from_scaffold=None, local_init_feed_dict=None):
+    def __init__(
+        self,
+        init_op=None,
+        init_feed_dict=None,
+        init_fn=None,
+        ready_op=None,
+        ready_for_local_init_op=None,
+        local_init_op=None,
+        summary_op=None,
+        saver=None,
+        copy_from_scaffold=None,
+        local_init_feed_dict=None,
+    ):
         other = copy_from_scaffold
         self._init_fn = init_fn if init_fn is None else lambda sess: init_fn(self, sess)
         if other is not None and init_fn is None:
             self._init_fn = other.init_fn
-        for name, value in (("init_op", init_op), ("init_feed_dict", init_feed_dict),
-                            ("ready_op", ready_op),
-                            ("ready_for_local_init_op", ready_for_local_init_op),
-                            ("local_init_op", local_init_op), ("summary_op", summary_op),
-                            ("saver", saver), ("local_init_feed_dict", local_init_feed_dict)):
+        for name, value in (
+            ("init_op", init_op),
+            ("init_feed_dict", init_feed_dict),
+            ("ready_op", ready_op),
+            ("ready_for_local_init_op", ready_for_local_init_op),
+            ("local_init_op", local_init_op),
+            ("summary_op", summary_op),
+            ("saver", saver),
+            ("local_init_feed_dict", local_init_feed_dict),
+        ):
             if value is None and other is not None:
                 value = getattr(other, "_" + name)
             setattr(self, "_" + name, value)
@@ -70,9 +89,11 @@ class Scaffold:
         """The one item of a collection; where it is empty, a new one, which is added."""
         found = get_default_graph().get_collection(collection_key)
         if len(found) > 1:
-            raise RuntimeError(f"More than one item in the collection {collection_key}. Please "
-                               f"indicate which one to use by passing it to the tf.Scaffold "
-                               f"constructor as:  tf.Scaffold({arg_name}=item to use)")
+            raise RuntimeError(
+                f"More than one item in the collection {collection_key}. Please "
+                f"indicate which one to use by passing it to the tf.Scaffold "
+                f"constructor as:  tf.Scaffold({arg_name}=item to use)"
+            )
         if found:
             return found[0]
         made = default_constructor()
@@ -86,18 +107,21 @@ class Scaffold:
         """Makes what was not given; the graph stays as it is from now on."""
         default = self.get_or_default
         if self._init_op is None:
-            self._init_op = default("init_op", GraphKeys.INIT_OP,
-                                    lambda: group(global_variables_initializer()))
+            self._init_op = default(
+                "init_op", GraphKeys.INIT_OP, lambda: group(global_variables_initializer())
+            )
         if self._ready_op is None:
-            self._ready_op = default("ready_op", GraphKeys.READY_OP,
-                                     report_uninitialized_variables)
+            self._ready_op = default("ready_op", GraphKeys.READY_OP, report_uninitialized_variables)
         if self._ready_for_local_init_op is None:
             self._ready_for_local_init_op = default(
-                "ready_for_local_init_op", GraphKeys.READY_FOR_LOCAL_INIT_OP,
-                lambda: report_uninitialized_variables(global_variables()))
+                "ready_for_local_init_op",
+                GraphKeys.READY_FOR_LOCAL_INIT_OP,
+                lambda: report_uninitialized_variables(global_variables()),
+            )
         if self._local_init_op is None:
-            self._local_init_op = default("local_init_op", GraphKeys.LOCAL_INIT_OP,
-                                          default_local_init_op)
+            self._local_init_op = default(
+                "local_init_op", GraphKeys.LOCAL_INIT_OP, default_local_init_op
+            )
         if self._summary_op is None:
             self._summary_op = default("summary_op", GraphKeys.SUMMARY_OP, merge_all)
         if self._saver is None:
@@ -111,8 +135,16 @@ class Scaffold:
 class SessionManager:
     """Makes sessions whose variables have values: of a checkpoint, or new ones."""
 
-    def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None,
-                 recovery_wait_secs=30, local_init_run_options=None, local_init_feed_dict=None):
+    def __init__(
+        self,
+        local_init_op=None,
+        ready_op=None,
+        ready_for_local_init_op=None,
+        graph=None,
+        recovery_wait_secs=30,
+        local_init_run_options=None,
+        local_init_feed_dict=None,
+    ):
         self._local_init_op, self._ready_op = local_init_op, ready_op
         self._graph, self._wait = graph or get_default_graph(), recovery_wait_secs
         self._feeds = local_init_feed_dict
@@ -133,14 +165,25 @@ class SessionManager:
         names = sess.run(self._ready_op) if self._ready_op is not None else []
         return [n.decode() if isinstance(n, bytes) else str(n) for n in names]
 
-    def prepare_session(self, master="", init_op=None, saver=None, checkpoint_dir=None,
-                        checkpoint_filename_with_path=None, wait_for_checkpoint=False,
-                        max_wait_secs=7200, config=None, init_feed_dict=None, init_fn=None):
+    def prepare_session(
+        self,
+        master="",
+        init_op=None,
+        saver=None,
+        checkpoint_dir=None,
+        checkpoint_filename_with_path=None,
+        wait_for_checkpoint=False,
+        max_wait_secs=7200,
+        config=None,
+        init_feed_dict=None,
+        init_fn=None,
+    ):
         sess = api.V1["Session"](master, graph=self._graph, config=config)
         if not self._restored(sess, saver, checkpoint_dir, checkpoint_filename_with_path):
             if init_op is None and init_fn is None and self._local_init_op is None:
-                raise RuntimeError("Model is not initialized and no init_op or init_fn or "
-                                   "local_init_op was given")
+                raise RuntimeError(
+                    "Model is not initialized and no init_op or init_fn or local_init_op was given"
+                )
             if init_op is not None:
                 sess.run(init_op, init_feed_dict)
             if init_fn is not None:
@@ -151,15 +194,24 @@ class SessionManager:
             logs.info("Done running local_init_op.")
         missing = self._missing(sess)
         if missing:
-            raise RuntimeError("Init operations did not make model ready.  Init op: "
-                               f"{getattr(init_op, 'name', None)}, init fn: {init_fn}, "
-                               f"local_init_op: {getattr(self._local_init_op, 'name', None)}, "
-                               f"error: Variables not initialized: {', '.join(missing)}")
+            raise RuntimeError(
+                "Init operations did not make model ready.  Init op: "
+                f"{getattr(init_op, 'name', None)}, init fn: {init_fn}, "
+                f"local_init_op: {getattr(self._local_init_op, 'name', None)}, "
+                f"error: Variables not initialized: {', '.join(missing)}"
+            )
         return sess
 
-    def recover_session(self, master="", saver=None, checkpoint_dir=None,
-                        checkpoint_filename_with_path=None, wait_for_checkpoint=False,
-                        max_wait_secs=7200, config=None):
+    def recover_session(
+        self,
+        master="",
+        saver=None,
+        checkpoint_dir=None,
+        checkpoint_filename_with_path=None,
+        wait_for_checkpoint=False,
+        max_wait_secs=7200,
+        config=None,
+    ):
         unsupported("recover_session", wait_for_checkpoint=(wait_for_checkpoint, False))
         sess = api.V1["Session"](master, graph=self._graph, config=config)
         done = self._restored(sess, saver, checkpoint_dir, checkpoint_filename_with_path)
@@ -168,11 +220,14 @@ class SessionManager:
         return sess, done and not self._missing(sess)
 
     def wait_for_session(self, master="", config=None, max_wait_secs=float("inf")):
-        sess, end = api.V1["Session"](master, graph=self._graph, config=config), \
-            time.time() + max_wait_secs
+        sess, end = (
+            api.V1["Session"](master, graph=self._graph, config=config),
+            time.time() + max_wait_secs,
+        )
         while self._missing(sess):
             if time.time() > end:
                 raise api.BOTH["errors.DeadlineExceededError"](
-                    None, None, f"Session was not ready after waiting {max_wait_secs} secs.")
+                    None, None, f"Session was not ready after waiting {max_wait_secs} secs."
+                )
             time.sleep(min(1.0, self._wait))
         return sess

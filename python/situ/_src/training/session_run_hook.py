@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """session_run_hook.py: what a hook of a monitored session is."""
+
 import collections
 
 from situ._src.framework.api import export
@@ -17,7 +18,7 @@ class SessionRunHook:
 
     def before_run(self, run_context):
         """May give SessionRunArgs: what to run besides."""
-        return None
+        return
 
     def after_run(self, run_context, run_values):
         """With what was asked for besides; may ask to stop."""
@@ -27,8 +28,7 @@ class SessionRunHook:
 
 
 @export("estimator.SessionRunArgs", v1="train.SessionRunArgs")
-class SessionRunArgs(collections.namedtuple("SessionRunArgs",
-                                            ["fetches", "feed_dict", "options"])):
+class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
     """What a hook adds to a run."""
 
     def __new__(cls, fetches, feed_dict=None, options=None):
@@ -36,8 +36,9 @@ class SessionRunArgs(collections.namedtuple("SessionRunArgs",
 
 
 @export("estimator.SessionRunValues", v1="train.SessionRunValues")
-class SessionRunValues(collections.namedtuple("SessionRunValues",
-                                              ["results", "options", "run_metadata"])):
+class SessionRunValues(
+    collections.namedtuple("SessionRunValues", ["results", "options", "run_metadata"])
+):
     """What a run gave for a hook."""
 
 

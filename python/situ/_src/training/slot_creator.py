@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """slot_creator.py: variables that belong to a variable: named after it, on its device."""
+
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import colocate_with_variable
 from situ._src.ops.array_ops import convert_to_tensor, zeros
@@ -18,8 +19,12 @@ def base_name(variable):
 def _eager_slot(variable, value, name):
     if hasattr(variable, "mirrored_like"):
         return variable.mirrored_like(value, f"{base_name(variable)}/{name}")
-    return EagerVariable(value, trainable=False, name=f"{base_name(variable)}/{name}",
-                         dtype=variable.dtype.base_dtype)
+    return EagerVariable(
+        value,
+        trainable=False,
+        name=f"{base_name(variable)}/{name}",
+        dtype=variable.dtype.base_dtype,
+    )
 
 
 def create(variable, value, name, dtype=None):
@@ -36,7 +41,7 @@ def create(variable, value, name, dtype=None):
         scope.reuse = reuse
     part = variable._get_save_slice_info()
     if part is not None and made.shape == variable.shape:
-        made._set_save_slice_info(part.of_slot(base_name(made)[len(base_name(variable)) + 1:]))
+        made._set_save_slice_info(part.of_slot(base_name(made)[len(base_name(variable)) + 1 :]))
     return made
 
 
@@ -62,5 +67,6 @@ def zeros_slot(variable, name, dtype=None):
 def filled_slot(variable, number, name):
     """A slot of one number in the variable's shape."""
     import numpy
+
     array = numpy.full(variable.shape.as_list(), number, variable.dtype.base_dtype.as_numpy_dtype)
     return create(variable, lambda: convert_to_tensor(array), name)

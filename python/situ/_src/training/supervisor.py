@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """supervisor.py: tf.train.Supervisor: a session with threads that save and sum up."""
+
 import contextlib
 import os
 
@@ -19,15 +20,32 @@ from situ._src.variables.variable import global_variables, global_variables_init
 @export(v1="train.Supervisor")
 class Supervisor:
     """Prepares a session, saves checkpoints and summaries beside the training."""
+
     USE_DEFAULT = 0
 
-    def __init__(self, graph=None, ready_op=USE_DEFAULT, ready_for_local_init_op=USE_DEFAULT,
-                 is_chief=True, init_op=USE_DEFAULT, init_feed_dict=None,
-                 local_init_op=USE_DEFAULT, logdir=None, summary_op=USE_DEFAULT,
-                 saver=USE_DEFAULT, global_step=USE_DEFAULT, save_summaries_secs=120,
-                 save_model_secs=600, recovery_wait_secs=30, stop_grace_secs=120,
-                 checkpoint_basename="model.ckpt", session_manager=None,
-                 summary_writer=USE_DEFAULT, init_fn=None, local_init_run_options=None):
+    def __init__(
+        self,
+        graph=None,
+        ready_op=USE_DEFAULT,
+        ready_for_local_init_op=USE_DEFAULT,
+        is_chief=True,
+        init_op=USE_DEFAULT,
+        init_feed_dict=None,
+        local_init_op=USE_DEFAULT,
+        logdir=None,
+        summary_op=USE_DEFAULT,
+        saver=USE_DEFAULT,
+        global_step=USE_DEFAULT,
+        save_summaries_secs=120,
+        save_model_secs=600,
+        recovery_wait_secs=30,
+        stop_grace_secs=120,
+        checkpoint_basename="model.ckpt",
+        session_manager=None,
+        summary_writer=USE_DEFAULT,
+        init_fn=None,
+        local_init_run_options=None,
+    ):
         default, self._graph = self.USE_DEFAULT, graph or get_default_graph()
         self.is_chief, self._logdir, self._grace = is_chief, logdir, stop_grace_secs
         self.coord, self._threads = Coordinator(), []
@@ -37,6 +55,7 @@ class Supervisor:
 
         def pick(value, make):
             return make() if value is default and not isinstance(value, bool) else value
+
         with self._graph.as_default():
             self.ready_op = pick(ready_op, report_uninitialized_variables)
             self.init_op = pick(init_op, global_variables_initializer)
@@ -45,22 +64,38 @@ class Supervisor:
             self.global_step = pick(global_step, get_global_step)
             self.saver = pick(saver, lambda: Saver() if global_variables() else None)
         self.session_manager = session_manager or SessionManager(
-            self.local_init_op, self.ready_op, graph=self._graph,
-            recovery_wait_secs=recovery_wait_secs)
-        self._writer = FileWriter(logdir) if summary_writer is default and logdir else \
-            summary_writer or None
+            self.local_init_op,
+            self.ready_op,
+            graph=self._graph,
+            recovery_wait_secs=recovery_wait_secs,
+        )
+        self._writer = (
+            FileWriter(logdir) if summary_writer is default and logdir else summary_writer or None
+        )
         self._graph.finalize()
 
     summary_writer = property(lambda s: s._writer)
 
-    def prepare_or_wait_for_session(self, master="", config=None, wait_for_checkpoint=False,
-                                    max_wait_secs=7200, start_standard_services=True):
+    def prepare_or_wait_for_session(
+        self,
+        master="",
+        config=None,
+        wait_for_checkpoint=False,
+        max_wait_secs=7200,
+        start_standard_services=True,
+    ):
         """A session whose variables have values, with queues and services at work."""
         self.coord.clear_stop()
         if self.is_chief:
             sess = self.session_manager.prepare_session(
-                master, init_op=self.init_op, saver=self.saver, checkpoint_dir=self._logdir,
-                config=config, init_feed_dict=self._feeds, init_fn=self._init_fn)
+                master,
+                init_op=self.init_op,
+                saver=self.saver,
+                checkpoint_dir=self._logdir,
+                config=config,
+                init_feed_dict=self._feeds,
+                init_fn=self._init_fn,
+            )
             if self._writer is not None:
                 self._writer.add_graph(self._graph)
             if start_standard_services:
@@ -74,11 +109,15 @@ class Supervisor:
     PrepareSession = prepare_or_wait_for_session
 
     def start_queue_runners(self, sess, queue_runners=None):
-        runners = queue_runners if queue_runners is not None else \
-            self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        runners = (
+            queue_runners
+            if queue_runners is not None
+            else self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        )
         for runner in runners:
-            self._threads.extend(runner.create_threads(sess, coord=self.coord, daemon=True,
-                                                       start=True))
+            self._threads.extend(
+                runner.create_threads(sess, coord=self.coord, daemon=True, start=True)
+            )
         return list(self._threads)
 
     StartQueueRunners = start_queue_runners
@@ -138,9 +177,11 @@ class Supervisor:
     def stop(self, threads=None, close_summary_writer=True, ignore_live_threads=False):
         self.coord.request_stop()
         try:
-            self.coord.join(self._threads if threads is None else threads,
-                            stop_grace_period_secs=self._grace,
-                            ignore_live_threads=ignore_live_threads)
+            self.coord.join(
+                self._threads if threads is None else threads,
+                stop_grace_period_secs=self._grace,
+                ignore_live_threads=ignore_live_threads,
+            )
         finally:
             if close_summary_writer and self._writer is not None:
                 self._writer.close()
@@ -148,13 +189,15 @@ class Supervisor:
     Stop = stop
 
     @contextlib.contextmanager
-    def managed_session(self, master="", config=None, start_standard_services=True,
-                        close_summary_writer=True):
+    def managed_session(
+        self, master="", config=None, start_standard_services=True, close_summary_writer=True
+    ):
         """A session that is prepared here and closed behind."""
         sess = None
         try:
             sess = self.prepare_or_wait_for_session(
-                master, config, start_standard_services=start_standard_services)
+                master, config, start_standard_services=start_standard_services
+            )
             with sess.as_default(), self._graph.as_default():
                 yield sess
         except Exception as error:

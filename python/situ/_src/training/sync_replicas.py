@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """sync_replicas.py: tf.train.SyncReplicasOptimizer: a step of another optimizer with the mean of
 the gradients that several steps of workers gave."""
+
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
 from situ._src.framework.indexed_slices import IndexedSlices
-from situ._src.framework.scopes import (colocate_with, colocate_with_variable, control_dependencies,
-                                        init_scope)
+from situ._src.framework.scopes import (
+    colocate_with,
+    colocate_with_variable,
+    control_dependencies,
+    init_scope,
+)
 from situ._src.legacy import queue_runner, queues
 from situ._src.ops.array_ops import convert_to_tensor, identity, op
 from situ._src.ops.control_flow_ops import cond
@@ -22,24 +27,37 @@ class _Hook(SessionRunHook):
 def _held(like, name):
     """A variable beside another one, which holds what has come in."""
     with init_scope(), colocate_with_variable(like):
-        return variable(op("ZerosLike", like.initialized_value()
-                           if hasattr(like, "initialized_value") else like),
-                        trainable=False, name=f"{like.op.name}/{name}",
-                        collections=[GraphKeys.GLOBAL_VARIABLES])
+        return variable(
+            op(
+                "ZerosLike",
+                like.initialized_value() if hasattr(like, "initialized_value") else like,
+            ),
+            trainable=False,
+            name=f"{like.op.name}/{name}",
+            collections=[GraphKeys.GLOBAL_VARIABLES],
+        )
 
 
 @export(v1="train.SyncReplicasOptimizer")
 class SyncReplicasOptimizer(Optimizer):
     """Gradients are held until `replicas_to_aggregate` have come; their mean makes one step."""
 
-    def __init__(self, opt, replicas_to_aggregate, total_num_replicas=None,
-                 variable_averages=None, variables_to_average=None, use_locking=False,
-                 name="sync_replicas"):
+    def __init__(
+        self,
+        opt,
+        replicas_to_aggregate,
+        total_num_replicas=None,
+        variable_averages=None,
+        variables_to_average=None,
+        use_locking=False,
+        name="sync_replicas",
+    ):
         super().__init__(use_locking, name)
         self._opt, self._needed = opt, int(replicas_to_aggregate)
         if self._needed < 1:
-            raise ValueError("replicas_to_aggregate must be at least 1, not "
-                             f"{replicas_to_aggregate}.")
+            raise ValueError(
+                f"replicas_to_aggregate must be at least 1, not {replicas_to_aggregate}."
+            )
         self._replicas = total_num_replicas or self._needed
         self._averages, self._averaged = variable_averages, variables_to_average
         self._step = self._tokens = None
@@ -65,9 +83,9 @@ class SyncReplicasOptimizer(Optimizer):
             raise ValueError("Global step is required to check staleness")
         self._step = global_step
         with scope(name, self._name):
-            self._tokens = queues.FIFOQueue(max(64, self._replicas),
-                                            [global_step.dtype.base_dtype], [[]],
-                                            name="sync_token_q")
+            self._tokens = queues.FIFOQueue(
+                max(64, self._replicas), [global_step.dtype.base_dtype], [[]], name="sync_token_q"
+            )
             step = self._update(pairs) if self._needed == 1 else self._gathered(pairs)
             if self._averages is None:
                 return step
@@ -78,8 +96,11 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.apply_gradients(pairs, self._step)
 
     def _gathered(self, pairs):
-        pairs = [(convert_to_tensor(g) if isinstance(g, IndexedSlices) else g, v)
-                 for g, v in pairs if g is not None]
+        pairs = [
+            (convert_to_tensor(g) if isinstance(g, IndexedSlices) else g, v)
+            for g, v in pairs
+            if g is not None
+        ]
         self._opt._create_slots([v for _, v in pairs])
         with init_scope(), colocate_with_variable(self._step):
             count = variable(0, trainable=False, name=self._name + "/count")
@@ -97,6 +118,7 @@ class SyncReplicasOptimizer(Optimizer):
                 cleared = [s.assign(op("ZerosLike", s)) for s in sums] + [count.assign(0)]
             with control_dependencies(cleared):
                 return convert_to_tensor(True)
+
         with control_dependencies(came):
             enough = op("GreaterEqual", identity(count), convert_to_tensor(self._needed))
             changed = cond(enough, change, lambda: convert_to_tensor(False))
@@ -129,4 +151,5 @@ class SyncReplicasOptimizer(Optimizer):
     @property
     def ready_for_local_init_op(self):
         return initialization.report_uninitialized_variables(
-            get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES))
+            get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
+        )

@@ -4,6 +4,7 @@
 Labels and predictions of an example are sets of class ids: an id that is there twice counts once.
 A set is a pair of tensors [..., n]: ids, and whether each of them belongs to it. Sums are float64.
 """
+
 from situ._src.framework.api import V1
 from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, identity, op
@@ -12,24 +13,27 @@ from situ._src.ops.weights_broadcast_ops import assert_broadcastable, broadcast_
 from situ._src.training.metrics import done, local, metric, turned
 from situ._src.variables.variable_scope import variable_scope
 
-_NOTHING = -2 ** 63  # in place of ids that a sparse tensor does not have
+_NOTHING = -(2**63)  # in place of ids that a sparse tensor does not have
 
 
 def _dense(labels, rank):
     """The ids [..., n] and whether they are there, of dense or sparse labels."""
     if isinstance(labels, SparseTensor) or hasattr(labels, "dense_shape"):
         values = cast(convert_to_tensor(labels.values), "int64")
-        ids = sparse_tensor_to_dense(SparseTensor(labels.indices, values, labels.dense_shape),
-                                     constant(_NOTHING, "int64"))
+        ids = sparse_tensor_to_dense(
+            SparseTensor(labels.indices, values, labels.dense_shape), constant(_NOTHING, "int64")
+        )
         there = op("NotEqual", ids, constant(_NOTHING, "int64"))
     else:
         ids = cast(convert_to_tensor(labels), "int64")
         there = op("Equal", ids, ids)
     have = ids.shape.ndims
     if have is not None and rank is not None and have not in (rank, rank - 1):
-        raise ValueError(f"Unexpected labels shape {ids.shape} for predictions of rank {rank}. "
-                         "Predictions rank should be the same rank as labels rank or labels rank "
-                         "plus one .")
+        raise ValueError(
+            f"Unexpected labels shape {ids.shape} for predictions of rank {rank}. "
+            "Predictions rank should be the same rank as labels rank or labels rank "
+            "plus one ."
+        )
     if have is not None and rank is not None and have == rank - 1:
         return op("ExpandDims", ids, -1), op("ExpandDims", there, -1)
     return ids, there
@@ -38,8 +42,9 @@ def _dense(labels, rank):
 def _equal_pairs(a, b):
     """[..., n, m]: whether element n of a and element m of b are the same."""
     same = op("Equal", op("ExpandDims", a[0], -1), op("ExpandDims", b[0], -2))
-    return op("LogicalAnd", op("LogicalAnd", same, op("ExpandDims", a[1], -1)),
-              op("ExpandDims", b[1], -2))
+    return op(
+        "LogicalAnd", op("LogicalAnd", same, op("ExpandDims", a[1], -1)), op("ExpandDims", b[1], -2)
+    )
 
 
 def _as_set(ids, there, class_id=None):
@@ -84,9 +89,12 @@ def _hits_and_misses(labels, predictions_idx, class_id):
 
 
 def _share(hits, misses, metrics_collections, updates_collections):
-    return done(identity(hits[0] / (hits[0] + misses[0]), name="value"),
-                identity(hits[1] / (hits[1] + misses[1]), name="update"), metrics_collections,
-                updates_collections)
+    return done(
+        identity(hits[0] / (hits[0] + misses[0]), name="value"),
+        identity(hits[1] / (hits[1] + misses[1]), name="update"),
+        metrics_collections,
+        updates_collections,
+    )
 
 
 def _best(predictions, k):
@@ -94,43 +102,97 @@ def _best(predictions, k):
 
 
 @metric
-def recall_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None,
-                    metrics_collections=None, updates_collections=None, name=None):
+def recall_at_top_k(
+    labels,
+    predictions_idx,
+    k=None,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The share of labels that are among the predicted classes."""
     with variable_scope(name, _at_k("recall", k, class_id)):
         labels, chosen, hits = _hits_and_misses(labels, predictions_idx, class_id)
         missed = _size(op("LogicalAnd", labels[1], op("LogicalNot", _found(labels, chosen))))
-        return _share(_total(_at_k("true_positive", k, class_id), hits, weights),
-                      _total(_at_k("false_negative", k, class_id), missed, weights),
-                      metrics_collections, updates_collections)
+        return _share(
+            _total(_at_k("true_positive", k, class_id), hits, weights),
+            _total(_at_k("false_negative", k, class_id), missed, weights),
+            metrics_collections,
+            updates_collections,
+        )
 
 
 @metric
-def recall_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None,
-                updates_collections=None, name=None):
+def recall_at_k(
+    labels,
+    predictions,
+    k,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The share of labels that are among the k best predictions."""
-    return recall_at_top_k(labels, _best(predictions, k), k, class_id, weights,
-                           metrics_collections, updates_collections, name)
+    return recall_at_top_k(
+        labels,
+        _best(predictions, k),
+        k,
+        class_id,
+        weights,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
 
 
 @metric
-def precision_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None,
-                       metrics_collections=None, updates_collections=None, name=None):
+def precision_at_top_k(
+    labels,
+    predictions_idx,
+    k=None,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The share of the predicted classes that are labels."""
     with variable_scope(name, _at_k("precision", k, class_id)):
         labels, chosen, hits = _hits_and_misses(labels, predictions_idx, class_id)
         wrong = _size(op("LogicalAnd", chosen[1], op("LogicalNot", _found(chosen, labels))))
-        return _share(_total(_at_k("true_positive", k, class_id), hits, weights),
-                      _total(_at_k("false_positive", k, class_id), wrong, weights),
-                      metrics_collections, updates_collections)
+        return _share(
+            _total(_at_k("true_positive", k, class_id), hits, weights),
+            _total(_at_k("false_positive", k, class_id), wrong, weights),
+            metrics_collections,
+            updates_collections,
+        )
 
 
 @metric
-def precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None,
-                   updates_collections=None, name=None):
+def precision_at_k(
+    labels,
+    predictions,
+    k,
+    class_id=None,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The share of the k best predictions that are labels."""
-    return precision_at_top_k(labels, _best(predictions, k), k, class_id, weights,
-                              metrics_collections, updates_collections, name)
+    return precision_at_top_k(
+        labels,
+        _best(predictions, k),
+        k,
+        class_id,
+        weights,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
 
 
 def _average_precision(labels, chosen, k, classes):
@@ -146,8 +208,15 @@ def _average_precision(labels, chosen, k, classes):
 
 
 @metric
-def average_precision_at_k(labels, predictions, k, weights=None, metrics_collections=None,
-                           updates_collections=None, name=None):
+def average_precision_at_k(
+    labels,
+    predictions,
+    k,
+    weights=None,
+    metrics_collections=None,
+    updates_collections=None,
+    name=None,
+):
     """The mean over examples of the average precision of the k best predictions."""
     if k < 1:
         raise ValueError(f"Invalid k={k}. `k` should be >= 1.")
@@ -155,14 +224,20 @@ def average_precision_at_k(labels, predictions, k, weights=None, metrics_collect
         predictions = convert_to_tensor(predictions)
         classes = cast(op("Shape", predictions)[-1], "int64")
         average = _average_precision(labels, _best(predictions, k), k, classes)
-        share = op("OnesLike", average) if weights is None else broadcast_weights(
-            cast(convert_to_tensor(weights), "float64"), average)
+        share = (
+            op("OnesLike", average)
+            if weights is None
+            else broadcast_weights(cast(convert_to_tensor(weights), "float64"), average)
+        )
         total, count = local("total", (), "float64"), local("max", (), "float64")
         new_total = total.assign_add(op("Sum", average * share))
         new_count = count.assign_add(op("Sum", share))
-        return done(op("DivNoNan", total, count, name="mean"),
-                    op("DivNoNan", new_total, new_count, name="update"), metrics_collections,
-                    updates_collections)
+        return done(
+            op("DivNoNan", total, count, name="mean"),
+            op("DivNoNan", new_total, new_count, name="update"),
+            metrics_collections,
+            updates_collections,
+        )
 
 
 V1["metrics.sparse_precision_at_k"] = precision_at_k

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_updates.py: one update of a variable and its slots: the op for the kind of variable."""
+
 from situ._src.framework.api import OPS
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
@@ -58,6 +59,7 @@ def update(name, states, *values, **attrs):
     if hasattr(first, "_ref_"):
         return OPS[kind + "Apply" + name](*[s._ref_() for s in states], *given, **attrs)
     if isinstance(first, EagerVariable):
-        return Log.instead(f"Resource{kind}Apply{name}", first, _step, kind + name, states, given,
-                           attrs)
+        return Log.instead(
+            f"Resource{kind}Apply{name}", first, _step, kind + name, states, given, attrs
+        )
     return OPS["Resource" + kind + "Apply" + name](*[s.handle for s in states], *given, **attrs)

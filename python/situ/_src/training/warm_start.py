@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """warm_start.py: first values from a checkpoint: tf.train.init_from_checkpoint and its like."""
+
 import re
 
 import numpy
@@ -20,13 +21,18 @@ from situ._src.variables.variable import Variable, global_variables, trainable_v
 def _set_first(var, value, name):
     """A variable begins as that value from now on."""
     if list(value.shape) != var.shape.as_list():
-        raise ValueError(f"Shape of variable {var.name} ({var.shape}) doesn't match with shape of "
-                         f"tensor {name} ({list(value.shape)}) from checkpoint reader.")
+        raise ValueError(
+            f"Shape of variable {var.name} ({var.shape}) doesn't match with shape of "
+            f"tensor {name} ({list(value.shape)}) from checkpoint reader."
+        )
     graph = get_default_graph()
     with graph.control_dependencies(None), graph.name_scope("checkpoint_initializer"):
         first = convert_to_tensor(value, var.dtype.base_dtype)
-        var._initializer = op("AssignVariableOp", var.handle, first) \
-            if isinstance(var, ResourceVariable) else op("Assign", var._ref_(), first).op
+        var._initializer = (
+            op("AssignVariableOp", var.handle, first)
+            if isinstance(var, ResourceVariable)
+            else op("Assign", var._ref_(), first).op
+        )
         var._initial_value = first
 
 
@@ -48,8 +54,8 @@ def _matches(reader, key, target):
     scope = "" if target in ("", "/") else target.rstrip("/") + "/"
     start = "" if key == "/" else key
     for name, var in names:
-        if name.startswith(scope) and reader.has_tensor(start + name[len(scope):]):
-            yield start + name[len(scope):], var
+        if name.startswith(scope) and reader.has_tensor(start + name[len(scope) :]):
+            yield start + name[len(scope) :], var
 
 
 @export(v1=("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint"))
@@ -61,38 +67,58 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
         found = list(_matches(reader, key, target))
         for name, var in found:
             if not reader.has_tensor(name):
-                raise ValueError(f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint "
-                                 f"{reader.get_variable_to_shape_map()}")
+                raise ValueError(
+                    f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint "
+                    f"{reader.get_variable_to_shape_map()}"
+                )
             _set_first(var, sliced_variables.cut(var, numpy.asarray(reader.get_tensor(name))), name)
         if not found:
-            raise ValueError(f"Assignment map with scope only name {target} should map to scope "
-                             f"only {key}. Should be 'scope/': 'other_scope/'.")
+            raise ValueError(
+                f"Assignment map with scope only name {target} should map to scope "
+                f"only {key}. Should be 'scope/': 'other_scope/'."
+            )
 
 
 @export(v1="train.warm_start")
-def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None,
-               var_name_to_prev_var_name=None):
+def warm_start(
+    ckpt_to_initialize_from,
+    vars_to_warm_start=".*",
+    var_name_to_vocab_info=None,
+    var_name_to_prev_var_name=None,
+):
     """Trainable variables of which the name fits begin as in a checkpoint."""
     unsupported("warm_start", var_name_to_vocab_info=(var_name_to_vocab_info or None, None))
     pattern = vars_to_warm_start
     if isinstance(pattern, str):
         chosen = [v for v in trainable_variables() if re.match(pattern, v.name)]
     else:
-        chosen = [v for v in global_variables() if v in list(pattern or ()) or
-                  slot_creator.base_name(v) in list(pattern or ())]
+        chosen = [
+            v
+            for v in global_variables()
+            if v in list(pattern or ()) or slot_creator.base_name(v) in list(pattern or ())
+        ]
     renamed = var_name_to_prev_var_name or {}
-    init_from_checkpoint(ckpt_to_initialize_from, [
-        (renamed.get(sliced_variables.kept_name(v), sliced_variables.kept_name(v)),
-         v) for v in chosen])
+    init_from_checkpoint(
+        ckpt_to_initialize_from,
+        [
+            (renamed.get(sliced_variables.kept_name(v), sliced_variables.kept_name(v)), v)
+            for v in chosen
+        ],
+    )
 
 
-@export(v1=("contrib.framework.assign_from_checkpoint_fn",
-            "contrib.slim.assign_from_checkpoint_fn"))
-def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False,
-                              reshape_variables=False):
+@export(
+    v1=("contrib.framework.assign_from_checkpoint_fn", "contrib.slim.assign_from_checkpoint_fn")
+)
+def assign_from_checkpoint_fn(
+    model_path, var_list, ignore_missing_vars=False, reshape_variables=False
+):
     """A function of a session that restores variables."""
-    named = dict(var_list) if isinstance(var_list, dict) else \
-        {slot_creator.base_name(v): v for v in var_list}
+    named = (
+        dict(var_list)
+        if isinstance(var_list, dict)
+        else {slot_creator.base_name(v): v for v in var_list}
+    )
     if ignore_missing_vars:
         reader = load_checkpoint(model_path)
         named = {k: v for k, v in named.items() if reader.has_tensor(k)}

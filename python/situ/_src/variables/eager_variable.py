@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """eager_variable.py: variables of eager style: a tensor that assign replaces; scatter updates."""
+
 import weakref
 
 import _situ
@@ -8,13 +9,16 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.scopes import eager_scope
 from situ._src.framework.tensor import GraphTensor, _ref
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
-from situ._src.variables import slice_assign, synchronization as variable_modes
+from situ._src.variables import slice_assign
+from situ._src.variables import synchronization as variable_modes
 
 
 def _binary(name):
     def forward(self, *others):
-        return getattr(self._situ_tensor_(), name)(*[
-            o._situ_tensor_() if _is_read_first(o) else o for o in others])
+        return getattr(self._situ_tensor_(), name)(
+            *[o._situ_tensor_() if _is_read_first(o) else o for o in others]
+        )
+
     return forward
 
 
@@ -31,6 +35,7 @@ def _has_elements(value):
 
 class Operators:
     """A variable takes part in expressions as its value does."""
+
     __array_priority__ = 100
     ref = experimental_ref = _ref
 
@@ -41,8 +46,10 @@ class Operators:
         return iter(self._situ_tensor_())
 
 
-for _name in ("add sub mul truediv floordiv mod pow matmul radd rsub rmul rtruediv rfloordiv rmod "
-              "rpow rmatmul lt le gt ge neg abs and or xor rand ror rxor invert").split():
+for _name in (
+    "add sub mul truediv floordiv mod pow matmul radd rsub rmul rtruediv rfloordiv rmod "
+    "rpow rmatmul lt le gt ge neg abs and or xor rand ror rxor invert"
+).split():
     setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
 
 
@@ -63,6 +70,7 @@ place = Place()
 
 class Log:
     """The placement log of eager variables: they say what TensorFlow's would do."""
+
     on = False
 
     @classmethod
@@ -95,15 +103,29 @@ def _destroy(value, device):
 
 class EagerVariable(Operators):
     """A variable with a value of its own."""
+
     _owner = None  # the mirrored variable of which this is a copy
 
     synchronization = variable_modes.VariableSynchronization.AUTO
     aggregation = variable_modes.VariableAggregation.NONE
 
-    def __init__(self, initial_value=None, trainable=None, validate_shape=True,
-                 caching_device=None, name=None, variable_def=None, dtype=None,
-                 import_scope=None, constraint=None, synchronization=None, aggregation=None,
-                 shape=None, collections=None, use_resource=None):
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        import_scope=None,
+        constraint=None,
+        synchronization=None,
+        aggregation=None,
+        shape=None,
+        collections=None,
+        use_resource=None,
+    ):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         self.synchronization = variable_modes.synchronization(synchronization, name)
@@ -188,11 +210,14 @@ class EagerVariable(Operators):
         return self
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        value = convert_to_tensor(value, None if hasattr(value, "dtype") and
-                                  not hasattr(value, "tolist") else self.dtype)
+        value = convert_to_tensor(
+            value, None if hasattr(value, "dtype") and not hasattr(value, "tolist") else self.dtype
+        )
         if value.dtype != self.dtype:
-            raise ValueError(f"Tensor conversion requested dtype {self.dtype.name} for Tensor with "
-                             f"dtype {value.dtype.name}: {value!r}")
+            raise ValueError(
+                f"Tensor conversion requested dtype {self.dtype.name} for Tensor with "
+                f"dtype {value.dtype.name}: {value!r}"
+            )
         tensor_shape.as_shape(self.shape).assert_is_compatible_with(value.shape)
         return self._given(Log.instead("AssignVariableOp", self, self._put, value), read_value)
 
@@ -214,27 +239,42 @@ class EagerVariable(Operators):
 
     def _changed(self, row, delta):
         value = self._situ_tensor_()
-        delta = convert_to_tensor(delta, None if hasattr(delta, "dtype") and
-                                  not hasattr(delta, "tolist") else self.dtype)
+        delta = convert_to_tensor(
+            delta, None if hasattr(delta, "dtype") and not hasattr(delta, "tolist") else self.dtype
+        )
         if not value.shape.is_compatible_with(delta.shape):  # no broadcasting: it must stay as is
             sizes = [str(list(t.shape.as_list())).replace(" ", "") for t in (value, delta)]
             raise errors.InvalidArgumentError(
-                None, None, f"Cannot update variable with shape {sizes[0]} using a Tensor with "
-                f"shape {sizes[1]}, shapes must be equal.")
+                None,
+                None,
+                f"Cannot update variable with shape {sizes[0]} using a Tensor with "
+                f"shape {sizes[1]}, shapes must be equal.",
+            )
         return self._put(self._unrecorded(row, value, delta))
 
     def _assign_part(self, parts, value):
         begin, end, strides, masks = parts
-        return self._put(self._unrecorded("TensorStridedSliceUpdate", self._situ_tensor_(), begin,
-                                          end, strides, value, **masks))
+        return self._put(
+            self._unrecorded(
+                "TensorStridedSliceUpdate",
+                self._situ_tensor_(),
+                begin,
+                end,
+                strides,
+                value,
+                **masks,
+            )
+        )
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        return self._given(Log.instead("AssignAddVariableOp", self, self._changed, "Add", delta),
-                           read_value)
+        return self._given(
+            Log.instead("AssignAddVariableOp", self, self._changed, "Add", delta), read_value
+        )
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        return self._given(Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta),
-                           read_value)
+        return self._given(
+            Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta), read_value
+        )
 
     def __array__(self, dtype=None, copy=None):
         found = self._value.__array__() if dtype is None else self._value.__array__(dtype)
@@ -251,8 +291,9 @@ class EagerVariable(Operators):
 
     def __repr__(self):
         text = repr(self._value).split("numpy=", 1)[1][:-1]
-        return (f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, "
-                f"numpy={text}>")
+        return (
+            f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={text}>"
+        )
 
     def __eq__(self, other):
         return _binary("__eq__")(self, other) if _has_elements(other) else self is other
@@ -264,8 +305,13 @@ class EagerVariable(Operators):
         return id(self)
 
 
-_ROWS = {"Update": "TensorScatterUpdate", "Add": "TensorScatterAdd", "Sub": "TensorScatterSub",
-         "Min": "TensorScatterMin", "Max": "TensorScatterMax"}
+_ROWS = {
+    "Update": "TensorScatterUpdate",
+    "Add": "TensorScatterAdd",
+    "Sub": "TensorScatterSub",
+    "Min": "TensorScatterMin",
+    "Max": "TensorScatterMax",
+}
 
 
 def _scaled(whole, places, updates, row):
@@ -279,22 +325,32 @@ def _by_rows(word):
         whole = self._situ_tensor_()
         places = convert_to_tensor(sparse_delta.indices)
         behind = op("StridedSlice", op("Shape", whole), [1], [0], [1], end_mask=1)
-        updates = op("BroadcastTo", convert_to_tensor(sparse_delta.values, self.dtype),
-                     op("ConcatV2", [op("Shape", places), behind], 0))
+        updates = op(
+            "BroadcastTo",
+            convert_to_tensor(sparse_delta.values, self.dtype),
+            op("ConcatV2", [op("Shape", places), behind], 0),
+        )
         if word in _ROWS:
             made = self._unrecorded(_ROWS[word], whole, op("ExpandDims", places, -1), updates)
         else:
             made = _scaled(whole, places, updates, word)
         return self._put(made)
+
     scatter.__name__, scatter.__doc__ = "scatter_" + word.lower(), "Changes rows by their numbers."
     return scatter
 
 
 def _by_elements(word):
     def scatter(self, indices, updates, name=None):
-        return self._put(self._unrecorded(_ROWS[word], self._situ_tensor_(),
-                                          convert_to_tensor(indices),
-                                          convert_to_tensor(updates, self.dtype)))
+        return self._put(
+            self._unrecorded(
+                _ROWS[word],
+                self._situ_tensor_(),
+                convert_to_tensor(indices),
+                convert_to_tensor(updates, self.dtype),
+            )
+        )
+
     scatter.__name__ = "scatter_nd_" + word.lower()
     scatter.__doc__ = "Changes parts that tuples of numbers name."
     return scatter

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_variable.py: what variables of graphs share, by reference or by handle."""
+
 import functools
 
 from situ._src.framework import default_session
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
-from situ._src.variables import eager_variable, synchronization as variable_modes
+from situ._src.variables import eager_variable
+from situ._src.variables import synchronization as variable_modes
 
 
 def by_first(change):
     """A change of a variable that towers share: the first one makes it, the others read."""
+
     @functools.wraps(change)
     def changed(self, *args, **words):
         place = eager_variable.place
         if place.mode == "replica" and place.index:
             return self.value()
         return change(self, *args, **words)
+
     return changed
 
 
@@ -23,10 +27,24 @@ class GraphVariable(eager_variable.Operators):
     """A variable of a graph; `_make` of a kind of them sets _initial_value, _initializer (an
     operation whose second input is the value) and _snapshot (what a plain use reads)."""
 
-    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True,
-                 caching_device=None, name=None, variable_def=None, dtype=None,
-                 expected_shape=None, import_scope=None, constraint=None, shape=None,
-                 use_resource=None, synchronization=None, aggregation=None):
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=None,
+        collections=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        expected_shape=None,
+        import_scope=None,
+        constraint=None,
+        shape=None,
+        use_resource=None,
+        synchronization=None,
+        aggregation=None,
+    ):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         self.synchronization = variable_modes.synchronization(synchronization, name)
@@ -81,6 +99,7 @@ class GraphVariable(eager_variable.Operators):
 def _by_rows(word):
     def scatter(self, sparse_delta, use_locking=False, name=None):
         return self._scatter("Scatter" + word, sparse_delta.indices, sparse_delta.values, name)
+
     scatter.__name__, scatter.__doc__ = "scatter_" + word.lower(), "Changes rows by their numbers."
     return scatter
 
@@ -88,6 +107,7 @@ def _by_rows(word):
 def _by_elements(word):
     def scatter(self, indices, updates, name=None):
         return self._scatter("ScatterNd" + word, indices, updates, name)
+
     scatter.__name__ = "scatter_nd_" + word.lower()
     scatter.__doc__ = "Changes parts that tuples of numbers name."
     return scatter

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """initialization.py: which variables have values: is_variable_initialized and its like."""
+
 import numpy
 
 from situ._src.framework import default_session, errors
@@ -69,6 +70,7 @@ def report_uninitialized_variables(var_list=None, name="report_uninitialized_var
     def answer(session):
         names = [v.op.name.encode() for v in without_value(session, variables)]
         return numpy.array(names, dtype=object)
+
     return Probe(name, "string", [None], answer)
 
 
@@ -78,8 +80,10 @@ def assert_variables_initialized(var_list=None):
 
     def answer(session):
         for variable in without_value(session, variables):
-            raise errors.CLASSES[9](None, variable.op, "Attempting to use uninitialized value "
-                                    f"{variable.op.name}")
+            raise errors.CLASSES[9](
+                None, variable.op, f"Attempting to use uninitialized value {variable.op.name}"
+            )
+
     return Probe("assert_variables_initialized", "bool", [], answer) if variables else None
 
 

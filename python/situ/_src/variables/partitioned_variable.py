@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """partitioned_variable.py: variables in parts along one axis: partitioners,
 tf.PartitionedVariable."""
+
 import functools
 import inspect
 import math
@@ -16,10 +17,12 @@ from situ._src.ops.array_ops import concat, convert_to_tensor, op
 @export(v1="fixed_size_partitioner")
 def fixed_size_partitioner(num_shards, axis=0):
     """So many parts of one axis, as far as it has so many elements."""
+
     def partition(shape, dtype=None):
         parts = [1] * len(shape)
         parts[axis] = min(num_shards, shape[axis])
         return parts
+
     return partition
 
 
@@ -32,8 +35,9 @@ def _fitting(shape, axis, most_bytes, bytes_each, max_shards):
 
 
 @export(v1="variable_axis_size_partitioner")
-def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_element=16,
-                                   max_shards=None):
+def variable_axis_size_partitioner(
+    max_shard_bytes, axis=0, bytes_per_string_element=16, max_shards=None
+):
     """Parts of at most so many bytes."""
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError("max_shard_bytes and bytes_per_string_element must be positive.")
@@ -45,21 +49,24 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
         sizes = [int(n) for n in shape]
         parts[axis] = max(1, _fitting(sizes, axis, max_shard_bytes, size, max_shards))
         return parts
+
     return partition
 
 
 @export(v1="min_max_variable_partitioner")
-def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 << 10,
-                                 bytes_per_string_element=16):
+def min_max_variable_partitioner(
+    max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16
+):
     """As many parts as there may be, none smaller than so many bytes."""
+
     def partition(shape, dtype="float32"):
         kind = as_dtype(dtype)
         size = bytes_per_string_element if kind.name == "string" else kind.size
         whole = math.prod(int(n) for n in shape) * size
         parts = [1] * len(shape)
-        parts[axis] = max(1, min(shape[axis], max_partitions,
-                                 math.ceil(whole / min_slice_size)))
+        parts[axis] = max(1, min(shape[axis], max_partitions, math.ceil(whole / min_slice_size)))
         return parts
+
     return partition
 
 
@@ -101,16 +108,37 @@ class PartitionedVariable:
     def assign(self, value, use_locking=False, name=None, read_value=True):
         """Gives every part its own of the value."""
         sizes = [p.shape.as_list()[self._axis] for p in self._parts]
-        values = op("SplitV", convert_to_tensor(value, self.dtype), sizes, self._axis,
-                    num_split=len(sizes))
+        values = op(
+            "SplitV", convert_to_tensor(value, self.dtype), sizes, self._axis, num_split=len(sizes)
+        )
         return [p.assign(v, use_locking) for p, v in zip(self._parts, values)]
 
 
 export(v1="PartitionedVariable")(PartitionedVariable)
-for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow",
-              "neg", "matmul", "rmatmul", "getitem", "lt", "le", "gt", "ge"):
+for _name in (
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "rtruediv",
+    "pow",
+    "rpow",
+    "neg",
+    "matmul",
+    "rmatmul",
+    "getitem",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+):
+
     def _operator(self, *args, _word=f"__{_name}__"):
         return getattr(self.as_tensor(), _word)(*args)
+
     setattr(PartitionedVariable, f"__{_name}__", _operator)
 
 
@@ -148,11 +176,14 @@ def get(make, name, partitioner, shape, dtype, initializer, words):
     sizes, kind = tensor_shape.as_shape(shape).as_list(), as_dtype(dtype or "float32").base_dtype
     counts = [int(n) for n in partitioner(shape=tensor_shape.as_shape(shape), dtype=kind)]
     if len(counts) != len(sizes):
-        raise ValueError(f"Partitioner returned a partition list that does not match the "
-                         f"Variable's rank: {counts} vs. {tensor_shape.as_shape(shape)}")
+        raise ValueError(
+            f"Partitioner returned a partition list that does not match the "
+            f"Variable's rank: {counts} vs. {tensor_shape.as_shape(shape)}"
+        )
     if sum(n > 1 for n in counts) > 1:
-        raise ValueError(f"Can only slice a variable along one dimension: shape: {sizes}, "
-                         f"partitioning: {counts}")
+        raise ValueError(
+            f"Can only slice a variable along one dimension: shape: {sizes}, partitioning: {counts}"
+        )
     if not counts:
         return None
     axis = next((i for i, n in enumerate(counts) if n > 1), 0)
@@ -162,19 +193,37 @@ def get(make, name, partitioner, shape, dtype, initializer, words):
         here, own = [0] * len(sizes), list(sizes)
         here[axis], own[axis] = start, small + (i < more)
         first = _slice_of(initializer, sizes, kind, here, own)
-        parts.append(make(f"{name}/part_{i}", own if callable(first) else None, kind, first,
-                          **words))
+        parts.append(
+            make(f"{name}/part_{i}", own if callable(first) else None, kind, first, **words)
+        )
         parts[-1]._set_save_slice_info(sliced_variables.SaveSliceInfo(name, sizes, here, own))
         start += own[axis]
     return PartitionedVariable(name, sizes, kind, parts, counts)
 
 
 @export(v1="create_partitioned_variables")
-def create_partitioned_variables(shape, slicing, initializer, dtype="float32", trainable=True,
-                                 collections=None, name=None, reuse=None):
+def create_partitioned_variables(
+    shape,
+    slicing,
+    initializer,
+    dtype="float32",
+    trainable=True,
+    collections=None,
+    name=None,
+    reuse=None,
+):
     """The list of parts of a variable."""
     from situ._src.variables import variable_scope
+
     with variable_scope.variable_scope(name, "PartitionedVariable", reuse=reuse):
-        return list(variable_scope.get_variable("", shape, dtype, initializer, trainable=trainable,
-                                                collections=collections,
-                                                partitioner=lambda shape, dtype=None: slicing))
+        return list(
+            variable_scope.get_variable(
+                "",
+                shape,
+                dtype,
+                initializer,
+                trainable=trainable,
+                collections=collections,
+                partitioner=lambda shape, dtype=None: slicing,
+            )
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """resource_variable.py: variables of graphs by handle: what was read of one does not change."""
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named
@@ -9,19 +10,27 @@ from situ._src.variables.graph_variable import GraphVariable, by_first
 
 class ResourceVariable(GraphVariable):
     """A variable of a graph: a VarHandleOp, its AssignVariableOp and a ReadVariableOp per use."""
+
     _situ_reads_ = True  # an op that takes it reads it, in its own scope of names
 
     def _make(self, graph, full, initial_value, dtype):
         with colocation_named(graph, full.rstrip("/")):
             with graph.name_scope("Initializer"), graph.device(None):
                 value = convert_to_tensor(
-                    initial_value() if callable(initial_value) else initial_value, dtype,
-                    "initial_value")
+                    initial_value() if callable(initial_value) else initial_value,
+                    dtype,
+                    "initial_value",
+                )
             self._initial_value, self.dtype = value, value.dtype.base_dtype
             self.shape = tensor_shape.as_shape(value.shape)
             graph._coming = {"shape": self.shape, "dtype": self.dtype}  # for device functions
-            self._handle = op("VarHandleOp", dtype=self.dtype, shape=self.shape,
-                              shared_name=full.rstrip("/"), name=full)
+            self._handle = op(
+                "VarHandleOp",
+                dtype=self.dtype,
+                shape=self.shape,
+                shared_name=full.rstrip("/"),
+                name=full,
+            )
         graph.__dict__.setdefault("_handles", {})[self._handle.op] = self
         with graph.name_scope("IsInitialized"):
             self._is_initialized = op("VarIsInitializedOp", self._handle)
@@ -92,23 +101,28 @@ class ResourceVariable(GraphVariable):
 
     @by_first
     def assign(self, value, use_locking=None, name=None, read_value=True):
-        return self._changed(op("AssignVariableOp", self._handle, self._fitting(value),
-                                name=name), read_value)
+        return self._changed(
+            op("AssignVariableOp", self._handle, self._fitting(value), name=name), read_value
+        )
 
     @by_first
     def assign_add(self, delta, use_locking=None, name=None, read_value=True):
-        return self._changed(op("AssignAddVariableOp", self._handle, self._fitting(delta),
-                                name=name), read_value)
+        return self._changed(
+            op("AssignAddVariableOp", self._handle, self._fitting(delta), name=name), read_value
+        )
 
     @by_first
     def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
-        return self._changed(op("AssignSubVariableOp", self._handle, self._fitting(delta),
-                                name=name), read_value)
+        return self._changed(
+            op("AssignSubVariableOp", self._handle, self._fitting(delta), name=name), read_value
+        )
 
     def _assign_part(self, parts, value):
         begin, end, strides, masks = parts
-        return self._changed(op("ResourceStridedSliceAssign", self._handle, begin, end, strides,
-                                value, **masks), True)
+        return self._changed(
+            op("ResourceStridedSliceAssign", self._handle, begin, end, strides, value, **masks),
+            True,
+        )
 
     def _scatter(self, row, indices, updates, name):
         updates = convert_to_tensor(updates, self.dtype)

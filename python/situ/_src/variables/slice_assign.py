@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """slice_assign.py: variable[...].assign: parts of variables that are changed. A part is a tensor
 that remembers which part of which variable it is."""
+
 import weakref
 
 from situ._src.framework.tensor import Tensor, _extend
@@ -30,15 +31,23 @@ def _assigner(name, row):
     def get(tensor):
         found = _known.get(id(tensor))
         if found is None or found[0]() is not tensor:
-            raise AttributeError(f"'{type(tensor).__name__}' object has no attribute '{name}': "
-                                 "only variables and parts of them (variable[0]) are assigned to.")
+            raise AttributeError(
+                f"'{type(tensor).__name__}' object has no attribute '{name}': "
+                "only variables and parts of them (variable[0]) are assigned to."
+            )
         _, variable, key = found
 
         def assign(value, use_locking=False, name=None, read_value=True):
             return _change(variable, key, value, row)
+
         return assign
+
     return property(get)
 
 
-_extend(Tensor, assign=_assigner("assign", None), assign_add=_assigner("assign_add", "AddV2"),
-        assign_sub=_assigner("assign_sub", "Sub"))
+_extend(
+    Tensor,
+    assign=_assigner("assign", None),
+    assign_add=_assigner("assign_add", "AddV2"),
+    assign_sub=_assigner("assign_sub", "Sub"),
+)

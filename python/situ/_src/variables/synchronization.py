@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """synchronization.py: how the copies of a distributed variable are synchronized and aggregated."""
+
 import enum
 
 from situ._src.framework.api import export
@@ -8,6 +9,7 @@ from situ._src.framework.api import export
 @export("VariableAggregation")
 class VariableAggregation(enum.Enum):
     """How the values that replicas assign to a variable become one."""
+
     NONE = 0
     SUM = 1
     MEAN = 2
@@ -17,6 +19,7 @@ class VariableAggregation(enum.Enum):
 @export("VariableSynchronization")
 class VariableSynchronization(enum.Enum):
     """When the copies of a variable are aggregated."""
+
     AUTO = 0
     NONE = 1
     ON_WRITE = 2
@@ -41,8 +44,9 @@ def aggregation(value, name=None) -> VariableAggregation:
 
 def synchronization(value, name=None) -> VariableSynchronization:
     """The member that an argument `synchronization` means; ValueError where there is none."""
-    return _member(VariableSynchronization, value, VariableSynchronization.AUTO,
-                   "synchronization", name)
+    return _member(
+        VariableSynchronization, value, VariableSynchronization.AUTO, "synchronization", name
+    )
 
 
 def is_trainable(trainable, mode: VariableSynchronization) -> bool:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable.py: Variable: state of a session in graphs, a tensor that changes in eager style."""
+
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
@@ -79,8 +80,9 @@ class RefVariable(GraphVariable):
         return op("GatherNd", self._snapshot, indices, name=name)
 
     def _scatter(self, row, indices, updates, name):
-        return op(row, self._ref, indices, convert_to_tensor(updates, self.dtype.base_dtype),
-                  name=name)
+        return op(
+            row, self._ref, indices, convert_to_tensor(updates, self.dtype.base_dtype), name=name
+        )
 
     def _assign_part(self, parts, value):
         begin, end, strides, masks = parts
@@ -161,6 +163,7 @@ def variable(*args, **words):
         return eager_variable.EagerVariable(*args, **words)
     if graph._captures:  # a branch or a loop: the variable lives outside
         from situ._src.framework.branch_graph import outside
+
         with outside():
             return of_graph(graph, args, words)
     return of_graph(graph, args, words)
@@ -194,6 +197,7 @@ def _assigning(name, method):
             return getattr(ref, method)(value, name=name)
         row = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}[method]
         return OPS[row](ref, value, name=name)
+
     return assign
 
 
@@ -205,6 +209,7 @@ def _collected(key, *names):
     @export(v1=names)
     def get(scope=None):
         return get_default_graph().get_collection(key, scope)
+
     get.__name__ = names[0]
     return get
 
@@ -222,8 +227,9 @@ def variables_initializer(var_list, name="init"):
     return group(name=name)
 
 
-@export(v1=("global_variables_initializer", "initialize_all_variables",
-            "initializers.global_variables"))
+@export(
+    v1=("global_variables_initializer", "initialize_all_variables", "initializers.global_variables")
+)
 def global_variables_initializer():
     """An operation that gives all variables their first values."""
     return variables_initializer(global_variables())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable_scope.py: tf.variable_scope, tf.get_variable and tf.make_template: variables by
 name, and their reuse."""
+
 import contextlib
 import functools
 
@@ -10,7 +11,8 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph_scopes import ReusableScope
 from situ._src.ops import init_ops
-from situ._src.variables.synchronization import is_trainable, synchronization as as_mode
+from situ._src.variables.synchronization import is_trainable
+from situ._src.variables.synchronization import synchronization as as_mode
 from situ._src.variables.variable import variable
 
 
@@ -31,9 +33,20 @@ export(v1="AUTO_REUSE")(AUTO_REUSE)
 class VariableScope:
     """What get_variable knows of where it is called."""
 
-    def __init__(self, reuse=False, name="", initializer=None, regularizer=None,
-                 caching_device=None, partitioner=None, custom_getter=None, name_scope="",
-                 dtype="float32", use_resource=None, constraint=None):
+    def __init__(
+        self,
+        reuse=False,
+        name="",
+        initializer=None,
+        regularizer=None,
+        caching_device=None,
+        partitioner=None,
+        custom_getter=None,
+        name_scope="",
+        dtype="float32",
+        use_resource=None,
+        constraint=None,
+    ):
         self.reuse, self.name, self.initializer = reuse, name, initializer
         self.regularizer, self.original_name_scope = regularizer, name_scope
         self.dtype, self.caching_device = as_dtype(dtype), caching_device
@@ -128,6 +141,7 @@ def _inside(getter, outer):
 
     def both(inner, *args, **words):
         return getter(functools.partial(outer, inner), *args, **words)
+
     return both
 
 
@@ -136,19 +150,38 @@ class variable_scope(ReusableScope):
     """Names of variables made by get_variable begin with the scope's. It may be entered again, but
     not inside itself: the variables' scope is then the same, that of the operations a new one."""
 
-    def __init__(self, name_or_scope=None, default_name=None, values=None, initializer=None,
-                 regularizer=None, caching_device=None, partitioner=None, custom_getter=None,
-                 reuse=None, dtype=None, use_resource=None, constraint=None,
-                 auxiliary_name_scope=True):
+    def __init__(
+        self,
+        name_or_scope=None,
+        default_name=None,
+        values=None,
+        initializer=None,
+        regularizer=None,
+        caching_device=None,
+        partitioner=None,
+        custom_getter=None,
+        reuse=None,
+        dtype=None,
+        use_resource=None,
+        constraint=None,
+        auxiliary_name_scope=True,
+    ):
         super().__init__()
         if name_or_scope is None and default_name is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         self._given, self._default = name_or_scope, default_name
         self._auxiliary, self._made = auxiliary_name_scope, None
         self._options = dict(
-            reuse=reuse, initializer=initializer, regularizer=regularizer, dtype=dtype,
-            caching_device=caching_device, partitioner=partitioner, custom_getter=custom_getter,
-            use_resource=use_resource, constraint=constraint)
+            reuse=reuse,
+            initializer=initializer,
+            regularizer=regularizer,
+            dtype=dtype,
+            caching_device=caching_device,
+            partitioner=partitioner,
+            custom_getter=custom_getter,
+            use_resource=use_resource,
+            constraint=constraint,
+        )
 
     def _scope(self):
         """(the VariableScope, what its operations' scope is named after), as they are the first
@@ -166,27 +199,47 @@ class variable_scope(ReusableScope):
         graph, known = get_default_graph(), isinstance(self._given, VariableScope)
         first = self._made is None
         new, part = self._made = self._made or self._scope()
-        names = graph.name_scope(part) if self._auxiliary and part else \
-            contextlib.nullcontext(graph._scope if self._auxiliary else "")
+        names = (
+            graph.name_scope(part)
+            if self._auxiliary and part
+            else contextlib.nullcontext(graph._scope if self._auxiliary else "")
+        )
         with contextlib.ExitStack() as stack:
             full = stack.enter_context(names)
             stack.enter_context(_entered(new, known))
             if first:
-                new.original_name_scope = self._given.original_name_scope if known else \
-                    full if part else ""
+                new.original_name_scope = (
+                    self._given.original_name_scope if known else full if part else ""
+                )
             return new, stack.pop_all().__exit__
 
 
-def _derived(base, whole, reuse, initializer, regularizer, dtype, caching_device, partitioner,
-             custom_getter, use_resource, constraint):
+def _derived(
+    base,
+    whole,
+    reuse,
+    initializer,
+    regularizer,
+    dtype,
+    caching_device,
+    partitioner,
+    custom_getter,
+    use_resource,
+    constraint,
+):
     """A VariableScope with what the base has where nothing is said."""
     return VariableScope(
-        reuse or base.reuse, whole, initializer or base.initializer,
-        regularizer or base.regularizer, caching_device or base.caching_device,
-        partitioner or base.partitioner, _inside(custom_getter, base.custom_getter),
+        reuse or base.reuse,
+        whole,
+        initializer or base.initializer,
+        regularizer or base.regularizer,
+        caching_device or base.caching_device,
+        partitioner or base.partitioner,
+        _inside(custom_getter, base.custom_getter),
         dtype=dtype or base.dtype,
         use_resource=base.use_resource if use_resource is None else use_resource,
-        constraint=constraint or base.constraint)
+        constraint=constraint or base.constraint,
+    )
 
 
 @export(v1="variable_op_scope")
@@ -196,16 +249,21 @@ def variable_op_scope(values, name_or_scope, default_name=None, **words):
 
 def _check_found(found, whole, shape, dtype):
     if shape is not None and not found.shape.is_compatible_with(shape):
-        raise ValueError(f"Trying to share variable {whole}, but specified shape "
-                         f"{tensor_shape.as_shape(shape)} and found shape {found.shape}.")
+        raise ValueError(
+            f"Trying to share variable {whole}, but specified shape "
+            f"{tensor_shape.as_shape(shape)} and found shape {found.shape}."
+        )
     if dtype is not None and found.dtype.base_dtype != as_dtype(dtype):
-        raise ValueError(f"Trying to share variable {whole}, but specified dtype "
-                         f"{as_dtype(dtype).name} and found dtype {found.dtype.name}.")
+        raise ValueError(
+            f"Trying to share variable {whole}, but specified dtype "
+            f"{as_dtype(dtype).name} and found dtype {found.dtype.name}."
+        )
     return found
 
 
 def _takes_nothing(function):
     import inspect
+
     try:
         return not inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -224,70 +282,128 @@ def _first_value(whole, shape, dtype, initializer):
     if shape is None and not hasattr(kind, "get_config") and _takes_nothing(kind):
         return kind
     if shape is None or not tensor_shape.as_shape(shape).is_fully_defined():
-        raise ValueError(f"Shape of a new variable ({whole}) must be fully defined, but instead "
-                         f"was {tensor_shape.as_shape(shape)}.")
+        raise ValueError(
+            f"Shape of a new variable ({whole}) must be fully defined, but instead "
+            f"was {tensor_shape.as_shape(shape)}."
+        )
     sizes = tensor_shape.as_shape(shape).as_list()
     return lambda: kind(sizes, dtype=dtype)
 
 
 @export(v1="get_variable")
-def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None,
-                 trainable=None, collections=None, caching_device=None, partitioner=None,
-                 validate_shape=True, use_resource=None, custom_getter=None, constraint=None,
-                 synchronization=None, aggregation=None):
+def get_variable(
+    name,
+    shape=None,
+    dtype=None,
+    initializer=None,
+    regularizer=None,
+    trainable=None,
+    collections=None,
+    caching_device=None,
+    partitioner=None,
+    validate_shape=True,
+    use_resource=None,
+    custom_getter=None,
+    constraint=None,
+    synchronization=None,
+    aggregation=None,
+):
     """The variable of that name in the scope: a new one, or (with reuse) the one that is there."""
     scope = get_variable_scope()
     whole = f"{scope.name}/{name}" if scope.name else name
-    words = dict(shape=shape, dtype=dtype,
-                 initializer=scope.initializer if initializer is None else initializer,
-                 regularizer=regularizer or scope.regularizer,
-                 reuse=True if scope.reuse is True else scope.reuse or False,
-                 trainable=is_trainable(trainable, as_mode(synchronization, name)),
-                 collections=collections,
-                 caching_device=caching_device or scope.caching_device,
-                 partitioner=partitioner or scope.partitioner, validate_shape=validate_shape,
-                 use_resource=use_resource, constraint=constraint or scope.constraint)
+    words = dict(
+        shape=shape,
+        dtype=dtype,
+        initializer=scope.initializer if initializer is None else initializer,
+        regularizer=regularizer or scope.regularizer,
+        reuse=True if scope.reuse is True else scope.reuse or False,
+        trainable=is_trainable(trainable, as_mode(synchronization, name)),
+        collections=collections,
+        caching_device=caching_device or scope.caching_device,
+        partitioner=partitioner or scope.partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        constraint=constraint or scope.constraint,
+    )
     getter = _inside(custom_getter, scope.custom_getter)
     if getter is None:
         return _get(whole, **words, synchronization=synchronization, aggregation=aggregation)
     words["dtype"] = as_dtype(dtype or scope.dtype).base_dtype
-    return getter(_get, name=whole, **words, synchronization=synchronization,
-                  aggregation=aggregation)
+    return getter(
+        _get, name=whole, **words, synchronization=synchronization, aggregation=aggregation
+    )
 
 
-def _get(name, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
-         trainable=True, collections=None, caching_device=None, partitioner=None,
-         validate_shape=True, use_resource=None, constraint=None, synchronization=None,
-         aggregation=None):
+def _get(
+    name,
+    shape=None,
+    dtype=None,
+    initializer=None,
+    regularizer=None,
+    reuse=None,
+    trainable=True,
+    collections=None,
+    caching_device=None,
+    partitioner=None,
+    validate_shape=True,
+    use_resource=None,
+    constraint=None,
+    synchronization=None,
+    aggregation=None,
+):
     """The variable of a full name: found, or made."""
     graph, scope = get_default_graph(), get_variable_scope()
     if partitioner is not None and shape is not None:
         from situ._src.variables import partitioned_variable
-        parts = partitioned_variable.get(_get, name, partitioner, shape, dtype, initializer,
-                                         dict(regularizer=regularizer, reuse=reuse,
-                                              trainable=trainable,
-                                              collections=collections, use_resource=use_resource,
-                                              constraint=constraint, caching_device=caching_device))
+
+        parts = partitioned_variable.get(
+            _get,
+            name,
+            partitioner,
+            shape,
+            dtype,
+            initializer,
+            dict(
+                regularizer=regularizer,
+                reuse=reuse,
+                trainable=trainable,
+                collections=collections,
+                use_resource=use_resource,
+                constraint=constraint,
+                caching_device=caching_device,
+            ),
+        )
         if parts is not None:
             return parts
     found = graph._variable_store.get(name)
     if found is not None:
         if not reuse:
-            raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set "
-                             "reuse=True or reuse=tf.AUTO_REUSE in VarScope?")
+            raise ValueError(
+                f"Variable {name} already exists, disallowed. Did you mean to set "
+                "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+            )
         return _check_found(found, name, shape, dtype)
     if reuse and reuse is not AUTO_REUSE:
-        raise ValueError(f"Variable {name} does not exist, or was not created with "
-                         "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?")
+        raise ValueError(
+            f"Variable {name} does not exist, or was not created with "
+            "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+        )
     explicit, dtype = dtype is not None, as_dtype(dtype or scope.dtype).base_dtype
     value = _first_value(name, shape, dtype, initializer)
     before, graph._scope = graph._scope, ""
     try:
-        made = variable(value, trainable=trainable, collections=collections, name=name,
-                        dtype=dtype if callable(value) or explicit else None,
-                        constraint=constraint, use_resource=use_resource,
-                        synchronization=synchronization, aggregation=aggregation,
-                        caching_device=caching_device)
+        made = variable(
+            value,
+            trainable=trainable,
+            collections=collections,
+            name=name,
+            dtype=dtype if callable(value) or explicit else None,
+            constraint=constraint,
+            use_resource=use_resource,
+            synchronization=synchronization,
+            aggregation=aggregation,
+            caching_device=caching_device,
+        )
     finally:
         graph._scope = before
     graph._variable_store[name] = made
@@ -308,10 +424,12 @@ def get_local_variable(name, *args, **words):
     return get_variable(name, *args, **words)
 
 
-@export("make_template", v1=("contrib.eager.make_template",
-                             "contrib.eager.python.tfe.make_template"))
-def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None,
-                  **kwargs):
+@export(
+    "make_template", v1=("contrib.eager.make_template", "contrib.eager.python.tfe.make_template")
+)
+def make_template(
+    name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs
+):
     """A function that makes its variables when it is first called, and uses them later."""
     return _Template(name_, func_, create_scope_now_, unique_name_, custom_getter_, kwargs)
 

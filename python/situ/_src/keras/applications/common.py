@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """common.py: what the networks of tf.keras.applications share: their input, their end, their
 weights, what is done to images before, and the names of the classes of ImageNet."""
+
 import functools
 import inspect
 import json
@@ -20,6 +21,7 @@ def layers():
 
 class _Layers:
     """Layers by the names that programs give them."""
+
     def __getattr__(self, name):
         return registry.KINDS_OF_LAYERS.find(name)
 
@@ -34,30 +36,40 @@ def folder():
 
 def named(module, *kinds):
     """A decorator: a network's names: in the module of its family and beside it."""
+
     def record(function):
         @functools.wraps(function)
         def network(*args, name=None, **kwargs):
             made = function(*args, **kwargs)
             made._name = made.name if name is None else name
             return made
+
         whole = inspect.signature(function)
-        network.__signature__ = whole.replace(parameters=[
-            *whole.parameters.values(),
-            inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None)])
+        network.__signature__ = whole.replace(
+            parameters=[
+                *whole.parameters.values(),
+                inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None),
+            ]
+        )
         places = [f"applications.{m}.{function.__name__}" for m in (module, *kinds)]
         shown(f"applications.{function.__name__}", *places)(network)
         return network
+
     return record
 
 
 def check(weights, include_top, classes, name):
     if not (weights in ("imagenet", None) or os.path.exists(weights)):
-        raise ValueError("The `weights` argument should be either `None` (random initialization), "
-                         "`imagenet` (pre-training on ImageNet), or the path to the weights file "
-                         f"to be loaded.  Received: `weights={weights}`")
+        raise ValueError(
+            "The `weights` argument should be either `None` (random initialization), "
+            "`imagenet` (pre-training on ImageNet), or the path to the weights file "
+            f"to be loaded.  Received: `weights={weights}`"
+        )
     if weights == "imagenet" and include_top and classes != 1000:
-        raise ValueError("If using `weights` as `'imagenet'` with `include_top` as true, `classes` "
-                         f"should be 1000.  Received `classes={classes}`")
+        raise ValueError(
+            "If using `weights` as `'imagenet'` with `include_top` as true, `classes` "
+            f"should be 1000.  Received `classes={classes}`"
+        )
 
 
 def image_input(input_tensor, input_shape, default, least, include_top, weights=None):
@@ -72,16 +84,22 @@ def image_input(input_tensor, input_shape, default, least, include_top, weights=
         if len(input_shape) != 3:
             raise ValueError("`input_shape` must be a tuple of three integers.")
         if include_top and weights == "imagenet" and tuple(sizes) != (default, default):
-            raise ValueError("When setting `include_top=True` and loading `imagenet` weights, "
-                             f"`input_shape` should be {(default, default, 3)}.  Received: "
-                             f"input_shape={input_shape}")
+            raise ValueError(
+                "When setting `include_top=True` and loading `imagenet` weights, "
+                f"`input_shape` should be {(default, default, 3)}.  Received: "
+                f"input_shape={input_shape}"
+            )
         if any(s is not None and s < least for s in sizes):
-            raise ValueError(f"Input size must be at least {least}x{least}; Received: "
-                             f"input_shape={input_shape}")
+            raise ValueError(
+                f"Input size must be at least {least}x{least}; Received: input_shape={input_shape}"
+            )
     if input_tensor is None:
         return input_layer.Input(shape=input_shape)
-    return input_tensor if context.is_symbolic(input_tensor) else \
-        input_layer.Input(tensor=input_tensor, shape=input_shape)
+    return (
+        input_tensor
+        if context.is_symbolic(input_tensor)
+        else input_layer.Input(tensor=input_tensor, shape=input_shape)
+    )
 
 
 def axis():
@@ -103,7 +121,8 @@ def finished(inputs, x, name, weights, files, include_top):
         if not os.path.exists(path):
             raise FileNotFoundError(
                 f"tf.keras.applications: situ does not download the weights of '{name}'. Put them "
-                f"to {path}, or give weights=None for a network that has not learned yet.")
+                f"to {path}, or give weights=None for a network that has not learned yet."
+            )
         made.load_weights(path)
     elif weights is not None:
         made.load_weights(weights)
@@ -127,23 +146,29 @@ def _scaled(x, mode, data_format):
         x = x / 255.0
         mean, deviation = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
         return (x - _vector(x, mean, shape)) / _vector(x, deviation, shape)
-    flip = (slice(None, None, -1), slice(None), slice(None)) if first else \
-        (Ellipsis, slice(None, None, -1))
+    flip = (
+        (slice(None, None, -1), slice(None), slice(None))
+        if first
+        else (Ellipsis, slice(None, None, -1))
+    )
     if first and len(x.shape) == 4:
         flip = (slice(None), *flip)
     return x[flip] - _vector(x, [103.939, 116.779, 123.68], shape)
 
 
 def _vector(x, values, shape):
-    return numpy.array(values, x.dtype if isinstance(x, numpy.ndarray) else
-                       x.dtype.as_numpy_dtype).reshape(shape)
+    return numpy.array(
+        values, x.dtype if isinstance(x, numpy.ndarray) else x.dtype.as_numpy_dtype
+    ).reshape(shape)
 
 
 def preprocessing(mode, *modules):
     """Exports preprocess_input and decode_predictions of families of networks."""
+
     def preprocess_input(x, data_format=None):
         """Images as the network was trained with them."""
         return x if mode is None else _scaled(x, mode, data_format or context.setting("format"))
+
     shown(*[f"applications.{m}.preprocess_input" for m in modules])(preprocess_input)
     shown(*[f"applications.{m}.decode_predictions" for m in modules])(decode_predictions)
 
@@ -151,8 +176,9 @@ def preprocessing(mode, *modules):
 @shown("applications.imagenet_utils.preprocess_input")
 def preprocess_input(x, data_format=None, mode="caffe"):
     if mode not in ("caffe", "tf", "torch"):
-        raise ValueError("Expected mode to be one of `caffe`, `tf` or `torch`. Received: "
-                         f"mode={mode}")
+        raise ValueError(
+            f"Expected mode to be one of `caffe`, `tf` or `torch`. Received: mode={mode}"
+        )
     return _scaled(x, mode, data_format or context.setting("format"))
 
 
@@ -161,12 +187,16 @@ def decode_predictions(preds, top=5):
     """The names of the likeliest classes of ImageNet: (number of WordNet, name, score)."""
     preds = numpy.asarray(preds)
     if preds.ndim != 2 or preds.shape[1] != 1000:
-        raise ValueError("`decode_predictions` expects a batch of predictions (i.e. a 2D array of "
-                         f"shape (samples, 1000)). Found array with shape: {preds.shape}")
+        raise ValueError(
+            "`decode_predictions` expects a batch of predictions (i.e. a 2D array of "
+            f"shape (samples, 1000)). Found array with shape: {preds.shape}"
+        )
     path = os.path.join(folder(), "imagenet_class_index.json")
     if not os.path.exists(path):
-        raise FileNotFoundError("tf.keras.applications: situ does not download the names of the "
-                                f"classes of ImageNet. Put imagenet_class_index.json to {path}")
+        raise FileNotFoundError(
+            "tf.keras.applications: situ does not download the names of the "
+            f"classes of ImageNet. Put imagenet_class_index.json to {path}"
+        )
     with open(path, encoding="utf-8") as file:
         classes = json.load(file)
     return [[(*classes[str(i)], row[i]) for i in row.argsort()[-top:][::-1]] for row in preds]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """densenet.py: networks whose layers see all layers before them (Huang and others, 2016)."""
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -24,8 +25,17 @@ def _transition(x, name):
     return layers().AveragePooling2D(2, strides=2, name=name + "_pool")(x)
 
 
-def _densenet(name, blocks, include_top, weights, input_tensor, input_shape, pooling, classes,
-              classifier_activation):
+def _densenet(
+    name,
+    blocks,
+    include_top,
+    weights,
+    input_tensor,
+    input_shape,
+    pooling,
+    classes,
+    classifier_activation,
+):
     common.check(weights, include_top, classes, name)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top, weights)
     x = layers().ZeroPadding2D(((3, 3), (3, 3)))(inputs)
@@ -49,21 +59,42 @@ def _densenet(name, blocks, include_top, weights, input_tensor, input_shape, poo
     elif pooling == "max":
         x = layers().GlobalMaxPooling2D(name="max_pool")(x)
     start = f"{name}_weights_tf_dim_ordering_tf_kernels"
-    return common.finished(inputs, x, name, weights, (f"{start}.h5", f"{start}_notop.h5"),
-                           include_top)
+    return common.finished(
+        inputs, x, name, weights, (f"{start}.h5", f"{start}_notop.h5"), include_top
+    )
 
 
 def _make(word, blocks):
-    def network(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-                pooling=None, classes=1000, classifier_activation="softmax"):
-        return _densenet(word.lower(), blocks, include_top, weights, input_tensor, input_shape,
-                         pooling, classes, classifier_activation)
+    def network(
+        include_top=True,
+        weights="imagenet",
+        input_tensor=None,
+        input_shape=None,
+        pooling=None,
+        classes=1000,
+        classifier_activation="softmax",
+    ):
+        return _densenet(
+            word.lower(),
+            blocks,
+            include_top,
+            weights,
+            input_tensor,
+            input_shape,
+            pooling,
+            classes,
+            classifier_activation,
+        )
+
     network.__name__, network.__qualname__ = word, word
     network.__doc__ = f"A dense network with blocks of {blocks} layers."
     return named("densenet")(network)
 
 
-for _word, _blocks in (("DenseNet121", (6, 12, 24, 16)), ("DenseNet169", (6, 12, 32, 32)),
-                       ("DenseNet201", (6, 12, 48, 32))):
+for _word, _blocks in (
+    ("DenseNet121", (6, 12, 24, 16)),
+    ("DenseNet169", (6, 12, 32, 32)),
+    ("DenseNet201", (6, 12, 48, 32)),
+):
     _make(_word, _blocks)
 common.preprocessing("torch", "densenet")

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """inception.py: InceptionV3 and InceptionResNetV2: windows of several sizes side by side
 (Szegedy and others, 2015 and 2016)."""
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 from situ._src.keras.layer import Layer
 from situ._src.keras.registry import register_keras_serializable
 
 
-def _conv(x, filters, size, strides=1, padding="same", activation="relu", use_bias=False,
-          name=None):
-    x = layers().Conv2D(filters, size, strides=strides, padding=padding, use_bias=use_bias,
-                        name=name)(x)
+def _conv(
+    x, filters, size, strides=1, padding="same", activation="relu", use_bias=False, name=None
+):
+    x = layers().Conv2D(
+        filters, size, strides=strides, padding=padding, use_bias=use_bias, name=name
+    )(x)
     if not use_bias:
-        x = layers().BatchNormalization(axis=common.axis(), scale=False,
-                                        name=name and name + "_bn")(x)
+        x = layers().BatchNormalization(
+            axis=common.axis(), scale=False, name=name and name + "_bn"
+        )(x)
     if activation is not None:
         x = layers().Activation(activation, name=name and name + "_ac")(x)
     return x
@@ -61,8 +65,7 @@ def _long(x, width, number):
     """A block of the middle stage of InceptionV3."""
     one = _conv(x, 192, 1)
     seven = _chain(x, (width, 1), (width, (1, 7)), (192, (7, 1)))
-    double = _chain(x, (width, 1), (width, (7, 1)), (width, (1, 7)), (width, (7, 1)),
-                    (192, (1, 7)))
+    double = _chain(x, (width, 1), (width, (7, 1)), (width, (1, 7)), (width, (7, 1)), (192, (1, 7)))
     pool = _conv(_mean(x), 192, 1)
     return _joined([one, seven, double, pool], f"mixed{number}")
 
@@ -75,8 +78,15 @@ def _top(x, include_top, pooling, classes, classifier_activation):
 
 
 @named("inception_v3")
-def InceptionV3(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-                pooling=None, classes=1000, classifier_activation="softmax"):
+def InceptionV3(
+    include_top=True,
+    weights="imagenet",
+    input_tensor=None,
+    input_shape=None,
+    pooling=None,
+    classes=1000,
+    classifier_activation="softmax",
+):
     """Eleven mixed blocks."""
     common.check(weights, include_top, classes, "inception_v3")
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
@@ -87,8 +97,9 @@ def InceptionV3(include_top=True, weights="imagenet", input_tensor=None, input_s
         double = _chain(x, (64, 1), (96, 3), (96, 3))
         pool = _conv(_mean(x), width, 1)
         x = _joined([one, five, double, pool], f"mixed{number}")
-    x = _joined([_conv(x, 384, *SHRINK), _chain(x, (64, 1), (96, 3), (96, *SHRINK)), _most(x)],
-                "mixed3")
+    x = _joined(
+        [_conv(x, 384, *SHRINK), _chain(x, (64, 1), (96, 3), (96, *SHRINK)), _most(x)], "mixed3"
+    )
     for number, width in enumerate((128, 160, 160, 192), 4):
         x = _long(x, width, number)
     three = _chain(x, (192, 1), (320, *SHRINK))
@@ -97,8 +108,9 @@ def InceptionV3(include_top=True, weights="imagenet", input_tensor=None, input_s
     x = _wide(_wide(x, 0), 1)
     x = _top(x, include_top, pooling, classes, classifier_activation)
     start = "inception_v3_weights_tf_dim_ordering_tf_kernels"
-    return common.finished(inputs, x, "inception_v3", weights,
-                           (f"{start}.h5", f"{start}_notop.h5"), include_top)
+    return common.finished(
+        inputs, x, "inception_v3", weights, (f"{start}.h5", f"{start}_notop.h5"), include_top
+    )
 
 
 @register_keras_serializable("Keras")
@@ -116,45 +128,72 @@ class CustomScaleLayer(Layer):
         return inputs[0] + inputs[1] * self.scale
 
 
-_BLOCKS = {"block35": ([(32, 1)], [(32, 1), (32, 3)], [(32, 1), (48, 3), (64, 3)]),
-           "block17": ([(192, 1)], [(128, 1), (160, (1, 7)), (192, (7, 1))]),
-           "block8": ([(192, 1)], [(192, 1), (224, (1, 3)), (256, (3, 1))])}
+_BLOCKS = {
+    "block35": ([(32, 1)], [(32, 1), (32, 3)], [(32, 1), (48, 3), (64, 3)]),
+    "block17": ([(192, 1)], [(128, 1), (160, (1, 7)), (192, (7, 1))]),
+    "block8": ([(192, 1)], [(192, 1), (224, (1, 3)), (256, (3, 1))]),
+}
 
 
 def _residual(x, scale, kind, number, activation="relu"):
     name = f"{kind}_{number}"
     mixed = _joined([_chain(x, *steps) for steps in _BLOCKS[kind]], name + "_mixed")
-    up = _conv(mixed, int(x.shape[common.axis()]), 1, activation=None, use_bias=True,
-               name=name + "_conv")
+    up = _conv(
+        mixed, int(x.shape[common.axis()]), 1, activation=None, use_bias=True, name=name + "_conv"
+    )
     x = CustomScaleLayer(scale)([x, up])
     return x if activation is None else layers().Activation(activation, name=name + "_ac")(x)
 
 
 @named("inception_resnet_v2")
-def InceptionResNetV2(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-                      pooling=None, classes=1000, classifier_activation="softmax"):
+def InceptionResNetV2(
+    include_top=True,
+    weights="imagenet",
+    input_tensor=None,
+    input_shape=None,
+    pooling=None,
+    classes=1000,
+    classifier_activation="softmax",
+):
     """Mixed blocks with short ways past them."""
     common.check(weights, include_top, classes, "inception_resnet_v2")
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)
-    x = _joined([_conv(x, 96, 1), _chain(x, (48, 1), (64, 5)),
-                 _chain(x, (64, 1), (96, 3), (96, 3)), _conv(_mean(x), 64, 1)], "mixed_5b")
+    x = _joined(
+        [
+            _conv(x, 96, 1),
+            _chain(x, (48, 1), (64, 5)),
+            _chain(x, (64, 1), (96, 3), (96, 3)),
+            _conv(_mean(x), 64, 1),
+        ],
+        "mixed_5b",
+    )
     for i in range(1, 11):
         x = _residual(x, 0.17, "block35", i)
-    x = _joined([_conv(x, 384, *SHRINK), _chain(x, (256, 1), (256, 3), (384, *SHRINK)),
-                 _most(x)], "mixed_6a")
+    x = _joined(
+        [_conv(x, 384, *SHRINK), _chain(x, (256, 1), (256, 3), (384, *SHRINK)), _most(x)],
+        "mixed_6a",
+    )
     for i in range(1, 21):
         x = _residual(x, 0.1, "block17", i)
-    x = _joined([_chain(x, (256, 1), (384, *SHRINK)), _chain(x, (256, 1), (288, *SHRINK)),
-                 _chain(x, (256, 1), (288, 3), (320, *SHRINK)), _most(x)], "mixed_7a")
+    x = _joined(
+        [
+            _chain(x, (256, 1), (384, *SHRINK)),
+            _chain(x, (256, 1), (288, *SHRINK)),
+            _chain(x, (256, 1), (288, 3), (320, *SHRINK)),
+            _most(x),
+        ],
+        "mixed_7a",
+    )
     for i in range(1, 10):
         x = _residual(x, 0.2, "block8", i)
     x = _residual(x, 1.0, "block8", 10, None)
     x = _conv(x, 1536, 1, name="conv_7b")
     x = _top(x, include_top, pooling, classes, classifier_activation)
     start = "inception_resnet_v2_weights_tf_dim_ordering_tf_kernels"
-    return common.finished(inputs, x, "inception_resnet_v2", weights,
-                           (f"{start}.h5", f"{start}_notop.h5"), include_top)
+    return common.finished(
+        inputs, x, "inception_resnet_v2", weights, (f"{start}.h5", f"{start}_notop.h5"), include_top
+    )
 
 
 common.preprocessing("tf", "inception_v3", "inception_resnet_v2")

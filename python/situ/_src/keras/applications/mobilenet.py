@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """mobilenet.py: MobileNet and MobileNetV2: convolutions by channel, for small machines (Howard
 and others, 2017; Sandler and others, 2018)."""
+
 from situ._src.keras import context
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
@@ -30,26 +31,43 @@ def _depthwise(x, filters, alpha, multiplier, stride, number):
     def norm(x, name):
         x = layers().BatchNormalization(axis=common.axis(), name=name + "_bn")(x)
         return layers().ReLU(6.0, name=name + "_relu")(x)
+
     if stride > 1:
         x = layers().ZeroPadding2D(((0, 1), (0, 1)), name=f"conv_pad_{number}")(x)
-    x = layers().DepthwiseConv2D(3, padding="same" if stride == 1 else "valid", strides=stride,
-                                 depth_multiplier=multiplier, use_bias=False,
-                                 name=f"conv_dw_{number}")(x)
+    x = layers().DepthwiseConv2D(
+        3,
+        padding="same" if stride == 1 else "valid",
+        strides=stride,
+        depth_multiplier=multiplier,
+        use_bias=False,
+        name=f"conv_dw_{number}",
+    )(x)
     x = norm(x, f"conv_dw_{number}")
-    x = layers().Conv2D(int(filters * alpha), 1, padding="same", use_bias=False,
-                        name=f"conv_pw_{number}")(x)
+    x = layers().Conv2D(
+        int(filters * alpha), 1, padding="same", use_bias=False, name=f"conv_pw_{number}"
+    )(x)
     return norm(x, f"conv_pw_{number}")
 
 
 @named("mobilenet")
-def MobileNet(input_shape=None, alpha=1.0, depth_multiplier=1, dropout=1e-3, include_top=True,
-              weights="imagenet", input_tensor=None, pooling=None, classes=1000,
-              classifier_activation="softmax"):
+def MobileNet(
+    input_shape=None,
+    alpha=1.0,
+    depth_multiplier=1,
+    dropout=1e-3,
+    include_top=True,
+    weights="imagenet",
+    input_tensor=None,
+    pooling=None,
+    classes=1000,
+    classifier_activation="softmax",
+):
     """13 blocks of a convolution by channel and one of channels."""
     common.check(weights, include_top, classes, "mobilenet")
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
-    x = layers().Conv2D(int(32 * alpha), 3, padding="same", use_bias=False, strides=2,
-                        name="conv1")(inputs)
+    x = layers().Conv2D(
+        int(32 * alpha), 3, padding="same", use_bias=False, strides=2, name="conv1"
+    )(inputs)
     x = layers().BatchNormalization(axis=common.axis(), name="conv1_bn")(x)
     x = layers().ReLU(6.0, name="conv1_relu")(x)
     widths = (64, 128, 128, 256, 256, 512, 512, 512, 512, 512, 512, 1024, 1024)
@@ -67,8 +85,14 @@ def MobileNet(input_shape=None, alpha=1.0, depth_multiplier=1, dropout=1e-3, inc
     rows = _shown_rows(input_shape, include_top, inputs)
     text = {1.0: "1_0", 0.75: "7_5", 0.5: "5_0"}.get(alpha, "2_5")
     start = f"mobilenet_{text}_{_rows(inputs)}_tf"
-    return common.finished(inputs, x, f"mobilenet_{alpha:0.2f}_{rows}", weights,
-                           (f"{start}.h5", f"{start}_no_top.h5"), include_top)
+    return common.finished(
+        inputs,
+        x,
+        f"mobilenet_{alpha:0.2f}_{rows}",
+        weights,
+        (f"{start}.h5", f"{start}_no_top.h5"),
+        include_top,
+    )
 
 
 def divisible(value, by=8):
@@ -83,16 +107,24 @@ def _inverted(x, expansion, stride, alpha, filters, number):
     prefix = f"block_{number}_" if number else "expanded_conv_"
 
     def norm(x, name):
-        return layers().BatchNormalization(axis=common.axis(), epsilon=1e-3, momentum=0.999,
-                                           name=prefix + name)(x)
+        return layers().BatchNormalization(
+            axis=common.axis(), epsilon=1e-3, momentum=0.999, name=prefix + name
+        )(x)
+
     if number:
-        x = layers().Conv2D(expansion * width, 1, padding="same", use_bias=False,
-                            name=prefix + "expand")(x)
+        x = layers().Conv2D(
+            expansion * width, 1, padding="same", use_bias=False, name=prefix + "expand"
+        )(x)
         x = layers().ReLU(6.0, name=prefix + "expand_relu")(norm(x, "expand_BN"))
     if stride == 2:
         x = layers().ZeroPadding2D(correct_pad(x, 3), name=prefix + "pad")(x)
-    x = layers().DepthwiseConv2D(3, strides=stride, use_bias=False, name=prefix + "depthwise",
-                                 padding="same" if stride == 1 else "valid")(x)
+    x = layers().DepthwiseConv2D(
+        3,
+        strides=stride,
+        use_bias=False,
+        name=prefix + "depthwise",
+        padding="same" if stride == 1 else "valid",
+    )(x)
     x = layers().ReLU(6.0, name=prefix + "depthwise_relu")(norm(x, "depthwise_BN"))
     x = layers().Conv2D(out, 1, padding="same", use_bias=False, name=prefix + "project")(x)
     x = norm(x, "project_BN")
@@ -100,27 +132,44 @@ def _inverted(x, expansion, stride, alpha, filters, number):
 
 
 @named("mobilenet_v2")
-def MobileNetV2(input_shape=None, alpha=1.0, include_top=True, weights="imagenet",
-                input_tensor=None, pooling=None, classes=1000, classifier_activation="softmax"):
+def MobileNetV2(
+    input_shape=None,
+    alpha=1.0,
+    include_top=True,
+    weights="imagenet",
+    input_tensor=None,
+    pooling=None,
+    classes=1000,
+    classifier_activation="softmax",
+):
     """17 blocks that widen, convolve by channel, and narrow again."""
     common.check(weights, include_top, classes, "mobilenet_v2")
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
-    x = layers().Conv2D(divisible(32 * alpha), 3, strides=2, padding="same", use_bias=False,
-                        name="Conv1")(inputs)
-    x = layers().BatchNormalization(axis=common.axis(), epsilon=1e-3, momentum=0.999,
-                                    name="bn_Conv1")(x)
+    x = layers().Conv2D(
+        divisible(32 * alpha), 3, strides=2, padding="same", use_bias=False, name="Conv1"
+    )(inputs)
+    x = layers().BatchNormalization(
+        axis=common.axis(), epsilon=1e-3, momentum=0.999, name="bn_Conv1"
+    )(x)
     x = layers().ReLU(6.0, name="Conv1_relu")(x)
     number = 0
-    for filters, count, stride, expansion in ((16, 1, 1, 1), (24, 2, 2, 6), (32, 3, 2, 6),
-                                              (64, 4, 2, 6), (96, 3, 1, 6), (160, 3, 2, 6),
-                                              (320, 1, 1, 6)):
+    for filters, count, stride, expansion in (
+        (16, 1, 1, 1),
+        (24, 2, 2, 6),
+        (32, 3, 2, 6),
+        (64, 4, 2, 6),
+        (96, 3, 1, 6),
+        (160, 3, 2, 6),
+        (320, 1, 1, 6),
+    ):
         for i in range(count):
             x = _inverted(x, expansion, stride if i == 0 else 1, alpha, filters, number)
             number += 1
     last = divisible(1280 * alpha) if alpha > 1.0 else 1280
     x = layers().Conv2D(last, 1, use_bias=False, name="Conv_1")(x)
-    x = layers().BatchNormalization(axis=common.axis(), epsilon=1e-3, momentum=0.999,
-                                    name="Conv_1_bn")(x)
+    x = layers().BatchNormalization(
+        axis=common.axis(), epsilon=1e-3, momentum=0.999, name="Conv_1_bn"
+    )(x)
     x = layers().ReLU(6.0, name="out_relu")(x)
     if include_top:
         x = layers().GlobalAveragePooling2D()(x)
@@ -129,8 +178,14 @@ def MobileNetV2(input_shape=None, alpha=1.0, include_top=True, weights="imagenet
         x = common.pooled(x, pooling)
     rows = _shown_rows(input_shape, include_top, inputs)
     start = f"mobilenet_v2_weights_tf_dim_ordering_tf_kernels_{float(alpha)}_{_rows(inputs)}"
-    return common.finished(inputs, x, f"mobilenetv2_{alpha:0.2f}_{rows}", weights,
-                           (f"{start}.h5", f"{start}_no_top.h5"), include_top)
+    return common.finished(
+        inputs,
+        x,
+        f"mobilenetv2_{alpha:0.2f}_{rows}",
+        weights,
+        (f"{start}.h5", f"{start}_no_top.h5"),
+        include_top,
+    )
 
 
 common.preprocessing("tf", "mobilenet", "mobilenet_v2")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """resnet.py: residual networks (He and others, 2015; with the activation before, 2016)."""
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -45,21 +46,33 @@ def _block2(x, filters, stride, has_shortcut, name):
 def _stacks1(x, counts):
     for stack, (count, filters) in enumerate(zip(counts, (64, 128, 256, 512)), 2):
         for i in range(1, count + 1):
-            x = _block1(x, filters, 2 if i == 1 and stack > 2 else 1, i == 1,
-                        f"conv{stack}_block{i}")
+            x = _block1(
+                x, filters, 2 if i == 1 and stack > 2 else 1, i == 1, f"conv{stack}_block{i}"
+            )
     return x
 
 
 def _stacks2(x, counts):
     for stack, (count, filters) in enumerate(zip(counts, (64, 128, 256, 512)), 2):
         for i in range(1, count + 1):
-            x = _block2(x, filters, 2 if i == count and stack < 5 else 1, i == 1,
-                        f"conv{stack}_block{i}")
+            x = _block2(
+                x, filters, 2 if i == count and stack < 5 else 1, i == 1, f"conv{stack}_block{i}"
+            )
     return x
 
 
-def _resnet(name, counts, early, include_top, weights, input_tensor, input_shape, pooling, classes,
-            classifier_activation):
+def _resnet(
+    name,
+    counts,
+    early,
+    include_top,
+    weights,
+    input_tensor,
+    input_shape,
+    pooling,
+    classes,
+    classifier_activation,
+):
     """`early`: the activation comes before the convolutions of a block."""
     common.check(weights, include_top, classes, name)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top, weights)
@@ -78,8 +91,9 @@ def _resnet(name, counts, early, include_top, weights, input_tensor, input_shape
     else:
         x = _pooled(x, pooling)
     start = f"{name}_weights_tf_dim_ordering_tf_kernels"
-    return common.finished(inputs, x, name, weights, (f"{start}.h5", f"{start}_notop.h5"),
-                           include_top)
+    return common.finished(
+        inputs, x, name, weights, (f"{start}.h5", f"{start}_notop.h5"), include_top
+    )
 
 
 def _pooled(x, pooling):
@@ -91,18 +105,39 @@ def _pooled(x, pooling):
 def _make(word, counts, early):
     name = word.lower()
 
-    def network(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-                pooling=None, classes=1000, classifier_activation="softmax"):
-        return _resnet(name, counts, early, include_top, weights, input_tensor, input_shape,
-                       pooling, classes, classifier_activation)
+    def network(
+        include_top=True,
+        weights="imagenet",
+        input_tensor=None,
+        input_shape=None,
+        pooling=None,
+        classes=1000,
+        classifier_activation="softmax",
+    ):
+        return _resnet(
+            name,
+            counts,
+            early,
+            include_top,
+            weights,
+            input_tensor,
+            input_shape,
+            pooling,
+            classes,
+            classifier_activation,
+        )
+
     network.__name__, network.__qualname__ = word, word
     network.__doc__ = f"A residual network of {sum(counts) * 3 + 2} layers."
     families = ["resnet_v2"] if early else ["resnet"]
     return named(*families, *(["resnet50"] if word == "ResNet50" else []))(network)
 
 
-for _word, _counts in (("ResNet50", (3, 4, 6, 3)), ("ResNet101", (3, 4, 23, 3)),
-                       ("ResNet152", (3, 8, 36, 3))):
+for _word, _counts in (
+    ("ResNet50", (3, 4, 6, 3)),
+    ("ResNet101", (3, 4, 23, 3)),
+    ("ResNet152", (3, 8, 36, 3)),
+):
     _make(_word, _counts, False)
     _make(_word + "V2", _counts, True)
 common.preprocessing("caffe", "resnet", "resnet50")

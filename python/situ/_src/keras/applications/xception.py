@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """xception.py: Xception: separable convolutions with short ways past them (Chollet, 2016)."""
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -31,8 +32,15 @@ def _shrinking(x, widths, number):
 
 
 @named("xception")
-def Xception(include_top=True, weights="imagenet", input_tensor=None, input_shape=None,
-             pooling=None, classes=1000, classifier_activation="softmax"):
+def Xception(
+    include_top=True,
+    weights="imagenet",
+    input_tensor=None,
+    input_shape=None,
+    pooling=None,
+    classes=1000,
+    classifier_activation="softmax",
+):
     """36 convolutions in 14 blocks."""
     common.check(weights, include_top, classes, "xception")
     inputs = common.image_input(input_tensor, input_shape, 299, 71, include_top, weights)
@@ -57,8 +65,9 @@ def Xception(include_top=True, weights="imagenet", input_tensor=None, input_shap
     else:
         x = common.pooled(x, pooling)
     start = "xception_weights_tf_dim_ordering_tf_kernels"
-    return common.finished(inputs, x, "xception", weights,
-                           (f"{start}.h5", f"{start}_notop.h5"), include_top)
+    return common.finished(
+        inputs, x, "xception", weights, (f"{start}.h5", f"{start}_notop.h5"), include_top
+    )
 
 
 common.preprocessing("tf", "xception")

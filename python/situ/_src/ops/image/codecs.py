@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """codecs.py: tf.image: images decoded from and encoded as files."""
+
 import io
 from typing import Optional
 
@@ -15,8 +16,13 @@ from situ._src.ops.script_ops import on_host, py_func
 
 
 @export("image.decode_image", "io.decode_image")
-def decode_image(contents, channels: Optional[int] = None, dtype="uint8",
-                 name: Optional[str] = None, expand_animations: bool = True):
+def decode_image(
+    contents,
+    channels: Optional[int] = None,
+    dtype="uint8",
+    name: Optional[str] = None,
+    expand_animations: bool = True,
+):
     """Decodes a JPEG, PNG or BMP image.
 
     Args:
@@ -33,8 +39,13 @@ def decode_image(contents, channels: Optional[int] = None, dtype="uint8",
     """
     dtype = as_dtype(dtype)
     decoded = dtype if dtype.name in ("uint8", "uint16", "float32") else as_dtype("uint16")
-    image = OPS["DecodeImage"](contents, channels=channels or 0, dtype=decoded,
-                               expand_animations=expand_animations, name=name or "decode_image")
+    image = OPS["DecodeImage"](
+        contents,
+        channels=channels or 0,
+        dtype=decoded,
+        expand_animations=expand_animations,
+        name=name or "decode_image",
+    )
     return image if decoded == dtype else named("image.convert_image_dtype")(image, dtype)
 
 
@@ -63,8 +74,11 @@ def adjust_jpeg_quality(image, jpeg_quality, dct_method: str = "", name: Optiona
     image = convert_to_tensor(image)
     kind, convert = image.dtype, named("image.convert_image_dtype")
     channels = image.shape.as_list()[-1] or 0
-    file = op("EncodeJpegVariableQuality", convert(image, "uint8", saturate=True),
-              convert_to_tensor(jpeg_quality, "int32"))
+    file = op(
+        "EncodeJpegVariableQuality",
+        convert(image, "uint8", saturate=True),
+        convert_to_tensor(jpeg_quality, "int32"),
+    )
     made = op("DecodeJpeg", file, channels=channels, dct_method=dct_method, name=name)
     return convert(made, kind, saturate=True)
 
@@ -89,14 +103,16 @@ def random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, see
 def stateless_random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, seed):
     """As tf.image.random_jpeg_quality, of a quality that the two seeds decide."""
     _check_qualities(min_jpeg_quality, max_jpeg_quality)
-    quality = named("random.stateless_uniform")([], seed, min_jpeg_quality, max_jpeg_quality,
-                                                "int32")
+    quality = named("random.stateless_uniform")(
+        [], seed, min_jpeg_quality, max_jpeg_quality, "int32"
+    )
     return adjust_jpeg_quality(image, quality)
 
 
 @export("io.decode_gif", "image.decode_gif")
 def decode_gif(contents, name=None):
     """The pictures of a GIF file: [number, height, width, 3] (Pillow reads them)."""
+
     def call(data):
         file = pillow().open(io.BytesIO(numpy.asarray(data, object).item()))
         frames = []
@@ -104,6 +120,7 @@ def decode_gif(contents, name=None):
             file.seek(k)
             frames.append(numpy.asarray(file.convert("RGB")))
         return [numpy.stack(frames)]
+
     return on_host(call, [contents], ["uint8"], [[None, None, None, 3]])[0]
 
 
@@ -120,26 +137,34 @@ def encode_png(image, compression: int = -1, name: Optional[str] = None):
     Returns:
       A string tensor with one file for each image: a scalar for an image of three dimensions.
     """
+
     def make(array):
         if array.shape[-1] not in (1, 2, 3, 4):
             raise errors.InvalidArgumentError(
-                None, None, f"image must have 1, 2, 3, or 4 channels, got {array.shape[-1]}")
+                None, None, f"image must have 1, 2, 3, or 4 channels, got {array.shape[-1]}"
+            )
         if not array.size:
             raise errors.InternalError(None, None, "PNG encoding failed: the image is empty")
         files = [encode(one, compression) for one in array.reshape((-1,) + array.shape[-3:])]
         return numpy.array(files, object).reshape(array.shape[:-3])
+
     image = convert_to_tensor(image)
     if image.dtype.name not in ("uint8", "uint16"):
         raise errors.InvalidArgumentError(
-            None, None, f"Value for attr 'T' of {image.dtype.name} is not in the list of allowed "
-            "values: uint8, uint16")
+            None,
+            None,
+            f"Value for attr 'T' of {image.dtype.name} is not in the list of allowed "
+            "values: uint8, uint16",
+        )
     if not -1 <= compression <= 9:
         raise errors.InvalidArgumentError(
-            None, None, f"compression should be in [-1,9], got {compression}")
+            None, None, f"compression should be in [-1,9], got {compression}"
+        )
     rank = image.shape.rank
     if rank is not None and rank < 3:
         raise errors.InvalidArgumentError(
-            None, None, f"image must have at least 3 dimensions, got {rank}")
+            None, None, f"image must have at least 3 dimensions, got {rank}"
+        )
     made = py_func(make, [image], "string", name=name)
     if rank is not None and hasattr(made, "set_shape"):
         made.set_shape(image.shape.as_list()[:-3])

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """color.py: tf.image: brightness, contrast, saturation, hue, color spaces."""
+
 import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image.image_ops import flip_left_right, flip_up_down, rank_of
 from situ._src.ops.random_ops import random_uniform
 
@@ -52,8 +54,9 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
         if dtype.is_floating:
             return op("Mul", cast(image, dtype), constant(1.0 / have.max, dtype))
         if have.max > dtype.max:
-            return to(op("FloorDiv", image, constant((have.max + 1) // (dtype.max + 1), have)),
-                      dtype)
+            return to(
+                op("FloorDiv", image, constant((have.max + 1) // (dtype.max + 1), have)), dtype
+            )
         return op("Mul", to(image, dtype), constant((dtype.max + 1) // (have.max + 1), dtype))
 
 
@@ -120,11 +123,13 @@ def rgb_to_grayscale(images, name=None):
 
 def _through_hsv(change):
     """Changes hue, saturation and value, which are from 0 to 1."""
+
     def adjust(image, amount):
         real, kind = _as_real(image)
         parts = op("Unpack", op("RGBToHSV", real), num=3, axis=-1)
         hsv = op("Pack", change(list(parts), cast(amount, real.dtype)), axis=-1)
         return convert_image_dtype(op("HSVToRGB", hsv), kind, saturate=True)
+
     return adjust
 
 
@@ -164,6 +169,7 @@ def adjust_gamma(image, gamma=1, gain=1):
 
 # By chance.
 
+
 @export("image.random_brightness")
 def random_brightness(image, max_delta, seed=None):
     """adjust_brightness by a number from -max_delta to max_delta."""
@@ -195,8 +201,9 @@ def random_saturation(image, lower, upper, seed=None):
 @export("image.random_hue")
 def random_hue(image, max_delta, seed=None):
     if not 0 <= max_delta <= 0.5:
-        raise ValueError("max_delta must be <= 0.5." if max_delta > 0 else
-                         "max_delta must be non-negative.")
+        raise ValueError(
+            "max_delta must be <= 0.5." if max_delta > 0 else "max_delta must be non-negative."
+        )
     return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
@@ -209,11 +216,16 @@ def _flipped(flip, default):
                 low = op("Less", random_uniform([], 0, 1.0, seed=seed), constant(0.5))
                 return op("SelectV2", low, flip(image), image)
             known = tensor_shape.as_shape(image.shape).as_list()[0]
-            batch = constant([known], "int32") if known is not None else \
-                op("Slice", shape_op(image), [0], [1])
-            flips = cast(op("Round", op("Reshape", random_uniform(batch, seed=seed),
-                                        [-1, 1, 1, 1])), "bool")
+            batch = (
+                constant([known], "int32")
+                if known is not None
+                else op("Slice", shape_op(image), [0], [1])
+            )
+            flips = cast(
+                op("Round", op("Reshape", random_uniform(batch, seed=seed), [-1, 1, 1, 1])), "bool"
+            )
             return op("SelectV2", flips, flip(image), image)
+
     return random_flip
 
 
@@ -221,10 +233,18 @@ export("image.random_flip_left_right")(_flipped(flip_left_right, "random_flip_le
 export("image.random_flip_up_down")(_flipped(flip_up_down, "random_flip_up_down"))
 
 
-_COLORS = {"yiq": [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617],
-                   [0.114, -0.32134392, 0.31119955]],
-           "yuv": [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512],
-                   [0.114, 0.43601035, -0.10001026]]}
+_COLORS = {
+    "yiq": [
+        [0.299, 0.59590059, 0.2115],
+        [0.587, -0.27455667, -0.52273617],
+        [0.114, -0.32134392, 0.31119955],
+    ],
+    "yuv": [
+        [0.299, -0.14714119, 0.61497538],
+        [0.587, -0.28886916, -0.51496512],
+        [0.114, 0.43601035, -0.10001026],
+    ],
+}
 
 
 def _colors(name, matrix):
@@ -232,6 +252,7 @@ def _colors(name, matrix):
         images = convert_to_tensor(images)
         flat = op("MatMul", op("Reshape", images, [-1, 3]), convert_to_tensor(matrix, images.dtype))
         return op("Reshape", flat, shape_op(images))
+
     convert.__name__, convert.__doc__ = name, "The images in other colours."
     export("image." + name)(convert)
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_ops.py: tf.image: crop, pad, flip, rotate and resize. An image is [height, width,
 channels], or a batch of them."""
+
 import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image.resize_filters import KERNELS, NUMBERS, resize_bicubic, resize_by_weights
 
 
@@ -26,8 +28,11 @@ def sizes_of(image):
     for d in (first, first + 1):
         if known[d] is None and whole is None:
             whole = shape_op(image)
-        found.append(known[d] if known[d] is not None else
-                     op("StridedSlice", whole, [d], [d + 1], [1], shrink_axis_mask=1))
+        found.append(
+            known[d]
+            if known[d] is not None
+            else op("StridedSlice", whole, [d], [d + 1], [1], shrink_axis_mask=1)
+        )
     return found
 
 
@@ -40,6 +45,7 @@ def _reversed(axis, default):
         with scope(name, default) as full:
             image = convert_to_tensor(image, name="image")
             return op("ReverseV2", image, [rank_of(image) - 3 + axis], name=full)
+
     return flip
 
 
@@ -51,8 +57,12 @@ flip_left_right = export("image.flip_left_right")(_reversed(1, "flip_left_right"
 def transpose(image, name=None):
     """Height and width exchanged."""
     image = convert_to_tensor(image, name="image")
-    return op("Transpose", image, [1, 0, 2] if rank_of(image) == 3 else [0, 2, 1, 3],
-              name=name or "transpose")
+    return op(
+        "Transpose",
+        image,
+        [1, 0, 2] if rank_of(image) == 3 else [0, 2, 1, 3],
+        name=name or "transpose",
+    )
 
 
 @export("image.rot90")
@@ -84,8 +94,9 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         begin, size = [offset_height, offset_width, 0], [target_height, target_width, -1]
         if rank_of(image) == 4:
             begin, size = [0] + begin, [-1] + size
-        return op("Slice", image, convert_to_tensor(begin, "int32"),
-                  convert_to_tensor(size, "int32"))
+        return op(
+            "Slice", image, convert_to_tensor(begin, "int32"), convert_to_tensor(size, "int32")
+        )
 
 
 @export("image.pad_to_bounding_box")
@@ -105,8 +116,13 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
             pads = [[0, 0]] + pads
         made = op("Pad", image, convert_to_tensor(pads, "int32"))
         sizes = tensor_shape.as_shape(image.shape).as_list()
-        made.set_shape([*sizes[:-3], *[n if _is_number(n) else None for n in
-                                       (target_height, target_width)], sizes[-1]])
+        made.set_shape(
+            [
+                *sizes[:-3],
+                *[n if _is_number(n) else None for n in (target_height, target_width)],
+                sizes[-1],
+            ]
+        )
         return made
 
 
@@ -124,12 +140,17 @@ def resize_with_crop_or_pad(image, target_height, target_width):
     with scope(None, "resize_image_with_crop_or_pad"):
         image = convert_to_tensor(image, name="image")
         height, width = sizes_of(image)
-        crop = [_most((have - want) // 2, 0)
-                for have, want in ((height, target_height), (width, target_width))]
-        pad = [_most((want - have) // 2, 0)
-               for have, want in ((height, target_height), (width, target_width))]
-        cut = crop_to_bounding_box(image, *crop, _least(target_height, height),
-                                   _least(target_width, width))
+        crop = [
+            _most((have - want) // 2, 0)
+            for have, want in ((height, target_height), (width, target_width))
+        ]
+        pad = [
+            _most((want - have) // 2, 0)
+            for have, want in ((height, target_height), (width, target_width))
+        ]
+        cut = crop_to_bounding_box(
+            image, *crop, _least(target_height, height), _least(target_width, width)
+        )
         return pad_to_bounding_box(cut, *pad, target_height, target_width)
 
 
@@ -166,8 +187,14 @@ class ResizeMethod:
 
 export(v1="image.ResizeMethod")(ResizeMethodV1)
 export(v2="image.ResizeMethod")(ResizeMethod)
-_ROWS = {0: "ResizeBilinear", 1: "ResizeNearestNeighbor", 3: "ResizeArea",
-         "bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor", "area": "ResizeArea"}
+_ROWS = {
+    0: "ResizeBilinear",
+    1: "ResizeNearestNeighbor",
+    3: "ResizeArea",
+    "bilinear": "ResizeBilinear",
+    "nearest": "ResizeNearestNeighbor",
+    "area": "ResizeArea",
+}
 
 
 def _kept_ratio(image, size):
@@ -176,8 +203,10 @@ def _kept_ratio(image, size):
     if not isinstance(size, (list, tuple)):
         size = op("Unpack", convert_to_tensor(size, "int32"), num=2, axis=0)
     if not _is_number(height, width, *size):
-        have, want = ([cast(convert_to_tensor(v), "float32") for v in pair]
-                      for pair in ((height, width), size))
+        have, want = (
+            [cast(convert_to_tensor(v), "float32") for v in pair]
+            for pair in ((height, width), size)
+        )
         scale = op("Minimum", want[0] / have[0], want[1] / have[1])
         return op("Pack", [cast(op("Round", scale * v), "int32") for v in have])
     scale = min(size[0] / height, size[1] / width)
@@ -201,45 +230,65 @@ def _resize(images, size, method, words, preserve, name, antialias=False):
         alone = rank_of(images) == 3
         if preserve:
             size = _kept_ratio(images, size)
-        if isinstance(size, (list, tuple)) and _is_number(*size, *sizes_of(images)) and \
-                list(sizes_of(images)) == list(size):
+        if (
+            isinstance(size, (list, tuple))
+            and _is_number(*size, *sizes_of(images))
+            and list(sizes_of(images)) == list(size)
+        ):
             return images
         batch = op("ExpandDims", images, 0) if alone else images
         size = convert_to_tensor(size, "int32", "size")
         method = getattr(method, "lower", lambda: method)()
-        made = resize_bicubic(batch, size, **words) if method in (2, "bicubic") and \
-            not antialias else _by_row(batch, size, method, words, antialias)
+        made = (
+            resize_bicubic(batch, size, **words)
+            if method in (2, "bicubic") and not antialias
+            else _by_row(batch, size, method, words, antialias)
+        )
         return op("Squeeze", made, [0]) if alone else made
 
 
 @export(v1=("image.resize_images", "image.resize"))
-def resize_images(images, size, method=0, align_corners=False, preserve_aspect_ratio=False,
-                  name=None):
+def resize_images(
+    images, size, method=0, align_corners=False, preserve_aspect_ratio=False, name=None
+):
     """The images in another size."""
-    return _resize(images, size, method, dict(align_corners=align_corners), preserve_aspect_ratio,
-                   name)
+    return _resize(
+        images, size, method, dict(align_corners=align_corners), preserve_aspect_ratio, name
+    )
 
 
 @export(v2="image.resize")
-def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antialias=False,
-           name=None):
+def resize(
+    images, size, method="bilinear", preserve_aspect_ratio=False, antialias=False, name=None
+):
     """The images in another size; antialias: smaller ones see all old pixels."""
     images = convert_to_tensor(images)
-    made = _resize(images, size, method, dict(half_pixel_centers=True), preserve_aspect_ratio, name,
-                   antialias)
+    made = _resize(
+        images, size, method, dict(half_pixel_centers=True), preserve_aspect_ratio, name, antialias
+    )
     return made if method in ("nearest", 1) else cast(made, "float32")
 
 
 def _method(row):
     def resize_by(images, size, align_corners=False, name=None, half_pixel_centers=False):
         words = {} if row == "ResizeArea" else dict(half_pixel_centers=half_pixel_centers)
-        return op(row, images, convert_to_tensor(size, "int32"), align_corners=align_corners,
-                  name=name, **words)
+        return op(
+            row,
+            images,
+            convert_to_tensor(size, "int32"),
+            align_corners=align_corners,
+            name=name,
+            **words,
+        )
+
     return resize_by
 
 
-for _word, _row in (("bilinear", "ResizeBilinear"), ("nearest_neighbor", "ResizeNearestNeighbor"),
-                    ("area", "ResizeArea")):
+for _word, _row in (
+    ("bilinear", "ResizeBilinear"),
+    ("nearest_neighbor", "ResizeNearestNeighbor"),
+    ("area", "ResizeArea"),
+):
     export(v1="image.resize_" + _word)(_method(_row))
 
 
@@ -259,8 +308,15 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
     dtype = images.dtype
     values = images if dtype.is_floating else cast(images, "float32")
     kernel = convert_to_tensor(numpy.eye(count).reshape(high, wide, channels, count), values.dtype)
-    made = op("Conv2D", values, kernel, strides=list(strides), padding=padding,
-              dilations=list(rates), name=name)
+    made = op(
+        "Conv2D",
+        values,
+        kernel,
+        strides=list(strides),
+        padding=padding,
+        dilations=list(rates),
+        name=name,
+    )
     return made if dtype.is_floating else cast(made, dtype)
 
 
@@ -274,19 +330,24 @@ def total_variation(images, name=None):
         size = [-1] * (first + 3)
         begin = [1 if d == axis else 0 for d in range(first + 3)]
         size[axis] = sizes_of(images)[axis - first] - 1
-        change = op("Sub", op("Slice", images, begin, [-1] * (first + 3)),
-                    op("Slice", images, [0] * (first + 3), convert_to_tensor(size, "int32")))
+        change = op(
+            "Sub",
+            op("Slice", images, begin, [-1] * (first + 3)),
+            op("Slice", images, [0] * (first + 3), convert_to_tensor(size, "int32")),
+        )
         one = OPS["Sum"](op("Abs", change), constant(list(range(first, first + 3)), "int32"))
         total = one if total is None else op("Add", total, one)
     return total
 
 
 @export(v1=("extract_image_patches", "image.extract_image_patches"))
-def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None,
-                          sizes=None):
+def extract_image_patches(
+    images, ksizes=None, strides=None, rates=None, padding=None, name=None, sizes=None
+):
     """The same under its older name."""
-    return extract_patches(images, ksizes if ksizes is not None else sizes, strides, rates,
-                           padding, name)
+    return extract_patches(
+        images, ksizes if ksizes is not None else sizes, strides, rates, padding, name
+    )
 
 
 def _late_pad(image, have, want, resize):
@@ -295,23 +356,33 @@ def _late_pad(image, have, want, resize):
     ratio = op("Maximum", *[h / w for h, w in zip(have, real)])
     size = [h / ratio for h in have]
     made = resize(image, cast(op("Floor", op("Pack", size)), "int32"))
-    front = [cast(op("Maximum", constant(0, "float32"), op("Floor", (w - s) / 2)), "int32")
-             for w, s in zip(real, size)]
+    front = [
+        cast(op("Maximum", constant(0, "float32"), op("Floor", (w - s) / 2)), "int32")
+        for w, s in zip(real, size)
+    ]
     return pad_to_bounding_box(made, *front, *want)
 
 
 @export(v1=("image.resize_image_with_pad", "image.resize_with_pad"))
 def resize_image_with_pad(image, target_height, target_width, method=0, align_corners=False):
     """The image as large as fits, in the middle of zeros."""
-    return _with_pad(image, target_height, target_width,
-                     lambda x, size: resize_images(x, size, method, align_corners))
+    return _with_pad(
+        image,
+        target_height,
+        target_width,
+        lambda x, size: resize_images(x, size, method, align_corners),
+    )
 
 
 @export(v2="image.resize_with_pad")
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
     """The image as large as fits, in the middle of zeros."""
-    return _with_pad(image, target_height, target_width,
-                     lambda x, size: resize(x, size, method, antialias=antialias))
+    return _with_pad(
+        image,
+        target_height,
+        target_width,
+        lambda x, size: resize(x, size, method, antialias=antialias),
+    )
 
 
 def _with_pad(image, target_height, target_width, resize):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """png.py: images as PNG files, for summaries."""
+
 import struct
 import zlib
 
@@ -9,8 +10,12 @@ _COLORS = {1: 0, 2: 4, 3: 2, 4: 6}  # channels -> PNG's kind
 
 
 def _chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(
-        ">I", zlib.crc32(data, zlib.crc32(kind)))
+    return (
+        struct.pack(">I", len(data))
+        + kind
+        + data
+        + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
+    )
 
 
 def encode(image: numpy.ndarray, compression: int = 6) -> bytes:
@@ -25,8 +30,9 @@ def encode(image: numpy.ndarray, compression: int = 6) -> bytes:
     rows[:, 1:] = image.reshape(height, -1).view(numpy.uint8)
     head = struct.pack(">IIBBBBB", width, height, 16 if wide else 8, _COLORS[channels], 0, 0, 0)
     data = zlib.compress(rows.tobytes(), compression)
-    return b"".join((b"\x89PNG\r\n\x1a\n", _chunk(b"IHDR", head), _chunk(b"IDAT", data),
-                     _chunk(b"IEND", b"")))
+    return b"".join(
+        (b"\x89PNG\r\n\x1a\n", _chunk(b"IHDR", head), _chunk(b"IDAT", data), _chunk(b"IEND", b""))
+    )
 
 
 def bytes_of(images, bad_color=(255, 0, 0, 255)):
@@ -47,5 +53,5 @@ def bytes_of(images, bad_color=(255, 0, 0, 255)):
             scale, offset = (0.0 if high < 1e-10 else 255.0 / high), 0.0
         with numpy.errstate(invalid="ignore"):
             out[...] = numpy.clip(numpy.nan_to_num(image * scale + offset), 0, 255)
-        out[~finite] = numpy.array(bad_color[:image.shape[-1]], numpy.uint8)
+        out[~finite] = numpy.array(bad_color[: image.shape[-1]], numpy.uint8)
     return result

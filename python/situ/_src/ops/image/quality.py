@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """quality.py: tf.image: PSNR, SSIM, image gradients and Sobel edges."""
+
 import math
 
 import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export, named
-from situ._src.ops.array_ops import (cast, concat, constant, convert_to_tensor, op, pad,
-                                     shape as shape_op)
+from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op, pad
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image import color
 
 
@@ -16,8 +17,9 @@ def image_gradients(image):
     """How the images change downwards and to the right; zeros in the last row and column."""
     image = convert_to_tensor(image)
     if tensor_shape.as_shape(image.shape).rank != 4:
-        raise ValueError("image_gradients expects a 4D tensor [batch_size, h, w, d], not "
-                         f"{image.shape}.")
+        raise ValueError(
+            f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}."
+        )
     down = op("Pad", image[:, 1:] - image[:, :-1], [[0, 0], [0, 1], [0, 0], [0, 0]])
     right = op("Pad", image[:, :, 1:] - image[:, :, :-1], [[0, 0], [0, 0], [0, 1], [0, 0]])
     return down, right
@@ -31,8 +33,13 @@ def sobel_edges(image):
     kernel = numpy.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
     kernel = numpy.stack([kernel, kernel.T], -1)[:, :, None, :].repeat(channels, 2)
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], "REFLECT")
-    made = op("DepthwiseConv2dNative", padded, convert_to_tensor(kernel, image.dtype),
-              strides=[1, 1, 1, 1], padding="VALID")
+    made = op(
+        "DepthwiseConv2dNative",
+        padded,
+        convert_to_tensor(kernel, image.dtype),
+        strides=[1, 1, 1, 1],
+        padding="VALID",
+    )
     return op("Reshape", made, concat([shape_op(image), constant([2], "int32")], 0))
 
 
@@ -43,23 +50,26 @@ def psnr(a, b, max_val, name=None):
     a, b = [convert(convert_to_tensor(x), "float32") for x in (a, b)]
     top = float(max_val) if not hasattr(max_val, "dtype") else cast(max_val, "float32")
     error = OPS["Mean"](op("SquaredDifference", a, b), constant([-3, -2, -1], "int32"))
-    return 20.0 * op("Log", convert_to_tensor(top, "float32")) / math.log(10) - \
-        10 / math.log(10) * op("Log", error)
+    return 20.0 * op("Log", convert_to_tensor(top, "float32")) / math.log(10) - 10 / math.log(
+        10
+    ) * op("Log", error)
 
 
 # How alike images are
 
 
 @export("image.ssim")
-def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03,
-         return_index_map=False):
+def ssim(
+    img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, return_index_map=False
+):
     """How alike two images are in their structure: 1 if they are the same."""
-    first, second = (named("image.convert_image_dtype")(convert_to_tensor(i), "float32")
-                     for i in (img1, img2))
+    first, second = (
+        named("image.convert_image_dtype")(convert_to_tensor(i), "float32") for i in (img1, img2)
+    )
     kind = convert_to_tensor(img1).dtype
     most = float(max_val) if kind.is_floating else 1.0 * float(max_val) / kind.max
     at = numpy.arange(filter_size) - (filter_size - 1) / 2.0
-    window = numpy.exp(-at ** 2 / (2 * filter_sigma ** 2))
+    window = numpy.exp(-(at**2) / (2 * filter_sigma**2))
     window = (window[:, None] * window[None]) / (window.sum() ** 2)
     depth = first.shape.as_list()[-1]
     kernel = constant(numpy.tile(window[:, :, None, None], [1, 1, depth, 1]).astype("float32"))
@@ -69,11 +79,13 @@ def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03
 
     def mean(x):
         return named("nn.depthwise_conv2d")(x, kernel, [1, 1, 1, 1], "VALID")
+
     c1, c2 = (k1 * most) ** 2, (k2 * most) ** 2
     m0, m1 = mean(first), mean(second)
     light = (2.0 * m0 * m1 + c1) / (m0 * m0 + m1 * m1 + c1)
     both = 2.0 * mean(first * second) - 2.0 * m0 * m1
     each = mean(first * first + second * second) - m0 * m0 - m1 * m1
-    made = op("Mean", light * ((both + c2) / (each + c2)), [-1] if return_index_map else
-              [-3, -2, -1])
+    made = op(
+        "Mean", light * ((both + c2) / (each + c2)), [-1] if return_index_map else [-3, -2, -1]
+    )
     return op("Squeeze", made, squeeze_dims=[0]) if rank == 3 else made

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """resize_filters.py: images in other sizes by weights of their rows and columns: cubic, Lanczos
 and other filters, also with antialias."""
+
 import math
 
 from situ._src.framework.api import OPS, export
@@ -17,20 +18,32 @@ def _number(value):
 
 def _cubic(b, c):
     """The family of cubic filters of Mitchell and Netravali."""
+
     def kernel(x):
         near = ((12 - 9 * b - 6 * c) * x * x * x + (-18 + 12 * b + 6 * c) * x * x + 6 - 2 * b) / 6
-        far = ((-b - 6 * c) * x * x * x + (6 * b + 30 * c) * x * x - (12 * b + 48 * c) * x +
-               8 * b + 24 * c) / 6
+        far = (
+            (-b - 6 * c) * x * x * x
+            + (6 * b + 30 * c) * x * x
+            - (12 * b + 48 * c) * x
+            + 8 * b
+            + 24 * c
+        ) / 6
         return _where(op("Less", x, _number(1.0)), near, far)
+
     return kernel, 2.0
 
 
 def _lanczos(radius):
     def kernel(x):
         safe = _where(op("Less", x, _number(1e-3)), op("OnesLike", x), x)
-        made = radius * op("Sin", math.pi * safe) * op("Sin", math.pi * safe / radius) / \
-            (math.pi ** 2 * safe * safe)
+        made = (
+            radius
+            * op("Sin", math.pi * safe)
+            * op("Sin", math.pi * safe / radius)
+            / (math.pi**2 * safe * safe)
+        )
         return _where(op("Less", x, _number(1e-3)), op("OnesLike", x), made)
+
     return kernel, radius
 
 
@@ -38,9 +51,14 @@ def _gaussian(x):
     return op("Exp", -2.0 * x * x)
 
 
-KERNELS = {"bicubic": _cubic(0.0, 0.5), "mitchellcubic": _cubic(1 / 3, 1 / 3),
-           "lanczos3": _lanczos(3.0), "lanczos5": _lanczos(5.0), "gaussian": (_gaussian, 1.5),
-           "bilinear": (lambda x: 1.0 - x, 1.0)}
+KERNELS = {
+    "bicubic": _cubic(0.0, 0.5),
+    "mitchellcubic": _cubic(1 / 3, 1 / 3),
+    "lanczos3": _lanczos(3.0),
+    "lanczos5": _lanczos(5.0),
+    "gaussian": (_gaussian, 1.5),
+    "bilinear": (lambda x: 1.0 - x, 1.0),
+}
 NUMBERS = {0: "bilinear", 2: "bicubic"}
 
 
@@ -64,8 +82,11 @@ def _old_weights(before, after, align_corners):
     one, last = convert_to_tensor(1, "int32"), before - 1
     ratio = cast(before, "float32") / cast(after, "float32")
     if align_corners:
-        ratio = _where(op("Greater", after, one), cast(last, "float32") /
-                       cast(op("Maximum", after - 1, one), "float32"), ratio)
+        ratio = _where(
+            op("Greater", after, one),
+            cast(last, "float32") / cast(op("Maximum", after - 1, one), "float32"),
+            ratio,
+        )
     at = cast(op("Range", convert_to_tensor(0, "int32"), after, one), "float32") * ratio
     low, made = op("Floor", at), None
     for k in (-1, 0, 1, 2):
@@ -78,6 +99,7 @@ def _old_weights(before, after, align_corners):
 
 def _apply(images, size, weights):
     from situ._src.framework.api import BOTH
+
     einsum = BOTH["einsum"]
     images, size = cast(convert_to_tensor(images), "float32"), convert_to_tensor(size, "int32")
     sizes = OPS["Shape"](images)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """transform.py: tf.image.crop_and_resize, and the projective transforms of tf.contrib.image."""
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
@@ -22,16 +23,23 @@ def sample(images, which, y, x, method, outside):
 
     def inside(v, u):
         zero = op("ZerosLike", v)
-        return op("LogicalAnd", op("LogicalAnd", op("GreaterEqual", v, zero), op(
-            "LessEqual", v, high)), op("LogicalAnd", op("GreaterEqual", u, zero),
-                                       op("LessEqual", u, wide)))
+        return op(
+            "LogicalAnd",
+            op("LogicalAnd", op("GreaterEqual", v, zero), op("LessEqual", v, high)),
+            op("LogicalAnd", op("GreaterEqual", u, zero), op("LessEqual", u, wide)),
+        )
 
     def pixel(v, u, within=None):
-        found = _at(images, which, op("Maximum", op("Minimum", v, high), 0.0),
-                    op("Maximum", op("Minimum", u, wide), 0.0))
+        found = _at(
+            images,
+            which,
+            op("Maximum", op("Minimum", v, high), 0.0),
+            op("Maximum", op("Minimum", u, wide), 0.0),
+        )
         if within is None:
             return found
         return found * op("ExpandDims", cast(within, "float32"), -1)
+
     if method == "nearest":
         v, u = op("Floor", y + 0.5), op("Floor", x + 0.5)
         made = pixel(v, u, inside(v, u) if outside is None else None)
@@ -80,16 +88,32 @@ def _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, nam
 
 
 @export(v1="image.crop_and_resize")
-def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear",
-                    extrapolation_value=0, name=None, box_indices=None):
+def crop_and_resize(
+    image,
+    boxes,
+    box_ind=None,
+    crop_size=None,
+    method="bilinear",
+    extrapolation_value=0,
+    name=None,
+    box_indices=None,
+):
     """Parts of images, one for each box [y1, x1, y2, x2] of the image that box_ind says."""
-    return _crop(image, boxes, box_ind if box_indices is None else box_indices, crop_size, method,
-                 extrapolation_value, name)
+    return _crop(
+        image,
+        boxes,
+        box_ind if box_indices is None else box_indices,
+        crop_size,
+        method,
+        extrapolation_value,
+        name,
+    )
 
 
 @export(v2="image.crop_and_resize")
-def crop_and_resize_v2(image, boxes, box_indices, crop_size, method="bilinear",
-                       extrapolation_value=0.0, name=None):
+def crop_and_resize_v2(
+    image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None
+):
     return _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, name)
 
 
@@ -103,13 +127,15 @@ def transform(images, transforms, interpolation="NEAREST", output_shape=None, na
     with scope(name, "transform"):
         given = convert_to_tensor(images)
         rank = tensor_shape.as_shape(given.shape).rank
-        image = {2: lambda: given[None, :, :, None], 3: lambda: given[None],
-                 4: lambda: given}[rank]()
+        image = {2: lambda: given[None, :, :, None], 3: lambda: given[None], 4: lambda: given}[
+            rank
+        ]()
         rows = op("Reshape", convert_to_tensor(transforms, "float32"), [-1, 8])
         shape = op("Shape", image)
         sizes = shape[1:3] if output_shape is None else convert_to_tensor(output_shape, "int32")
-        a0, a1, a2, b0, b1, b2, c0, c1 = [op("Reshape", p, [-1, 1, 1]) for p in
-                                          op("Unpack", rows, num=8, axis=1)]
+        a0, a1, a2, b0, b1, b2, c0, c1 = [
+            op("Reshape", p, [-1, 1, 1]) for p in op("Unpack", rows, num=8, axis=1)
+        ]
         v = op("Reshape", cast(op("Range", 0, sizes[0], 1), "float32"), [1, -1, 1])
         u = op("Reshape", cast(op("Range", 0, sizes[1], 1), "float32"), [1, 1, -1])
         k = c0 * u + c1 * v + 1.0
@@ -144,8 +170,9 @@ def rotate(images, angles, interpolation="NEAREST", name=None):
     rank = tensor_shape.as_shape(images.shape).rank
     size = cast(op("Shape", images), "float32")
     high, wide = (size[0], size[1]) if rank in (2, 3) else (size[1], size[2])
-    return transform(images, angles_to_projective_transforms(angles, high, wide), interpolation,
-                     name=name)
+    return transform(
+        images, angles_to_projective_transforms(angles, high, wide), interpolation, name=name
+    )
 
 
 @export(v1="contrib.image.translate")
@@ -154,5 +181,9 @@ def translate(images, translations, interpolation="NEAREST", name=None):
     moves = op("Reshape", convert_to_tensor(translations, "float32"), [-1, 2])
     dx, dy = op("Unpack", moves, num=2, axis=1)
     one, zero = op("OnesLike", dx), op("ZerosLike", dx)
-    return transform(images, op("Pack", [one, zero, -dx, zero, one, -dy, zero, zero], axis=1),
-                     interpolation, name=name)
+    return transform(
+        images,
+        op("Pack", [one, zero, -dx, zero, one, -dy, zero, zero], axis=1),
+        interpolation,
+        name=name,
+    )

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """losses.py: softmax, cross-entropies, top_k and in_top_k, average losses."""
+
 import collections
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.math_ops import _pair
 from situ._src.ops.reduction_ops import moved_last, swapped
 from situ._src.variables import variable
@@ -26,6 +28,7 @@ def _soft(row, word):
     def soft(logits, axis=None, name=None, dim=None):
         tensor = convert_to_tensor(logits, name="logits")
         return _along(row, tensor, axis if dim is None else dim, name)
+
     soft.__name__, soft.__doc__ = word, OPS[row].__doc__
     export("nn." + word, "math." + word)(soft)
     return soft
@@ -38,8 +41,9 @@ log_softmax = _soft("LogSoftmax", "log_softmax")
 def _named(function, sentinel, **words):
     """Labels and logits are given by name: their order is easily mistaken."""
     if sentinel is not None:
-        raise ValueError(f"Only call `{function}` with named arguments (labels=..., logits=..., "
-                         "...)")
+        raise ValueError(
+            f"Only call `{function}` with named arguments (labels=..., logits=..., ...)"
+        )
     for word, value in words.items():
         if value is None:
             raise ValueError(f"Argument `{word}` must not be None.")
@@ -50,8 +54,11 @@ def _rows(tensor):
     width = tensor_shape.as_shape(tensor.shape).as_list()[-1] if _rank(tensor) else None
     if width is None:
         width = op("StridedSlice", shape_op(tensor), [-1], [0], [1], shrink_axis_mask=1)
-    return op("Reshape", tensor, op("Pack", [constant(-1, "int32"), width])
-              if not isinstance(width, int) else [-1, width])
+    return op(
+        "Reshape",
+        tensor,
+        op("Pack", [constant(-1, "int32"), width]) if not isinstance(width, int) else [-1, width],
+    )
 
 
 def _front(tensor):
@@ -89,8 +96,9 @@ def softmax_cross_entropy(labels, logits, axis=-1, name=None):
 
 
 @export(v1="nn.softmax_cross_entropy_with_logits")
-def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None,
-                                      axis=None):
+def softmax_cross_entropy_with_logits(
+    _sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None
+):
     """The same; no gradient goes to the labels."""
     _named("softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
     with scope(name, "softmax_cross_entropy_with_logits_sg") as full:
@@ -102,8 +110,10 @@ def _sparse(labels, logits, name):
     with scope(name, "SparseSoftmaxCrossEntropyWithLogits") as full:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
         if None not in (_rank(labels), _rank(logits)) and _rank(labels) != _rank(logits) - 1:
-            raise ValueError(f"Rank mismatch: Rank of labels (received {_rank(labels)}) should "
-                             f"equal rank of logits minus 1 (received {_rank(logits)}).")
+            raise ValueError(
+                f"Rank mismatch: Rank of labels (received {_rank(labels)}) should "
+                f"equal rank of logits minus 1 (received {_rank(logits)})."
+            )
         if _rank(logits) in (2, None):
             return OPS["SparseSoftmaxCrossEntropyWithLogits"](logits, labels, name=full)[0]
         flat = op("Reshape", labels, [-1])
@@ -129,8 +139,10 @@ def _sigmoid(labels, logits, name):
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, logits.dtype, name="labels")
         if not tensor_shape.as_shape(logits.shape).is_compatible_with(labels.shape):
-            raise ValueError("`logits` and `labels` must have the same shape, received "
-                             f"({logits.shape} vs {labels.shape}).")
+            raise ValueError(
+                "`logits` and `labels` must have the same shape, received "
+                f"({logits.shape} vs {labels.shape})."
+            )
         zero = op("ZerosLike", logits)
         positive = op("GreaterEqual", logits, zero)
         above = op("SelectV2", positive, logits, zero)
@@ -153,8 +165,9 @@ def sigmoid_cross_entropy(labels=None, logits=None, name=None):
 
 
 @export(v1="nn.weighted_cross_entropy_with_logits")
-def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None,
-                                       targets=None):
+def weighted_cross_entropy_with_logits(
+    labels=None, logits=None, pos_weight=None, name=None, targets=None
+):
     """The same, with a weight for what is true."""
     return weighted_cross_entropy(targets if labels is None else labels, logits, pos_weight, name)
 
@@ -184,8 +197,13 @@ def top_k(input, k=1, sorted=True, index_type="int32", name=None):
 def in_top_k(predictions, targets, k, name=None):
     """Whether the class of each row is among the k with the largest predictions."""
     targets = convert_to_tensor(targets)
-    return op("InTopKV2", predictions, targets, constant(k, targets.dtype)
-              if isinstance(k, int) else k, name=name or "in_top_k")
+    return op(
+        "InTopKV2",
+        predictions,
+        targets,
+        constant(k, targets.dtype) if isinstance(k, int) else k,
+        name=name or "in_top_k",
+    )
 
 
 @export(v2=("nn.in_top_k", "math.in_top_k"))
@@ -202,8 +220,11 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
         made = op("Exp", x) - x * z
         if compute_full_loss:
             more = z * op("Log", z) - z + 0.5 * op("Log", 6.283185307179586 * z)
-            inside = op("LogicalAnd", op("GreaterEqual", z, op("ZerosLike", z)),
-                        op("LessEqual", z, op("OnesLike", z)))
+            inside = op(
+                "LogicalAnd",
+                op("GreaterEqual", z, op("ZerosLike", z)),
+                op("LessEqual", z, op("OnesLike", z)),
+            )
             made += op("SelectV2", inside, op("ZerosLike", z), more)
         return made
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """norm.py: moments, normalization and dropout of tf.nn."""
+
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
 from situ._src.ops import random_ops
-from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape as shape_op
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn.conv import layout
 
 
@@ -48,14 +50,24 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 
 
 @export(v1="nn.batch_norm_with_global_normalization")
-def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None,
-                                         variance_epsilon=None,
-                                         scale_after_normalization=None, name=None, input=None,
-                                         mean=None, variance=None):
+def batch_norm_with_global_normalization(
+    t=None,
+    m=None,
+    v=None,
+    beta=None,
+    gamma=None,
+    variance_epsilon=None,
+    scale_after_normalization=None,
+    name=None,
+    input=None,
+    mean=None,
+    variance=None,
+):
     """batch_normalization under its old name."""
     first = [a if b is None else b for a, b in ((t, input), (m, mean), (v, variance))]
-    return batch_normalization(*first, beta, gamma if scale_after_normalization else None,
-                               variance_epsilon, name)
+    return batch_normalization(
+        *first, beta, gamma if scale_after_normalization else None, variance_epsilon, name
+    )
 
 
 def along_channels(vector, rank, data_format):
@@ -67,27 +79,58 @@ def along_channels(vector, rank, data_format):
 
 def is_fused(x, axis):
     """Whether one op normalises images along that axis of channels."""
-    return tensor_shape.as_shape(x.shape).ndims == 4 and axis in (1, 3) and \
-        x.dtype.base_dtype.name in ("float32", "float16")
+    return (
+        tensor_shape.as_shape(x.shape).ndims == 4
+        and axis in (1, 3)
+        and x.dtype.base_dtype.name in ("float32", "float16")
+    )
 
 
 def fused(x, scale, offset, mean, variance, epsilon, data_format, training, share=1.0, name=None):
     """(y, mean, variance): FusedBatchNormV3; mean and variance may be None in training."""
     given = [convert_to_tensor([] if v is None else v, "float32") for v in (mean, variance)]
     made = OPS["FusedBatchNormV3"](
-        x, scale, offset, *given, epsilon=max(epsilon, 1.001e-5), exponential_avg_factor=share,
-        data_format=data_format, is_training=bool(training), name=name)
+        x,
+        scale,
+        offset,
+        *given,
+        epsilon=max(epsilon, 1.001e-5),
+        exponential_avg_factor=share,
+        data_format=data_format,
+        is_training=bool(training),
+        name=name,
+    )
     return tuple(made[:3])
 
 
 @export(v1="nn.fused_batch_norm")
-def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001,
-                     data_format="NHWC", is_training=True, name=None, exponential_avg_factor=1.0):
+def fused_batch_norm(
+    x,
+    scale,
+    offset,
+    mean=None,
+    variance=None,
+    epsilon=0.001,
+    data_format="NHWC",
+    is_training=True,
+    name=None,
+    exponential_avg_factor=1.0,
+):
     """(y, mean, variance): images normalised channel by channel."""
     x = convert_to_tensor(x, name="input")
     if is_fused(x, 3):
-        return fused(x, scale, offset, mean, variance, epsilon, layout(data_format), is_training,
-                     exponential_avg_factor, name)
+        return fused(
+            x,
+            scale,
+            offset,
+            mean,
+            variance,
+            epsilon,
+            layout(data_format),
+            is_training,
+            exponential_avg_factor,
+            name,
+        )
     with scope(name, "FusedBatchNorm"):
         rank = tensor_shape.as_shape(x.shape).ndims
         channel = rank - 1 if layout(data_format) == "NHWC" else 1
@@ -95,8 +138,10 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001,
             axes = [a for a in range(rank) if a != channel]
             mean, variance = moments(x, axes)
         mean, variance = convert_to_tensor(mean), convert_to_tensor(variance)
-        parts = [along_channels(convert_to_tensor(v), rank, data_format)
-                 for v in (mean, variance, offset, scale)]
+        parts = [
+            along_channels(convert_to_tensor(v), rank, data_format)
+            for v in (mean, variance, offset, scale)
+        ]
         y = batch_normalization(x, *parts, max(epsilon, 1.001e-5))
         if is_training:
             count = cast(op("Size", x), "float32") / cast(op("Size", mean), "float32")
@@ -129,12 +174,15 @@ def _drop(x, rate, noise_shape, seed, name):
     with scope(name, "dropout") as full:
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
-            raise ValueError("x has to be a floating point tensor since it's going to be scaled. "
-                             f"Got a {x.dtype} tensor instead.")
+            raise ValueError(
+                "x has to be a floating point tensor since it's going to be scaled. "
+                f"Got a {x.dtype} tensor instead."
+            )
         if isinstance(rate, (int, float)):
             if not 0 <= rate < 1 and rate != 1:
-                raise ValueError("rate must be a scalar tensor or a float in the range [0, 1), "
-                                 f"got {rate}")
+                raise ValueError(
+                    f"rate must be a scalar tensor or a float in the range [0, 1), got {rate}"
+                )
             if rate == 0:
                 return x
             if rate == 1:
@@ -160,8 +208,9 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
         raise ValueError("You must provide a rate to dropout.")
     if rate is None:
         if isinstance(keep_prob, (int, float)) and not 0 < keep_prob <= 1:
-            raise ValueError("keep_prob must be a scalar tensor or a float in the range (0, 1], "
-                             f"got {keep_prob}")
+            raise ValueError(
+                f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob}"
+            )
         rate = 1 - keep_prob
     return _drop(x, rate, noise_shape, seed, name)
 
@@ -209,8 +258,11 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
         axes = axes if isinstance(axes, (list, tuple)) else [axes]
         total = op("Sum", weights, axes, keep_dims=True)
         mean = op("DivNoNan", op("Sum", weights * x, axes, keep_dims=True), total)
-        spread = op("DivNoNan", op("Sum", weights * op("SquaredDifference", x, mean), axes,
-                                   keep_dims=True), total)
+        spread = op(
+            "DivNoNan",
+            op("Sum", weights * op("SquaredDifference", x, mean), axes, keep_dims=True),
+            total,
+        )
         return (mean, spread) if keep else (op("Squeeze", mean, axes), op("Squeeze", spread, axes))
 
 
@@ -223,8 +275,12 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
         sizes = op("GatherV2", op("Shape", x), op("FloorMod", axes, op("Rank", x)), 0)
         count = cast(op("Prod", sizes, [0]), x.dtype)
         moved = x if shift is None else x - shift
-        return (count, op("Sum", moved, axes, keep_dims=keep),
-                op("Sum", op("Square", moved), axes, keep_dims=keep), shift)
+        return (
+            count,
+            op("Sum", moved, axes, keep_dims=keep),
+            op("Sum", op("Square", moved), axes, keep_dims=keep),
+            shift,
+        )
 
 
 @export("nn.normalize_moments", v1="nn.normalize_moments")

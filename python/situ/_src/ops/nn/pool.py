@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """pool.py: max and average pooling of tf.nn in one to three dimensions."""
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
@@ -9,9 +10,15 @@ from situ._src.ops.nn import conv
 
 def _pool(row, value, ksize, strides, padding, data_format, name, default):
     kind = conv.layout(data_format)
-    return op(row, value, ksize=conv.four(ksize, kind), strides=conv.four(strides, kind),
-              data_format=kind,
-              name=name or default, **conv._padding(padding))
+    return op(
+        row,
+        value,
+        ksize=conv.four(ksize, kind),
+        strides=conv.four(strides, kind),
+        data_format=kind,
+        name=name or default,
+        **conv._padding(padding),
+    )
 
 
 def _pooling(word, row):
@@ -20,10 +27,25 @@ def _pooling(word, row):
     doc = {"max": "The largest element of each window.", "avg": "The mean of each window."}[word]
 
     @export(v1=("nn." + word + "_pool", "nn." + word + "_pool2d"))
-    def pool(value=None, ksize=None, strides=None, padding=None, data_format="NHWC", name=None,
-             input=None):
-        return _pool(row, input if value is None else value, ksize, strides, padding, data_format,
-                     name, default)
+    def pool(
+        value=None,
+        ksize=None,
+        strides=None,
+        padding=None,
+        data_format="NHWC",
+        name=None,
+        input=None,
+    ):
+        return _pool(
+            row,
+            input if value is None else value,
+            ksize,
+            strides,
+            padding,
+            data_format,
+            name,
+            default,
+        )
 
     @export(v2="nn." + word + "_pool2d")
     def pool_2d(input, ksize, strides, padding, data_format=None, name=None):
@@ -47,17 +69,27 @@ def _pooling(word, row):
             if not hasattr(number, "__iter__"):
                 return int(number)
             if len(number) not in (1, 3):
-                raise ValueError("ksize and strides should be of length 1, 1 or 3 but was "
-                                 f"{len(number)}")
+                raise ValueError(
+                    f"ksize and strides should be of length 1, 1 or 3 but was {len(number)}"
+                )
             return int(max(number))
+
         with scope(name, word + "_pool1d"):
             planes = data_format == "NCW"
             axis, kind = (2, "NCHW") if planes else (1, "NHWC")
             wide = op("ExpandDims", convert_to_tensor(input), axis)
-            made = _pool(row, wide, conv.four([1, one(ksize)], kind), conv.four([1, one(strides)],
-                                                                                kind),
-                         padding, kind, None, default)
+            made = _pool(
+                row,
+                wide,
+                conv.four([1, one(ksize)], kind),
+                conv.four([1, one(strides)], kind),
+                padding,
+                kind,
+                None,
+                default,
+            )
             return op("Squeeze", made, squeeze_dims=[axis])
+
     pool.__doc__ = pool_v2.__doc__ = pool_2d.__doc__ = pool_1d.__doc__ = doc
     pool.__name__ = pool_v2.__name__ = word + "_pool"
     pool_1d.__name__, pool_2d.__name__ = word + "_pool1d", word + "_pool2d"
@@ -69,38 +101,76 @@ max_pool, max_pool1d, max_pool2d = _pooling("max", "MaxPool")
 avg_pool, avg_pool1d, avg_pool2d = _pooling("avg", "AvgPool")
 
 
-def _argmax(input, ksize, strides, padding, data_format, output_dtype, include_batch_in_index,
-            name):
+def _argmax(
+    input, ksize, strides, padding, data_format, output_dtype, include_batch_in_index, name
+):
     if data_format not in (None, "NHWC"):
-        raise ValueError("Attr 'data_format' of 'MaxPoolWithArgmax' is not in the list of allowed "
-                         f"values: \"NHWC\". Received: data_format={data_format}")
-    return op("MaxPoolWithArgmax", input, ksize=conv.four(ksize, "NHWC"), strides=conv.four(strides,
-                                                                                            "NHWC"),
-              padding=padding, Targmax=output_dtype, include_batch_in_index=include_batch_in_index,
-              name=name)
+        raise ValueError(
+            "Attr 'data_format' of 'MaxPoolWithArgmax' is not in the list of allowed "
+            f'values: "NHWC". Received: data_format={data_format}'
+        )
+    return op(
+        "MaxPoolWithArgmax",
+        input,
+        ksize=conv.four(ksize, "NHWC"),
+        strides=conv.four(strides, "NHWC"),
+        padding=padding,
+        Targmax=output_dtype,
+        include_batch_in_index=include_batch_in_index,
+        name=name,
+    )
 
 
 @export(v1="nn.max_pool_with_argmax")
-def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Targmax=None,
-                         name=None, output_dtype=None, include_batch_in_index=False):
+def max_pool_with_argmax(
+    input,
+    ksize,
+    strides,
+    padding,
+    data_format="NHWC",
+    Targmax=None,
+    name=None,
+    output_dtype=None,
+    include_batch_in_index=False,
+):
     """The largest element of each window, and which element of its image it is."""
-    return _argmax(input, ksize, strides, padding, data_format, output_dtype or Targmax or "int64",
-                   include_batch_in_index, name)
+    return _argmax(
+        input,
+        ksize,
+        strides,
+        padding,
+        data_format,
+        output_dtype or Targmax or "int64",
+        include_batch_in_index,
+        name,
+    )
 
 
 @export(v2="nn.max_pool_with_argmax")
-def max_pool_with_argmax_v2(input, ksize, strides, padding, data_format="NHWC",
-                            output_dtype="int64", include_batch_in_index=False, name=None):
-    return _argmax(input, ksize, strides, padding, data_format, output_dtype,
-                   include_batch_in_index, name)
+def max_pool_with_argmax_v2(
+    input,
+    ksize,
+    strides,
+    padding,
+    data_format="NHWC",
+    output_dtype="int64",
+    include_batch_in_index=False,
+    name=None,
+):
+    return _argmax(
+        input, ksize, strides, padding, data_format, output_dtype, include_batch_in_index, name
+    )
 
 
 def _dilated(pooled, input, apart, padding, window):
     """Pools what is `apart` from each other: as neighbours of images that are cut up."""
     from situ._src.ops.space_to_batch_ops import batch_to_space_nd, space_to_batch_nd
+
     if padding.upper() != "VALID":
-        raise ValueError("pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
-                         f"Received: padding={padding} and dilation_rate={apart}")
+        raise ValueError(
+            "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
+            f"Received: padding={padding} and dilation_rate={apart}"
+        )
     sizes = op("Unpack", op("Shape", input), num=len(apart) + 2)[1:-1]
     short = [op("FloorMod", op("Neg", size), a) for size, a in zip(sizes, apart)]
     none = op("ZerosLike", short[0])
@@ -114,16 +184,29 @@ def _dilated(pooled, input, apart, padding, window):
 
 
 @export(v1="nn.pool")
-def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None,
-         data_format=None, dilations=None):
+def pool(
+    input,
+    window_shape,
+    pooling_type,
+    padding,
+    dilation_rate=None,
+    strides=None,
+    name=None,
+    data_format=None,
+    dilations=None,
+):
     """The largest element (MAX) or the mean (AVG) of windows on rows, images or volumes."""
     input, window = convert_to_tensor(input), [int(w) for w in window_shape]
     count = len(window)
-    words = {"MAX": (max_pool1d, max_pool2d, max_pool3d),
-             "AVG": (avg_pool1d, avg_pool2d, avg_pool3d)}
+    words = {
+        "MAX": (max_pool1d, max_pool2d, max_pool3d),
+        "AVG": (avg_pool1d, avg_pool2d, avg_pool3d),
+    }
     if pooling_type not in words or not 1 <= count <= 3:
-        raise ValueError(f"pooling_type is MAX or AVG, and windows have 1 to 3 sides, but they are "
-                         f"{pooling_type} and {window_shape}.")
+        raise ValueError(
+            f"pooling_type is MAX or AVG, and windows have 1 to 3 sides, but they are "
+            f"{pooling_type} and {window_shape}."
+        )
     apart = [int(d) for d in dilations or dilation_rate or [1] * count]
     steps = [int(s) for s in strides or [1] * count]
     first = bool(data_format) and data_format[1] == "C"
@@ -134,11 +217,14 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
     def pooled(x):
         sides = window if count > 1 else window[0]
         return words[pooling_type][count - 1](x, sides, steps if count > 1 else steps[0], padding)
+
     with scope(name, pooling_type.lower() + "_pool"):
         if any(a > 1 for a in apart):
             if any(s > 1 for s in steps):
-                raise ValueError("strides > 1 not supported in conjunction with dilation_rate > 1. "
-                                 f"Received: strides={steps} and dilation_rate={apart}")
+                raise ValueError(
+                    "strides > 1 not supported in conjunction with dilation_rate > 1. "
+                    f"Received: strides={steps} and dilation_rate={apart}"
+                )
             made = _dilated(pooled, input, apart, padding, window)
         else:
             made = pooled(input)
@@ -146,17 +232,27 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
 
 
 @export(v2="nn.pool")
-def pool_v2(input, window_shape, pooling_type, strides=None, padding="VALID", data_format=None,
-            dilations=None, name=None):
+def pool_v2(
+    input,
+    window_shape,
+    pooling_type,
+    strides=None,
+    padding="VALID",
+    data_format=None,
+    dilations=None,
+    name=None,
+):
     return pool(input, window_shape, pooling_type, padding, dilations, strides, name, data_format)
 
 
 def _pool3d(input, ksize, strides, padding, data_format, pool, join):
     first = conv._is_first(data_format)
     x = conv.channels_last(input, first)
-    depth, (size, *window), (sd, *step) = conv._depth(x), conv.three(ksize,
-                                                                     first), conv.three(strides,
-                                                                                        first)
+    depth, (size, *window), (sd, *step) = (
+        conv._depth(x),
+        conv.three(ksize, first),
+        conv.three(strides, first),
+    )
     count, before = conv.count_windows(depth, size, sd, padding)
     planes, batch = conv.as_planes(x)
     flat = pool(planes, tuple(window), tuple(step), padding.upper(), "NHWC")
@@ -171,12 +267,14 @@ def _pool3d(input, ksize, strides, padding, data_format, pool, join):
 @export("nn.max_pool3d")
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The largest number of each box of a volume."""
-    return _pool3d(input, ksize, strides, padding, data_format, max_pool,
-                   lambda x: op("Max", x, [1]))
+    return _pool3d(
+        input, ksize, strides, padding, data_format, max_pool, lambda x: op("Max", x, [1])
+    )
 
 
 @export("nn.avg_pool3d")
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """The mean of each box of a volume; what lies outside does not count."""
-    return _pool3d(input, ksize, strides, padding, data_format, avg_pool,
-                   lambda x: op("Mean", x, [1]))
+    return _pool3d(
+        input, ksize, strides, padding, data_format, avg_pool, lambda x: op("Mean", x, [1])
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """rnn.py: tf.nn.dynamic_rnn, static_rnn, raw_rnn: cells over the steps of sequences."""
+
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
@@ -57,8 +58,9 @@ def _lengths(sequence_length):
     if lengths.dtype.name != "int32":
         lengths = OPS["Cast"](lengths, DstT=as_dtype("int32"))
     if lengths.shape.ndims not in (None, 1):
-        raise ValueError("sequence_length must be a vector of length batch_size, but saw shape: "
-                         f"{lengths.shape}")
+        raise ValueError(
+            f"sequence_length must be a vector of length batch_size, but saw shape: {lengths.shape}"
+        )
     return OPS["Identity"](lengths, name="sequence_length")
 
 
@@ -77,12 +79,21 @@ def _loop(cell, inputs, state, lengths, dtype):
     steps = flat[0].shape.as_list()[0]
     batch = flat[0].shape.as_list()[1]
     count = OPS["Shape"](flat[0])[0] if steps is None else convert_to_tensor(steps, "int32")
-    rows = [TensorArray(f.dtype, count, clear_after_read=False,
-                        tensor_array_name=f"dynamic_rnn/input_{i}").unstack(f)
-            for i, f in enumerate(flat)]
-    outs = [TensorArray(dtype, count, element_shape=[batch] + _output_shape(s).as_list()[1:],
-                        tensor_array_name=f"dynamic_rnn/output_{i}")
-            for i, s in enumerate(_sizes(cell))]
+    rows = [
+        TensorArray(
+            f.dtype, count, clear_after_read=False, tensor_array_name=f"dynamic_rnn/input_{i}"
+        ).unstack(f)
+        for i, f in enumerate(flat)
+    ]
+    outs = [
+        TensorArray(
+            dtype,
+            count,
+            element_shape=[batch] + _output_shape(s).as_list()[1:],
+            tensor_array_name=f"dynamic_rnn/output_{i}",
+        )
+        for i, s in enumerate(_sizes(cell))
+    ]
     first = [convert_to_tensor(s) for s in nest.flatten(state)]
     n = len(outs)
 
@@ -95,21 +106,37 @@ def _loop(cell, inputs, state, lengths, dtype):
             if value.shape.ndims is None or not value.shape.is_fully_defined():
                 value.set_shape(old.shape)
         return [time + 1] + [a.write(time, o) for a, o in zip(values, nest.flatten(output))] + news
+
     shapes = [None] * (1 + n) + [f.shape for f in first]
     shapes[0] = TensorShape([])
-    done = while_loop(lambda time, *_: OPS["Less"](time, count), body,
-                      [convert_to_tensor(0, "int32")] + outs + first,
-                      shape_invariants=shapes, return_same_structure=True)
-    results = [a.stack() for a in done[1:1 + n]]
+    done = while_loop(
+        lambda time, *_: OPS["Less"](time, count),
+        body,
+        [convert_to_tensor(0, "int32")] + outs + first,
+        shape_invariants=shapes,
+        return_same_structure=True,
+    )
+    results = [a.stack() for a in done[1 : 1 + n]]
     for result in results:
         result.set_shape([steps, batch] + [None] * (result.shape.ndims - 2))
-    return (nest.pack_sequence_as(cell.output_size, results),
-            nest.pack_sequence_as(state, list(done[1 + n:])))
+    return (
+        nest.pack_sequence_as(cell.output_size, results),
+        nest.pack_sequence_as(state, list(done[1 + n :])),
+    )
 
 
 @export(v1="nn.dynamic_rnn")
-def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None,
-                parallel_iterations=None, swap_memory=False, time_major=False, scope=None):
+def dynamic_rnn(
+    cell,
+    inputs,
+    sequence_length=None,
+    initial_state=None,
+    dtype=None,
+    parallel_iterations=None,
+    swap_memory=False,
+    time_major=False,
+    scope=None,
+):
     """A cell over the steps of sequences: all outputs, and the last state."""
     with variable_scope.variable_scope(scope if scope is not None else "rnn"):
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
@@ -134,40 +161,78 @@ def _reversed(x, lengths, time, batch):
 
 
 @export(v1="nn.bidirectional_dynamic_rnn")
-def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None,
-                              initial_state_fw=None, initial_state_bw=None, dtype=None,
-                              parallel_iterations=None, swap_memory=False, time_major=False,
-                              scope=None):
+def bidirectional_dynamic_rnn(
+    cell_fw,
+    cell_bw,
+    inputs,
+    sequence_length=None,
+    initial_state_fw=None,
+    initial_state_bw=None,
+    dtype=None,
+    parallel_iterations=None,
+    swap_memory=False,
+    time_major=False,
+    scope=None,
+):
     """Two cells, one from the first step to the last, one back: pairs of outputs and states."""
     time, batch = (0, 1) if time_major else (1, 0)
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
         with variable_scope.variable_scope("fw") as here:
-            forth, state_forth = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw,
-                                             dtype, time_major=time_major, scope=here)
+            forth, state_forth = dynamic_rnn(
+                cell_fw,
+                inputs,
+                sequence_length,
+                initial_state_fw,
+                dtype,
+                time_major=time_major,
+                scope=here,
+            )
         with variable_scope.variable_scope("bw") as here:
             turned = nest.map_structure(
-                lambda x: _reversed(convert_to_tensor(x), sequence_length, time, batch), inputs)
-            back, state_back = dynamic_rnn(cell_bw, turned, sequence_length, initial_state_bw,
-                                           dtype, time_major=time_major, scope=here)
+                lambda x: _reversed(convert_to_tensor(x), sequence_length, time, batch), inputs
+            )
+            back, state_back = dynamic_rnn(
+                cell_bw,
+                turned,
+                sequence_length,
+                initial_state_bw,
+                dtype,
+                time_major=time_major,
+                scope=here,
+            )
     back = nest.map_structure(lambda x: _reversed(x, sequence_length, time, batch), back)
     return (forth, back), (state_forth, state_back)
 
 
 @export(v1="contrib.rnn.stack_bidirectional_dynamic_rnn")
-def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None,
-                                    initial_states_bw=None, dtype=None, sequence_length=None,
-                                    parallel_iterations=None, time_major=False, scope=None,
-                                    swap_memory=False):
+def stack_bidirectional_dynamic_rnn(
+    cells_fw,
+    cells_bw,
+    inputs,
+    initial_states_fw=None,
+    initial_states_bw=None,
+    dtype=None,
+    sequence_length=None,
+    parallel_iterations=None,
+    time_major=False,
+    scope=None,
+    swap_memory=False,
+):
     """Layers of pairs of cells: the outputs of the last, the states of all."""
     states_fw, states_bw = [], []
     with variable_scope.variable_scope(scope if scope is not None else "stack_bidirectional_rnn"):
         for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw)):
             with variable_scope.variable_scope(f"cell_{i}"):
                 outputs, (state_fw, state_bw) = bidirectional_dynamic_rnn(
-                    fw, bw, inputs, sequence_length,
+                    fw,
+                    bw,
+                    inputs,
+                    sequence_length,
                     initial_states_fw[i] if initial_states_fw else None,
-                    initial_states_bw[i] if initial_states_bw else None, dtype,
-                    time_major=time_major)
+                    initial_states_bw[i] if initial_states_bw else None,
+                    dtype,
+                    time_major=time_major,
+                )
                 inputs = concat(outputs, 2)
             states_fw.append(state_fw)
             states_bw.append(state_bw)
@@ -192,24 +257,50 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
         for time, x in enumerate(steps):
             if time:
                 here.reuse_variables()
-            output, state = _step(cell, convert_to_tensor(time, "int32") if lengths is not None
-                                  else time, lengths, x, state, lambda o: OPS["ZerosLike"](o))
+            output, state = _step(
+                cell,
+                convert_to_tensor(time, "int32") if lengths is not None else time,
+                lengths,
+                x,
+                state,
+                lambda o: OPS["ZerosLike"](o),
+            )
             outputs.append(output)
     return outputs, state
 
 
-@export(v1=("nn.static_bidirectional_rnn", "contrib.rnn.static_bidirectional_rnn",
-            "nn.bidirectional_rnn"))
-def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None,
-                             initial_state_bw=None, dtype=None, sequence_length=None, scope=None):
+@export(
+    v1=(
+        "nn.static_bidirectional_rnn",
+        "contrib.rnn.static_bidirectional_rnn",
+        "nn.bidirectional_rnn",
+    )
+)
+def static_bidirectional_rnn(
+    cell_fw,
+    cell_bw,
+    inputs,
+    initial_state_fw=None,
+    initial_state_bw=None,
+    dtype=None,
+    sequence_length=None,
+    scope=None,
+):
     """Two cells over a list of steps, forth and back: outputs side by side, and both states."""
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
         with variable_scope.variable_scope("fw") as here:
-            forth, state_forth = static_rnn(cell_fw, inputs, initial_state_fw, dtype,
-                                            sequence_length, here)
+            forth, state_forth = static_rnn(
+                cell_fw, inputs, initial_state_fw, dtype, sequence_length, here
+            )
         with variable_scope.variable_scope("bw") as here:
-            back, state_back = static_rnn(cell_bw, _turned(inputs, sequence_length),
-                                          initial_state_bw, dtype, sequence_length, here)
+            back, state_back = static_rnn(
+                cell_bw,
+                _turned(inputs, sequence_length),
+                initial_state_bw,
+                dtype,
+                sequence_length,
+                here,
+            )
     back = _turned(back, sequence_length)
     return [concat([a, b], 1) for a, b in zip(forth, back)], state_forth, state_back
 
@@ -225,14 +316,18 @@ def _turned(steps, lengths):
 
 
 @export(v1="contrib.legacy_seq2seq.sequence_loss_by_example")
-def sequence_loss_by_example(logits, targets, weights, average_across_timesteps=True,
-                             softmax_loss_function=None, name=None):
+def sequence_loss_by_example(
+    logits, targets, weights, average_across_timesteps=True, softmax_loss_function=None, name=None
+):
     """The weighted cross-entropy of lists of steps, for each example."""
     losses = []
     for logit, target, weight in zip(logits, targets, weights):
         target = OPS["Reshape"](convert_to_tensor(target), [-1])
-        loss = softmax_loss_function(labels=target, logits=logit) if softmax_loss_function else \
-            OPS["SparseSoftmaxCrossEntropyWithLogits"](logit, target)[0]
+        loss = (
+            softmax_loss_function(labels=target, logits=logit)
+            if softmax_loss_function
+            else OPS["SparseSoftmaxCrossEntropyWithLogits"](logit, target)[0]
+        )
         losses.append(loss * weight)
     total = op("AddN", losses)
     if average_across_timesteps:
@@ -241,14 +336,24 @@ def sequence_loss_by_example(logits, targets, weights, average_across_timesteps=
 
 
 @export(v1="contrib.seq2seq.sequence_loss")
-def sequence_loss(logits, targets, weights, average_across_timesteps=True,
-                  average_across_batch=True, softmax_loss_function=None, name=None):
+def sequence_loss(
+    logits,
+    targets,
+    weights,
+    average_across_timesteps=True,
+    average_across_batch=True,
+    softmax_loss_function=None,
+    name=None,
+):
     """The weighted cross-entropy of sequences [batch, steps, classes]."""
     classes = OPS["Shape"](logits)[2]
     flat = OPS["Reshape"](logits, op("Pack", [convert_to_tensor(-1), classes]))
     target = OPS["Reshape"](convert_to_tensor(targets), [-1])
-    loss = softmax_loss_function(labels=target, logits=flat) if softmax_loss_function else \
-        OPS["SparseSoftmaxCrossEntropyWithLogits"](flat, target)[0]
+    loss = (
+        softmax_loss_function(labels=target, logits=flat)
+        if softmax_loss_function
+        else OPS["SparseSoftmaxCrossEntropyWithLogits"](flat, target)[0]
+    )
     loss = loss * OPS["Reshape"](weights, [-1])
     if average_across_timesteps and average_across_batch:
         return op("Sum", loss, [0]) / (op("Sum", weights, [0, 1]) + 1e-12)
@@ -267,8 +372,10 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
         time = convert_to_tensor(0)
         finished, inputs, state, emit, handed = loop_fn(time, None, None, None)
         emit = cell.output_size if emit is None else emit
-        kinds = [e.dtype if hasattr(e, "dtype") else nest.flatten(state)[0].dtype.base_dtype
-                 for e in nest.flatten(emit)]
+        kinds = [
+            e.dtype if hasattr(e, "dtype") else nest.flatten(state)[0].dtype.base_dtype
+            for e in nest.flatten(emit)
+        ]
         arrays = [TensorArray(k, 0, dynamic_size=True) for k in kinds]
         carried = convert_to_tensor(0) if handed is None else handed
         first = [time, finished, inputs, arrays, state, carried]
@@ -277,7 +384,8 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
             output, new = cell(inputs, state)
             after = time + 1
             done, following, chosen, out, more = loop_fn(
-                after, output, new, None if handed is None else carried)
+                after, output, new, None if handed is None else carried
+            )
             chosen = new if chosen is None else chosen
             out = output if out is None else out
 
@@ -285,14 +393,26 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
                 if hasattr(value, "_flow") or value.shape.ndims in (0, None):
                     return value
                 return OPS["Select"](finished, old, value)
+
             kept = [keep(OPS["ZerosLike"](e), e) for e in nest.flatten(out)]
-            states = nest.pack_sequence_as(state, [keep(a, b) for a, b in zip(
-                nest.flatten(state), nest.flatten(chosen))])
-            return [after, OPS["LogicalOr"](done, finished), following,
-                    [a.write(time, e) for a, e in zip(arrays, kept)], states,
-                    carried if handed is None else more]
-        made = while_loop(lambda t, done, *_: OPS["LogicalNot"](OPS["All"](done, [0])), body,
-                          first, return_same_structure=True)
+            states = nest.pack_sequence_as(
+                state, [keep(a, b) for a, b in zip(nest.flatten(state), nest.flatten(chosen))]
+            )
+            return [
+                after,
+                OPS["LogicalOr"](done, finished),
+                following,
+                [a.write(time, e) for a, e in zip(arrays, kept)],
+                states,
+                carried if handed is None else more,
+            ]
+
+        made = while_loop(
+            lambda t, done, *_: OPS["LogicalNot"](OPS["All"](done, [0])),
+            body,
+            first,
+            return_same_structure=True,
+        )
         arrays = made[3]
         many = isinstance(emit, (list, tuple, dict))
         outputs = nest.pack_sequence_as(emit, arrays) if many else arrays[0]

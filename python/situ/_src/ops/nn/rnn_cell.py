@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """rnn_cell.py: tf.nn.rnn_cell: cells of recurrent networks, with the variables of TensorFlow 1."""
+
 import collections
 import hashlib
 import re
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, V1, export
-from situ._src.framework.graph import get_default_graph, scope as name_scope
+from situ._src.framework.graph import get_default_graph
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.tensor_shape import TensorShape
-from situ._src.legacy.layers import Layer
+from situ._src.legacy.base_layer import Layer
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import concat, convert_to_tensor, op, split
 from situ._src.variables import variable_scope
@@ -16,8 +18,7 @@ from situ._src.variables import variable_scope
 
 def cells(*names):
     """A decorator: names under tf.nn.rnn_cell and tf.contrib.rnn."""
-    return export(v1=[place + name for name in names
-                      for place in ("nn.rnn_cell.", "contrib.rnn.")])
+    return export(v1=[place + name for name in names for place in ("nn.rnn_cell.", "contrib.rnn.")])
 
 
 LSTMStateTuple = collections.namedtuple("LSTMStateTuple", ("c", "h"))
@@ -27,10 +28,16 @@ cells("LSTMStateTuple")(LSTMStateTuple)
 
 def _zeros(batch_size, size, dtype):
     sizes = list(size.as_list()) if isinstance(size, TensorShape) else [int(size)]
-    return OPS["Fill"](op("Pack", [convert_to_tensor(batch_size, "int32")] +
-                          [convert_to_tensor(s, "int32") for s in sizes])
-                       if hasattr(batch_size, "dtype") else [int(batch_size)] + sizes,
-                       convert_to_tensor(0, dtype))
+    return OPS["Fill"](
+        op(
+            "Pack",
+            [convert_to_tensor(batch_size, "int32")]
+            + [convert_to_tensor(s, "int32") for s in sizes],
+        )
+        if hasattr(batch_size, "dtype")
+        else [int(batch_size)] + sizes,
+        convert_to_tensor(0, dtype),
+    )
 
 
 @cells("RNNCell")
@@ -112,8 +119,17 @@ class BasicRNNCell(RNNCell):
 class GRUCell(RNNCell):
     """A gated recurrent unit."""
 
-    def __init__(self, num_units, activation=None, reuse=None, kernel_initializer=None,
-                 bias_initializer=None, name=None, dtype=None, **words):
+    def __init__(
+        self,
+        num_units,
+        activation=None,
+        reuse=None,
+        kernel_initializer=None,
+        bias_initializer=None,
+        name=None,
+        dtype=None,
+        **words,
+    ):
         super().__init__(name=name, dtype=dtype, reuse=reuse, **words)
         self._units, self._activation = int(num_units), _tanh(activation)
         self._kernels, self._biases = kernel_initializer, bias_initializer
@@ -122,12 +138,14 @@ class GRUCell(RNNCell):
 
     def build(self, shape):
         rows, n = _depth(shape) + self._units, self._units
-        self._gates = (self.add_weight("gates/kernel", [rows, 2 * n], self._kernels),
-                       self.add_weight("gates/bias", [2 * n],
-                                       self._biases or init_ops.Ones()))
-        self._candidate = (self.add_weight("candidate/kernel", [rows, n], self._kernels),
-                           self.add_weight("candidate/bias", [n],
-                                           self._biases or init_ops.Zeros()))
+        self._gates = (
+            self.add_weight("gates/kernel", [rows, 2 * n], self._kernels),
+            self.add_weight("gates/bias", [2 * n], self._biases or init_ops.Ones()),
+        )
+        self._candidate = (
+            self.add_weight("candidate/kernel", [rows, n], self._kernels),
+            self.add_weight("candidate/bias", [n], self._biases or init_ops.Zeros()),
+        )
 
     def call(self, inputs, state):
         r, u = split(OPS["Sigmoid"](_affine([inputs, state], *self._gates)), 2, 1)
@@ -140,10 +158,24 @@ class GRUCell(RNNCell):
 class LSTMCell(RNNCell):
     """Long short-term memory, with peepholes, clipping and projection where they are asked for."""
 
-    def __init__(self, num_units, use_peepholes=False, cell_clip=None, initializer=None,
-                 num_proj=None, proj_clip=None, num_unit_shards=None, num_proj_shards=None,
-                 forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None, name=None,
-                 dtype=None, **words):
+    def __init__(
+        self,
+        num_units,
+        use_peepholes=False,
+        cell_clip=None,
+        initializer=None,
+        num_proj=None,
+        proj_clip=None,
+        num_unit_shards=None,
+        num_proj_shards=None,
+        forget_bias=1.0,
+        state_is_tuple=True,
+        activation=None,
+        reuse=None,
+        name=None,
+        dtype=None,
+        **words,
+    ):
         super().__init__(name=name, dtype=dtype, reuse=reuse, **words)
         self._units, self._peepholes, self._clip = int(num_units), use_peepholes, cell_clip
         self._initializer, self._proj, self._proj_clip = initializer, num_proj, proj_clip
@@ -160,18 +192,21 @@ class LSTMCell(RNNCell):
 
     def build(self, shape):
         n = self._units
-        self._kernel = self.add_weight("kernel", [_depth(shape) + self.output_size, 4 * n],
-                                       self._initializer)
+        self._kernel = self.add_weight(
+            "kernel", [_depth(shape) + self.output_size, 4 * n], self._initializer
+        )
         self._bias = self.add_weight("bias", [4 * n], init_ops.Zeros())
         if self._peepholes:
-            self._f, self._i, self._o = [self.add_weight(f"w_{k}_diag", [n], self._initializer)
-                                         for k in "fio"]
+            self._f, self._i, self._o = [
+                self.add_weight(f"w_{k}_diag", [n], self._initializer) for k in "fio"
+            ]
         if self._proj:
-            self._projection = self.add_weight("projection/kernel", [n, self._proj],
-                                               self._initializer)
+            self._projection = self.add_weight(
+                "projection/kernel", [n, self._proj], self._initializer
+            )
 
     def call(self, inputs, state):
-        c, h = state if self._tuple else (state[:, :self._units], state[:, self._units:])
+        c, h = state if self._tuple else (state[:, : self._units], state[:, self._units :])
         i, j, f, o = split(_affine([inputs, h], self._kernel, self._bias), 4, 1)
         peep = self._peepholes
         forget = OPS["Sigmoid"](f + self._forget + self._f * c if peep else f + self._forget)
@@ -187,28 +222,62 @@ class LSTMCell(RNNCell):
 
 
 def _clip(x, limit):
-    return OPS["Maximum"](OPS["Minimum"](x, convert_to_tensor(limit, x.dtype)),
-                          convert_to_tensor(-limit, x.dtype))
+    return OPS["Maximum"](
+        OPS["Minimum"](x, convert_to_tensor(limit, x.dtype)), convert_to_tensor(-limit, x.dtype)
+    )
 
 
 @cells("BasicLSTMCell")
 class BasicLSTMCell(LSTMCell):
     """Long short-term memory without anything else."""
 
-    def __init__(self, num_units, forget_bias=1.0, state_is_tuple=True, activation=None,
-                 reuse=None, name=None, dtype=None, input_size=None, **words):
-        super().__init__(num_units, forget_bias=forget_bias, state_is_tuple=state_is_tuple,
-                         activation=activation, reuse=reuse, name=name, dtype=dtype, **words)
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        state_is_tuple=True,
+        activation=None,
+        reuse=None,
+        name=None,
+        dtype=None,
+        input_size=None,
+        **words,
+    ):
+        super().__init__(
+            num_units,
+            forget_bias=forget_bias,
+            state_is_tuple=state_is_tuple,
+            activation=activation,
+            reuse=reuse,
+            name=name,
+            dtype=dtype,
+            **words,
+        )
 
 
 @export(v1="contrib.rnn.LSTMBlockCell")
 class LSTMBlockCell(LSTMCell):
     """The same numbers as LSTMCell."""
 
-    def __init__(self, num_units, forget_bias=1.0, cell_clip=None, use_peephole=False, dtype=None,
-                 reuse=None, name="lstm_cell"):
-        super().__init__(num_units, use_peephole, cell_clip if cell_clip and cell_clip > 0 else
-                         None, forget_bias=forget_bias, reuse=reuse, name=name, dtype=dtype)
+    def __init__(
+        self,
+        num_units,
+        forget_bias=1.0,
+        cell_clip=None,
+        use_peephole=False,
+        dtype=None,
+        reuse=None,
+        name="lstm_cell",
+    ):
+        super().__init__(
+            num_units,
+            use_peephole,
+            cell_clip if cell_clip and cell_clip > 0 else None,
+            forget_bias=forget_bias,
+            reuse=reuse,
+            name=name,
+            dtype=dtype,
+        )
 
 
 # Cells made of others
@@ -240,7 +309,8 @@ class MultiRNNCell(RNNCell):
 
     weights = variables
     trainable_variables = trainable_weights = property(
-        lambda s: [v for c in s._cells for v in c.trainable_variables])
+        lambda s: [v for c in s._cells for v in c.trainable_variables]
+    )
 
     def zero_state(self, batch_size, dtype):
         with name_scope(type(self).__name__ + "ZeroState"):
@@ -252,7 +322,7 @@ class MultiRNNCell(RNNCell):
         states, at = [], 0
         for i, cell in enumerate(self._cells):
             size = cell.state_size
-            here = state[i] if self._tuple else state[:, at:at + size]
+            here = state[i] if self._tuple else state[:, at : at + size]
             at += 0 if self._tuple else size
             with variable_scope.variable_scope(f"cell_{i}"):
                 inputs, new = cell(inputs, here)
@@ -285,12 +355,24 @@ class _Wrapper(RNNCell):
 class DropoutWrapper(_Wrapper):
     """Leaves out some of the inputs, outputs and states of a cell."""
 
-    def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0,
-                 variational_recurrent=False, input_size=None, dtype=None, seed=None,
-                 dropout_state_filter_visitor=None):
+    def __init__(
+        self,
+        cell,
+        input_keep_prob=1.0,
+        output_keep_prob=1.0,
+        state_keep_prob=1.0,
+        variational_recurrent=False,
+        input_size=None,
+        dtype=None,
+        seed=None,
+        dropout_state_filter_visitor=None,
+    ):
         super().__init__(cell)
-        self._keep = {"input": input_keep_prob, "output": output_keep_prob,
-                      "state": state_keep_prob}
+        self._keep = {
+            "input": input_keep_prob,
+            "output": output_keep_prob,
+            "state": state_keep_prob,
+        }
         for keep in self._keep.values():
             if isinstance(keep, (int, float)) and not 0 < keep <= 1:
                 raise ValueError(f"Parameter keep_prob must be in (0, 1]: {keep}")
@@ -298,8 +380,10 @@ class DropoutWrapper(_Wrapper):
         self._filter = dropout_state_filter_visitor or _all_but_memory
         if variational_recurrent:
             from situ._src.legacy import contrib_rnn
-            self._noise = contrib_rnn.variational_noise(self._keep, input_size, cell.state_size,
-                                                        cell.output_size, self._seed_of)
+
+            self._noise = contrib_rnn.variational_noise(
+                self._keep, input_size, cell.state_size, cell.output_size, self._seed_of
+            )
 
     def _dropout(self, values, part, index=0, which=True):
         if isinstance(values, (list, tuple)):
@@ -311,6 +395,7 @@ class DropoutWrapper(_Wrapper):
             return values
         if part in self._noise:
             from situ._src.legacy import contrib_rnn
+
             return contrib_rnn.drop_with(self._noise[part][index], values, keep)
         return _drop(values, keep, self._seed_of(part, index))
 

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""base_layer.py: the base classes of tf.layers: variables in scopes, regularizers, naming."""
+
+import copy
+import re
+
+from situ._src.framework import tensor_shape
+from situ._src.framework.api import export
+from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.ops import init_ops
+from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.variables import variable_scope
+
+ZEROS, ONES = init_ops.Zeros, init_ops.Ones
+
+
+def pair(value):
+    """A number or two as (rows, columns)."""
+    return tuple(int(v) for v in value) if hasattr(value, "__iter__") else (int(value),) * 2
+
+
+def choose(condition, true, false):
+    """One of two functions' results: by a truth value now, or by a tensor when it is known."""
+    if isinstance(condition, (bool, int)):
+        return true() if condition else false()
+    condition = op("Reshape", convert_to_tensor(condition), [])  # it may come without a shape
+    return op("SelectV2", condition, true(), false())
+
+
+def _remember(values, regularizer, key):
+    if regularizer is not None and values is not None:
+        get_default_graph().add_to_collection(key, regularizer(values))
+    return values
+
+
+class Layer:
+    """Something that is called on tensors; its variables are made at the first call."""
+
+    _CALLED = ("_scope", "_vars", "updates")  # what calls leave
+
+    def __init__(
+        self,
+        trainable=True,
+        name=None,
+        dtype=None,
+        _scope=None,
+        _reuse=None,
+        activity_regularizer=None,
+        **words,
+    ):
+        if words:
+            raise TypeError(f"Keyword argument not understood: {sorted(words)[0]}")
+        self._name, self.trainable, self._reuse = name, trainable, _reuse
+        self.dtype, self.built, self._scope = dtype, False, _scope
+        self.activity_regularizer, self._vars, self.updates = activity_regularizer, [], []
+
+    def __deepcopy__(self, memo):
+        """A layer of the same kind that has not been called yet."""
+        made = memo[id(self)] = type(self).__new__(type(self))
+        for key, value in self.__dict__.items():
+            try:
+                made.__dict__[key] = value if key in self._CALLED else copy.deepcopy(value, memo)
+            except TypeError:  # what belongs to a graph is shared
+                made.__dict__[key] = value
+        made._scope, made.built, made._vars, made.updates = None, False, [], []
+        return made
+
+    @property
+    def name(self):
+        return self._name or self._scope.name
+
+    @property
+    def scope_name(self):
+        return self._scope.name
+
+    @property
+    def variables(self):
+        return [v for v, _ in self._vars]
+
+    weights = variables
+
+    @property
+    def trainable_variables(self):
+        return [v for v, trainable in self._vars if trainable]
+
+    trainable_weights = trainable_variables
+
+    def add_weight(
+        self,
+        name,
+        shape,
+        initializer=None,
+        regularizer=None,
+        trainable=True,
+        constraint=None,
+        dtype=None,
+    ):
+        made = variable_scope.get_variable(
+            name,
+            shape,
+            dtype or self.dtype,
+            initializer,
+            regularizer,
+            trainable=trainable and self.trainable,
+            constraint=constraint,
+        )
+        self._vars.append((made, trainable and self.trainable))
+        return made
+
+    add_variable = add_weight
+
+    def build(self, shape):
+        self.built = True
+
+    def call(self, inputs):
+        return inputs
+
+    def default_name(self):
+        """Conv2DTranspose is conv2d_transpose."""
+        parts = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", type(self).__name__)
+        return re.sub("([a-z])([A-Z])", r"\1_\2", parts).lower()
+
+    def __call__(self, inputs, *args, scope=None, **words):
+        inputs = convert_to_tensor(inputs)
+        if self.dtype is None:
+            self.dtype = inputs.dtype.base_dtype
+        chosen = self._scope if self._scope is not None else self._name
+        default = None if chosen is not None else self.default_name()
+        again = self.built and self._scope is not None
+        with variable_scope.variable_scope(
+            chosen, default, reuse=True if again else self._reuse
+        ) as here:
+            self._scope = here
+            if not self.built:
+                self.build(tensor_shape.as_shape(inputs.shape))
+                self.built = True
+            made = self.call(inputs, *args, **words)
+            return _remember(made, self.activity_regularizer, GraphKeys.REGULARIZATION_LOSSES)
+
+    apply = __call__
+
+
+export(v1=("layers.Layer",))(Layer)
+
+
+class _Weighted(Layer):
+    """A layer with a kernel and, unless told otherwise, a bias."""
+
+    def __init__(
+        self,
+        activation=None,
+        use_bias=True,
+        kernel_initializer=None,
+        bias_initializer=ZEROS,
+        kernel_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        bias_constraint=None,
+        **words,
+    ):
+        super().__init__(**words)
+        self.activation, self.use_bias = activation, use_bias
+        self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
+        self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer
+        self.kernel_constraint, self.bias_constraint = kernel_constraint, bias_constraint
+        self.kernel = self.bias = None
+
+    def make(self, shape, outputs):
+        self.kernel = self.add_weight(
+            "kernel",
+            shape,
+            self.kernel_initializer,
+            self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias",
+                [outputs],
+                self.bias_initializer,
+                self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.built = True
+
+    def finish(self, made, data_format="NHWC"):
+        if self.use_bias:
+            made = op("BiasAdd", made, self.bias, data_format=data_format)
+        return self.activation(made) if self.activation is not None else made
+
+
+def known(size, what):
+    if size is None:
+        raise ValueError(f"{what} should be defined. Found `None`.")
+    return int(size)
