@@ -95,6 +95,23 @@ static void print_field(const char *head, const char *text) {
   table_wrap(text, INDENT, WIDTH);
 }
 
+/* Prints a line for each documented input. */
+static situ_status print_inputs(const situ_op *op) {
+  const char *ports = op->inputs;
+  struct row_port port;
+  bool is_first = true;
+  while (row_port(&ports, &port)) {
+    char sentence[ROW_TEXT];
+    const situ_status s = situ_ops_argument_doc(op->number, port.name, sentence, sizeof sentence);
+    if (s) return s;
+    if (!*sentence) continue;
+    if (is_first) putchar('\n');
+    is_first = false;
+    print_field(port.name, sentence);
+  }
+  return NULL;
+}
+
 static situ_status print_op(const situ_op *op) {
   char python[ROW_TEXT];
   fputs(op->name, stdout);
@@ -103,6 +120,8 @@ static situ_status print_op(const situ_op *op) {
   print_ports(op->outputs);
   fputs("\n\n", stdout);
   table_wrap(op->doc, 0, WIDTH);
+  const situ_status s = print_inputs(op);
+  if (s) return s;
   if (!print_attrs(op)) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
   putchar('\n');
   print_field("devices", op->devices);

@@ -4,6 +4,7 @@
 #define SITU_CATALOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "situ/status.h"
 
@@ -31,6 +32,10 @@ SITU_API situ_status situ_ops_get(int number, situ_op *out) SITU_MUST_USE;
 
 /* The op of that name, or NotFound with the nearest one. */
 SITU_API situ_status situ_ops_find(const char *name, situ_op *out) SITU_MUST_USE;
+
+/* Copies the sentence that documents an input or attribute of an op; empty if there is none. */
+SITU_API situ_status situ_ops_argument_doc(int number, const char *argument, char *out,
+                                           size_t size) SITU_MUST_USE;
 
 /* The version of the library: "0.1.0". */
 SITU_API const char *situ_version(void);

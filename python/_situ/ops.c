@@ -147,6 +147,16 @@ static PyObject *get_row(PyObject *self, void *closure) {
                        "doc", op.doc);
 }
 
+/* argument_doc(name): the sentence that documents an argument, or "". */
+static PyObject *argument_doc(PyObject *self, PyObject *name) {
+  char sentence[1024];
+  const char *utf8 = PyUnicode_AsUTF8(name);
+  if (!utf8) return NULL;
+  const situ_status status = situ_ops_argument_doc(((struct function_object *)self)->number, utf8,
+                                                   sentence, sizeof sentence);
+  return status ? errors_raise(status, NULL) : PyUnicode_FromString(sentence);
+}
+
 /* A function for pydoc and inspect; no method of a class that holds it. */
 static PyObject *get_itself(PyObject *self, PyObject *instance, PyObject *owner) {
   (void)instance, (void)owner;
@@ -166,6 +176,10 @@ static PyGetSetDef attributes[] = {{"row", get_row, NULL, "What the op's row say
                                     "Name, name in the row, default (as written, or None).", NULL},
                                    {NULL, NULL, NULL, NULL, NULL}};
 
+static PyMethodDef methods[] = {
+    {"argument_doc", argument_doc, METH_O, "The sentence that documents an argument, or ''."},
+    {NULL, NULL, 0, NULL}};
+
 PyTypeObject function_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.Op",
     .tp_basicsize = sizeof(struct function_object),
@@ -175,6 +189,7 @@ PyTypeObject function_type = {
     .tp_vectorcall_offset = offsetof(struct function_object, vectorcall),
     .tp_repr = repr,
     .tp_members = members,
+    .tp_methods = methods,
     .tp_getset = attributes,
     .tp_descr_get = get_itself,
 };

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "schema/arg_docs.h"
 #include "schema/schema.h"
 
 #ifndef SITU_VERSION
@@ -52,4 +53,12 @@ situ_status situ_ops_find(const char *name, situ_op *out) {
   const char *near = schema_nearest(name);
   return situ_status_create(SITU_NOT_FOUND, "There is no op '%s'.%s%s%s", name,
                             near ? " Did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+situ_status situ_ops_argument_doc(int number, const char *argument, char *out, size_t size) {
+  if (!argument || !out || !size) return INVALID("situ_ops_argument_doc: an argument is NULL.");
+  if (number < 0 || number >= schema_count())
+    return INVALID("There is no op number %d: there are %d.", number, schema_count());
+  arg_docs_find(schema_get(number)->op, argument, out, size);
+  return NULL;
 }

@@ -47,6 +47,8 @@ struct op_def {
   const char *attrs;   /* "T:{half float double} transpose_a:bool=false"; grammar in schema.h */
   const char *python;  /* names under tf: "matmul linalg.matmul" */
   const char *doc;     /* first sentence: what it gives; then what a user should know */
+  const char *args;    /* a line per input and attribute: "a: Left matrix.\nb: Right matrix."; see
+                         arg_docs.h for attributes that all ops share */
   const char *samples; /* inputs to test it with: "[4,3] [3,5]; transpose_a=true [3,4] [3,5]" */
   const char *host;    /* inputs whose values are needed to plan the call (shapes, axes): "shape" */
   const char *asks;    /* an op that may keep something for this one (call_keep); its inputs and

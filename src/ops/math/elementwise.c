@@ -82,6 +82,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .attrs = "T:{" WORDS_##class "}",                                                \
    .python = python_,                                                               \
    .doc = doc_,                                                                     \
+   .args = in_ ": Input tensor.",                                                   \
    .samples = "[3,5]" domain "; []" domain "; [2,0]" domain,                        \
    .devices = EVERYWHERE,                                                           \
    .flags = OP_INPLACE | (flags_),                                                  \

@@ -72,7 +72,8 @@ def documentation(op):
     for name, meant, _ in op.parameters:
         what = types_of(op, inputs[meant]) if meant in inputs else own.get(meant, ("any", 0))[0]
         what = f"one of {what.strip('{}')}" if what.startswith("{") else what
-        lines.append(f"  {name}: {what}")
+        sentence = op.argument_doc(meant)
+        lines.append(f"  {name}: {sentence} ({what})" if sentence else f"  {name}: {what}")
     outputs = ports(row["outputs"])
     lines += ["  name: a name for the operation", "", "Returns:"]
     lines += [f"  {name}: {types_of(op, what)}" for name, what in outputs] or ["  the operation"]
