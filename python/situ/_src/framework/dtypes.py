@@ -142,3 +142,8 @@ def dtype_of(value):
     """The type that a value has as a tensor, without converting numbers twice."""
     dtype = getattr(value, "dtype", None)
     return as_dtype(dtype).base_dtype if dtype is not None else None
+
+
+def beyond_int32(*values):
+    """Whether one of some Python values is an integer that int32 cannot hold."""
+    return any(isinstance(v, int) and not -2 ** 31 <= v < 2 ** 31 for v in values)

@@ -8,7 +8,7 @@ import numbers
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export, read_rows
-from situ._src.framework.dtypes import as_dtype, dtype_of
+from situ._src.framework.dtypes import as_dtype, beyond_int32, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.tensor import GraphTensor, Tensor, constant_value
 
@@ -166,8 +166,9 @@ def _sizes(sizes):
     if hasattr(sizes, "_as_graph_element") or _situ.executing_eagerly():
         return sizes
     sizes = list(sizes)
+    free = _holds(sizes) or beyond_int32(*sizes)
     return convert_to_tensor(
-        sizes, None if _holds(sizes) else "int32", None if _holds(sizes) else "shape_as_tensor"
+        sizes, None if free else "int32", None if _holds(sizes) else "shape_as_tensor"
     )
 
 
@@ -367,7 +368,10 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
             [as_dtype(dtype)]
             if dtype is not None
             else [
-                dtype_of(v) or as_dtype("float32" if isinstance(v, float) else "int32")
+                dtype_of(v)
+                or as_dtype(
+                    "float32" if isinstance(v, float) else "int64" if beyond_int32(v) else "int32"
+                )
                 for v in (start, limit, delta)
             ]
         )

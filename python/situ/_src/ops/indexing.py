@@ -3,7 +3,7 @@
 
 import _situ
 from situ._src.framework.api import OPS, export
-from situ._src.framework.dtypes import dtype_of
+from situ._src.framework.dtypes import beyond_int32, dtype_of
 from situ._src.framework.graph import scope
 
 _END = 0
@@ -142,8 +142,9 @@ def parts(key, named=False):
     """Begin, end and strides of a key, of one type, and its masks; with the names that they have
     in graphs."""
     begin, end, strides, masks = _masks(key)
-    kinds = {k.name for k in map(dtype_of, (*begin, *end, *strides)) if k is not None}
-    if "int64" in kinds:
+    numbers = (*begin, *end, *strides)
+    kinds = {k.name for k in map(dtype_of, numbers) if k is not None}
+    if "int64" in kinds or beyond_int32(*numbers):
         begin, end, strides = (_wide(part) for part in (begin, end, strides))
     elif named:
         begin = _situ.constant(begin, None, "stack")

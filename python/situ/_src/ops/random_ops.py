@@ -8,7 +8,7 @@ import os
 import _situ
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import export
-from situ._src.framework.dtypes import as_dtype, dtype_of
+from situ._src.framework.dtypes import as_dtype, beyond_int32, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -90,7 +90,8 @@ def _seeds(seed):
 def _sizes(shape):
     plain = [] if shape is None else _plain(shape)
     kind = dtype_of(plain)
-    wide = kind is not None and kind.name == "int64"
+    wide = kind is not None and kind.name == "int64" or \
+        isinstance(plain, (list, tuple)) and beyond_int32(*plain)
     return convert_to_tensor(plain, "int64" if wide else "int32", name="shape")
 
 
