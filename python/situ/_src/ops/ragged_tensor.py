@@ -3,10 +3,11 @@
 ends."""
 
 import functools
+import inspect
 
 import numpy
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
@@ -81,6 +82,43 @@ def ranges(starts, lengths):
     return shift + op("Range", constant(0, "int64"), count, constant(1, "int64"))
 
 
+def _check_rows(made, method):
+    """Raises InvalidArgumentError if eager row_splits do not divide the values into rows."""
+    splits = made.row_splits
+    if not hasattr(splits, "numpy"):
+        return made
+    splits, count = splits.numpy(), int(count_of(made.values))
+    reason = (
+        "row_splits tensor may not be empty"
+        if not splits.size
+        else "zero: the first row must begin at 0"
+        if splits[0]
+        else "monotonic: row_splits must not decrease"
+        if (splits[1:] < splits[:-1]).any()
+        else f"the rows hold {splits[-1]} values, but there are {count}"
+        if splits[-1] != count
+        else None
+    )
+    if reason is None:
+        return made
+    raise errors.InvalidArgumentError(
+        None, None, f"Arguments to {method} do not form a valid RaggedTensor:{reason}"
+    )
+
+
+def _validated(method):
+    """A constructor of ragged tensors that checks its rows unless validate is False."""
+
+    @functools.wraps(method)
+    def call(cls, *args, **words):
+        made = method(cls, *args, **words)
+        given = signature.bind(cls, *args, **words).arguments
+        return _check_rows(made, method.__name__) if given.get("validate", True) else made
+
+    signature = inspect.signature(method)
+    return call
+
+
 @export("RaggedTensor")
 class RaggedTensor:
     """Rows of different lengths. `values` holds all of them, one behind the other; row i goes from
@@ -117,27 +155,32 @@ class RaggedTensor:
         return cls(values, cast(splits, kind))
 
     @classmethod
+    @_validated
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
         return cls(values, row_splits)
 
     @classmethod
+    @_validated
     def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
         lengths, kind = _index(row_lengths, "row_lengths")
         ends = op("Cumsum", lengths, constant(0))
         return cls._of_wide(values, concat([constant([0], "int64"), ends], 0), kind)
 
     @classmethod
+    @_validated
     def from_row_starts(cls, values, row_starts, name=None, validate=True):
         starts, kind = _index(row_starts, "row_starts")
         last = op("Reshape", count_of(values), [1])
         return cls._of_wide(values, concat([starts, last], 0), kind)
 
     @classmethod
+    @_validated
     def from_row_limits(cls, values, row_limits, name=None, validate=True):
         limits, kind = _index(row_limits, "row_limits")
         return cls._of_wide(values, concat([constant([0], "int64"), limits], 0), kind)
 
     @classmethod
+    @_validated
     def from_uniform_row_length(
         cls, values, uniform_row_length, nrows=None, name=None, validate=True
     ):
@@ -150,20 +193,28 @@ class RaggedTensor:
     @classmethod
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
         for splits in reversed(list(nested_row_splits)):
-            flat_values = cls(flat_values, splits)
+            flat_values = cls.from_row_splits(flat_values, splits, validate=validate)
         return flat_values
 
     @classmethod
     def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
         for lengths in reversed(list(nested_row_lengths)):
-            flat_values = cls.from_row_lengths(flat_values, lengths)
+            flat_values = cls.from_row_lengths(flat_values, lengths, validate=validate)
         return flat_values
 
     @classmethod
+    @_validated
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
         wide, kind = _index(value_rowids, "value_rowids")
         if kind == "int32" and getattr(nrows, "dtype", kind) != kind:
             raise ValueError(f"nrows: Tensor conversion requested dtype {kind} for {nrows!r}")
+        if validate and hasattr(wide, "numpy") and (numpy.diff(wide.numpy()) < 0).any():
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                "Arguments to from_value_rowids do not form a valid RaggedTensor:"
+                "value_rowids must not decrease",
+            )
         rows = cast(wide, "int32")
         if nrows is None:
             nrows = op("Max", concat([rows, constant([-1])], 0), [0]) + 1
@@ -173,6 +224,7 @@ class RaggedTensor:
             cast(
                 OPS["UnsortedSegmentSum"](ones, rows, cast(convert_to_tensor(nrows), "int32")), kind
             ),
+            validate=validate,
         )
 
     @classmethod
