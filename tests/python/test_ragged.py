@@ -255,22 +255,25 @@ def test_row_splits_of_lists_and_of_two_dtypes():
     ]
 
 
-@pytest.mark.parametrize("make", [
-    lambda r: r.from_row_splits([1, 2, 3], [0, 2, 9]),
-    lambda r: r.from_row_splits([1, 2, 3], [1, 2, 3]),
-    lambda r: r.from_row_splits([1, 2, 3], [0, 2, 1, 3]),
-    lambda r: r.from_row_splits([1, 2, 3], []),
-    lambda r: r.from_row_lengths([1, 2, 3], np.array([1, 1], "int32")),
-    lambda r: r.from_row_lengths([1, 2, 3], [4, -1]),
-    lambda r: r.from_row_starts([1, 2, 3], [1, 2]),
-    lambda r: r.from_row_starts([1, 2, 3], [0, 7]),
-    lambda r: r.from_row_limits([1, 2, 3], [1, 2]),
-    lambda r: r.from_value_rowids([1, 2, 3], [1, 0, 2]),
-    lambda r: r.from_value_rowids([1, 2, 3], [0, 1]),
-    lambda r: r.from_uniform_row_length([1, 2, 3], 2),
-    lambda r: r.from_nested_row_splits([1, 2, 3], [[0, 2], [0, 1, 5]]),
-    lambda r: r.from_nested_row_lengths([1, 2, 3], [[2], [1, 1]]),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r: r.from_row_splits([1, 2, 3], [0, 2, 9]),
+        lambda r: r.from_row_splits([1, 2, 3], [1, 2, 3]),
+        lambda r: r.from_row_splits([1, 2, 3], [0, 2, 1, 3]),
+        lambda r: r.from_row_splits([1, 2, 3], []),
+        lambda r: r.from_row_lengths([1, 2, 3], np.array([1, 1], "int32")),
+        lambda r: r.from_row_lengths([1, 2, 3], [4, -1]),
+        lambda r: r.from_row_starts([1, 2, 3], [1, 2]),
+        lambda r: r.from_row_starts([1, 2, 3], [0, 7]),
+        lambda r: r.from_row_limits([1, 2, 3], [1, 2]),
+        lambda r: r.from_value_rowids([1, 2, 3], [1, 0, 2]),
+        lambda r: r.from_value_rowids([1, 2, 3], [0, 1]),
+        lambda r: r.from_uniform_row_length([1, 2, 3], 2),
+        lambda r: r.from_nested_row_splits([1, 2, 3], [[0, 2], [0, 1, 5]]),
+        lambda r: r.from_nested_row_lengths([1, 2, 3], [[2], [1, 1]]),
+    ],
+)
 def test_invalid_rows_are_errors(make):
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="valid RaggedTensor"):
         make(tf.RaggedTensor)

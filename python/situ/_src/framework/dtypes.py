@@ -146,4 +146,4 @@ def dtype_of(value):
 
 def beyond_int32(*values):
     """Whether one of some Python values is an integer that int32 cannot hold."""
-    return any(isinstance(v, int) and not -2 ** 31 <= v < 2 ** 31 for v in values)
+    return any(isinstance(v, int) and not -(2**31) <= v < 2**31 for v in values)

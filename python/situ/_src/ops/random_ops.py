@@ -90,8 +90,12 @@ def _seeds(seed):
 def _sizes(shape):
     plain = [] if shape is None else _plain(shape)
     kind = dtype_of(plain)
-    wide = kind is not None and kind.name == "int64" or \
-        isinstance(plain, (list, tuple)) and beyond_int32(*plain)
+    wide = (
+        kind is not None
+        and kind.name == "int64"
+        or isinstance(plain, (list, tuple))
+        and beyond_int32(*plain)
+    )
     return convert_to_tensor(plain, "int64" if wide else "int32", name="shape")
 
 
