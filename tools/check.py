@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """check.py: the rules of the repository that no compiler knows; one line per problem.
 
-Layers, sizes, names, first lines, comments of the public headers, words that the library may not
-use, keyword arguments that a function ignores, and the symbols of build/libsitu.so.
+Layers, sizes, names, vocabulary, first lines, comments of the public headers, calls that the
+library may not make, ignored keyword arguments, the mirror of tests/, the symbols of libsitu.so.
 Usage: python3 tools/check.py (needs a built build/).
 """
 
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from checks import keywords, layers, name_table, names, public, source
+from checks import keywords, layers, mirror, name_table, names, public, source, vocabulary
 
 CHECKS = (
     source.sizes,
@@ -27,6 +27,9 @@ CHECKS = (
     public.blocks,
     keywords.swallowed,
     name_table.current,
+    mirror.mirrored,
+    vocabulary.file_names,
+    vocabulary.phrases,
 )
 
 

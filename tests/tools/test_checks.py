@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-from checks import layers, names, public, source, text  # noqa: E402
+from checks import layers, mirror, names, public, source, text, vocabulary  # noqa: E402
 
 HEAD = "/* SPDX-License-Identifier: Apache-2.0\n * {}: a purpose. */\n"
 
@@ -79,6 +79,34 @@ class Checks(unittest.TestCase):
             "src/base/a.h", "enum a_flags { A = 1, B = 2, C = 2 };\nenum kind { D = 1, E = 1 };\n"
         )
         self.assertEqual(self.found(source.flags), ["src/base/a.h:3"])
+
+    def test_mirror(self):
+        for name in ("plan", "place", "new", "bare"):
+            self.write(f"src/plan/{name}.c", "int x;\n")
+        self.write("tests/plan/test_plan.c", "int x;\n")
+        lines = (
+            "# a comment",
+            "src/plan/place.c tests/plan/test_plan.c",
+            "src/plan/plan.c tests/plan/test_plan.c",
+            "src/plan/gone.c tests/plan/test_plan.c",
+            "src/plan/bare.c",
+            "src/plan/bare.c tests/plan/test_gone.c",
+        )
+        Path("tests/COVERAGE").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self.assertEqual(
+            self.found(mirror.mirrored),
+            ["src/plan/new.c:1", *(f"tests/COVERAGE:{line}" for line in (3, 4, 5, 6))],
+        )
+
+    def test_vocabulary(self):
+        self.write("python/math_more.py", "")
+        self.write("python/small_math.py", "")
+        self.write("python/colder.py", "# chosen randomly\n")
+        self.write("src/base/a.c", "int x; /* taken by chance */\n")
+        self.assertEqual(
+            self.found(vocabulary.file_names), ["python/math_more.py:1", "python/small_math.py:1"]
+        )
+        self.assertEqual(self.found(vocabulary.phrases), ["src/base/a.c:3"])
 
     def test_includes(self):
         self.write("src/LAYERS", "0 base\n1 device\n1 host\n", head="")
