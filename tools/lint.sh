@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# lint.sh: ruff (lint and format) and mypy over the Python code; their versions are pinned in tools/lint.txt.
-# Usage: tools/lint.sh [--quick | --fix]: --quick leaves mypy out, --fix rewrites files where ruff can.
+# lint.sh: ruff (lint and format) over the Python code, and type checkers; tools/lint.txt pins their versions.
+# Usage: tools/lint.sh [--quick | --fix]: --quick leaves the type checkers out, --fix rewrites files where ruff can.
 cd "$(dirname "$0")/.." || exit 1
 venv=.venv-lint
 if ! cmp -s tools/lint.txt "$venv/lint.txt"; then
   python3 -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check -r tools/lint.txt || {
-    echo "lint.sh: cannot install ruff and mypy in $venv (see tools/lint.txt)" >&2
+    echo "lint.sh: cannot install the tools of tools/lint.txt in $venv" >&2
     exit 1
   }
   cp tools/lint.txt "$venv/lint.txt"
@@ -22,4 +22,13 @@ failed=0
 "$venv/bin/ruff" check -q $folders || failed=1
 # shellcheck disable=SC2086
 "$venv/bin/ruff" format -q --check $folders || failed=1
+[ "$1" = --quick ] && exit $failed
+
+# A program that uses the package passes mypy and pyright, with the type stubs of build/python.
+program=tests/typing/program.py
+MYPYPATH=build/python "$venv/bin/mypy" --python-executable .venv/bin/python --config-file= $program || failed=1
+"$venv/bin/basedpyright" --level error --project tests/typing $program >"$venv/pyright.log" || {
+  cat "$venv/pyright.log"
+  failed=1
+}
 exit $failed

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""stubs.py: type stubs of the Python package, for editors and type checkers, from the package as it
-is and from the rows of the ops.
+"""stubs.py: writes type stubs of the Python package, for editors and type checkers, from the
+imported package and the op definitions.
 
 Usage: stubs.py FOLDER (gets situ-stubs/)
 """
 
 import inspect
 import keyword
+import re
 import shutil
 import sys
 import types
@@ -16,9 +17,14 @@ import _situ
 import situ.compat
 import situ.testing
 from situ._src.framework import api, op_docs, tensor
+from situ._src.variables import eager_variable, graph_variable, variable
 
-HEAD = '"""Made by tools/stubs.py."""\nimport typing as _t\nfrom situ import _types as _s\n'
-# Functions written by hand that give a tensor; those of rows say it themselves.
+HEAD = """\"\"\"Made by tools/stubs.py.\"\"\"
+import builtins as _b
+import typing as _t
+from situ import _types as _s
+"""
+# Functions without annotations that return a tensor.
 TENSORS = """abs add_n argmax argmin boolean_mask broadcast_to cast clip_by_value concat
 constant convert_to_tensor cumsum einsum expand_dims eye fill gather gather_nd identity
 l2_normalize linspace log_softmax matmul norm normal one_hot ones ones_like pad placeholder
@@ -29,14 +35,42 @@ softmax sqrt square squeeze stack stop_gradient tanh tensordot tile transpose tr
 uniform where zeros zeros_like""".split()
 PLAIN = ("situ.compat", "situ.compat.v1", "situ.testing")  # modules with files of their own
 KINDS = {
-    "bool": "bool",
-    "int": "int",
-    "float": "float",
-    "string": "str",
+    "bool": "_b.bool",
+    "int": "_b.int",
+    "float": "_b.float",
+    "string": "_b.str",
     "type": "_s.DTypeLike",
     "shape": "_s.ShapeLike",
-    "list(int)": "_t.Sequence[int]",
-    "list(float)": "_t.Sequence[float]",
+    "list(int)": "_t.Sequence[_b.int]",
+    "list(float)": "_t.Sequence[_b.float]",
+}
+# Names in annotations of the package, and what they are in a stub.
+ANNOTATIONS = {
+    **{
+        name: f"_b.{name}"  # tf.bool and others hide the names of builtins
+        for name in "str int float bool bytes object list dict tuple set type".split()
+    },
+    "None": "None",
+    **{
+        name: f"_t.{name}"
+        for name in "Any Callable Sequence Iterable Iterator Mapping Optional Union Literal".split()
+    },
+    "Tensor": "_s.Tensor",
+    "TensorLike": "_s.TensorLike",
+    "DTypeLike": "_s.DTypeLike",
+    "ShapeLike": "_s.ShapeLike",
+}
+# Methods that subclasses override with other parameters.
+OVERRIDDEN = ("call", "build", "train_step", "test_step", "predict_step", "update_state")
+SPECIAL = """__init__ __call__ __enter__ __exit__ __iter__ __len__ __getitem__ __float__ __int__
+__bool__ __index__ __array__""".split()
+RESULTS = {
+    "__init__": "None",
+    "__float__": "_b.float",
+    "__int__": "_b.int",
+    "__bool__": "_b.bool",
+    "__index__": "_b.int",
+    "__len__": "_b.int",
 }
 NUMBERS = "add sub mul truediv floordiv mod pow matmul and or xor lt le gt ge".split()
 
@@ -51,6 +85,15 @@ def parameter(p, annotation):
     return f"{star}{p.name}: {annotation}{default}"
 
 
+def annotation_of(annotation, other):
+    """An annotation of the package as a stub writes it; `other` if it names anything unknown."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "?")
+    names = re.findall(r"[A-Za-z_][\w.]*", re.sub(r"'[^']*'|\"[^\"]*\"", "", text))
+    if not names or any(name not in ANNOTATIONS for name in names):
+        return other
+    return re.sub(r"\b[A-Za-z_]\w*\b", lambda m: ANNOTATIONS.get(m.group(), m.group()), text)
+
+
 def arguments(signature, annotate, bound=False):
     """The text between the parentheses; `bound` leaves the annotation of self out."""
     texts, marked = [], False
@@ -58,14 +101,15 @@ def arguments(signature, annotate, bound=False):
         if p.kind is p.KEYWORD_ONLY and not marked:
             texts.append("*")
         marked = marked or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
-        texts.append(p.name if bound and not i else parameter(p, annotate(p.name)))
+        known = annotation_of(p.annotation, annotate(p.name))
+        texts.append(p.name if bound and not i else parameter(p, known))
     return ", ".join(texts)
 
 
 def op_types(op):
     """name in Python -> annotation"""
     inputs, own = dict(op_docs.ports(op.row["inputs"])), op_docs.attributes(op)
-    found = {"name": "_t.Optional[str]"}
+    found = {"name": "_t.Optional[_b.str]"}
     for name, meant, _ in op.parameters:
         if meant in inputs:
             many = "*" in inputs[meant]
@@ -108,25 +152,29 @@ def function(name, thing):
             f"def {name}({arguments(inspect.signature(thing), annotations.get)}) -> "
             f"{op_result(thing)}:{docstring(thing, '    ')}\n"
         )
+    result = "_s.Tensor" if name in TENSORS else "_t.Any"
     try:
-        words = arguments(
-            inspect.signature(thing), lambda n: "_t.Optional[str]" if n == "name" else "_t.Any"
-        )
+        signature = inspect.signature(thing)
+        words = arguments(signature, lambda n: "_t.Optional[_b.str]" if n == "name" else "_t.Any")
+        result = annotation_of(signature.return_annotation, result)
     except (TypeError, ValueError):
         words = "*args: _t.Any, **kwargs: _t.Any"
-    result = "_s.Tensor" if name in TENSORS else "_t.Any"
     return f"def {name}({words}) -> {result}:{docstring(thing, '    ')}\n"
 
 
 def method(name, thing):
     static, of_class = isinstance(thing, staticmethod), isinstance(thing, classmethod)
     thing = getattr(thing, "__func__", thing)
+    result = RESULTS.get(name, "_t.Any")
+    words = "self, *args: _t.Any, **kwargs: _t.Any"
     try:
-        words = arguments(inspect.signature(thing), lambda n: "_t.Any", not static)
+        if name not in OVERRIDDEN:
+            signature = inspect.signature(thing)
+            words = arguments(signature, lambda n: "_t.Any", not static)
+            result = annotation_of(signature.return_annotation, result)
     except (TypeError, ValueError):
-        words = "self, *args: _t.Any, **kwargs: _t.Any"
+        pass
     mark = "    @staticmethod\n" if static else "    @classmethod\n" if of_class else ""
-    result = "None" if name == "__init__" else "_t.Any"
     text = " ..." if name.startswith("__") else docstring(thing, "        ")
     return f"{mark}    def {name}({words}) -> {result}:{text}\n"
 
@@ -138,26 +186,25 @@ def members(cls):
         if base.__module__ not in ("builtins", "abc", "typing"):
             found.update(vars(base))
     for name, thing in sorted(found.items()):
-        if (
-            keyword.iskeyword(name)
-            or name.startswith("_")
-            and name
-            not in (
-                "__init__",
-                "__call__",
-                "__enter__",
-                "__exit__",
-                "__iter__",
-                "__len__",
-                "__getitem__",
-            )
-        ):
+        if keyword.iskeyword(name) or name.startswith("_") and name not in SPECIAL:
             continue
         inner = getattr(thing, "__func__", thing)
         if callable(inner) and not isinstance(inner, type):
             yield method(name, thing)
         else:
             yield f"    {name}: _t.Any\n"
+
+
+def merged(*classes):
+    """The body of a class with the members of several and the operators of tensors."""
+    both = type("Both", (), {n: v for c in classes for n, v in vars(c).items()})
+    yield from members(both)
+    for name in NUMBERS:
+        yield f"    def __{name}__(self, other: TensorLike) -> Tensor: ...\n"
+        if name not in ("lt", "le", "gt", "ge"):
+            yield f"    def __r{name}__(self, other: TensorLike) -> Tensor: ...\n"
+    for name in ("neg", "abs", "invert"):
+        yield f"    def __{name}__(self) -> Tensor: ...\n"
 
 
 class Stubs:
@@ -192,7 +239,7 @@ class Stubs:
         if path in self.files:
             return
         self.files[path] = ""
-        text = HEAD
+        text = HEAD + ("__version__: _b.str\n" if hasattr(module, "__version__") else "")
         for name in sorted(dir(module)):
             thing = getattr(module, name)
             if name.startswith("_") or keyword.iskeyword(name) or not name.isidentifier():
@@ -213,38 +260,26 @@ class Stubs:
         """The text of _types.pyi."""
         text = (
             '"""Made by tools/stubs.py: the classes that the other stubs share."""\n'
-            "import typing as _t\n\nTensorLike = _t.Any\nDTypeLike = _t.Any\n"
-            "ShapeLike = _t.Any\n\n\n"
+            "import builtins as _b\nimport typing as _t\n\n"
+            "TensorLike = _t.Any\nDTypeLike = _t.Any\nShapeLike = _t.Any\n\n\n"
         )
-        text += "class Tensor:\n" + "".join(self.tensor())
+        text += "class Tensor:\n" + "".join(
+            merged(*tensor.Tensor.__mro__[:-1], tensor.GraphTensor, tensor.EagerTensor)
+        )
+        text += "\n\nclass Variable:\n" + "".join(
+            merged(
+                *graph_variable.GraphVariable.__mro__[-2::-1],
+                *eager_variable.EagerVariable.__mro__[-2::-1],
+            )
+        )
         for cls, name in sorted(self.classes.items(), key=lambda item: item[1]):
-            if name == "Tensor":
+            if name in ("Tensor", "Variable"):
                 continue
             base = "(Exception)" if issubclass(cls, Exception) else ""
             body = "".join(members(cls))
             about = docstring(cls, "    ") if cls.__doc__ or not body else ""
             text += f"\n\nclass {name}{base}:{about}\n{body}"
         return text
-
-    @staticmethod
-    def tensor():
-        """A tensor of either style."""
-        both = type(
-            "Tensor",
-            (),
-            {
-                n: v
-                for c in (*tensor.Tensor.__mro__[:-1], tensor.GraphTensor, tensor.EagerTensor)
-                for n, v in vars(c).items()
-            },
-        )
-        yield from members(both)
-        for name in NUMBERS:
-            yield f"    def __{name}__(self, other: TensorLike) -> Tensor: ...\n"
-            if name not in ("lt", "le", "gt", "ge"):
-                yield f"    def __r{name}__(self, other: TensorLike) -> Tensor: ...\n"
-        for name in ("neg", "abs", "invert"):
-            yield f"    def __{name}__(self) -> Tensor: ...\n"
 
     def write(self, folder):
         shutil.rmtree(folder, ignore_errors=True)
@@ -258,8 +293,8 @@ class Stubs:
 
 def main(folder):
     stubs = Stubs()
-    stubs.classes[tensor.Tensor] = "Tensor"
-    stubs.names.add("Tensor")
+    stubs.classes.update({tensor.Tensor: "Tensor", variable.Variable: "Variable"})
+    stubs.names.update(("Tensor", "Variable"))
     api.load_all()
     assert situ.compat.v1  # is made when it is first asked for
     stubs.module(situ, ())

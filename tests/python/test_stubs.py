@@ -66,7 +66,7 @@ def test_stubs_are_typed():
     matmul = names("raw_ops")["MatMul"]
     assert words(matmul) == ["a", "b", "transpose_a", "transpose_b", "name"]
     assert ast.unparse(matmul.args.args[0].annotation) == "_s.TensorLike"
-    assert ast.unparse(matmul.args.args[2].annotation) == "bool"
+    assert ast.unparse(matmul.args.args[2].annotation) == "_b.bool"
     assert ast.unparse(matmul.returns) == "_s.Tensor"
     assert "product of two matrices" in ast.get_docstring(matmul)
     assert ast.unparse(names("raw_ops")["Unpack"].returns) == "_t.List[_s.Tensor]"
