@@ -29,7 +29,7 @@ static struct {
   struct bfc *bfc;
   struct memory *memory;
   void *pointers[SLOTS];
-  struct bfc_piece pieces[SLOTS];
+  struct bfc_chunk pieces[SLOTS];
   struct memory_block blocks[SLOTS];
 } bench;
 
@@ -115,7 +115,7 @@ static void measure(const char *name, const char *what, void (*run)(void *), dou
 
 static bool take_region(void *context, size_t bytes, void **region, uint64_t *address) {
   (void)context;
-  *region = aligned_alloc(BFC_UNIT, bytes); /* never touched */
+  *region = aligned_alloc(BFC_ALIGNMENT, bytes); /* never touched */
   *address = (uint64_t)(uintptr_t)*region;
   return *region != NULL;
 }
@@ -135,7 +135,8 @@ static void open_memory(void) {
   bench_check(device_open(devices->devices[1]));
   bench.memory = devices->devices[1]->memory;
   const struct bfc_options options = {.limit = (uint64_t)4 << 30};
-  bench.bfc = bfc_create(&options, (struct bfc_source){.alloc = take_region, .free = give_region});
+  bench.bfc =
+      bfc_create(&options, (struct bfc_sub_allocator){.alloc = take_region, .free = give_region});
 }
 
 int main(int argc, char **argv) {

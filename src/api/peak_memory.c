@@ -21,7 +21,7 @@ struct request {
   int32_t program;
   size_t bytes;
   bool held; /* during a replay */
-  struct bfc_piece piece;
+  struct bfc_chunk piece;
 };
 
 struct replay {
@@ -104,7 +104,7 @@ static bool take_region(void *context, size_t bytes, void **region, uint64_t *ad
   struct replay *replay = context;
   *region = NULL;
   *address = replay->end;
-  replay->end += round_up(bytes, BFC_UNIT) + BFC_UNIT;
+  replay->end += round_up(bytes, BFC_ALIGNMENT) + BFC_ALIGNMENT;
   return true;
 }
 
@@ -148,8 +148,9 @@ static situ_status runs_with(struct replay *replay, uint64_t limit, bool *out) {
                                   .growth = replay->options.growth,
                                   .reference = replay->options.reference,
                                   .collect = true};
-  const struct bfc_source source = {.context = replay, .alloc = take_region, .free = give_region};
-  replay->end = BFC_UNIT;
+  const struct bfc_sub_allocator source = {
+      .context = replay, .alloc = take_region, .free = give_region};
+  replay->end = BFC_ALIGNMENT;
   replay->bfc = bfc_create(&how, source);
   if (!replay->bfc) return NO_MEMORY();
   *out = true;
@@ -167,17 +168,17 @@ static situ_status runs_with(struct replay *replay, uint64_t limit, bool *out) {
 
 /* The smallest limit, on the side of `limit` where it must be. */
 static situ_status search(struct replay *replay, uint64_t limit, uint64_t *out) {
-  uint64_t fails = 0, runs = limit & ~(uint64_t)(BFC_UNIT - 1);
+  uint64_t fails = 0, runs = limit & ~(uint64_t)(BFC_ALIGNMENT - 1);
   bool fits = false;
   if (runs) TRY(runs_with(replay, runs, &fits));
-  if (!runs) runs = BFC_UNIT;
+  if (!runs) runs = BFC_ALIGNMENT;
   while (!fits && runs < MOST) {
     fails = runs;
     runs *= 2;
     TRY(runs_with(replay, runs, &fits));
   }
-  while (runs - fails > BFC_UNIT) {
-    const uint64_t middle = ((fails + runs) / 2) & ~(uint64_t)(BFC_UNIT - 1);
+  while (runs - fails > BFC_ALIGNMENT) {
+    const uint64_t middle = ((fails + runs) / 2) & ~(uint64_t)(BFC_ALIGNMENT - 1);
     TRY(runs_with(replay, middle, &fits));
     *(fits ? &runs : &fails) = middle;
   }

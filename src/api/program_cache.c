@@ -162,7 +162,7 @@ static situ_status listen(struct situ_session *session, const struct program *pr
     const bool is_new = !session->pressed[device->number];
     session->pressed[device->number] = true;
     pthread_mutex_unlock(&session->lock);
-    if (is_new && !memory_on_pressure(device->memory, give_idle, session)) return NO_MEMORY();
+    if (is_new && !memory_add_reclaimer(device->memory, give_idle, session)) return NO_MEMORY();
   }
   return NULL;
 }
@@ -226,7 +226,7 @@ void program_cache_clear(struct situ_session *session) {
   while (session->n_programs) destroy_cached(session->programs[--session->n_programs]);
   for (int32_t i = 0; i < session->devices->count; i++) {
     if (session->pressed[i])
-      memory_off_pressure(session->devices->devices[i]->memory, give_idle, session);
+      memory_remove_reclaimer(session->devices->devices[i]->memory, give_idle, session);
     session->pressed[i] = false;
   }
 }

@@ -83,7 +83,8 @@ static situ_status expect(const struct bench *bench, int64_t count, int64_t more
 
 /* ---- Queues ---- */
 
-static situ_status bind_add(struct bench *bench, struct span x, struct span y, struct bound **out) {
+static situ_status bind_add(struct bench *bench, struct span x, struct span y,
+                            struct bound_kernel **out) {
   struct launch *launch = arena_zero(&bench->arena, sizeof *launch);
   struct launch_arg *args = arena_zero(&bench->arena, 4 * sizeof *args);
   if (!launch || !args) return NO_MEMORY();
@@ -104,7 +105,7 @@ static situ_status bind_add(struct bench *bench, struct span x, struct span y, s
 }
 
 /* In, add, out, on three queues that wait for each other, again and again. */
-static situ_status go_round(struct bench *bench, struct bound *bound) {
+static situ_status go_round(struct bench *bench, struct bound_kernel *bound) {
   const size_t bytes = NUMBERS * sizeof(int64_t);
   void *handle = bench->device->handle;
   for (int i = 0; i < ROUNDS; i++) {
@@ -121,7 +122,7 @@ static situ_status go_round(struct bench *bench, struct bound *bound) {
 }
 
 /* The same memory, added to again and again: one kernel after the other. */
-static situ_status stay_in_order(struct bench *bench, struct bound *bound) {
+static situ_status stay_in_order(struct bench *bench, struct bound_kernel *bound) {
   const size_t bytes = NUMBERS * sizeof(int64_t);
   void *handle = bench->device->handle;
   TRY(bench->api->rebind(handle, bound, 1, bench->x.span));
@@ -136,7 +137,7 @@ static situ_status stay_in_order(struct bench *bench, struct bound *bound) {
 /* Memory of another device must be refused. */
 static situ_status refuse(struct bench *bench, struct device *other) {
   struct memory_block block;
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   TRY(memory_alloc(other->memory, 4096, &tag, &block));
   const situ_status status = bind_add(bench, bench->x.span, block.span, &bound);
   if (!status && bench->api->unbind) bench->api->unbind(bench->device->handle, bound);
@@ -148,7 +149,7 @@ static situ_status refuse(struct bench *bench, struct device *other) {
 
 void selftest_queues(struct selftest *test) {
   struct bench bench;
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   situ_status status = bench_begin(test->device, &bench);
   if (status) {
     selftest_note(test, "queues", "memory to begin with", status, NULL);

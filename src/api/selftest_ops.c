@@ -119,8 +119,8 @@ static situ_type type_for(const struct schema *schema, int number, bool half) {
   if (half) return types >> SITU_HALF & 1 ? SITU_HALF : SITU_NO_TYPE;
   if (types >> SITU_FLOAT & 1) return SITU_FLOAT;
   int type = 0;
-  while (type < TYPE_SLOTS && !(types >> type & 1)) type++;
-  return type == TYPE_SLOTS ? SITU_NO_TYPE : (situ_type)type;
+  while (type < MAX_TYPES && !(types >> type & 1)) type++;
+  return type == MAX_TYPES ? SITU_NO_TYPE : (situ_type)type;
 }
 
 static situ_status run_sample(const struct selftest *test, situ_graph *graph, situ_session *session,

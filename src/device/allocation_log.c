@@ -24,14 +24,14 @@ static uint64_t read_ticks(void) {
 #endif
 }
 
-struct allocation_log_moment allocation_log_now(void) {
-  return (struct allocation_log_moment){.ticks = read_ticks(), .time = read_clock()};
+struct allocation_log_clock allocation_log_now(void) {
+  return (struct allocation_log_clock){.ticks = read_ticks(), .time = read_clock()};
 }
 
 int64_t allocation_log_time(const struct allocation_log *allocation_log,
                             const struct allocation_log_event *event,
-                            struct allocation_log_moment now) {
-  const struct allocation_log_moment start = allocation_log->start;
+                            struct allocation_log_clock now) {
+  const struct allocation_log_clock start = allocation_log->start;
   if (now.ticks <= start.ticks || event->ticks <= start.ticks) return start.time;
   const double part = (double)(event->ticks - start.ticks) / (double)(now.ticks - start.ticks);
   return start.time + (int64_t)(part * (double)(now.time - start.time));
@@ -60,7 +60,7 @@ static void copy_name(const char *name, char out[ALLOCATION_LOG_OP]) {
   snprintf(out, ALLOCATION_LOG_OP, "...%s", name + length - (ALLOCATION_LOG_OP - 4));
 }
 
-void allocation_log_copy(const struct memory_tag *tag, struct allocation_log_holder *out) {
+void allocation_log_make_holder(const struct memory_tag *tag, struct allocation_log_holder *out) {
   out->op[0] = 0;
   out->type = tag ? tag->type : SITU_NO_TYPE;
   out->step = tag ? tag->step : 0;
@@ -82,10 +82,10 @@ static bool grow(struct allocation_log *allocation_log, int32_t handle) {
   return true;
 }
 
-void allocation_log_hold(struct allocation_log *allocation_log, int32_t handle,
-                         const struct memory_tag *tag) {
+void allocation_log_set_holder(struct allocation_log *allocation_log, int32_t handle,
+                               const struct memory_tag *tag) {
   if (handle >= allocation_log->capacity && !grow(allocation_log, handle)) return;
-  allocation_log_copy(tag, &allocation_log->holders[handle]);
+  allocation_log_make_holder(tag, &allocation_log->holders[handle]);
 }
 
 const struct allocation_log_holder *allocation_log_holder(
@@ -93,9 +93,9 @@ const struct allocation_log_holder *allocation_log_holder(
   return handle < allocation_log->capacity ? &allocation_log->holders[handle] : &nobody;
 }
 
-void allocation_log_note(struct allocation_log *allocation_log, enum allocation_log_kind kind,
-                         uint64_t bytes, uint64_t address,
-                         const struct allocation_log_holder *holder) {
+void allocation_log_record(struct allocation_log *allocation_log, enum allocation_log_kind kind,
+                           uint64_t bytes, uint64_t address,
+                           const struct allocation_log_holder *holder) {
   struct allocation_log_event *event =
       &allocation_log->events[allocation_log->n_events++ % ALLOCATION_LOG_EVENTS];
   event->ticks = read_ticks();
@@ -105,7 +105,7 @@ void allocation_log_note(struct allocation_log *allocation_log, enum allocation_
   event->holder = holder ? *holder : nobody;
 }
 
-void allocation_log_add_shape(struct strbuf *text, const struct allocation_log_holder *holder) {
+void allocation_log_append_shape(struct strbuf *text, const struct allocation_log_holder *holder) {
   if (holder->type == SITU_NO_TYPE) return;
   if (holder->shape.rank < 0) {
     strbuf_append(text, "shape<unknown>");
@@ -117,7 +117,7 @@ void allocation_log_add_shape(struct strbuf *text, const struct allocation_log_h
   strbuf_append(text, "]");
 }
 
-const char *allocation_log_type(const struct allocation_log_holder *holder) {
+const char *allocation_log_type_name(const struct allocation_log_holder *holder) {
   switch (holder->type) {
 #define ALLOCATION_LOG_TYPE(name, number, bytes, word, numpy) \
   case SITU_##name:                                           \
@@ -130,7 +130,7 @@ const char *allocation_log_type(const struct allocation_log_holder *holder) {
   return "";
 }
 
-const char *allocation_log_word(enum allocation_log_kind kind) {
+const char *allocation_log_action(enum allocation_log_kind kind) {
   static const char *const words[] = {
 #define ALLOCATION_LOG_KIND(name, word) [ALLOCATION_LOG_##name] = word,
       ALLOCATION_LOG_KINDS(ALLOCATION_LOG_KIND)

@@ -39,7 +39,7 @@ struct allocation_log_event {
 
 /* The same moment on two clocks: that of the processor, which is read for every event because it
  * costs a few nanoseconds, and the monotonic one. */
-struct allocation_log_moment {
+struct allocation_log_clock {
   uint64_t ticks;
   int64_t time; /* nanoseconds */
 };
@@ -49,7 +49,7 @@ struct allocation_log {
   struct allocation_log_holder *holders; /* by handle of the piece */
   int32_t capacity;
   int64_t n_events; /* ever */
-  struct allocation_log_moment start;
+  struct allocation_log_clock start;
   struct allocation_log_event *events;
 };
 
@@ -58,36 +58,36 @@ bool allocation_log_init(struct allocation_log *allocation_log);
 void allocation_log_free(struct allocation_log *allocation_log);
 
 /* Notes who holds a piece (`tag` may be NULL). Without memory for it the piece has no holder. */
-void allocation_log_hold(struct allocation_log *allocation_log, int32_t handle,
-                         const struct memory_tag *tag);
+void allocation_log_set_holder(struct allocation_log *allocation_log, int32_t handle,
+                               const struct memory_tag *tag);
 
 /* The holder of a piece; an empty one where none is known. */
 const struct allocation_log_holder *allocation_log_holder(
     const struct allocation_log *allocation_log, int32_t handle);
 
 /* Notes an event; `holder` may be NULL. */
-void allocation_log_note(struct allocation_log *allocation_log, enum allocation_log_kind kind,
-                         uint64_t bytes, uint64_t address,
-                         const struct allocation_log_holder *holder);
+void allocation_log_record(struct allocation_log *allocation_log, enum allocation_log_kind kind,
+                           uint64_t bytes, uint64_t address,
+                           const struct allocation_log_holder *holder);
 
 /* The moment of now. */
-struct allocation_log_moment allocation_log_now(void);
+struct allocation_log_clock allocation_log_now(void);
 
 /* When an event was, in nanoseconds on the monotonic clock, seen from `now`. */
 int64_t allocation_log_time(const struct allocation_log *allocation_log,
                             const struct allocation_log_event *event,
-                            struct allocation_log_moment now);
+                            struct allocation_log_clock now);
 
 /* A holder from a tag, which may be NULL. */
-void allocation_log_copy(const struct memory_tag *tag, struct allocation_log_holder *out);
+void allocation_log_make_holder(const struct memory_tag *tag, struct allocation_log_holder *out);
 
 /* Appends "shape[2,3]"; nothing for a holder without a type. */
-void allocation_log_add_shape(struct strbuf *text, const struct allocation_log_holder *holder);
+void allocation_log_append_shape(struct strbuf *text, const struct allocation_log_holder *holder);
 
 /* The word for the holder's type; "" where it has none. */
-const char *allocation_log_type(const struct allocation_log_holder *holder);
+const char *allocation_log_type_name(const struct allocation_log_holder *holder);
 
 /* PyTorch's word for a kind. */
-const char *allocation_log_word(enum allocation_log_kind kind);
+const char *allocation_log_action(enum allocation_log_kind kind);
 
 #endif

@@ -32,16 +32,16 @@ union arg {
 /* A kernel as C: does the work items begin <= i < end. NULL is success. */
 typedef situ_status host_kernel(const union arg *args, int64_t begin, int64_t end);
 
-enum { TYPE_SLOTS = 24 }; /* more than the largest number in SITU_TYPES */
+enum { MAX_TYPES = 24 }; /* more than the largest number in SITU_TYPES */
 
 /* A kernel in all its element types; static data of ops/. Back ends that compile kernels at run
  * time take the text: the dialect of the back end in front (kernel/dialect.md), then the file's. */
 struct kernel {
   const char *name;
-  const char *file;              /* with its text, in kernel_sources: "ops/math/cast.cl" */
-  const char *text;              /* of a kernel that is in none of these files; else NULL */
-  bool bits;                     /* only moves elements: one form for each size of element */
-  host_kernel *host[TYPE_SLOTS]; /* by situ_type; NULL where the type makes no sense */
+  const char *file;             /* with its text, in kernel_sources: "ops/math/cast.cl" */
+  const char *text;             /* of a kernel that is in none of these files; else NULL */
+  bool bits;                    /* only moves elements: one form for each size of element */
+  host_kernel *host[MAX_TYPES]; /* by situ_type; NULL where the type makes no sense */
 };
 
 /* The text of a kernel file, with what it includes. */
@@ -95,7 +95,7 @@ static inline int64_t launch_groups(const struct launch *launch) {
  * (the first one stays), and the device goes on; but with Cancelled or DeadlineExceeded there it
  * leaves out the kernels of the run that it has not begun. Where kernels run in the caller's thread
  * `launch` returns that status instead. */
-struct bound {
+struct bound_kernel {
   const struct launch *launch;
   _Atomic(situ_status) *error;
 };
@@ -140,7 +140,7 @@ struct backend {
   const char *tested; /* one line for `situ devices`: how far this back end is tested */
   bool is_host;       /* regions are host memory and bound calls are struct host_call: runs in the
                          caller's thread */
-  bool masks_itself;  /* its driver has applied CUDA_VISIBLE_DEVICES already */
+  bool applies_visible_devices; /* its driver has applied CUDA_VISIBLE_DEVICES already */
   bool fuses_updates; /* runs host kernels, which reach the memory of all its devices: the planner
                          may join calls (host/fused_update.h), and set peer_bytes */
 
@@ -171,10 +171,10 @@ struct backend {
    * prepared lives in the arena. Memory of another device is an Internal error. `rebind` gives the
    * slot of an argument another memory. */
   situ_status (*bind)(void *device, const struct launch *launch, const struct span *slots,
-                      struct arena *arena, struct bound **out);
-  situ_status (*rebind)(void *device, struct bound *bound, int arg, struct span span);
-  void (*unbind)(void *device, struct bound *bound); /* NULL: nothing to give back */
-  situ_status (*launch)(void *device, int queue, struct bound *bound);
+                      struct arena *arena, struct bound_kernel **out);
+  situ_status (*rebind)(void *device, struct bound_kernel *bound, int arg, struct span span);
+  void (*unbind)(void *device, struct bound_kernel *bound); /* NULL: nothing to give back */
+  situ_status (*launch)(void *device, int queue, struct bound_kernel *bound);
 
   /* A mark is a number that a queue reaches when all that was queued before is done. `wait` makes a
    * queue wait for a mark of another device of the same back end; `sync` blocks the caller, and

@@ -35,7 +35,7 @@ struct chunk {
 
 struct bfc {
   struct bfc_options options;
-  struct bfc_source source;
+  struct bfc_sub_allocator source;
   struct free_list free_list;
   struct region **regions; /* by address */
   int32_t region_capacity;
@@ -47,7 +47,7 @@ struct bfc {
   struct bfc_stats stats;
 };
 
-struct bfc *bfc_create(const struct bfc_options *options, struct bfc_source source) {
+struct bfc *bfc_create(const struct bfc_options *options, struct bfc_sub_allocator source) {
   struct bfc *bfc = calloc(1, sizeof *bfc);
   if (!bfc) return NULL;
   bfc->options = *options;
@@ -55,7 +55,7 @@ struct bfc *bfc_create(const struct bfc_options *options, struct bfc_source sour
   bfc->source = source;
   bfc->stats.limit = bfc->next = bfc->options.limit;
   if (options->growth && bfc->next > PAGE) bfc->next = PAGE;
-  bfc->next = round_up(bfc->next, BFC_UNIT);
+  bfc->next = round_up(bfc->next, BFC_ALIGNMENT);
   bfc->cap = REFERENCE_CAP;
   if (options->fragmentation_fraction > 0.0)
     bfc->cap = (uint64_t)(options->fragmentation_fraction * (double)bfc->options.limit);
@@ -173,14 +173,15 @@ uint64_t bfc_trim(struct bfc *bfc) {
 /* TensorFlow's step after a refusal: 0.9 of the size, counted in single precision as there; where
  * that rounds up to the same size again (TensorFlow 2.21 then never ends) one unit less. */
 static uint64_t step_reference(uint64_t size) {
-  const uint64_t less = round_up((size_t)((float)size * 0.9f), BFC_UNIT);
-  return less < size ? less : size - BFC_UNIT;
+  const uint64_t less = round_up((size_t)((float)size * 0.9f), BFC_ALIGNMENT);
+  return less < size ? less : size - BFC_ALIGNMENT;
 }
 
 /* Regions double; the size is remembered even where the driver refuses. (It stops far above every
  * limit.) */
 static bool extend_reference(struct bfc *bfc, uint64_t want) {
-  const uint64_t available = (bfc->options.limit - bfc->stats.reserved) & ~(uint64_t)(BFC_UNIT - 1);
+  const uint64_t available =
+      (bfc->options.limit - bfc->stats.reserved) & ~(uint64_t)(BFC_ALIGNMENT - 1);
   if (want > available) return false;
   bool raised = false;
   for (; want > bfc->next; bfc->next *= 2) raised = true;
@@ -215,14 +216,14 @@ static uint64_t ask_default(const struct bfc *bfc, uint64_t want, uint64_t avail
 /* Regions that lie idle go back first and come again as one with the new one: what was apart is
  * joined, and the device gives no more than is needed. */
 static bool extend_default(struct bfc *bfc, uint64_t want) {
-  const uint64_t limit = bfc->options.limit & ~(uint64_t)(BFC_UNIT - 1);
+  const uint64_t limit = bfc->options.limit & ~(uint64_t)(BFC_ALIGNMENT - 1);
   if (want > limit - bfc->stats.reserved + bfc->stats.idle) return false;
   const uint64_t joined = bfc_trim(bfc);
   uint64_t size = ask_default(bfc, want, limit - bfc->stats.reserved);
   if (size < joined) size = joined;
   while (!take_region(bfc, size)) {
     if (size == want) return false;
-    size = (size - size / 8) & ~(uint64_t)(BFC_UNIT - 1);
+    size = (size - size / 8) & ~(uint64_t)(BFC_ALIGNMENT - 1);
     if (size < want) size = want;
   }
   return true;
@@ -231,7 +232,7 @@ static bool extend_default(struct bfc *bfc, uint64_t want) {
 /* Whether the rest of a hole becomes a hole of its own. */
 static bool splits(const struct bfc *bfc, uint64_t have, uint64_t want) {
   const uint64_t rest = have - want;
-  if (rest < BFC_UNIT) return false;
+  if (rest < BFC_ALIGNMENT) return false;
   if (bfc->options.reference) return rest >= want || rest >= bfc->cap;
   return want <= LARGE || rest >= LARGE_REST;
 }
@@ -277,7 +278,7 @@ static void discount(struct bfc *bfc, struct chunk *chunk) {
   stats->requested -= chunk->requested;
 }
 
-static void describe(const struct chunk *chunk, struct bfc_piece *out) {
+static void describe(const struct chunk *chunk, struct bfc_chunk *out) {
   out->region = chunk->region->memory;
   out->offset = chunk->free_node.address - chunk->region->address;
   out->size = chunk->free_node.size;
@@ -299,11 +300,11 @@ static struct free_node *find(struct bfc *bfc, uint64_t want) {
   return free_list_find(&bfc->free_list, want);
 }
 
-bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_piece *out) {
-  const uint64_t want = round_up(bytes, BFC_UNIT);
+bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_chunk *out) {
+  const uint64_t want = round_up(bytes, BFC_ALIGNMENT);
   struct free_node *free_node = bytes && bytes <= bfc->options.limit ? find(bfc, want) : NULL;
   if (!free_node) {
-    *out = (struct bfc_piece){0};
+    *out = (struct bfc_chunk){0};
     return false;
   }
   struct chunk *chunk = (struct chunk *)free_node; /* its first member */
@@ -349,7 +350,7 @@ static void release(struct bfc *bfc, struct chunk *chunk) {
   unlink_chunk(bfc, chunk);
 }
 
-bool bfc_free(struct bfc *bfc, const struct bfc_piece *piece) {
+bool bfc_free(struct bfc *bfc, const struct bfc_chunk *piece) {
   const int32_t block = piece->handle / RECORDS;
   if (piece->handle < 0 || block >= bfc->n_blocks) return false;
   struct chunk *chunk = &bfc->blocks[block][piece->handle % RECORDS];
@@ -368,8 +369,8 @@ void bfc_stats(const struct bfc *bfc, struct bfc_stats *out) {
 
 void bfc_reset_peak(struct bfc *bfc) { bfc->stats.peak = bfc->stats.in_use; }
 
-void bfc_walk(const struct bfc *bfc, void (*visit)(void *context, const struct bfc_view *view),
-              void *context) {
+void bfc_visit(const struct bfc *bfc, void (*visit)(void *context, const struct bfc_view *view),
+               void *context) {
   for (int32_t i = 0; i < bfc->stats.n_regions; i++) {
     const struct region *region = bfc->regions[i];
     for (const struct chunk *chunk = region->first; chunk; chunk = chunk->after) {

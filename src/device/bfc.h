@@ -15,11 +15,11 @@
 
 #include "base/base.h"
 
-enum { BFC_UNIT = 256 }; /* sizes and offsets are multiples of this */
+enum { BFC_ALIGNMENT = 256 }; /* sizes and offsets are multiples of this */
 
 /* Where regions come from. `alloc` gives false when the driver refuses; the address orders regions
- * and must be a multiple of BFC_UNIT; regions never overlap. */
-struct bfc_source {
+ * and must be a multiple of BFC_ALIGNMENT; regions never overlap. */
+struct bfc_sub_allocator {
   void *context;
   bool (*alloc)(void *context, size_t bytes, void **region, uint64_t *address);
   void (*free)(void *context, void *region, uint64_t address, size_t bytes);
@@ -50,7 +50,7 @@ struct bfc_stats {
 };
 
 /* Memory that was handed out. */
-struct bfc_piece {
+struct bfc_chunk {
   void *region;
   size_t offset; /* in the region */
   size_t size;   /* of the piece: at least `requested` */
@@ -60,9 +60,9 @@ struct bfc_piece {
                      later */
 };
 
-/* A piece as bfc_walk shows it. */
+/* A piece as bfc_visit shows it. */
 struct bfc_view {
-  struct bfc_piece piece;
+  struct bfc_chunk piece;
   uint64_t region_address;
   uint64_t region_bytes;
   bool used;
@@ -71,17 +71,17 @@ struct bfc_view {
 struct bfc;
 
 /* Makes an allocator; takes no region yet. NULL without memory. */
-struct bfc *bfc_create(const struct bfc_options *options, struct bfc_source source);
+struct bfc *bfc_create(const struct bfc_options *options, struct bfc_sub_allocator source);
 
 /* Gives every region back, whether pieces are in use or not. NULL may be destroyed. */
 void bfc_destroy(struct bfc *bfc);
 
 /* Hands out `bytes` bytes. False, with `*out` cleared, when they do not fit or are 0. */
-bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_piece *out);
+bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_chunk *out);
 
 /* Takes a piece back. False, and nothing happens, when it is not in use (freed twice, or of another
  * allocator). */
-bool bfc_free(struct bfc *bfc, const struct bfc_piece *piece);
+bool bfc_free(struct bfc *bfc, const struct bfc_chunk *piece);
 
 /* The figures of now. */
 void bfc_stats(const struct bfc *bfc, struct bfc_stats *out);
@@ -93,7 +93,7 @@ void bfc_reset_peak(struct bfc *bfc);
 uint64_t bfc_trim(struct bfc *bfc);
 
 /* Shows every piece, free ones too, by region and address. `visit` must not call the allocator. */
-void bfc_walk(const struct bfc *bfc, void (*visit)(void *context, const struct bfc_view *view),
-              void *context);
+void bfc_visit(const struct bfc *bfc, void (*visit)(void *context, const struct bfc_view *view),
+               void *context);
 
 #endif

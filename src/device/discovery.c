@@ -112,7 +112,7 @@ static const char *mask_of(const struct finding *finding) {
   const struct device_options *request = finding->request;
   bool is_applied = false;
   for (int i = 0; i < finding->n_gpus; i++)
-    is_applied = is_applied || finding->gpus[i].backend->masks_itself;
+    is_applied = is_applied || finding->gpus[i].backend->applies_visible_devices;
   if (is_applied && request->mask_variable && !strcmp(request->mask_variable, cuda_variable))
     return NULL;
   return request->config.visible_devices;

@@ -17,7 +17,7 @@
 static const uint64_t PAGE = 2 << 20;
 
 struct hook {
-  memory_pressure *callback;
+  memory_reclaim *callback;
   void *context;
 };
 
@@ -78,14 +78,15 @@ static bool take_region(void *context, size_t bytes, void **region, uint64_t *ad
   }
   *address = memory->end;
   memory->end += round_up(bytes, PAGE) + PAGE;
-  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_REGION, bytes, *address, NULL);
+  allocation_log_record(&memory->allocation_log, ALLOCATION_LOG_REGION_ALLOC, bytes, *address,
+                        NULL);
   return true;
 }
 
 static void give_region(void *context, void *region, uint64_t address, size_t bytes) {
   struct memory *memory = context;
   memory->setup.backend->free(memory->setup.device, region);
-  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_UNREGION, bytes, address, NULL);
+  allocation_log_record(&memory->allocation_log, ALLOCATION_LOG_REGION_FREE, bytes, address, NULL);
 }
 
 /* Sets the limit that the options give and an allocator for it. On failure all stays as it was. */
@@ -98,7 +99,8 @@ static situ_status apply(struct memory *memory, const struct memory_options *opt
                    &bound));
   const struct bfc_options how = {
       .limit = limit, .growth = options->growth, .reference = options->reference, .collect = true};
-  const struct bfc_source source = {.context = memory, .alloc = take_region, .free = give_region};
+  const struct bfc_sub_allocator source = {
+      .context = memory, .alloc = take_region, .free = give_region};
   struct bfc *bfc = bfc_create(&how, source);
   if (!bfc) return NO_MEMORY();
   bfc_destroy(memory->bfc);
@@ -182,13 +184,13 @@ void memory_destroy(struct memory *memory) {
 /* One try, with the lock. */
 static bool try_alloc(struct memory *memory, size_t bytes, const struct memory_tag *tag,
                       struct memory_block *out) {
-  struct bfc_piece piece;
+  struct bfc_chunk piece;
   memory->refused = 0;
   const size_t whole = memory->setup.info.align ? round_up(bytes, memory->setup.info.align) : bytes;
   if (!bfc_alloc(memory->bfc, whole, &piece)) return false;
-  allocation_log_hold(&memory->allocation_log, piece.handle, tag);
-  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_ALLOC, piece.size, piece.address,
-                      allocation_log_holder(&memory->allocation_log, piece.handle));
+  allocation_log_set_holder(&memory->allocation_log, piece.handle, tag);
+  allocation_log_record(&memory->allocation_log, ALLOCATION_LOG_ALLOC, piece.size, piece.address,
+                        allocation_log_holder(&memory->allocation_log, piece.handle));
   *out = (struct memory_block){.span = {.region = piece.region, .offset = piece.offset},
                                .bytes = bytes,
                                .size = piece.size,
@@ -227,8 +229,8 @@ static situ_status explain(struct memory *memory, size_t bytes, const struct mem
                           .bfc = memory->bfc,
                           .allocation_log = &memory->allocation_log};
   struct allocation_log_holder who;
-  allocation_log_copy(tag, &who);
-  allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_OOM, bytes, 0, &who);
+  allocation_log_make_holder(tag, &who);
+  allocation_log_record(&memory->allocation_log, ALLOCATION_LOG_OOM, bytes, 0, &who);
   memory->failures++;
   return oom_status(&oom);
 }
@@ -275,17 +277,18 @@ situ_status memory_alloc(struct memory *memory, size_t bytes, const struct memor
 
 void memory_free(struct memory *memory, struct memory_block *block) {
   if (!block->bytes) return;
-  const struct bfc_piece piece = {.handle = block->handle, .address = block->address};
+  const struct bfc_chunk piece = {.handle = block->handle, .address = block->address};
   if (enter(memory)) {
     if (bfc_free(memory->bfc, &piece))
-      allocation_log_note(&memory->allocation_log, ALLOCATION_LOG_FREE, block->size, block->address,
-                          allocation_log_holder(&memory->allocation_log, block->handle));
+      allocation_log_record(&memory->allocation_log, ALLOCATION_LOG_FREE, block->size,
+                            block->address,
+                            allocation_log_holder(&memory->allocation_log, block->handle));
     pthread_mutex_unlock(&memory->lock);
   }
   *block = (struct memory_block){0};
 }
 
-bool memory_on_pressure(struct memory *memory, memory_pressure *callback, void *context) {
+bool memory_add_reclaimer(struct memory *memory, memory_reclaim *callback, void *context) {
   if (!enter_hooks(memory)) return true;
   struct hook *hooks = realloc(memory->hooks, ((size_t)memory->n_hooks + 1) * sizeof *hooks);
   if (hooks) {
@@ -296,7 +299,7 @@ bool memory_on_pressure(struct memory *memory, memory_pressure *callback, void *
   return hooks != NULL;
 }
 
-void memory_off_pressure(struct memory *memory, memory_pressure *callback, void *context) {
+void memory_remove_reclaimer(struct memory *memory, memory_reclaim *callback, void *context) {
   if (!enter_hooks(memory)) return;
   int kept = 0;
   for (int i = 0; i < memory->n_hooks; i++) {

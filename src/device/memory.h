@@ -66,8 +66,8 @@ struct memory_setup {
 /* The holder of idle memory is asked for at least `bytes`; gives back with memory_free what it can
  * do without and returns the bytes. It is called by whichever thread runs out, without the memory's
  * lock; it must not wait for a lock that can be held while memory is asked for (try it instead),
- * nor call memory_on_pressure or memory_off_pressure. */
-typedef uint64_t memory_pressure(void *context, uint64_t bytes);
+ * nor call memory_add_reclaimer or memory_remove_reclaimer. */
+typedef uint64_t memory_reclaim(void *context, uint64_t bytes);
 
 struct memory;
 
@@ -95,10 +95,10 @@ situ_status memory_alloc(struct memory *memory, size_t bytes, const struct memor
 void memory_free(struct memory *memory, struct memory_block *block);
 
 /* Registers somebody who can give idle memory back. False without memory. */
-bool memory_on_pressure(struct memory *memory, memory_pressure *callback, void *context);
+bool memory_add_reclaimer(struct memory *memory, memory_reclaim *callback, void *context);
 
 /* Forgets a holder; waits for a call of it that runs. */
-void memory_off_pressure(struct memory *memory, memory_pressure *callback, void *context);
+void memory_remove_reclaimer(struct memory *memory, memory_reclaim *callback, void *context);
 
 /* The figures of now. */
 void memory_stats(struct memory *memory, struct memory_stats *out);

@@ -28,7 +28,7 @@ static void add_holder(struct strbuf *out, const struct allocation_log_holder *h
   json_write_string(out, holder->op);
   strbuf_appendf(out, ", \"step\": %" PRId64, holder->step);
   if (holder->type == SITU_NO_TYPE) return;
-  strbuf_appendf(out, ", \"type\": \"%s\", \"shape\": [", allocation_log_type(holder));
+  strbuf_appendf(out, ", \"type\": \"%s\", \"shape\": [", allocation_log_type_name(holder));
   for (int i = 0; i < holder->shape.rank && i < SITU_MAX_RANK; i++)
     strbuf_appendf(out, "%s%" PRId64, i ? ", " : "", holder->shape.dim[i]);
   strbuf_append(out, "]");
@@ -74,14 +74,14 @@ static void add_block(void *context, const struct bfc_view *view) {
 }
 
 static void add_events(struct strbuf *out, const struct allocation_log *allocation_log) {
-  const struct allocation_log_moment now = allocation_log_now();
+  const struct allocation_log_clock now = allocation_log_now();
   const int64_t first = max_i64(0, allocation_log->n_events - ALLOCATION_LOG_EVENTS);
   for (int64_t i = first; i < allocation_log->n_events; i++) {
     const struct allocation_log_event *event = &allocation_log->events[i % ALLOCATION_LOG_EVENTS];
     strbuf_appendf(out,
                    "%s{\"action\": \"%s\", \"addr\": %" PRIu64 ", \"size\": %" PRIu64
                    ", \"stream\": 0, \"time_us\": %" PRId64,
-                   i > first ? ", " : "", allocation_log_word(event->kind), event->address,
+                   i > first ? ", " : "", allocation_log_action(event->kind), event->address,
                    event->bytes, allocation_log_time(allocation_log, event, now) / 1000);
     add_holder(out, &event->holder);
     strbuf_append(out, "}");
@@ -109,7 +109,7 @@ void memory_snapshot_write(struct strbuf *out, const char *device_name, const ch
   strbuf_append(out, ", ");
   add_stats(out, stats);
   strbuf_append(out, ", \"segments\": [");
-  bfc_walk(bfc, add_block, &writer);
+  bfc_visit(bfc, add_block, &writer);
   end_segment(&writer);
   strbuf_append(out, "], \"device_traces\": [[");
   add_events(out, allocation_log);

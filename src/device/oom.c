@@ -76,7 +76,7 @@ static void add_holders(struct strbuf *text, const struct oom *oom, const struct
   struct shares shares = {.allocation_log = oom->allocation_log, .capacity = stats->n_pieces};
   shares.list = stats->n_pieces ? calloc((size_t)stats->n_pieces, sizeof *shares.list) : NULL;
   if (!shares.list) return;
-  bfc_walk(oom->bfc, add_share, &shares);
+  bfc_visit(oom->bfc, add_share, &shares);
   join_shares(&shares);
   strbuf_append(text, "\n  held by");
   for (int32_t i = 0; i < shares.count && i < TOP; i++) {
@@ -84,8 +84,8 @@ static void add_holders(struct strbuf *text, const struct oom *oom, const struct
     char bytes[32];
     strbuf_appendf(text, "\n    %10s  %s ", strbuf_format_bytes(share->bytes, bytes),
                    share->holder->op[0] ? share->holder->op : "(not named)");
-    allocation_log_add_shape(text, share->holder);
-    if (share->holder->type) strbuf_appendf(text, " %s", allocation_log_type(share->holder));
+    allocation_log_append_shape(text, share->holder);
+    if (share->holder->type) strbuf_appendf(text, " %s", allocation_log_type_name(share->holder));
     if (share->pieces > 1) strbuf_appendf(text, ", %d pieces", share->pieces);
   }
   if (shares.count > TOP) strbuf_appendf(text, "\n    and %d more", shares.count - TOP);
@@ -95,11 +95,11 @@ static void add_holders(struct strbuf *text, const struct oom *oom, const struct
 static void add_first_line(struct strbuf *text, const struct oom *oom) {
   struct allocation_log_holder who;
   char bytes[32];
-  allocation_log_copy(oom->tag, &who);
+  allocation_log_make_holder(oom->tag, &who);
   if (who.type != SITU_NO_TYPE) {
     strbuf_append(text, "OOM when allocating tensor with ");
-    allocation_log_add_shape(text, &who);
-    strbuf_appendf(text, " and type %s", allocation_log_type(&who));
+    allocation_log_append_shape(text, &who);
+    strbuf_appendf(text, " and type %s", allocation_log_type_name(&who));
   } else {
     strbuf_appendf(text, "OOM when allocating %s", strbuf_format_bytes(oom->bytes, bytes));
   }
@@ -159,7 +159,7 @@ static void add_limit_advice(struct strbuf *text, const struct oom *oom, uint64_
 static void add_advice(struct strbuf *text, const struct oom *oom, const struct bfc_stats *stats) {
   strbuf_append(text, "\n  to change: ");
   if (oom->bytes > stats->limit - stats->in_use)
-    add_limit_advice(text, oom, stats->in_use + round_up(oom->bytes, BFC_UNIT));
+    add_limit_advice(text, oom, stats->in_use + round_up(oom->bytes, BFC_ALIGNMENT));
   else if (oom->refused)
     strbuf_append(text,
                   "end other programs that hold memory of this device, or use a smaller batch");

@@ -161,7 +161,7 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   struct arena *arena = &frame->arena;
   frame->slots = ARENA_ARRAY(arena, struct span, program->n_slots + 1);
   frame->blocks = ARENA_ARRAY(arena, struct buffer *, program->n_lanes + 1);
-  frame->calls = ARENA_ARRAY(arena, struct bound *, program->n_commands + 1);
+  frame->calls = ARENA_ARRAY(arena, struct bound_kernel *, program->n_commands + 1);
   frame->marks = ARENA_ARRAY(arena, uint64_t, program->host_only ? 1 : program->n_commands + 1);
   frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
   frame->states = ARENA_ARRAY(arena, struct held_state, program->n_states + 1);

@@ -34,9 +34,9 @@ struct frame {
   const struct program *program;
   struct arena arena;
   struct span *slots;
-  struct buffer **blocks; /* per lane */
-  struct bound **calls;   /* per command; NULL where it is no call */
-  uint64_t *marks;        /* per command, where it signals */
+  struct buffer **blocks;      /* per lane */
+  struct bound_kernel **calls; /* per command; NULL where it is no call */
+  uint64_t *marks;             /* per command, where it signals */
   situ_tensor *
       *results; /* per fetch: what the last run gave, to be used again when nobody else has it */
   struct state *state;

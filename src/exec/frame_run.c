@@ -248,7 +248,7 @@ static situ_status walk_devices(struct frame *frame, int32_t from) {
 
 /* The loop that small programs spend their time in: no waits, no queues. */
 static situ_status walk_host(struct frame *frame, int32_t from) {
-  struct bound *const *calls = frame->calls;
+  struct bound_kernel *const *calls = frame->calls;
   const int32_t n = frame->program->n_commands;
   struct cancellation *cancellation = frame->cancellation;
   for (int32_t i = from; i < n; i++) {

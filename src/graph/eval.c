@@ -62,7 +62,7 @@ static situ_status run_launches(struct evaluation *e) {
   void *device = NULL;
   TRY(backend->open(0, &device));
   for (int i = 0; i < e->recorder.n_launches; i++) {
-    struct bound *bound = NULL;
+    struct bound_kernel *bound = NULL;
     TRY(backend->bind(device, &e->recorder.launches[i], e->slots, &e->arena, &bound));
     TRY(backend->launch(device, QUEUE_COMPUTE, bound));
   }

@@ -17,7 +17,7 @@ static inline situ_status place(void *device, host_translate *translate, struct 
 }
 
 situ_status host_bind(void *device, host_translate *translate, const struct launch *launch,
-                      const struct span *slots, struct arena *arena, struct bound **out) {
+                      const struct span *slots, struct arena *arena, struct bound_kernel **out) {
   const struct kernel *kernels = launch->kernel;
   host_kernel *kernel = kernels->host[launch->type];
   if (!kernel && launch->type == SITU_STRING) kernel = kernels->host[SITU_INT64]; /* as pointers */
@@ -44,7 +44,7 @@ situ_status host_bind(void *device, host_translate *translate, const struct laun
   return NULL;
 }
 
-situ_status host_rebind(void *device, host_translate *translate, struct bound *bound, int arg,
-                        struct span span) {
+situ_status host_rebind(void *device, host_translate *translate, struct bound_kernel *bound,
+                        int arg, struct span span) {
   return place(device, translate, (struct host_call *)bound, arg, span);
 }

@@ -7,7 +7,7 @@
 #include "host/thread_pool.h"
 
 struct host_call {
-  struct bound bound;
+  struct bound_kernel bound;
   host_kernel *kernel;
   int64_t items, grain;
   union arg args[];
@@ -21,11 +21,11 @@ typedef void *host_translate(void *device, struct span span);
  * device's. */
 situ_status host_bind(void *device, host_translate *translate, const struct launch *launch,
                       const struct span *slots, struct arena *arena,
-                      struct bound **out) SITU_MUST_USE;
+                      struct bound_kernel **out) SITU_MUST_USE;
 
 /* Gives an argument other memory. */
-situ_status host_rebind(void *device, host_translate *translate, struct bound *bound, int arg,
-                        struct span span) SITU_MUST_USE;
+situ_status host_rebind(void *device, host_translate *translate, struct bound_kernel *bound,
+                        int arg, struct span span) SITU_MUST_USE;
 
 /* Runs a prepared call in this thread; large ones get help from the pool. */
 static inline situ_status host_run(const struct host_call *call) {

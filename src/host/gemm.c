@@ -29,7 +29,7 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static double volume(int64_t m, int64_t n, int64_t k) { return (double)m * (double)n * (double)k; }
 
 static const struct gemm_kernels *kernels_for(situ_type type) {
-  static _Atomic(const struct gemm_kernels *) known[TYPE_SLOTS];
+  static _Atomic(const struct gemm_kernels *) known[MAX_TYPES];
   const struct gemm_kernels *kernels = atomic_load_explicit(&known[type], memory_order_relaxed);
   if (kernels) return kernels;
   kernels = gemm_kernels(type);

@@ -12,7 +12,7 @@ struct words {
   bool is_real, is_integer, is_bool, is_signed;
 };
 
-static const struct words types[TYPE_SLOTS] = {
+static const struct words types[MAX_TYPES] = {
     [SITU_FLOAT] = {"float", "float", "float", 4, true, false, false, true},
     [SITU_DOUBLE] = {"double", "double", "double", 8, true, false, false, true},
     [SITU_HALF] = {"half", "float", "half", 2, true, false, false, true},
@@ -46,7 +46,7 @@ static const char *text_of(const char *file) {
 
 bool kernel_source_has(const struct kernel *kernel, situ_type type, bool has_half,
                        bool has_double) {
-  if ((unsigned)type >= TYPE_SLOTS || !kernel->host[type] || !types[type].t) return false;
+  if ((unsigned)type >= MAX_TYPES || !kernel->host[type] || !types[type].t) return false;
   if (kernel->bits) return true;
   return (type != SITU_HALF || has_half) && (type != SITU_DOUBLE || has_double);
 }

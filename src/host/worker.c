@@ -71,7 +71,7 @@ double worker_clock(const struct worker *worker) {
 
 /* ---- The thread ---- */
 
-void worker_fail(struct bound *bound, situ_status status) {
+void worker_fail(struct bound_kernel *bound, situ_status status) {
   situ_status none = NULL;
   status = status_at_node(status, bound->launch->node);
   if (!bound->error || !atomic_compare_exchange_strong(bound->error, &none, status))

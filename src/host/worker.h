@@ -14,7 +14,7 @@ struct worker;
 /* Something queued. Memory is named as the owner likes: it was translated when it was queued. */
 struct work {
   enum { WORK_CALL, WORK_WRITE, WORK_READ, WORK_COPY, WORK_WAIT, WORK_STAMP } kind;
-  struct bound *bound;
+  struct bound_kernel *bound;
   struct span to, from;
   size_t bytes;
   double seconds;    /* on the virtual clock */
@@ -105,7 +105,7 @@ situ_status worker_sync(struct worker *worker, int queue, uint64_t mark) SITU_MU
 bool worker_reach(struct worker *worker, int queue, uint64_t mark, double seconds);
 
 /* Puts a call's failure where its run looks for it; the first one stays. Takes the status. */
-void worker_fail(struct bound *bound, situ_status status);
+void worker_fail(struct bound_kernel *bound, situ_status status);
 
 /* When all that is queued ends on the virtual clock. */
 double worker_clock(const struct worker *worker);

@@ -75,7 +75,7 @@ static void node_kernels(const void *graph, int32_t node, struct strbuf *out) {
     strbuf_appendf(out, "%s%s", i ? ", " : "", schema->kinds[i]);
     if (schema->kind_types[i] == UINT32_MAX) continue;
     const char *before = " (";
-    for (int type = 1; type < TYPE_SLOTS; type++) {
+    for (int type = 1; type < MAX_TYPES; type++) {
       if (!(schema->kind_types[i] >> type & 1)) continue;
       strbuf_appendf(out, "%s%s", before, situ_type_name((situ_type)type));
       before = ", ";
@@ -92,7 +92,7 @@ static situ_status node_order(const void *graph, int32_t *order) {
 static situ_type deciding_type(const struct node *node) {
   const int attr = node->schema->device_type_attr;
   const situ_type type = attr < 0 ? SITU_NO_TYPE : node->attrs[attr].type;
-  return (unsigned)type < TYPE_SLOTS ? type : SITU_NO_TYPE;
+  return (unsigned)type < MAX_TYPES ? type : SITU_NO_TYPE;
 }
 
 /* What a node's types need that some device lacks. */
@@ -128,7 +128,7 @@ static situ_status find_family(struct translation *to, const struct node *node,
                                const struct family **out) {
   const struct schema *schema = node->schema;
   const unsigned needs = needs_of(to, node);
-  const size_t types = (size_t)schema->id * TYPE_SLOTS + (size_t)deciding_type(node);
+  const size_t types = (size_t)schema->id * MAX_TYPES + (size_t)deciding_type(node);
   struct family *family = &to->families[types * (1 << NEEDS_COUNT) + needs];
   *out = family;
   if (family->support) return NULL;
@@ -228,7 +228,7 @@ static situ_status add_groups(struct translation *to) {
 static situ_status translate(struct translation *to, const struct place_options *options) {
   const int32_t n = to->graph->n_nodes;
   to->families =
-      ARENA_ARRAY(to->arena, struct family, schema_count() * TYPE_SLOTS * (1 << NEEDS_COUNT));
+      ARENA_ARRAY(to->arena, struct family, schema_count() * MAX_TYPES * (1 << NEEDS_COUNT));
   /* Not cleared: every element is written, and there are many. */
   to->nodes = arena_alloc(to->arena, sizeof *to->nodes * ((size_t)n + 1));
   if (!to->families || !to->nodes) return NO_MEMORY();

@@ -67,7 +67,7 @@ static bool is_elementwise(const struct sweeping *s, const struct plan_command *
   const struct launch *launch = &s->program->launches[command->launch];
   const struct op_def *op = s->program->graph->nodes[command->node]->schema->op;
   const struct backend *backend = backend_of(s, command->device);
-  return launch->each && launch->n_args <= FUSED_UPDATE_ARGS && backend->fuses_updates &&
+  return launch->elementwise && launch->n_args <= FUSED_UPDATE_ARGS && backend->fuses_updates &&
          !(op->flags & OP_UPDATES) && fused_update_kernel_id(launch) &&
          fused_update_kernel.host[launch->type];
 }
@@ -123,7 +123,7 @@ static void meet(struct sweeping *s, int32_t number, int32_t slot) {
  * waits for them: the call reads the source. */
 static void take_copies(struct sweeping *s, const struct launch *launch, int32_t number) {
   for (int32_t a = 0; a < launch->n_args; a++) {
-    const int32_t slot = launch->each >> a & 1 ? launch->args[a].slot : -1;
+    const int32_t slot = launch->elementwise >> a & 1 ? launch->args[a].slot : -1;
     const int32_t copy = slot < 0 ? -1 : s->copy[slot];
     if (copy < 0 || s->group[copy] >= 0 || s->group[s->user[copy]] != number) continue;
     s->source[slot] = s->old[copy].from;
@@ -148,7 +148,7 @@ static void join_call(struct sweeping *s, int32_t index, int32_t number) {
   s->groups[number].node = command->node;
   add_member(s, index, number, FUSED_UPDATE_HEAD + launch->n_args);
   for (int32_t a = 0; a < launch->n_args; a++)
-    if (launch->each >> a & 1 && writes(s, command, launch->args[a].slot))
+    if (launch->elementwise >> a & 1 && writes(s, command, launch->args[a].slot))
       s->maker[launch->args[a].slot] = number;
   take_copies(s, launch, number);
 }
@@ -273,11 +273,11 @@ static void add_kernel(const struct sweeping *s, const struct part *part, const 
   int64_t inside = 0;
   add_number(launch, kernel);
   add_number(launch, from->n_args);
-  add_number(launch, from->each);
+  add_number(launch, from->elementwise);
   add_number(launch, 0);
   add_number(launch, (int64_t)situ_type_size(part->group->type));
   for (int32_t a = 0; a < from->n_args; a++)
-    if (!(from->each >> a & 1))
+    if (!(from->elementwise >> a & 1))
       launch->args[launch->n_args++] = from->args[a];
     else if (add_elements(s, part, from->args[a]))
       inside |= INT64_C(1) << a;
@@ -292,7 +292,7 @@ static void add_copy(const struct sweeping *s, const struct part *part,
       {.kind = ARG_SLOT, .slot = copy->from},
       {.kind = ARG_SLOT, .slot = copy->to},
       {.kind = ARG_INTEGER, .integer = (int64_t)situ_type_size(part->group->type)}};
-  const struct launch from = {.n_args = 3, .each = 3, .args = args};
+  const struct launch from = {.n_args = 3, .elementwise = 3, .args = args};
   add_kernel(s, part, &from, (int64_t)(intptr_t)fused_update_copy);
 }
 

@@ -155,7 +155,7 @@ static struct lane_state *lane_of(struct offsets *offsets, int32_t device) {
   struct lane_state *state = &offsets->lanes[device];
   if (!state->bfc) {
     state->bfc = bfc_create(&(struct bfc_options){.limit = UINT64_C(1) << 46},
-                            (struct bfc_source){state, imaginary_alloc, imaginary_free});
+                            (struct bfc_sub_allocator){state, imaginary_alloc, imaginary_free});
     state->lane.device = device;
     state->lane.peak_slot = -1;
   }
@@ -165,7 +165,7 @@ static struct lane_state *lane_of(struct offsets *offsets, int32_t device) {
 static bool take(struct offsets *offsets, int32_t number, int32_t command) {
   struct slot *slot = &offsets->builder->program->slots[number];
   struct lane_state *state = lane_of(offsets, slot->device);
-  struct bfc_piece piece;
+  struct bfc_chunk piece;
   const size_t align = offsets->builder->request->devices->devices[slot->device]->info.align;
   const size_t bytes = align ? round_up(slot->bytes, align) : slot->bytes;
   if (!state->bfc || !bfc_alloc(state->bfc, bytes, &piece)) return false;
@@ -181,7 +181,7 @@ static bool take(struct offsets *offsets, int32_t number, int32_t command) {
 static void give(struct offsets *offsets, int32_t number) {
   const struct slot *slot = &offsets->builder->program->slots[number];
   /* The region begins at address 0. */
-  const struct bfc_piece piece = {.handle = offsets->handles[number], .address = slot->offset};
+  const struct bfc_chunk piece = {.handle = offsets->handles[number], .address = slot->offset};
   if (piece.handle >= 0) bfc_free(offsets->lanes[slot->device].bfc, &piece);
 }
 

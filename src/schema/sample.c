@@ -53,7 +53,7 @@ uint32_t sample_types(const struct schema *schema, int number) {
   for (struct word w = next_word(&at, end); w.length && first >= 0; w = next_word(&at, end))
     if (is_attr(w) && attr_of(schema, w) == first) return 1;
   if (first < 0) return 1;
-  for (int type = 0; type < TYPE_SLOTS; type++)
+  for (int type = 0; type < MAX_TYPES; type++)
     if (situ_type_size((situ_type)type) && type != SITU_STRING && type != SITU_RESOURCE &&
         type != SITU_VARIANT)
       types |= 1u << type;

@@ -199,7 +199,7 @@ static situ_status match_count(const struct schema *schema, int n_in, struct att
 static situ_status not_allowed(const struct schema *schema, const struct attr_spec *spec,
                                const char *given) {
   struct strbuf list = {0};
-  for (int type = 0; type < TYPE_SLOTS && !spec->words; type++)
+  for (int type = 0; type < MAX_TYPES && !spec->words; type++)
     if (spec->types >> type & 1 && situ_type_size((situ_type)type))
       strbuf_appendf(&list, "%s%s", list.length ? ", " : "", situ_type_name((situ_type)type));
   if (spec->words) strbuf_append(&list, spec->words);
@@ -223,8 +223,8 @@ static bool is_word(const char *words, const char *text) {
 
 static situ_status check_type(const struct schema *schema, const struct attr_spec *spec,
                               int64_t type) {
-  if (type > SITU_NO_TYPE && type < TYPE_SLOTS && spec->types >> type & 1) return NULL;
-  const bool is_type = type >= 0 && type < TYPE_SLOTS;
+  if (type > SITU_NO_TYPE && type < MAX_TYPES && spec->types >> type & 1) return NULL;
+  const bool is_type = type >= 0 && type < MAX_TYPES;
   return not_allowed(schema, spec, is_type ? situ_type_name((situ_type)type) : "unknown type");
 }
 

@@ -119,16 +119,17 @@ static inline struct launch *rig_launch_of(struct rig *rig, const struct kernel 
   return launch;
 }
 
-static inline struct bound *rig_bind(struct rig *rig, int device, const struct launch *launch,
-                                     struct span x, struct span y) {
-  struct bound *bound = NULL;
+static inline struct bound_kernel *rig_bind(struct rig *rig, int device,
+                                            const struct launch *launch, struct span x,
+                                            struct span y) {
+  struct bound_kernel *bound = NULL;
   OK(rig->api->bind(rig->device[device], launch, (struct span[]){x, y}, &rig->arena, &bound));
   bound->error = &rig->error;
   return bound;
 }
 
 /* Binds and launches. A status that `launch` returns itself goes to the same place as others. */
-static inline void rig_call(struct rig *rig, int device, int queue, struct bound *bound) {
+static inline void rig_call(struct rig *rig, int device, int queue, struct bound_kernel *bound) {
   const situ_status status = rig->api->launch(rig->device[device], queue, bound);
   situ_status none = NULL;
   if (status && !atomic_compare_exchange_strong(&rig->error, &none, status))

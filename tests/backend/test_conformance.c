@@ -163,7 +163,7 @@ static void a_queue_keeps_its_order(struct rig *rig) {
   const struct span x = rig_alloc(rig, 0, KIB), y = rig_alloc(rig, 0, KIB);
   int64_t seen[ROUNDS];
   rig_put(rig, 0, x, &(int64_t){0}, 8);
-  struct bound *forth = rig_bind(rig, 0, rig_launch_of(rig, &add_kernel, 1, 1), x, y);
+  struct bound_kernel *forth = rig_bind(rig, 0, rig_launch_of(rig, &add_kernel, 1, 1), x, y);
   for (int i = 0; i < ROUNDS; i++) {
     rig_call(rig, 0, QUEUE_COMPUTE, forth);
     OK(rig->api->read(rig->device[0], QUEUE_COMPUTE, &seen[i], y, 8));
@@ -251,11 +251,11 @@ static void memory_of_others_is_refused(struct rig *rig) {
   const struct backend *api = rig->api;
   void *device = rig->device[0];
   int64_t host[64] = {0};
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   const struct span ours = rig_alloc(rig, 0, KIB), theirs = rig_alloc(rig, 1, KIB);
   const struct span wrong[] = {theirs, {host, 0}, {ours.region, KIB + 8}};
   const struct launch *launch = rig_launch_of(rig, &add_kernel, 1, 1);
-  struct bound *good = rig_bind(rig, 0, launch, ours, ours);
+  struct bound_kernel *good = rig_bind(rig, 0, launch, ours, ours);
   for (size_t i = 0; i < COUNT_OF(wrong); i++) {
     const struct span slots[] = {ours, wrong[i]};
     FAILS(api->bind(device, launch, slots, &rig->arena, &bound), SITU_INTERNAL, "'add'");
@@ -279,7 +279,7 @@ static void calls_are_bound_to_other_memory(struct rig *rig) {
   const struct span z = {y.region, 512};
   rig_put(rig, 0, x, &(int64_t){1}, 8);
   rig_put(rig, 0, z, &(int64_t){0}, 8);
-  struct bound *bound = rig_bind(rig, 0, rig_launch_of(rig, &add_kernel, 1, 10), x, y);
+  struct bound_kernel *bound = rig_bind(rig, 0, rig_launch_of(rig, &add_kernel, 1, 10), x, y);
   rig_call(rig, 0, QUEUE_COMPUTE, bound);
   rig_drain(rig, 0);
   OK(rig->api->rebind(rig->device[0], bound, 0, y));
@@ -308,7 +308,7 @@ static void values_without_elements_have_no_memory(struct rig *rig) {
 static void a_type_without_a_kernel_is_refused(struct rig *rig) {
   const struct span x = rig_alloc(rig, 0, KIB);
   struct launch *launch = rig_launch_of(rig, &add_kernel, 1, 1);
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   launch->type = SITU_HALF;
   FAILS(rig->api->bind(rig->device[0], launch, (struct span[]){x, x}, &rig->arena, &bound),
         SITU_UNIMPLEMENTED, "'add'");
@@ -322,7 +322,7 @@ static void large_calls_do_every_item_once(struct rig *rig) {
   launch->grain = 1000;
   int64_t *data = calloc(N, 8);
   rig_put(rig, 0, x, data, N * 8);
-  struct bound *bound = rig_bind(rig, 0, launch, x, x);
+  struct bound_kernel *bound = rig_bind(rig, 0, launch, x, x);
   for (int i = 0; i < 3; i++) rig_call(rig, 0, QUEUE_COMPUTE, bound);
   rig_drain(rig, 0);
   rig_get(rig, 0, data, x, N * 8);
@@ -367,7 +367,7 @@ static const struct kernel meet_kernel = {.name = "meet", .host = {[SITU_INT64] 
 struct driver {
   struct rig *rig;
   int device;
-  struct bound *meeting, *step;
+  struct bound_kernel *meeting, *step;
   struct span x;
   int64_t result;
   bool failed;

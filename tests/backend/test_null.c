@@ -11,7 +11,7 @@ static void the_skeleton_does_nothing(void **state) {
   const char *why = "";
   struct device_info info;
   void *device = NULL, *region = NULL;
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   uint64_t number = 0;
   OK(api->probe(&(struct backend_request){.sim_gpus = "4"}, &count, &why));
   assert_int_equal(count, 0);

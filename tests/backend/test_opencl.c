@@ -97,7 +97,7 @@ static cl_memory refuse_buffer(cl_context context, uint64_t flags, size_t size, 
 
 /* Runs the kernel `add` on a device: what its run is told. */
 static situ_status add_on(struct rig *rig, int device, struct span x) {
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   _Atomic(situ_status) error = NULL;
   struct launch *launch = rig_launch_of(rig, &add_kernel, 1, 5);
   launch->node = "sum";
@@ -137,7 +137,7 @@ static void a_kernel_that_does_not_compile(void **state) {
                                        .host = {[SITU_INT64] = rig_add}};
   const struct span x = rig_alloc(rig, 0, 4096);
   struct launch *launch = rig_launch_of(rig, &broken, 1, 5);
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   const struct span slots[] = {x, x};
   const situ_status status = rig->api->bind(rig->device[0], launch, slots, &rig->arena, &bound);
   assert_non_null(status);

@@ -37,7 +37,7 @@ static void an_allocation_fails(void **state) {
 }
 
 /* Everything says so, and nothing hangs. */
-static void expect_lost(struct rig *rig, struct span x, struct bound *bound) {
+static void expect_lost(struct rig *rig, struct span x, struct bound_kernel *bound) {
   void *device = rig->device[0], *region;
   int64_t number = 0;
   uint64_t bytes;
@@ -63,7 +63,7 @@ static void a_device_is_lost(void **state) {
   int64_t after = 77;
   rig_put(&rig, 0, x, &(int64_t){0}, 8);
   rig_put(&rig, 1, y, &(int64_t){0}, 8);
-  struct bound *bound = rig_bind(&rig, 0, rig_launch_of(&rig, &late_kernel, 1, 20), x, x);
+  struct bound_kernel *bound = rig_bind(&rig, 0, rig_launch_of(&rig, &late_kernel, 1, 20), x, x);
   for (int i = 0; i < 2; i++) rig_call(&rig, 0, QUEUE_COMPUTE, bound);
   assert_int_equal((rig_drain(&rig, 0), rig_get_number(&rig, 0, x)), 2);
   rig_run(&rig, 1, &late_kernel, gate, gate, 1, 50); /* all of this is queued while it lives */
@@ -228,7 +228,7 @@ static void queues_grow(void **state) {
   int64_t *seen = calloc(MANY, sizeof *seen);
   rig_put(&rig, 0, x, &(int64_t){0}, 8);
   for (int round = 0; round < 2; round++) { /* the second time the ring begins in its middle */
-    struct bound *step = rig_bind(&rig, 0, rig_launch_of(&rig, &add_kernel, 1, 1), x, y);
+    struct bound_kernel *step = rig_bind(&rig, 0, rig_launch_of(&rig, &add_kernel, 1, 1), x, y);
     rig_run(&rig, 1, &late_kernel, gate, gate, 1, 50);
     rig_wait(&rig, 0, QUEUE_COMPUTE, 1, QUEUE_COMPUTE);
     for (int i = 0; i < MANY; i++) {
@@ -262,7 +262,7 @@ static void many_threads_wait(void **state) {
   rig_open(&rig, api, "2");
   const struct span x = rig_alloc(&rig, 0, KIB);
   rig_put(&rig, 0, x, &(int64_t){0}, 8);
-  struct bound *step = rig_bind(&rig, 0, rig_launch_of(&rig, &add_kernel, 1, 1), x, x);
+  struct bound_kernel *step = rig_bind(&rig, 0, rig_launch_of(&rig, &add_kernel, 1, 1), x, x);
   for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, sync_often, &rig);
   for (int i = 0; i < ROUNDS; i++) {
     rig_call(&rig, 0, QUEUE_COMPUTE, step);

@@ -10,7 +10,7 @@
 /* What lives under an id of the trace. */
 struct held {
   int64_t id;
-  struct bfc_piece piece;
+  struct bfc_chunk piece;
   bool live;
 };
 
@@ -105,7 +105,7 @@ void conform_bfc(const struct json *test, struct strbuf *out) {
       .fragmentation_fraction = json_number(json_get(test, "fragmentation_fraction"), 0.0)};
   struct replay replay = {.out = out,
                           .capacity = (uint64_t)json_integer(json_get(test, "capacity"), 0)};
-  const struct bfc_source source = {.context = &replay, .alloc = take, .free = give};
+  const struct bfc_sub_allocator source = {.context = &replay, .alloc = take, .free = give};
   struct bfc *bfc = bfc_create(&options, source);
   replay.held = calloc(ops ? (size_t)ops->count + 1 : 1, sizeof *replay.held);
   replay.bfc = bfc;

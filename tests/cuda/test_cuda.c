@@ -262,7 +262,7 @@ static void texts_that_do_not_compile_say_why(void **state) {
 static void kernels_may_be_too_large(void **state) {
   (void)state;
   struct rig rig;
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   rig_open(&rig, &cuda_backend, NULL);
   const struct span x = rig_alloc(&rig, 0, 4096), slots[] = {x, x};
   struct launch *launch = rig_launch_of(&rig, &add_kernel, INT64_C(1) << 40, 1);

@@ -48,22 +48,22 @@ static void driver_free(void *context, void *region, uint64_t address, size_t by
 
 static struct bfc *make(struct driver *driver, uint64_t capacity, struct bfc_options options) {
   *driver = (struct driver){.capacity = capacity};
-  const struct bfc_source source = {driver, driver_alloc, driver_free};
+  const struct bfc_sub_allocator source = {driver, driver_alloc, driver_free};
   struct bfc *bfc = bfc_create(&options, source);
   assert_non_null(bfc);
   assert_int_equal(driver->calls, 0);
   return bfc;
 }
 
-static struct bfc_piece take(struct bfc *bfc, size_t bytes) {
-  struct bfc_piece piece;
+static struct bfc_chunk take(struct bfc *bfc, size_t bytes) {
+  struct bfc_chunk piece;
   assert_true(bfc_alloc(bfc, bytes, &piece));
   assert_int_equal(piece.requested, bytes);
   assert_true(piece.size >= bytes);
   return piece;
 }
 
-static void drop(struct bfc *bfc, struct bfc_piece piece) { assert_true(bfc_free(bfc, &piece)); }
+static void drop(struct bfc *bfc, struct bfc_chunk piece) { assert_true(bfc_free(bfc, &piece)); }
 
 static struct bfc_stats figures(const struct bfc *bfc) {
   struct bfc_stats stats;
@@ -84,7 +84,7 @@ static void sizes_are_multiples_of_256(void **state) {
         make(&driver, GIB, (struct bfc_options){.limit = GIB, .reference = reference});
     assert_int_equal(take(bfc, 1).size, 256);
     assert_int_equal(take(bfc, 256).offset, 256);
-    const struct bfc_piece third = take(bfc, 257);
+    const struct bfc_chunk third = take(bfc, 257);
     assert_int_equal(third.size, 512);
     assert_int_equal(third.offset, 512);
     assert_int_equal(figures(bfc).in_use, 1024);
@@ -101,7 +101,7 @@ static void nothing_and_too_much_are_refused(void **state) {
         make(&driver, GIB, (struct bfc_options){.limit = MIB, .reference = reference});
     const size_t sizes[] = {0, MIB + 1, SIZE_MAX, SIZE_MAX - 100, SIZE_MAX / 2};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-      struct bfc_piece piece = {.size = 7};
+      struct bfc_chunk piece = {.size = 7};
       assert_false(bfc_alloc(bfc, sizes[i], &piece));
       assert_int_equal(piece.size, 0);
     }
@@ -115,7 +115,7 @@ static void the_reference_splits_at_twice_the_size(void **state) {
   (void)state;
   struct driver driver;
   struct bfc *bfc = make(&driver, GIB, (struct bfc_options){.limit = MIB, .reference = true});
-  struct bfc_piece first = take(bfc, 4096);
+  struct bfc_chunk first = take(bfc, 4096);
   take(bfc, 256);
   drop(bfc, first);
   first = take(bfc, 2304);
@@ -150,8 +150,8 @@ static void the_default_splits_what_is_worth_having(void **state) {
   (void)state;
   struct driver driver;
   struct bfc *bfc = make(&driver, GIB, (struct bfc_options){.limit = 64 * MIB});
-  const struct bfc_piece first = take(bfc, 4096), wall = take(bfc, 256);
-  struct bfc_piece large = take(bfc, 8 * MIB);
+  const struct bfc_chunk first = take(bfc, 4096), wall = take(bfc, 256);
+  struct bfc_chunk large = take(bfc, 8 * MIB);
   assert_true(wall.size + take(bfc, 256).size == 512);
   drop(bfc, first);
   assert_int_equal(take(bfc, 3840).size, 3840);
@@ -170,7 +170,7 @@ static void free_neighbours_are_joined(void **state) {
                                      {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     struct driver driver;
     struct bfc *bfc = make(&driver, GIB, (struct bfc_options){.limit = MIB});
-    struct bfc_piece pieces[3];
+    struct bfc_chunk pieces[3];
     for (int i = 0; i < 3; i++) pieces[i] = take(bfc, 1024);
     take(bfc, MIB - 3 * KIB);
     for (int i = 0; i < 3; i++) drop(bfc, pieces[orders[order][i]]);
@@ -184,13 +184,13 @@ static void a_piece_is_freed_once(void **state) {
   (void)state;
   struct driver driver;
   struct bfc *bfc = make(&driver, GIB, (struct bfc_options){.limit = MIB});
-  const struct bfc_piece a = take(bfc, 1024), b = take(bfc, 1024), c = take(bfc, 1024);
+  const struct bfc_chunk a = take(bfc, 1024), b = take(bfc, 1024), c = take(bfc, 1024);
   drop(bfc, a);
   drop(bfc, b);
   assert_false(bfc_free(bfc, &a));
   assert_false(bfc_free(bfc, &b));
-  assert_false(bfc_free(bfc, &(struct bfc_piece){.handle = -1}));
-  assert_false(bfc_free(bfc, &(struct bfc_piece){.handle = 100000}));
+  assert_false(bfc_free(bfc, &(struct bfc_chunk){.handle = -1}));
+  assert_false(bfc_free(bfc, &(struct bfc_chunk){.handle = 100000}));
   assert_int_equal(figures(bfc).in_use, 1024);
   drop(bfc, c);
   assert_int_equal(figures(bfc).in_use, 0);
@@ -242,7 +242,7 @@ static void idle_regions_are_joined(void **state) {
   (void)state;
   struct driver driver;
   struct bfc *bfc = make(&driver, GIB, (struct bfc_options){.limit = 64 * MIB, .growth = true});
-  struct bfc_piece pieces[8];
+  struct bfc_chunk pieces[8];
   for (int i = 0; i < 8; i++) pieces[i] = take(bfc, 6 * MIB);
   assert_int_equal(figures(bfc).n_regions, 8);
   for (int i = 0; i < 8; i++) drop(bfc, pieces[i]);
@@ -276,7 +276,7 @@ static void a_driver_that_refuses_ends_it(void **state) {
                                                 .growth = mode & 1,
                                                 .reference = mode & 2,
                                                 .collect = true});
-    struct bfc_piece piece;
+    struct bfc_chunk piece;
     assert_false(bfc_alloc(bfc, 300, &piece));
     assert_true(driver.refusals > 0 && driver.refusals < 1000);
     assert_int_equal(figures(bfc).reserved, 0);
@@ -303,11 +303,11 @@ static void the_reference_collects_only_when_told(void **state) {
         make(&driver, GIB,
              (struct bfc_options){
                  .limit = 16 * MIB, .growth = true, .reference = true, .collect = collect});
-    const struct bfc_piece a = take(bfc, 2 * MIB), b = take(bfc, 4 * MIB), c = take(bfc, 8 * MIB);
+    const struct bfc_chunk a = take(bfc, 2 * MIB), b = take(bfc, 4 * MIB), c = take(bfc, 8 * MIB);
     drop(bfc, a);
     drop(bfc, b);
     drop(bfc, c);
-    struct bfc_piece piece;
+    struct bfc_chunk piece;
     assert_int_equal(bfc_alloc(bfc, 12 * MIB, &piece), collect);
     assert_int_equal(figures(bfc).n_regions, collect ? 1 : 3);
     finish(bfc, &driver);
@@ -320,7 +320,7 @@ static void trim_gives_whole_regions_back(void **state) {
     struct driver driver;
     struct bfc *bfc = make(
         &driver, GIB, (struct bfc_options){.limit = GIB, .growth = true, .reference = reference});
-    const struct bfc_piece a = take(bfc, 2 * MIB), b = take(bfc, 30 * MIB), c = take(bfc, 70 * MIB);
+    const struct bfc_chunk a = take(bfc, 2 * MIB), b = take(bfc, 30 * MIB), c = take(bfc, 70 * MIB);
     assert_int_equal(bfc_trim(bfc), 0);
     drop(bfc, b);
     assert_int_equal(bfc_trim(bfc), driver.given[1]);

@@ -58,7 +58,7 @@ struct seen {
   bool untouched;  /* nothing of the current region is in use */
   int32_t regions, pieces;
   uint64_t want;         /* of all holes of at least that size ... */
-  struct bfc_piece best; /* ... the smallest, then the lowest */
+  struct bfc_chunk best; /* ... the smallest, then the lowest */
 };
 
 static void see_region(struct seen *seen, const struct bfc_view *view) {
@@ -72,7 +72,7 @@ static void see_region(struct seen *seen, const struct bfc_view *view) {
   seen->filled = 0;
 }
 
-static void see_hole(struct seen *seen, const struct bfc_piece *piece) {
+static void see_hole(struct seen *seen, const struct bfc_chunk *piece) {
   if (piece->size > seen->largest_free) seen->largest_free = piece->size;
   if (piece->size < seen->want) return;
   if (!seen->best.size || piece->size < seen->best.size) seen->best = *piece;
@@ -84,7 +84,7 @@ static void see(void *context, const struct bfc_view *view) {
   if (first) see_region(seen, view);
   assert_int_equal(view->piece.offset, seen->filled);
   assert_int_equal(view->piece.address, view->region_address + seen->filled);
-  assert_true(view->piece.size > 0 && view->piece.size % BFC_UNIT == 0);
+  assert_true(view->piece.size > 0 && view->piece.size % BFC_ALIGNMENT == 0);
   if (!first) assert_true(view->used || seen->last.used); /* else they had to be joined */
   seen->filled += view->piece.size;
   if (view->used) {
@@ -102,7 +102,7 @@ static void see(void *context, const struct bfc_view *view) {
 
 static struct seen look(const struct bfc *bfc, uint64_t want) {
   struct seen seen = {.want = want};
-  bfc_walk(bfc, see, &seen);
+  bfc_visit(bfc, see, &seen);
   if (seen.any) assert_int_equal(seen.filled, seen.last.region_bytes);
   return seen;
 }
@@ -122,7 +122,7 @@ static void check_stats(const struct bfc *bfc, const struct driver *driver, uint
   assert_true(stats.reserved <= limit && stats.in_use <= stats.peak);
 }
 
-static void check_no_overlap(const struct bfc_piece *live, int i) {
+static void check_no_overlap(const struct bfc_chunk *live, int i) {
   for (int j = 0; j < LIVE; j++) {
     if (j == i || !live[j].size) continue;
     assert_true(live[j].address + live[j].size <= live[i].address ||
@@ -133,7 +133,7 @@ static void check_no_overlap(const struct bfc_piece *live, int i) {
 
 /* The best hole is used; its rest is split off as the policy says. */
 static void check_fit(const struct bfc_options *options, const struct seen *seen,
-                      const struct bfc_piece *got) {
+                      const struct bfc_chunk *got) {
   const uint64_t want = seen->want, have = seen->best.size;
   if (!have) return; /* from a new region */
   const uint64_t cap = options->fragmentation_fraction > 0
@@ -158,15 +158,15 @@ static size_t draw_bytes(uint64_t limit) {
   }
 }
 
-static void step(struct bfc *bfc, const struct bfc_options *options, struct bfc_piece *live) {
+static void step(struct bfc *bfc, const struct bfc_options *options, struct bfc_chunk *live) {
   const int i = (int)draw(LIVE);
   if (live[i].size) {
     assert_true(bfc_free(bfc, &live[i]));
-    live[i] = (struct bfc_piece){0};
+    live[i] = (struct bfc_chunk){0};
     return;
   }
   const size_t bytes = draw_bytes(options->limit);
-  const struct seen seen = look(bfc, round_up(bytes, BFC_UNIT));
+  const struct seen seen = look(bfc, round_up(bytes, BFC_ALIGNMENT));
   const bool got = bfc_alloc(bfc, bytes, &live[i]);
   if (seen.best.size) assert_true(got);
   if (!got) return;
@@ -176,8 +176,9 @@ static void step(struct bfc *bfc, const struct bfc_options *options, struct bfc_
 
 static void run_trace(const struct bfc_options *options, uint64_t capacity, uint32_t refuse) {
   struct driver driver = {.capacity = capacity, .refuse = refuse};
-  struct bfc_piece live[LIVE] = {{0}};
-  struct bfc *bfc = bfc_create(options, (struct bfc_source){&driver, driver_alloc, driver_free});
+  struct bfc_chunk live[LIVE] = {{0}};
+  struct bfc *bfc =
+      bfc_create(options, (struct bfc_sub_allocator){&driver, driver_alloc, driver_free});
   assert_non_null(bfc);
   for (int i = 0; i < 1500; i++) {
     step(bfc, options, live);
@@ -217,8 +218,8 @@ struct training {
   uint64_t now, demand, reserved;
 };
 
-static struct bfc_piece get(struct training *training, size_t bytes) {
-  struct bfc_piece piece;
+static struct bfc_chunk get(struct training *training, size_t bytes) {
+  struct bfc_chunk piece;
   struct bfc_stats stats;
   assert_true(bfc_alloc(training->bfc, bytes, &piece));
   bfc_stats(training->bfc, &stats);
@@ -229,22 +230,22 @@ static struct bfc_piece get(struct training *training, size_t bytes) {
   return piece;
 }
 
-static void put(struct training *training, struct bfc_piece piece) {
+static void put(struct training *training, struct bfc_chunk piece) {
   assert_true(bfc_free(training->bfc, &piece));
 }
 
 static void run_step(struct training *training, const size_t *weights, const size_t *outputs,
                      uint32_t percent, bool first) {
-  struct bfc_piece kept[LAYERS], grads[LAYERS];
+  struct bfc_chunk kept[LAYERS], grads[LAYERS];
   for (int i = 0; i < LAYERS; i++) {
     const size_t bytes = outputs[i] * percent / 100;
-    const struct bfc_piece scratch = get(training, i % 3 ? 256 : bytes * (1 + draw(3)) / 2);
+    const struct bfc_chunk scratch = get(training, i % 3 ? 256 : bytes * (1 + draw(3)) / 2);
     kept[i] = get(training, bytes);
     put(training, scratch);
   }
-  struct bfc_piece error = get(training, outputs[LAYERS - 1] * percent / 100);
+  struct bfc_chunk error = get(training, outputs[LAYERS - 1] * percent / 100);
   for (int i = LAYERS; i-- > 0;) {
-    const struct bfc_piece next = get(training, outputs[i] * percent / 100);
+    const struct bfc_chunk next = get(training, outputs[i] * percent / 100);
     grads[i] = get(training, weights[i]);
     put(training, error);
     put(training, kept[i]);
@@ -260,7 +261,7 @@ static struct training train(bool reference, bool growth) {
   const struct bfc_options options = {
       .limit = 4 * GIB, .growth = growth, .reference = reference, .collect = true};
   struct training training = {
-      .bfc = bfc_create(&options, (struct bfc_source){&driver, driver_alloc, driver_free})};
+      .bfc = bfc_create(&options, (struct bfc_sub_allocator){&driver, driver_alloc, driver_free})};
   size_t weights[LAYERS], outputs[LAYERS];
   seed = 7;
   for (int i = 0; i < LAYERS; i++) {

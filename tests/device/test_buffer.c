@@ -156,7 +156,7 @@ static void reads_see_what_kernels_wrote(void **state) {
       .kernel = &kernel, .type = SITU_INT64, .n_args = 1, .items = 1, .args = &arg};
   struct arena arena = {0};
   struct buffer *buffer = NULL;
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   int64_t number = 0;
   OK(buffer_device(device, 8, NULL, &buffer));
   OK(buffer_write(buffer, 0, &number, 8));

@@ -94,7 +94,7 @@ static void the_clock_is_shown(void **state) {
   const struct launch launch = {.kernel = &kernel, .type = SITU_FLOAT, .flops = 500};
   struct device *device = list->devices[2];
   struct arena arena = {0};
-  struct bound *bound = NULL;
+  struct bound_kernel *bound = NULL;
   situ_memory_info info;
   OK(situ_device_memory_info(2, &info));
   assert_float_equal(info.clock, 0, 0);

@@ -350,12 +350,12 @@ static void idle_memory_is_asked_for_first(void **state) {
   struct holder holders[3];
   for (int i = 0; i < 3; i++) {
     holders[i] = (struct holder){.memory = memory, .block = take(memory, 20 * MIB, "idle")};
-    assert_true(memory_on_pressure(memory, give, &holders[i]));
+    assert_true(memory_add_reclaimer(memory, give, &holders[i]));
   }
   struct memory_block block = take(memory, 30 * MIB, "needs two");
   assert_int_equal(holders[0].asked + holders[1].asked + holders[2].asked, 2);
   assert_int_equal(figures(memory).failures, 0);
-  memory_off_pressure(memory, give, &holders[2]);
+  memory_remove_reclaimer(memory, give, &holders[2]);
   fails_saying(memory, 60 * MIB, "raise limit_bytes");
   assert_int_equal(holders[2].asked, 0);
   memory_free(memory, &holders[2].block);

@@ -166,7 +166,7 @@ static int visit_row(const struct schema *schema, visit *then) {
   OK(situ_session_create(graph, NULL, &session));
   for (int number = 0; number < sample_count(schema); number++) {
     const uint32_t types = sample_types(schema, number);
-    for (int type = 0; type < TYPE_SLOTS; type++) {
+    for (int type = 0; type < MAX_TYPES; type++) {
       if (!(types >> type & 1)) continue;
       struct arena arena = {0};
       struct sample sample;
@@ -418,7 +418,7 @@ static void print_samples(void) {
     const struct schema *schema = schema_get(id);
     for (int number = 0; number < sample_count(schema); number++) {
       const uint32_t types = sample_types(schema, number);
-      for (int type = 0; type < TYPE_SLOTS; type++) {
+      for (int type = 0; type < MAX_TYPES; type++) {
         if (!(types >> type & 1) || !says_all(schema, types, type)) continue;
         struct arena arena = {0};
         struct sample sample;

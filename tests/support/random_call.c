@@ -67,7 +67,7 @@ static situ_shape any_shape(struct draft *d) {
 
 static situ_type any_type(struct draft *d, uint32_t allowed) {
   for (int tries = 0; tries < 16; tries++) {
-    const unsigned type = byte(d) % TYPE_SLOTS;
+    const unsigned type = byte(d) % MAX_TYPES;
     if (allowed >> type & 1 && situ_type_size((situ_type)type)) return (situ_type)type;
   }
   return SITU_FLOAT;

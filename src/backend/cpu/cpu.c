@@ -102,15 +102,15 @@ static situ_status cpu_peer(void *device, int queue, struct span to, void *from_
 }
 
 static situ_status cpu_bind(void *device, const struct launch *launch, const struct span *slots,
-                            struct arena *arena, struct bound **out) {
+                            struct arena *arena, struct bound_kernel **out) {
   return host_bind(device, address, launch, slots, arena, out);
 }
 
-static situ_status cpu_rebind(void *device, struct bound *bound, int arg, struct span span) {
+static situ_status cpu_rebind(void *device, struct bound_kernel *bound, int arg, struct span span) {
   return host_rebind(device, address, bound, arg, span);
 }
 
-static situ_status cpu_launch(void *device, int queue, struct bound *bound) {
+static situ_status cpu_launch(void *device, int queue, struct bound_kernel *bound) {
   (void)device;
   (void)queue;
   return host_run((struct host_call *)bound);

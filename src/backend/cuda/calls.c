@@ -12,7 +12,7 @@ union value {
 
 /* A prepared call: the values of the arguments, and where they are. */
 struct cuda_call {
-  struct bound bound;
+  struct bound_kernel bound;
   cuda_function function;
   unsigned blocks;
   bool is_product; /* cuBLAS does it: */
@@ -76,7 +76,7 @@ static bool takes_product(struct gpu *gpu, struct cuda_call *call) {
 }
 
 situ_status calls_bind(void *handle, const struct launch *launch, const struct span *slots,
-                       struct arena *arena, struct bound **out) {
+                       struct arena *arena, struct bound_kernel **out) {
   struct gpu *gpu = handle;
   TRY(gpu_check(gpu));
   if (launch_groups(launch) > INT32_MAX)
@@ -100,7 +100,7 @@ situ_status calls_bind(void *handle, const struct launch *launch, const struct s
   return status;
 }
 
-situ_status calls_rebind(void *handle, struct bound *bound, int arg, struct span span) {
+situ_status calls_rebind(void *handle, struct bound_kernel *bound, int arg, struct span span) {
   struct gpu *gpu = handle;
   struct cuda_call *call = (struct cuda_call *)bound;
   pthread_mutex_lock(&gpu->lock);
@@ -110,7 +110,7 @@ situ_status calls_rebind(void *handle, struct bound *bound, int arg, struct span
 }
 
 /* Whether the run of a call was told to end. */
-static bool is_cancelled(const struct bound *bound) {
+static bool is_cancelled(const struct bound_kernel *bound) {
   const situ_status status = bound->error ? atomic_load(bound->error) : NULL;
   const situ_code code = situ_status_code(status);
   return code == SITU_CANCELLED || code == SITU_DEADLINE_EXCEEDED;
@@ -128,7 +128,7 @@ static situ_status multiply(struct gpu *gpu, const struct cuda_call *call, cuda_
                             gpu->card->label, blas_error(status), status);
 }
 
-situ_status calls_launch(void *handle, int queue, struct bound *bound) {
+situ_status calls_launch(void *handle, int queue, struct bound_kernel *bound) {
   struct gpu *gpu = handle;
   const struct launch *launch = bound->launch;
   const struct cuda_call *call = (struct cuda_call *)bound;

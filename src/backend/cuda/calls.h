@@ -6,9 +6,9 @@
 #include "backend/cuda/gpu.h"
 
 situ_status calls_bind(void *handle, const struct launch *launch, const struct span *slots,
-                       struct arena *arena, struct bound **out) SITU_MUST_USE;
-situ_status calls_rebind(void *handle, struct bound *bound, int arg,
+                       struct arena *arena, struct bound_kernel **out) SITU_MUST_USE;
+situ_status calls_rebind(void *handle, struct bound_kernel *bound, int arg,
                          struct span span) SITU_MUST_USE;
-situ_status calls_launch(void *handle, int queue, struct bound *bound) SITU_MUST_USE;
+situ_status calls_launch(void *handle, int queue, struct bound_kernel *bound) SITU_MUST_USE;
 
 #endif

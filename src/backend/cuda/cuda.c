@@ -210,7 +210,7 @@ const struct backend cuda_backend = {
     .tested =
         "kernels compiled by NVRTC, run by an interpreter of PTX; driver calls against a "
         "stand-in; never yet on a GPU",
-    .masks_itself = true,
+    .applies_visible_devices = true,
     .probe = cuda_probe,
     .describe = cuda_describe,
     .open = gpu_open,

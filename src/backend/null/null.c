@@ -80,7 +80,7 @@ static situ_status null_copy(void *device, int queue, struct span to, struct spa
 }
 
 static situ_status null_bind(void *device, const struct launch *launch, const struct span *slots,
-                             struct arena *arena, struct bound **out) {
+                             struct arena *arena, struct bound_kernel **out) {
   (void)device;
   (void)launch;
   (void)slots;
@@ -89,7 +89,8 @@ static situ_status null_bind(void *device, const struct launch *launch, const st
   return unimplemented("kernels");
 }
 
-static situ_status null_rebind(void *device, struct bound *bound, int arg, struct span span) {
+static situ_status null_rebind(void *device, struct bound_kernel *bound, int arg,
+                               struct span span) {
   (void)device;
   (void)bound;
   (void)arg;
@@ -97,7 +98,7 @@ static situ_status null_rebind(void *device, struct bound *bound, int arg, struc
   return unimplemented("kernels");
 }
 
-static situ_status null_launch(void *device, int queue, struct bound *bound) {
+static situ_status null_launch(void *device, int queue, struct bound_kernel *bound) {
   (void)device;
   (void)queue;
   (void)bound;

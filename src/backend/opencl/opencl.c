@@ -33,7 +33,7 @@ struct opencl {
 
 /* A prepared call: a kernel object with its arguments set. */
 struct opencl_call {
-  struct bound bound;
+  struct bound_kernel bound;
   cl_kernel kernel;
   cl_memory *parts; /* per argument; NULL where it is no memory */
 };
@@ -393,7 +393,7 @@ static situ_status set_args(const struct opencl *opencl, struct opencl_call *cal
   return NULL;
 }
 
-static void opencl_unbind(void *device, struct bound *bound) {
+static void opencl_unbind(void *device, struct bound_kernel *bound) {
   (void)device;
   const struct opencl_call *call = (struct opencl_call *)bound;
   for (int i = 0; i < bound->launch->n_args; i++)
@@ -402,7 +402,7 @@ static void opencl_unbind(void *device, struct bound *bound) {
 }
 
 static situ_status opencl_bind(void *device, const struct launch *launch, const struct span *slots,
-                               struct arena *arena, struct bound **out) {
+                               struct arena *arena, struct bound_kernel **out) {
   struct opencl *opencl = device;
   struct opencl_call *call = arena_zero(arena, sizeof *call);
   if (!call) return NO_MEMORY();
@@ -418,11 +418,12 @@ static situ_status opencl_bind(void *device, const struct launch *launch, const 
   return status;
 }
 
-static situ_status opencl_rebind(void *device, struct bound *bound, int arg, struct span span) {
+static situ_status opencl_rebind(void *device, struct bound_kernel *bound, int arg,
+                                 struct span span) {
   return set_memory(device, (struct opencl_call *)bound, arg, span);
 }
 
-static situ_status opencl_launch(void *device, int queue, struct bound *bound) {
+static situ_status opencl_launch(void *device, int queue, struct bound_kernel *bound) {
   struct opencl *opencl = device;
   if (!bound->launch->items) return NULL;
   return worker_add(&opencl->worker, queue, &(struct work){.kind = WORK_CALL, .bound = bound});

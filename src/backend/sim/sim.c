@@ -94,7 +94,7 @@ static void count_kernel(void *device, const struct work *work) {
   if (gpu->spec.lost_after > 0 && gpu->kernels > gpu->spec.lost_after) gpu->lost = true;
 }
 
-static void call(struct bound *bound) {
+static void call(struct bound_kernel *bound) {
   thread_pool_enter();
   const situ_status status = host_run((struct host_call *)bound);
   thread_pool_leave();
@@ -297,11 +297,11 @@ static situ_status sim_peer(void *device, int queue, struct span to, void *from_
 /* ---- Kernels ---- */
 
 static situ_status sim_bind(void *device, const struct launch *launch, const struct span *slots,
-                            struct arena *arena, struct bound **out) {
+                            struct arena *arena, struct bound_kernel **out) {
   return host_bind(device, translator(launch), launch, slots, arena, out);
 }
 
-static situ_status sim_rebind(void *device, struct bound *bound, int arg, struct span span) {
+static situ_status sim_rebind(void *device, struct bound_kernel *bound, int arg, struct span span) {
   return host_rebind(device, translator(bound->launch), bound, arg, span);
 }
 
@@ -315,7 +315,7 @@ static double launch_seconds(const struct sim *sim, const struct launch *launch)
   return compute > traffic ? compute : traffic;
 }
 
-static situ_status sim_launch(void *device, int queue, struct bound *bound) {
+static situ_status sim_launch(void *device, int queue, struct bound_kernel *bound) {
   struct sim *sim = device;
   return worker_add(
       &sim->worker, queue,

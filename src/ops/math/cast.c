@@ -18,7 +18,7 @@ KERNEL_TABLE(cast_uint16, ANY);
 KERNEL_TABLE(cast_truth, ANY);
 
 /* By the type of the result. */
-static const struct kernel *const kernels[TYPE_SLOTS] = {
+static const struct kernel *const kernels[MAX_TYPES] = {
 #define TO(name, TYPE, word) [SITU_##TYPE] = &name##_##word##_kernel,
     TYPES_ANY(TO, cast)
 #undef TO

@@ -17,7 +17,7 @@ KERNEL_TABLE(count_odd, REAL);
 enum { PIECE = 512, MOST_PIECES = 1024, CHECK_NUMERICS_FLOPS = 4 };
 
 bool check_numerics_concerns(situ_type type) {
-  return type >= 0 && (int)type < TYPE_SLOTS && count_odd_kernel.host[type];
+  return type >= 0 && (int)type < MAX_TYPES && count_odd_kernel.host[type];
 }
 
 static int64_t piece_length(int64_t elements) {

@@ -107,7 +107,7 @@ static situ_status add_terms(struct call *call, const struct launch_arg *terms, 
                                             .items = n,
                                             .grain = GRAIN,
                                             .flops = (double)(n_terms - 1) * (double)n,
-                                            .each = each,
+                                            .elementwise = each,
                                             .args = args,
                                             .n_args = count});
 }

@@ -191,7 +191,7 @@ static situ_status launch_update(struct call *call, const struct kernel *kernel,
                                 .items = n,
                                 .grain = max_i64(1, (int64_t)(GRAIN / (flops / 2))),
                                 .flops = flops * (double)n,
-                                .each = each,
+                                .elementwise = each,
                                 .args = args,
                                 .n_args = count};
   return call_launch(call, &launch);

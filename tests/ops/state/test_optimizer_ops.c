@@ -75,7 +75,7 @@ static int check_op(const struct op_def *op) {
   assert_non_null(schema);
   int cases = 0;
   for (int number = 0; number < sample_count(schema); number++)
-    for (int type = 0; type < TYPE_SLOTS; type++) {
+    for (int type = 0; type < MAX_TYPES; type++) {
       if (!(sample_types(schema, number) >> type & 1)) continue;
       struct arena arena = {0};
       struct sample sample;
