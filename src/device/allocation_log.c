@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * allocation_log.c: the holder of every allocated piece of a device's memory, and recent
- * allocator events. */
+ * allocation_log.c: records the owner of every allocated chunk of a device and a ring buffer of
+ * recent allocator events. The caller holds the lock of the owning struct memory. */
 #include "device/allocation_log.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-static const struct allocation_log_holder nobody;
+static const struct allocation_log_holder no_holder;
 
 static int64_t read_clock(void) {
   struct timespec now;
@@ -33,8 +33,9 @@ int64_t allocation_log_time(const struct allocation_log *allocation_log,
                             struct allocation_log_clock now) {
   const struct allocation_log_clock start = allocation_log->start;
   if (now.ticks <= start.ticks || event->ticks <= start.ticks) return start.time;
-  const double part = (double)(event->ticks - start.ticks) / (double)(now.ticks - start.ticks);
-  return start.time + (int64_t)(part * (double)(now.time - start.time));
+  const double elapsed_fraction =
+      (double)(event->ticks - start.ticks) / (double)(now.ticks - start.ticks);
+  return start.time + (int64_t)(elapsed_fraction * (double)(now.time - start.time));
 }
 
 bool allocation_log_init(struct allocation_log *allocation_log) {
@@ -50,7 +51,7 @@ void allocation_log_free(struct allocation_log *allocation_log) {
   *allocation_log = (struct allocation_log){0};
 }
 
-/* The tail of a long name says more than its head. */
+/* Keeps the tail of a long name, which is n_new specific than its head. */
 static void copy_name(const char *name, char out[ALLOCATION_LOG_OP]) {
   const size_t length = strlen(name);
   if (length < ALLOCATION_LOG_OP) {
@@ -75,8 +76,8 @@ static bool grow(struct allocation_log *allocation_log, int32_t handle) {
   struct allocation_log_holder *holders =
       realloc(allocation_log->holders, (size_t)capacity * sizeof *allocation_log->holders);
   if (!holders) return false;
-  const size_t more = (size_t)(capacity - allocation_log->capacity);
-  memset(holders + allocation_log->capacity, 0, more * sizeof *holders);
+  const size_t n_new = (size_t)(capacity - allocation_log->capacity);
+  memset(holders + allocation_log->capacity, 0, n_new * sizeof *holders);
   allocation_log->holders = holders;
   allocation_log->capacity = capacity;
   return true;
@@ -90,7 +91,7 @@ void allocation_log_set_holder(struct allocation_log *allocation_log, int32_t ha
 
 const struct allocation_log_holder *allocation_log_holder(
     const struct allocation_log *allocation_log, int32_t handle) {
-  return handle < allocation_log->capacity ? &allocation_log->holders[handle] : &nobody;
+  return handle < allocation_log->capacity ? &allocation_log->holders[handle] : &no_holder;
 }
 
 void allocation_log_record(struct allocation_log *allocation_log, enum allocation_log_kind kind,
@@ -102,7 +103,7 @@ void allocation_log_record(struct allocation_log *allocation_log, enum allocatio
   event->bytes = bytes;
   event->address = address;
   event->kind = kind;
-  event->holder = holder ? *holder : nobody;
+  event->holder = holder ? *holder : no_holder;
 }
 
 void allocation_log_append_shape(struct strbuf *text, const struct allocation_log_holder *holder) {
@@ -119,9 +120,9 @@ void allocation_log_append_shape(struct strbuf *text, const struct allocation_lo
 
 const char *allocation_log_type_name(const struct allocation_log_holder *holder) {
   switch (holder->type) {
-#define ALLOCATION_LOG_TYPE(name, number, bytes, word, numpy) \
-  case SITU_##name:                                           \
-    return word;
+#define ALLOCATION_LOG_TYPE(name, number, bytes, type_name, numpy) \
+  case SITU_##name:                                                \
+    return type_name;
     SITU_TYPES(ALLOCATION_LOG_TYPE)
 #undef ALLOCATION_LOG_TYPE
     case SITU_NO_TYPE:
@@ -131,10 +132,10 @@ const char *allocation_log_type_name(const struct allocation_log_holder *holder)
 }
 
 const char *allocation_log_action(enum allocation_log_kind kind) {
-  static const char *const words[] = {
-#define ALLOCATION_LOG_KIND(name, word) [ALLOCATION_LOG_##name] = word,
+  static const char *const actions[] = {
+#define ALLOCATION_LOG_KIND(name, action) [ALLOCATION_LOG_##name] = action,
       ALLOCATION_LOG_KINDS(ALLOCATION_LOG_KIND)
 #undef ALLOCATION_LOG_KIND
   };
-  return words[kind];
+  return actions[kind];
 }

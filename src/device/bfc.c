@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bfc.c: best fit with coalescing: cuts the large regions of a device into pieces. */
+ * bfc.c: best-fit-with-coalescing allocator; see bfc.h. Chunks of a region form a doubly linked
+ * list in address order; free chunks are also in a free list ordered by (size, address). */
 #include "device/bfc.h"
 
 #include <stdlib.h>
@@ -7,28 +8,32 @@
 #include "device/free_list.h"
 
 enum {
-  RECORDS = 256,   /* chunks per block of records */
-  PAGE = 2 << 20,  /* the default policy takes multiples of this; the reference's first region */
-  LARGE = 1 << 20, /* pieces above this keep a rest below LARGE_REST to themselves */
-  LARGE_REST = 64 << 10,
-  REFERENCE_CAP = 128 << 20 /* the reference splits off a rest of this size in any case */
+  CHUNKS_PER_BLOCK = 256,       /* chunk records are allocated in blocks of this many */
+  REGION_GRANULARITY = 2 << 20, /* region sizes of the default policy are multiples of this; first
+                                   region of the reference policy */
+  LARGE = 1 << 20, /* chunks larger than this are split only if the remainder is at least
+                      LARGE_MIN_REMAINDER */
+  LARGE_MIN_REMAINDER = 64 << 10,
+  REFERENCE_MAX_REMAINDER =
+      128 << 20 /* the reference policy always splits off a remainder of this size */
 };
 
-static const uint64_t MOST = 1ull << 62; /* highest limit: what is doubled stays a number */
+static const uint64_t MAX_LIMIT =
+    1ull << 62; /* upper bound of limits, so that doubling cannot overflow */
 
 struct region {
   void *memory;
   uint64_t address, size;
   struct chunk *first;
-  int32_t used; /* pieces in use */
+  int32_t n_allocated;
 };
 
-/* A piece, free (requested = 0: then it is in the order of holes) or in use. */
+/* A chunk, either free (requested == 0, and in the free list) or allocated. `next` also links
+ * unused records. */
 struct chunk {
-  struct free_node free_node; /* size and address are valid in either state */
-  struct chunk *before,
-      *after;            /* neighbours in the region; `after` links records that are not used */
-  struct region *region; /* NULL: record not used */
+  struct free_node free_node; /* size and address are valid in both states */
+  struct chunk *prev, *next;  /* neighbours in the region */
+  struct region *region;      /* NULL: unused record */
   size_t requested;
   int32_t handle;
 };
@@ -37,13 +42,13 @@ struct bfc {
   struct bfc_options options;
   struct bfc_sub_allocator source;
   struct free_list free_list;
-  struct region **regions; /* by address */
+  struct region **regions; /* ordered by address */
   int32_t region_capacity;
-  struct chunk **blocks; /* records, by handle / RECORDS */
+  struct chunk **blocks; /* indexed by handle / CHUNKS_PER_BLOCK */
   int32_t n_blocks;
-  struct chunk *unused;
-  uint64_t next; /* reference: size of the next region */
-  uint64_t cap;  /* reference: largest rest that stays unsplit, plus 1 */
+  struct chunk *unused_chunks;
+  uint64_t next_region_size; /* reference policy */
+  uint64_t max_remainder;    /* reference policy: a remainder of this size is split off */
   struct bfc_stats stats;
 };
 
@@ -51,14 +56,15 @@ struct bfc *bfc_create(const struct bfc_options *options, struct bfc_sub_allocat
   struct bfc *bfc = calloc(1, sizeof *bfc);
   if (!bfc) return NULL;
   bfc->options = *options;
-  if (bfc->options.limit > MOST) bfc->options.limit = MOST;
+  if (bfc->options.limit > MAX_LIMIT) bfc->options.limit = MAX_LIMIT;
   bfc->source = source;
-  bfc->stats.limit = bfc->next = bfc->options.limit;
-  if (options->growth && bfc->next > PAGE) bfc->next = PAGE;
-  bfc->next = round_up(bfc->next, BFC_ALIGNMENT);
-  bfc->cap = REFERENCE_CAP;
+  bfc->stats.limit = bfc->next_region_size = bfc->options.limit;
+  if (options->growth && bfc->next_region_size > REGION_GRANULARITY)
+    bfc->next_region_size = REGION_GRANULARITY;
+  bfc->next_region_size = round_up(bfc->next_region_size, BFC_ALIGNMENT);
+  bfc->max_remainder = REFERENCE_MAX_REMAINDER;
   if (options->fragmentation_fraction > 0.0)
-    bfc->cap = (uint64_t)(options->fragmentation_fraction * (double)bfc->options.limit);
+    bfc->max_remainder = (uint64_t)(options->fragmentation_fraction * (double)bfc->options.limit);
   return bfc;
 }
 
@@ -75,37 +81,37 @@ void bfc_destroy(struct bfc *bfc) {
   free(bfc);
 }
 
-/* Makes RECORDS more records; false without memory. */
-static bool add_records(struct bfc *bfc) {
+/* Allocates CHUNKS_PER_BLOCK more chunk records. Returns false if out of memory. */
+static bool allocate_chunk_block(struct bfc *bfc) {
   struct chunk **blocks = realloc(bfc->blocks, ((size_t)bfc->n_blocks + 1) * sizeof *blocks);
   if (!blocks) return false;
   bfc->blocks = blocks;
-  struct chunk *block = calloc(RECORDS, sizeof *block);
+  struct chunk *block = calloc(CHUNKS_PER_BLOCK, sizeof *block);
   if (!block) return false;
-  for (int32_t i = RECORDS; i-- > 0;) {
-    block[i].handle = bfc->n_blocks * RECORDS + i;
-    block[i].after = bfc->unused;
-    bfc->unused = &block[i];
+  for (int32_t i = CHUNKS_PER_BLOCK; i-- > 0;) {
+    block[i].handle = bfc->n_blocks * CHUNKS_PER_BLOCK + i;
+    block[i].next = bfc->unused_chunks;
+    bfc->unused_chunks = &block[i];
   }
   bfc->blocks[bfc->n_blocks++] = block;
   return true;
 }
 
-static struct chunk *take_record(struct bfc *bfc) {
-  if (!bfc->unused && !add_records(bfc)) return NULL;
-  struct chunk *chunk = bfc->unused;
-  bfc->unused = chunk->after;
+static struct chunk *acquire_chunk(struct bfc *bfc) {
+  if (!bfc->unused_chunks && !allocate_chunk_block(bfc)) return NULL;
+  struct chunk *chunk = bfc->unused_chunks;
+  bfc->unused_chunks = chunk->next;
   return chunk;
 }
 
-static void drop_record(struct bfc *bfc, struct chunk *chunk) {
+static void release_chunk(struct bfc *bfc, struct chunk *chunk) {
   chunk->region = NULL;
-  chunk->after = bfc->unused;
-  bfc->unused = chunk;
+  chunk->next = bfc->unused_chunks;
+  bfc->unused_chunks = chunk;
 }
 
-/* Puts a region into the array, in the order of addresses; false without memory. */
-static bool list_region(struct bfc *bfc, struct region *region) {
+/* Inserts a region in address order. Returns false if out of memory. */
+static bool insert_region(struct bfc *bfc, struct region *region) {
   int32_t at = bfc->stats.n_regions;
   if (at == bfc->region_capacity) {
     const int32_t capacity = at ? at * 2 : 8;
@@ -121,25 +127,25 @@ static bool list_region(struct bfc *bfc, struct region *region) {
   return true;
 }
 
-/* Takes a region of that size from the source, as one hole; false when it is refused. */
-static bool take_region(struct bfc *bfc, uint64_t size) {
-  struct chunk *chunk = take_record(bfc);
+/* Allocates a region of that size as one free chunk. Returns false if it is refused. */
+static bool add_region(struct bfc *bfc, uint64_t size) {
+  struct chunk *chunk = acquire_chunk(bfc);
   struct region *region = chunk ? calloc(1, sizeof *region) : NULL;
   bool ok =
       region && bfc->source.alloc(bfc->source.context, size, &region->memory, &region->address);
   if (ok) {
     region->size = size;
     region->first = chunk;
-    ok = list_region(bfc, region);
+    ok = insert_region(bfc, region);
     if (!ok) bfc->source.free(bfc->source.context, region->memory, region->address, size);
   }
   if (!ok) {
-    if (chunk) drop_record(bfc, chunk);
+    if (chunk) release_chunk(bfc, chunk);
     free(region);
     return false;
   }
   chunk->region = region;
-  chunk->before = chunk->after = NULL;
+  chunk->prev = chunk->next = NULL;
   chunk->requested = 0;
   chunk->free_node.size = size;
   chunk->free_node.address = region->address;
@@ -151,51 +157,50 @@ static bool take_region(struct bfc *bfc, uint64_t size) {
 
 uint64_t bfc_trim(struct bfc *bfc) {
   uint64_t freed = 0;
-  int32_t kept = 0;
+  int32_t n_kept = 0;
   for (int32_t i = 0; i < bfc->stats.n_regions; i++) {
     struct region *region = bfc->regions[i];
-    if (region->used) {
-      bfc->regions[kept++] = region;
+    if (region->n_allocated) {
+      bfc->regions[n_kept++] = region;
       continue;
     }
     free_list_remove(&bfc->free_list, &region->first->free_node);
-    drop_record(bfc, region->first);
+    release_chunk(bfc, region->first);
     freed += region->size;
     bfc->source.free(bfc->source.context, region->memory, region->address, region->size);
     free(region);
   }
-  bfc->stats.n_regions = kept;
+  bfc->stats.n_regions = n_kept;
   bfc->stats.reserved -= freed;
   bfc->stats.idle = 0;
   return freed;
 }
 
-/* TensorFlow's step after a refusal: 0.9 of the size, counted in single precision as there; where
- * that rounds up to the same size again (TensorFlow 2.21 then never ends) one unit less. */
-static uint64_t step_reference(uint64_t size) {
+/* TensorFlow's back-off after a refusal: 0.9 of the size in single precision. Where rounding up
+ * gives the same size again (TensorFlow 2.21 loops forever) it is reduced by one unit. */
+static uint64_t shrink_reference(uint64_t size) {
   const uint64_t less = round_up((size_t)((float)size * 0.9f), BFC_ALIGNMENT);
   return less < size ? less : size - BFC_ALIGNMENT;
 }
 
-/* Regions double; the size is remembered even where the driver refuses. (It stops far above every
- * limit.) */
+/* Adds a region; sizes double, also if the driver refuses, up to MAX_LIMIT. */
 static bool extend_reference(struct bfc *bfc, uint64_t want) {
   const uint64_t available =
       (bfc->options.limit - bfc->stats.reserved) & ~(uint64_t)(BFC_ALIGNMENT - 1);
   if (want > available) return false;
-  bool raised = false;
-  for (; want > bfc->next; bfc->next *= 2) raised = true;
-  uint64_t size = bfc->next < available ? bfc->next : available;
-  while (!take_region(bfc, size)) {
-    size = step_reference(size);
+  bool doubled = false;
+  for (; want > bfc->next_region_size; bfc->next_region_size *= 2) doubled = true;
+  uint64_t size = bfc->next_region_size < available ? bfc->next_region_size : available;
+  while (!add_region(bfc, size)) {
+    size = shrink_reference(size);
     if (size < want) return false;
   }
-  if (!raised && bfc->next < MOST) bfc->next *= 2;
+  if (!doubled && bfc->next_region_size < MAX_LIMIT) bfc->next_region_size *= 2;
   return true;
 }
 
-/* The reference's last resort: free regions go back, if that can help at all, so that a larger one
- * fits. */
+/* Reference policy, last resort: frees idle regions, if that is enough, to allocate a larger one.
+ */
 static bool collect_reference(struct bfc *bfc, uint64_t want) {
   const uint64_t idle = bfc->stats.idle;
   if (!bfc->options.collect || !idle) return false;
@@ -204,24 +209,24 @@ static bool collect_reference(struct bfc *bfc, uint64_t want) {
   return extend_reference(bfc, want);
 }
 
-/* What the default policy asks for: everything on first use, or what is needed. A sixteenth of what
- * there is already is the least, so that many small requests make few regions. */
-static uint64_t ask_default(const struct bfc *bfc, uint64_t want, uint64_t available) {
+/* Region size of the default policy: everything on first use without growth, otherwise the request,
+ * but at least 1/16 of the reserved memory so that small requests create few regions. */
+static uint64_t choose_region_size(const struct bfc *bfc, uint64_t want, uint64_t available) {
   if (!bfc->options.growth && !bfc->stats.n_regions) return available;
-  const uint64_t least = bfc->stats.reserved / 16;
-  const uint64_t size = round_up(want > least ? want : least, PAGE);
+  const uint64_t minimum = bfc->stats.reserved / 16;
+  const uint64_t size = round_up(want > minimum ? want : minimum, REGION_GRANULARITY);
   return size < available ? size : available;
 }
 
-/* Regions that lie idle go back first and come again as one with the new one: what was apart is
- * joined, and the device gives no more than is needed. */
+/* Adds a region. Idle regions are freed first and become part of the new one, which coalesces them
+ * without reserving more than needed. */
 static bool extend_default(struct bfc *bfc, uint64_t want) {
   const uint64_t limit = bfc->options.limit & ~(uint64_t)(BFC_ALIGNMENT - 1);
   if (want > limit - bfc->stats.reserved + bfc->stats.idle) return false;
-  const uint64_t joined = bfc_trim(bfc);
-  uint64_t size = ask_default(bfc, want, limit - bfc->stats.reserved);
-  if (size < joined) size = joined;
-  while (!take_region(bfc, size)) {
+  const uint64_t trimmed = bfc_trim(bfc);
+  uint64_t size = choose_region_size(bfc, want, limit - bfc->stats.reserved);
+  if (size < trimmed) size = trimmed;
+  while (!add_region(bfc, size)) {
     if (size == want) return false;
     size = (size - size / 8) & ~(uint64_t)(BFC_ALIGNMENT - 1);
     if (size < want) size = want;
@@ -229,51 +234,51 @@ static bool extend_default(struct bfc *bfc, uint64_t want) {
   return true;
 }
 
-/* Whether the rest of a hole becomes a hole of its own. */
-static bool splits(const struct bfc *bfc, uint64_t have, uint64_t want) {
-  const uint64_t rest = have - want;
+/* Returns whether the remainder of a chunk becomes a free chunk. */
+static bool should_split(const struct bfc *bfc, uint64_t available, uint64_t want) {
+  const uint64_t rest = available - want;
   if (rest < BFC_ALIGNMENT) return false;
-  if (bfc->options.reference) return rest >= want || rest >= bfc->cap;
-  return want <= LARGE || rest >= LARGE_REST;
+  if (bfc->options.reference) return rest >= want || rest >= bfc->max_remainder;
+  return want <= LARGE || rest >= LARGE_MIN_REMAINDER;
 }
 
-/* Cuts `size` bytes off the front of a hole; the rest stays in the order. NULL without memory for
- * the record. */
-static struct chunk *cut(struct bfc *bfc, struct chunk *rest, uint64_t size) {
-  struct chunk *front = take_record(bfc);
-  if (!front) return NULL;
-  front->region = rest->region;
-  front->free_node.address = rest->free_node.address;
-  front->free_node.size = size;
-  front->before = rest->before;
-  front->after = rest;
-  if (front->before)
-    front->before->after = front;
+/* Splits `size` bytes off the front of a free chunk; the remainder stays in the free list. Returns
+ * NULL if out of memory. */
+static struct chunk *split_chunk(struct bfc *bfc, struct chunk *rest, uint64_t size) {
+  struct chunk *split = acquire_chunk(bfc);
+  if (!split) return NULL;
+  split->region = rest->region;
+  split->free_node.address = rest->free_node.address;
+  split->free_node.size = size;
+  split->prev = rest->prev;
+  split->next = rest;
+  if (split->prev)
+    split->prev->next = split;
   else
-    front->region->first = front;
-  rest->before = front;
+    split->region->first = split;
+  rest->prev = split;
   free_list_resize(&bfc->free_list, &rest->free_node, rest->free_node.size - size,
                    rest->free_node.address + size);
-  return front;
+  return split;
 }
 
-/* Books a piece that goes out. */
-static void count(struct bfc *bfc, struct chunk *chunk) {
+/* Updates the statistics for an allocation. */
+static void count_allocation(struct bfc *bfc, struct chunk *chunk) {
   struct bfc_stats *stats = &bfc->stats;
-  if (!chunk->region->used++) stats->idle -= chunk->region->size;
+  if (!chunk->region->n_allocated++) stats->idle -= chunk->region->size;
   stats->allocations++;
-  stats->n_pieces++;
+  stats->n_chunks++;
   stats->in_use += chunk->free_node.size;
   stats->requested += chunk->requested;
   if (stats->peak < stats->in_use) stats->peak = stats->in_use;
   if (stats->largest < chunk->free_node.size) stats->largest = chunk->free_node.size;
 }
 
-/* Books a piece that comes back. */
-static void discount(struct bfc *bfc, struct chunk *chunk) {
+/* Updates the statistics for a free. */
+static void count_free(struct bfc *bfc, struct chunk *chunk) {
   struct bfc_stats *stats = &bfc->stats;
-  if (!--chunk->region->used) stats->idle += chunk->region->size;
-  stats->n_pieces--;
+  if (!--chunk->region->n_allocated) stats->idle += chunk->region->size;
+  stats->n_chunks--;
   stats->in_use -= chunk->free_node.size;
   stats->requested -= chunk->requested;
 }
@@ -287,13 +292,14 @@ static void describe(const struct chunk *chunk, struct bfc_chunk *out) {
   out->handle = chunk->handle;
 }
 
-/* Gets more memory for a piece that no hole holds. */
+/* Adds a region that fits `want` bytes. */
 static bool extend(struct bfc *bfc, uint64_t want) {
   if (!bfc->options.reference) return extend_default(bfc, want);
   return extend_reference(bfc, want) || collect_reference(bfc, want);
 }
 
-/* The smallest hole that holds `want` bytes, if need be in a new region; or NULL. */
+/* Returns the smallest free chunk of at least `want` bytes, in a new region if necessary, or NULL.
+ */
 static struct free_node *find(struct bfc *bfc, uint64_t want) {
   struct free_node *free_node = free_list_find(&bfc->free_list, want);
   if (free_node || !extend(bfc, want)) return free_node;
@@ -307,57 +313,58 @@ bool bfc_alloc(struct bfc *bfc, size_t bytes, struct bfc_chunk *out) {
     *out = (struct bfc_chunk){0};
     return false;
   }
-  struct chunk *chunk = (struct chunk *)free_node; /* its first member */
-  struct chunk *front = splits(bfc, free_node->size, want) ? cut(bfc, chunk, want) : NULL;
-  if (!front) free_list_remove(&bfc->free_list, free_node);
-  if (front) chunk = front;
+  struct chunk *chunk = (struct chunk *)free_node; /* free_node is the first member */
+  struct chunk *split =
+      should_split(bfc, free_node->size, want) ? split_chunk(bfc, chunk, want) : NULL;
+  if (!split) free_list_remove(&bfc->free_list, free_node);
+  if (split) chunk = split;
   chunk->requested = bytes;
-  count(bfc, chunk);
+  count_allocation(bfc, chunk);
   describe(chunk, out);
   return true;
 }
 
-/* Takes a chunk out of its region; a neighbour got its bytes. */
+/* Removes a chunk whose bytes a neighbour has absorbed. */
 static void unlink_chunk(struct bfc *bfc, struct chunk *chunk) {
-  if (chunk->after) chunk->after->before = chunk->before;
-  if (chunk->before)
-    chunk->before->after = chunk->after;
+  if (chunk->next) chunk->next->prev = chunk->prev;
+  if (chunk->prev)
+    chunk->prev->next = chunk->next;
   else
-    chunk->region->first = chunk->after;
-  drop_record(bfc, chunk);
+    chunk->region->first = chunk->next;
+  release_chunk(bfc, chunk);
 }
 
-/* Makes a chunk a hole, joined with the holes on either side. */
-static void release(struct bfc *bfc, struct chunk *chunk) {
-  struct chunk *before = chunk->before, *after = chunk->after;
-  if (before && before->requested) before = NULL;
-  if (after && after->requested) after = NULL;
+/* Frees a chunk and coalesces it with free neighbours. */
+static void free_chunk(struct bfc *bfc, struct chunk *chunk) {
+  struct chunk *prev = chunk->prev, *next = chunk->next;
+  if (prev && prev->requested) prev = NULL;
+  if (next && next->requested) next = NULL;
   uint64_t size = chunk->free_node.size;
-  if (!before && !after) {
+  if (!prev && !next) {
     chunk->requested = 0;
     free_list_insert(&bfc->free_list, &chunk->free_node);
     return;
   }
-  if (before) size += before->free_node.size;
-  if (after) size += after->free_node.size;
-  if (before && after) {
-    free_list_remove(&bfc->free_list, &after->free_node);
-    unlink_chunk(bfc, after);
+  if (prev) size += prev->free_node.size;
+  if (next) size += next->free_node.size;
+  if (prev && next) {
+    free_list_remove(&bfc->free_list, &next->free_node);
+    unlink_chunk(bfc, next);
   }
-  struct chunk *whole = before ? before : after;
-  free_list_resize(&bfc->free_list, &whole->free_node, size,
-                   (before ? before : chunk)->free_node.address);
+  struct chunk *merged = prev ? prev : next;
+  free_list_resize(&bfc->free_list, &merged->free_node, size,
+                   (prev ? prev : chunk)->free_node.address);
   unlink_chunk(bfc, chunk);
 }
 
-bool bfc_free(struct bfc *bfc, const struct bfc_chunk *piece) {
-  const int32_t block = piece->handle / RECORDS;
-  if (piece->handle < 0 || block >= bfc->n_blocks) return false;
-  struct chunk *chunk = &bfc->blocks[block][piece->handle % RECORDS];
-  if (!chunk->region || !chunk->requested || chunk->free_node.address != piece->address)
+bool bfc_free(struct bfc *bfc, const struct bfc_chunk *allocation) {
+  const int32_t block = allocation->handle / CHUNKS_PER_BLOCK;
+  if (allocation->handle < 0 || block >= bfc->n_blocks) return false;
+  struct chunk *chunk = &bfc->blocks[block][allocation->handle % CHUNKS_PER_BLOCK];
+  if (!chunk->region || !chunk->requested || chunk->free_node.address != allocation->address)
     return false;
-  discount(bfc, chunk);
-  release(bfc, chunk);
+  count_free(bfc, chunk);
+  free_chunk(bfc, chunk);
   return true;
 }
 
@@ -373,11 +380,11 @@ void bfc_visit(const struct bfc *bfc, void (*visit)(void *context, const struct 
                void *context) {
   for (int32_t i = 0; i < bfc->stats.n_regions; i++) {
     const struct region *region = bfc->regions[i];
-    for (const struct chunk *chunk = region->first; chunk; chunk = chunk->after) {
+    for (const struct chunk *chunk = region->first; chunk; chunk = chunk->next) {
       struct bfc_view view = {.region_address = region->address,
                               .region_bytes = region->size,
                               .used = chunk->requested > 0};
-      describe(chunk, &view.piece);
+      describe(chunk, &view.chunk);
       visit(context, &view);
     }
   }

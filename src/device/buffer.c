@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * buffer.c: see buffer.h. */
+ * buffer.c: reference-counted memory on a device or on the host; see buffer.h. */
 #include "device/buffer.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "base/huge_pages.h"
 #include "device/registry.h"
 
-enum { HOST_ALIGNMENT = 64, SMALL = 512 };
+enum { HOST_ALIGNMENT = 64, MAX_INLINE_BYTES = 512 };
 
-/* A buffer with room for `extra` bytes behind it. */
-static situ_status create_with(size_t bytes, size_t extra, struct buffer **out) {
+/* Allocates a buffer header with `extra` bytes behind it. */
+static situ_status alloc_header(size_t bytes, size_t extra, struct buffer **out) {
   struct buffer *buffer = malloc(sizeof *buffer + extra);
   if (!buffer) return NO_MEMORY();
   *buffer = (struct buffer){.references = 1, .bytes = bytes};
@@ -19,11 +19,13 @@ static situ_status create_with(size_t bytes, size_t extra, struct buffer **out) 
   return NULL;
 }
 
-static situ_status create(size_t bytes, struct buffer **out) { return create_with(bytes, 0, out); }
+static situ_status create_buffer(size_t bytes, struct buffer **out) {
+  return alloc_header(bytes, 0, out);
+}
 
-/* Few bytes lie behind the buffer itself: one allocation, so small that malloc has it at hand. */
-static situ_status create_small(size_t bytes, struct buffer **out) {
-  TRY(create_with(bytes, HOST_ALIGNMENT + round_up(bytes, HOST_ALIGNMENT), out));
+/* Stores small contents behind the header: a single malloc. */
+static situ_status create_inline(size_t bytes, struct buffer **out) {
+  TRY(alloc_header(bytes, HOST_ALIGNMENT + round_up(bytes, HOST_ALIGNMENT), out));
   struct buffer *buffer = *out;
   buffer->host = (void *)round_up((uintptr_t)(buffer + 1), HOST_ALIGNMENT);
   buffer->span = (struct span){buffer->host, 0};
@@ -31,13 +33,13 @@ static situ_status create_small(size_t bytes, struct buffer **out) {
 }
 
 situ_status buffer_host(size_t bytes, struct buffer **out) {
-  if (bytes <= SMALL) return create_small(bytes, out);
+  if (bytes <= MAX_INLINE_BYTES) return create_inline(bytes, out);
   struct buffer *buffer = NULL;
-  TRY(create(bytes, &buffer));
+  TRY(create_buffer(bytes, &buffer));
   buffer->host = huge_pages_alloc(bytes, HOST_ALIGNMENT);
   if (!buffer->host) {
     free(buffer);
-    return situ_status_create(SITU_RESOURCE_EXHAUSTED, "The host has no %zu bytes of memory free.",
+    return situ_status_create(SITU_RESOURCE_EXHAUSTED, "Cannot allocate %zu bytes of host memory.",
                               bytes);
   }
   buffer->owns = true;
@@ -49,7 +51,7 @@ situ_status buffer_host(size_t bytes, struct buffer **out) {
 situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void *context,
                         struct buffer **out) {
   struct buffer *buffer = NULL;
-  TRY(create(bytes, &buffer));
+  TRY(create_buffer(bytes, &buffer));
   buffer->host = host;
   buffer->release = release;
   buffer->context = context;
@@ -61,7 +63,7 @@ situ_status buffer_wrap(void *host, size_t bytes, void (*release)(void *), void 
 situ_status buffer_lend(struct device *device, struct span span, size_t bytes,
                         struct buffer **out) {
   struct buffer *buffer = NULL;
-  TRY(create(bytes, &buffer));
+  TRY(create_buffer(bytes, &buffer));
   const bool is_host = device->backend->is_host;
   buffer->device = is_host ? NULL : device;
   buffer->host = is_host ? (char *)span.region + span.offset : NULL;
@@ -76,7 +78,7 @@ situ_status buffer_device(struct device *device, size_t bytes, const struct memo
   if (device->backend->is_host) return buffer_host(bytes, out);
   TRY(device_open(device));
   struct buffer *buffer = NULL;
-  TRY(create(bytes, &buffer));
+  TRY(create_buffer(bytes, &buffer));
   const situ_status status = memory_alloc(device->memory, bytes, tag, &buffer->block);
   if (status) {
     free(buffer);
@@ -89,11 +91,11 @@ situ_status buffer_device(struct device *device, size_t bytes, const struct memo
   return NULL;
 }
 
-static struct span at(const struct buffer *buffer, size_t offset) {
+static struct span span_at(const struct buffer *buffer, size_t offset) {
   return (struct span){buffer->span.region, buffer->span.offset + offset};
 }
 
-/* Waits until a queue has done all that is queued now. */
+/* Waits until a queue has completed all enqueued work. */
 static situ_status drain(struct device *device, int queue) {
   uint64_t mark = 0;
   TRY(device->backend->mark(device->handle, queue, &mark));
@@ -114,8 +116,8 @@ static situ_status check_range(const struct buffer *buffer, size_t offset, size_
                   buffer->bytes);
 }
 
-/* The copy may be under way when it fails: the host's memory must not go before that has ended. */
-static situ_status finish(struct device *device, int queue, situ_status status) {
+/* Drains the queue also after a failure: a copy in flight must not outlive the host memory. */
+static situ_status finish_copy(struct device *device, int queue, situ_status status) {
   return status_first(status, drain(device, queue));
 }
 
@@ -129,8 +131,9 @@ situ_status buffer_read(const struct buffer *buffer, size_t offset, void *to, si
   struct device *device = buffer->device;
   TRY(device_open(device)); /* fails in a forked child */
   TRY(drain_all(device));
-  return finish(device, QUEUE_OUT,
-                device->backend->read(device->handle, QUEUE_OUT, to, at(buffer, offset), bytes));
+  return finish_copy(
+      device, QUEUE_OUT,
+      device->backend->read(device->handle, QUEUE_OUT, to, span_at(buffer, offset), bytes));
 }
 
 situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from, size_t bytes) {
@@ -143,8 +146,9 @@ situ_status buffer_write(struct buffer *buffer, size_t offset, const void *from,
   struct device *device = buffer->device;
   TRY(device_open(device));
   TRY(drain_all(device));
-  return finish(device, QUEUE_IN,
-                device->backend->write(device->handle, QUEUE_IN, at(buffer, offset), from, bytes));
+  return finish_copy(
+      device, QUEUE_IN,
+      device->backend->write(device->handle, QUEUE_IN, span_at(buffer, offset), from, bytes));
 }
 
 static void release_copy(void *copy) { buffer_release(copy); }
@@ -159,13 +163,13 @@ situ_status buffer_evacuate(struct buffer *buffer) {
     return status;
   }
   situ_status_release(status);
-  if (is_lost) memset(copy->host, 0xff, buffer->bytes); /* of floats: not a number */
+  if (is_lost) memset(copy->host, 0xff, buffer->bytes); /* NaN for floats */
   registry_remove_buffer(buffer);
   memory_free(buffer->device->memory, &buffer->block);
   buffer->device = NULL;
   buffer->host = copy->host;
   buffer->span = copy->span;
-  buffer->release = release_copy; /* the bytes may lie inside of the copy */
+  buffer->release = release_copy; /* the bytes may be stored inside `copy` */
   buffer->context = copy;
   return NULL;
 }

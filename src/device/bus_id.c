@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bus_id.c: see bus_id.h. */
+ * bus_id.c: parses and prints PCI bus ids such as `0000:05:00.0`. */
 #include "device/bus_id.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Up to eight hexadecimal digits and the mark behind them; the mark 0 is the end. */
-static bool read_hex(const char **at, const char *end, char mark, uint64_t *out) {
+/* Reads up to eight hexadecimal digits and the delimiter behind them; delimiter 0 is the end. */
+static bool read_hex(const char **at, const char *end, char delimiter, uint64_t *out) {
   static const char digits[] = "0123456789abcdef";
   const char *start = *at;
   *out = 0;
@@ -17,8 +17,8 @@ static bool read_hex(const char **at, const char *end, char mark, uint64_t *out)
     *out = *out * 16 + (uint64_t)(digit - digits);
   }
   if (*at == start || *at - start > 8) return false;
-  if (!mark) return *at == end;
-  return *at < end && *(*at)++ == mark;
+  if (!delimiter) return *at == end;
+  return *at < end && *(*at)++ == delimiter;
 }
 
 bool bus_id_parse(const char *text, size_t length, uint64_t *out) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device.c: one device: its name, and how it is opened when it is first used. */
+ * device.c: a device of the process: its names, properties, and lazily opened handle and memory. */
 #include "device/device.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/fork.h"
 
-/* A CPU has no description: it does not appear in the "Device mapping" of the placement log. */
+/* A CPU has no description: the "Device mapping" of the placement log omits it. */
 static void describe(struct device *device) {
   if (device->backend->is_host) return;
   snprintf(device->description, sizeof device->description, "device: %d, name: %s, pci bus id: %s",
@@ -44,17 +44,17 @@ situ_status device_create(const struct backend *backend, int physical, int visib
   return NULL;
 }
 
-/* In a forked child the handle's threads are gone: it is left alone. */
+/* Leaves the handle alone in a forked child, where its threads do not exist. */
 void device_destroy(struct device *device) {
   if (!device) return;
-  const bool is_ours = device->generation == fork_generation();
-  if (is_ours) memory_destroy(device->memory);
-  if (is_ours && device->handle) device->backend->close(device->handle);
+  const bool is_same_process = device->generation == fork_generation();
+  if (is_same_process) memory_destroy(device->memory);
+  if (is_same_process && device->handle) device->backend->close(device->handle);
   pthread_mutex_destroy(&device->lock);
   free(device);
 }
 
-static situ_status make_memory(struct device *device) {
+static situ_status create_memory(struct device *device) {
   char name[64];
   snprintf(name, sizeof name, "%s_%d_bfc", device->backend->kind, device->index);
   return memory_create(&(struct memory_setup){.backend = device->backend,
@@ -65,7 +65,7 @@ static situ_status make_memory(struct device *device) {
                        &device->options, &device->memory);
 }
 
-/* Whether the handle is of another process; called with the lock. */
+/* Fails if the handle was opened before a fork. Must hold the lock. */
 static situ_status check_fork(const struct device *device) {
   if (!device->handle || device->backend->is_host) return NULL;
   return fork_check(device->generation, device->full);
@@ -77,7 +77,7 @@ static situ_status open_locked(struct device *device) {
     device->generation = fork_generation();
   }
   TRY(check_fork(device));
-  return device->memory || device->backend->is_host ? NULL : make_memory(device);
+  return device->memory || device->backend->is_host ? NULL : create_memory(device);
 }
 
 situ_status device_open(struct device *device) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device.h: one device of the process, and the list of all. */
+ * device.h: a device of the process: its names, properties, and lazily opened handle and memory. */
 #ifndef SITU_DEVICE_DEVICE_H
 #define SITU_DEVICE_DEVICE_H
 
@@ -10,25 +10,24 @@
 #include "device/name.h"
 #include "situ/device.h"
 
-/* Lives as long as the list. What is above the line never changes after the list was made. */
+/* Lives as long as the device list. The members before `lock` are immutable. */
 struct device {
   const struct backend *backend;
-  int number;   /* in the list */
-  int index;    /* 0 of GPU:0 */
-  int physical; /* number within its back end */
-  int visible;  /* number among the visible ones, as in the description */
+  int number;   /* index in the device list */
+  int index;    /* within its type: 0 for GPU:0 */
+  int physical; /* index within its back end */
+  int visible;  /* index after CUDA_VISIBLE_DEVICES, as in the description */
   struct device_name name;
   char full[NAME_SIZE], legacy[NAME_SIZE];
-  char description[160]; /* "" of a CPU */
+  char description[160]; /* "" for a CPU */
   struct device_info info;
-  uint64_t virtual_limit; /* of a virtual device, else 0 */
-  /* ---- */
-  pthread_mutex_t lock; /* of what follows */
-  void *handle;         /* NULL until it is opened; stays as it is from then on */
-  int generation;       /* of forks, when it was opened */
+  uint64_t virtual_limit; /* memory limit of a virtual device, else 0 */
+  pthread_mutex_t lock;   /* guards what follows */
+  void *handle;           /* NULL until opened, then constant */
+  int generation;         /* fork_generation() when it was opened */
   struct memory_options options;
-  struct memory *memory; /* the same, and always NULL of host devices */
-  _Atomic uint64_t idle; /* of its memory, what idle programs keep; guarded by itself */
+  struct memory *memory; /* NULL until opened, then constant; always NULL for host devices */
+  _Atomic uint64_t idle; /* bytes held by idle programs; atomic, not guarded */
 };
 
 struct device_list {
@@ -36,32 +35,31 @@ struct device_list {
   int count;
 };
 
-/* Opens a device, if that has not been done: its handle and memory are set afterwards, and may be
- * read without the lock. A process that was forked after the device was opened gets
- * FailedPrecondition. */
+/* Opens a device if it is not open. Afterwards `handle` and `memory` are set and may be read
+ * without the lock. FailedPrecondition in a process forked after the device was opened. */
 situ_status device_open(struct device *device) SITU_MUST_USE;
 
-/* The memory of a device; NULL where it was not opened, and of host devices. FailedPrecondition as
- * in device_open. */
+/* Returns the memory of a device; NULL if it is not open or a host device. FailedPrecondition as in
+ * device_open. */
 situ_status device_memory(struct device *device, struct memory **out) SITU_MUST_USE;
 
-/* The memory options that are in force, or will be when it is opened. */
+/* Returns the memory options in effect, or to be used when it is opened. */
 struct memory_options device_options(struct device *device);
 
-/* Whether memory was taken from the device, so that its options are fixed. */
+/* Returns whether memory is reserved from the device, so that its options are fixed. */
 bool device_holds_memory(struct device *device);
 
-/* Gives a device that holds no memory other options; FailedPrecondition otherwise. */
+/* Changes the memory options of a device; FailedPrecondition if it holds memory. */
 situ_status device_configure(struct device *device,
                              const struct memory_options *options) SITU_MUST_USE;
 
-/* Seconds on the virtual clock of a device; 0 where there is none, or it was not opened. */
+/* Returns the virtual clock of a device in seconds; 0 if it has none or is not open. */
 double device_clock(struct device *device);
 
-/* The name in logs: legacy with SITU_DEVICE_NAMES=legacy. */
+/* Returns the name for logs: the legacy form if SITU_DEVICE_NAMES=legacy. */
 const char *device_log_name(const struct device *device);
 
-/* A device with its name and description set; for the list. Frees with device_destroy. */
+/* Creates a device with its names and description; free it with device_destroy. */
 situ_status device_create(const struct backend *backend, int physical, int visible, int index,
                           struct device **out) SITU_MUST_USE;
 void device_destroy(struct device *device);

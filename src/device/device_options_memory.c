@@ -1,90 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device_options_memory.c: reads SITU_GPU_MEMORY; see device_options.h. */
+ * device_options_memory.c: parses SITU_GPU_MEMORY; see device_options.h. */
 #include <string.h>
 
 #include "base/log.h"
 #include "base/parse_size.h"
 #include "device/device_options.h"
 
-/* A piece of the text, without the blanks around it. */
-struct piece {
+/* A substring without surrounding blanks. */
+struct substring {
   const char *start;
   size_t length;
 };
 
-static struct piece trim(const char *start, size_t length) {
+static struct substring trim(const char *start, size_t length) {
   while (length && *start == ' ') start++, length--;
   while (length && start[length - 1] == ' ') length--;
-  return (struct piece){start, length};
+  return (struct substring){start, length};
 }
 
-/* Cuts the piece up to the next mark off `rest`; false when nothing is left. */
-static bool cut(struct piece *rest, char mark, struct piece *out) {
+/* Splits `rest` at the next delimiter; false at the end. */
+static bool next_token(struct substring *rest, char delimiter, struct substring *out) {
   if (!rest->start) return false;
-  const char *end = memchr(rest->start, mark, rest->length);
+  const char *end = memchr(rest->start, delimiter, rest->length);
   const size_t length = end ? (size_t)(end - rest->start) : rest->length;
   *out = trim(rest->start, length);
-  *rest = end ? (struct piece){end + 1, rest->length - length - 1} : (struct piece){NULL, 0};
+  *rest =
+      end ? (struct substring){end + 1, rest->length - length - 1} : (struct substring){NULL, 0};
   return true;
 }
 
-static bool is(struct piece piece, const char *word) {
-  return piece.length == strlen(word) && !memcmp(piece.start, word, piece.length);
+static bool equals(struct substring substring, const char *string) {
+  return substring.length == strlen(string) && !memcmp(substring.start, string, substring.length);
 }
 
-static situ_status no_option(struct piece piece) {
+static situ_status unknown_option(struct substring substring) {
   return INVALID(
-      "SITU_GPU_MEMORY: '%.*s' is no option; there are fraction=0.4, limit=2GiB, reserve=1GiB, "
+      "SITU_GPU_MEMORY: '%.*s' is not an option; the options are fraction=0.4, limit=2GiB, "
+      "reserve=1GiB, "
       "growth and reference, as in \"growth;limit=4GiB\" or \"0:limit=2GiB,1:fraction=0.5\".",
-      piece.length > 80 ? 80 : (int)piece.length, piece.start);
+      substring.length > 80 ? 80 : (int)substring.length, substring.start);
 }
 
-static situ_status no_value(struct piece name, struct piece value, const char *what) {
-  return INVALID("SITU_GPU_MEMORY: '%.*s' of %.*s is no %s above 0.",
+static situ_status invalid_value(struct substring name, struct substring value, const char *what) {
+  return INVALID("SITU_GPU_MEMORY: '%.*s' of %.*s is not a %s above 0.",
                  value.length > 80 ? 80 : (int)value.length, value.start, (int)name.length,
                  name.start, what);
 }
 
-static situ_status read_bytes(struct piece name, struct piece value, uint64_t *out) {
-  size_t place;
-  const situ_status status = parse_size_n(value.start, value.length, out, &place);
+static situ_status read_bytes(struct substring name, struct substring value, uint64_t *out) {
+  size_t position;
+  const situ_status status = parse_size_n(value.start, value.length, out, &position);
   const bool ok = !status && *out;
   situ_status_release(status);
-  return ok ? NULL : no_value(name, value, "size (2GiB, 500MB)");
+  return ok ? NULL : invalid_value(name, value, "size (2GiB, 500MB)");
 }
 
-static situ_status read_fraction(struct piece name, struct piece value, double *out) {
-  size_t place;
-  const situ_status status = parse_rate_n(value.start, value.length, out, &place);
+static situ_status read_fraction(struct substring name, struct substring value, double *out) {
+  size_t position;
+  const situ_status status = parse_rate_n(value.start, value.length, out, &position);
   const bool ok = !status && *out <= 1;
   situ_status_release(status);
   if (ok) return NULL;
-  return INVALID("SITU_GPU_MEMORY: '%.*s' of %.*s is no number above 0 and at most 1.",
+  return INVALID("SITU_GPU_MEMORY: '%.*s' of %.*s is not a number above 0 and at most 1.",
                  value.length > 80 ? 80 : (int)value.length, value.start, (int)name.length,
                  name.start);
 }
 
-static situ_status read_option(struct piece option, situ_memory_config *out) {
-  struct piece name = option, value = option;
-  cut(&value, '=', &name);
-  if (!value.start && is(name, "growth")) {
+static situ_status read_option(struct substring option, situ_memory_config *out) {
+  struct substring name = option, value = option;
+  next_token(&value, '=', &name);
+  if (!value.start && equals(name, "growth")) {
     out->growth = true;
-  } else if (!value.start && is(name, "reference")) {
+  } else if (!value.start && equals(name, "reference")) {
     out->reference = true;
   } else if (!value.start) {
-    return no_option(option);
+    return unknown_option(option);
   } else {
     value = trim(value.start, value.length);
-    if (is(name, "limit")) return read_bytes(name, value, &out->limit_bytes);
-    if (is(name, "reserve")) return read_bytes(name, value, &out->reserve_bytes);
-    if (is(name, "fraction")) return read_fraction(name, value, &out->fraction);
-    return no_option(option);
+    if (equals(name, "limit")) return read_bytes(name, value, &out->limit_bytes);
+    if (equals(name, "reserve")) return read_bytes(name, value, &out->reserve_bytes);
+    if (equals(name, "fraction")) return read_fraction(name, value, &out->fraction);
+    return unknown_option(option);
   }
   return NULL;
 }
 
-/* Cuts "INDEX:" off an entry; -1 where there is none. */
-static int take_index(struct piece *entry) {
+/* Removes a leading "INDEX:" and returns the index, -1 if there is none. */
+static int take_index(struct substring *entry) {
   const size_t digits = strspn(entry->start, "0123456789");
   if (!digits || digits > 6 || digits >= entry->length || entry->start[digits] != ':') return -1;
   int index = 0;
@@ -93,21 +95,21 @@ static int take_index(struct piece *entry) {
   return index;
 }
 
-/* Adds what the entries with that index say; -1 stands for those without one. */
-static situ_status read_entries(const char *text, int index, situ_memory_config *out) {
-  struct piece rest = {text, strlen(text)}, entry, option;
-  while (cut(&rest, ',', &entry)) {
-    const bool is_meant = take_index(&entry) == index;
-    situ_memory_config read = {0};
-    while (cut(&entry, ';', &option)) TRY(read_option(option, &read));
-    if (is_meant) *out = device_options_join_memory(&read, out);
+/* Merges the entries with that index; -1 selects those without one. */
+static situ_status read_entries(const char *value, int index, situ_memory_config *out) {
+  struct substring rest = {value, strlen(value)}, entry, option;
+  while (next_token(&rest, ',', &entry)) {
+    const bool is_selected = take_index(&entry) == index;
+    situ_memory_config parsed = {0};
+    while (next_token(&entry, ';', &option)) TRY(read_option(option, &parsed));
+    if (is_selected) *out = device_options_merge_memory(&parsed, out);
   }
   return NULL;
 }
 
-void device_options_warn_memory(const char *text, int n_gpus) {
-  struct piece rest = {text, text ? strlen(text) : 0}, entry;
-  while (n_gpus && cut(&rest, ',', &entry)) {
+void device_options_warn_memory(const char *value, int n_gpus) {
+  struct substring rest = {value, value ? strlen(value) : 0}, entry;
+  while (n_gpus && next_token(&rest, ',', &entry)) {
     const int index = take_index(&entry);
     if (index >= n_gpus)
       log_warn_once("SITU_GPU_MEMORY has options for GPU %d, but the last GPU is %d: ignored",
@@ -115,9 +117,9 @@ void device_options_warn_memory(const char *text, int n_gpus) {
   }
 }
 
-situ_status device_options_parse_memory(const char *text, int index, situ_memory_config *out) {
+situ_status device_options_parse_memory(const char *value, int index, situ_memory_config *out) {
   *out = (situ_memory_config){0};
-  if (!text || !*trim(text, strlen(text)).start) return NULL;
-  TRY(read_entries(text, -1, out));
-  return read_entries(text, index, out);
+  if (!value || !*trim(value, strlen(value)).start) return NULL;
+  TRY(read_entries(value, -1, out));
+  return read_entries(value, index, out);
 }

@@ -1,77 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0
- * environment.c: see environment.h. */
+ * environment.c: validates the environment variables whose values are switches, keywords or
+ * numbers. */
 #include "device/environment.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { SWITCH, WORD, WHOLE, SECONDS };
+enum kind { SWITCH, KEYWORD, INTEGER, SECONDS };
 
 static const struct variable {
   const char *name;
   enum kind kind;
-  const char *word;          /* of a WORD */
-  int64_t smallest, largest; /* of a WHOLE number */
+  const char *keyword;      /* of a KEYWORD */
+  int64_t minimum, maximum; /* of an INTEGER */
 } variables[] = {
     {"SITU_CHECK_NUMERICS", SWITCH, NULL, 0, 0},
-    {"SITU_CLUSTER_MACHINE_SIZE", WHOLE, NULL, 1, INT32_MAX},
+    {"SITU_CLUSTER_MACHINE_SIZE", INTEGER, NULL, 1, INT32_MAX},
     {"SITU_CLUSTER_TIMEOUT", SECONDS, NULL, 0, 0},
     {"SITU_CUBLAS", SWITCH, NULL, 0, 0},
     {"SITU_CUDA", SWITCH, NULL, 0, 0},
-    {"SITU_DEVICE_NAMES", WORD, "legacy", 0, 0},
+    {"SITU_DEVICE_NAMES", KEYWORD, "legacy", 0, 0},
     {"SITU_NCCL", SWITCH, NULL, 0, 0},
     {"SITU_ONEDNN", SWITCH, NULL, 0, 0},
-    {"SITU_SEED", WHOLE, NULL, INT64_MIN, INT64_MAX},
+    {"SITU_SEED", INTEGER, NULL, INT64_MIN, INT64_MAX},
     {"SITU_STRICT", SWITCH, NULL, 0, 0},
-    {"SITU_THREADS", WHOLE, NULL, 1, 1024},
+    {"SITU_THREADS", INTEGER, NULL, 1, 1024},
 };
 
-static bool is_whole(const char *text, int64_t smallest, int64_t largest) {
+static bool is_integer(const char *value, int64_t minimum, int64_t maximum) {
   char *end = NULL;
   errno = 0;
-  const long long value = strtoll(text, &end, 10);
-  return !errno && end != text && !*end && value >= smallest && value <= largest;
+  const long long value = strtoll(value, &end, 10);
+  return !errno && end != value && !*end && value >= minimum && value <= maximum;
 }
 
-/* Digits, perhaps a point and digits: strtod would follow the locale of the program. */
-static bool is_seconds(const char *text) {
-  const size_t whole = strspn(text, "0123456789");
-  const char *rest = text + whole;
-  const size_t part = *rest == '.' ? strspn(rest + 1, "0123456789") : 0;
-  if (*rest == '.') rest += part + 1;
-  return whole + part > 0 && whole < 10 && !*rest && strpbrk(text, "123456789");
+/* Parses digits with an optional decimal point; strtod would depend on the locale. */
+static bool is_seconds(const char *value) {
+  const size_t n_integer = strspn(value, "0123456789");
+  const char *rest = value + n_integer;
+  const size_t n_fraction = *rest == '.' ? strspn(rest + 1, "0123456789") : 0;
+  if (*rest == '.') rest += n_fraction + 1;
+  return n_integer + n_fraction > 0 && n_integer < 10 && !*rest && strpbrk(value, "123456789");
 }
 
-static situ_status check_whole(const struct variable *v, const char *text) {
-  if (is_whole(text, v->smallest, v->largest)) return NULL;
-  if (v->smallest == INT64_MIN)
-    return INVALID("%s is '%s'; it takes a whole number of 64 bits.", v->name, text);
-  return INVALID("%s is '%s'; it takes a whole number from %lld to %lld.", v->name, text,
-                 (long long)v->smallest, (long long)v->largest);
+static situ_status check_integer(const struct variable *v, const char *value) {
+  if (is_integer(value, v->minimum, v->maximum)) return NULL;
+  if (v->minimum == INT64_MIN)
+    return INVALID("%s is '%s'; expected an integer of 64 bits.", v->name, value);
+  return INVALID("%s is '%s'; expected an integer from %lld to %lld.", v->name, value,
+                 (long long)v->minimum, (long long)v->maximum);
 }
 
-static situ_status check(const struct variable *v, const char *text) {
+static situ_status check(const struct variable *v, const char *value) {
   switch (v->kind) {
     case SWITCH:
-      if (!strcmp(text, "0") || !strcmp(text, "1")) return NULL;
-      return INVALID("%s is '%s'; it takes 0 or 1.", v->name, text);
-    case WORD:
-      if (!strcmp(text, v->word)) return NULL;
-      return INVALID("%s is '%s'; it takes %s, or nothing.", v->name, text, v->word);
+      if (!strcmp(value, "0") || !strcmp(value, "1")) return NULL;
+      return INVALID("%s is '%s'; expected 0 or 1.", v->name, value);
+    case KEYWORD:
+      if (!strcmp(value, v->keyword)) return NULL;
+      return INVALID("%s is '%s'; expected %sor an empty string.", v->name, value, v->keyword);
     case SECONDS:
-      if (is_seconds(text)) return NULL;
-      return INVALID("%s is '%s'; it takes a number of seconds above 0.", v->name, text);
-    case WHOLE:
+      if (is_seconds(value)) return NULL;
+      return INVALID("%s is '%s'; expected a number of seconds above 0.", v->name, value);
+    case INTEGER:
       break;
   }
-  return check_whole(v, text);
+  return check_integer(v, value);
 }
 
 situ_status environment_check(void) {
   for (size_t i = 0; i < COUNT_OF(variables); i++) {
-    const char *text = getenv(variables[i].name);
-    if (text && *text) TRY(check(&variables[i], text));
+    const char *value = getenv(variables[i].name);
+    if (value && *value) TRY(check(&variables[i], value));
   }
   return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limit.c: see limit.h. */
+ * limit.c: computes the memory limit of a device: one formula per option. */
 #include "device/limit.h"
 
 #include "base/strbuf.h"
@@ -7,14 +7,15 @@
 static const uint64_t MIB = 1 << 20;
 
 uint64_t limit_default(uint64_t available) {
-  const uint64_t part = (uint64_t)((double)available * 0.05);
-  const uint64_t of_large = part > 300 * MIB ? part : 300 * MIB;
-  const uint64_t reserve = available < 2048 * MIB ? 225 * MIB : of_large;
+  const uint64_t fraction_reserve = (uint64_t)((double)available * 0.05);
+  const uint64_t large_reserve = fraction_reserve > 300 * MIB ? fraction_reserve : 300 * MIB;
+  const uint64_t reserve = available < 2048 * MIB ? 225 * MIB : large_reserve;
   return reserve < available ? available - reserve : available;
 }
 
 situ_status limit_fraction(uint64_t total, double fraction, int capability_major, uint64_t *out) {
-  if (!(fraction > 0)) return INVALID("The memory fraction must be above 0, and is %g.", fraction);
+  if (!(fraction > 0))
+    return INVALID("The memory fraction is %g; expected a number above 0.", fraction);
   if (fraction > 1 && capability_major < 6)
     return INTERNAL(
         "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) "

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limit.h: how many bytes of a device may be taken: one formula per option. */
+ * limit.h: computes the memory limit of a device: one formula per option. */
 #ifndef SITU_DEVICE_LIMIT_H
 #define SITU_DEVICE_LIMIT_H
 
 #include "base/base.h"
 
-/* Nobody said anything: all that is free but TensorFlow 1.15's reserve for the system (225 MiB of
- * less than 2 GiB, else 5 % and at least 300 MiB); all of it where it is less than the reserve. */
+/* No option set: the available memory minus TensorFlow 1.15's system reserve (225 MiB below 2 GiB,
+ * otherwise 5 % and at least 300 MiB); everything if that is less than the reserve. */
 uint64_t limit_default(uint64_t available);
 
-/* per_process_gpu_memory_fraction: that part of the whole memory. A fraction of 0 or less, or that
- * is no number, is InvalidArgument. Above 1 the device must have unified memory (compute capability
- * 6.0 on), else the failure is Internal. */
+/* per_process_gpu_memory_fraction: a fraction of the total memory. InvalidArgument if it is not
+ * positive or NaN. Above 1 it needs unified memory: Internal before compute capability 6.0,
+ * otherwise Unimplemented. */
 situ_status limit_fraction(uint64_t total, double fraction, int capability_major,
                            uint64_t *out) SITU_MUST_USE;
 
-/* "At most N": never more than what is free. N of 0 is InvalidArgument. */
+/* limit_bytes: at most what is available. InvalidArgument for 0. */
 situ_status limit_bytes(uint64_t available, uint64_t bytes, uint64_t *out) SITU_MUST_USE;
 
-/* "Leave N free". Where that leaves nothing to take: ResourceExhausted. */
+/* reserve_bytes: the available memory minus `reserve`. ResourceExhausted if nothing is left. */
 situ_status limit_reserve(uint64_t available, uint64_t reserve, uint64_t *out) SITU_MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory_snapshot.c: a device's memory as JSON, in the form of PyTorch's memory snapshots. */
+ * memory_snapshot.c: writes the state of a device's memory as JSON in the format of PyTorch's
+ * memory snapshots. */
 #include "device/memory_snapshot.h"
 
 #include <inttypes.h>
@@ -9,10 +10,10 @@
 struct writer {
   struct strbuf *out;
   const struct allocation_log *allocation_log;
-  uint64_t region; /* address of the segment that is open */
-  bool open;
-  /* of the open segment: */
-  uint64_t bytes, used, requested;
+  uint64_t region; /* address of the open segment */
+  bool is_open;
+  /* totals of the open segment: */
+  uint64_t bytes, allocated, requested;
 };
 
 static void add_holder(struct strbuf *out, const struct allocation_log_holder *holder) {
@@ -35,27 +36,27 @@ static void add_holder(struct strbuf *out, const struct allocation_log_holder *h
 }
 
 static void end_segment(struct writer *writer) {
-  if (!writer->open) return;
+  if (!writer->is_open) return;
   strbuf_appendf(writer->out,
                  "], \"total_size\": %" PRIu64 ", \"allocated_size\": %" PRIu64
                  ", \"active_size\": %" PRIu64 ", \"requested_size\": %" PRIu64 "}",
-                 writer->bytes, writer->used, writer->used, writer->requested);
+                 writer->bytes, writer->allocated, writer->allocated, writer->requested);
 }
 
 static void begin_segment(struct writer *writer, const struct bfc_view *view) {
   strbuf_appendf(writer->out,
                  "%s{\"device\": 0, \"address\": %" PRIu64
                  ", \"stream\": 0, \"segment_type\": \"large\", \"blocks\": [",
-                 writer->open ? ", " : "", view->region_address);
-  writer->open = true;
+                 writer->is_open ? ", " : "", view->region_address);
+  writer->is_open = true;
   writer->region = view->region_address;
   writer->bytes = view->region_bytes;
-  writer->used = writer->requested = 0;
+  writer->allocated = writer->requested = 0;
 }
 
 static void add_block(void *context, const struct bfc_view *view) {
   struct writer *writer = context;
-  const bool first = !writer->open || writer->region != view->region_address;
+  const bool first = !writer->is_open || writer->region != view->region_address;
   if (first) {
     end_segment(writer);
     begin_segment(writer, view);
@@ -63,12 +64,12 @@ static void add_block(void *context, const struct bfc_view *view) {
   strbuf_appendf(writer->out,
                  "%s{\"address\": %" PRIu64
                  ", \"size\": %zu, \"requested_size\": %zu, \"state\": \"%s\"",
-                 first ? "" : ", ", view->piece.address, view->piece.size, view->piece.requested,
+                 first ? "" : ", ", view->chunk.address, view->chunk.size, view->chunk.requested,
                  view->used ? "active_allocated" : "inactive");
   if (view->used) {
-    writer->used += view->piece.size;
-    writer->requested += view->piece.requested;
-    add_holder(writer->out, allocation_log_holder(writer->allocation_log, view->piece.handle));
+    writer->allocated += view->chunk.size;
+    writer->requested += view->chunk.requested;
+    add_holder(writer->out, allocation_log_holder(writer->allocation_log, view->chunk.handle));
   }
   strbuf_append(writer->out, "}");
 }

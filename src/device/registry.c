@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * registry.c: the devices of the process: found once, shared by all users. */
+ * registry.c: the devices of the process: discovered once and shared by all sessions. */
 #include "device/registry.h"
 
 #include <stdlib.h>
@@ -9,105 +9,108 @@
 #include "device/discovery.h"
 #include "device/device_options.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
-static struct device_options request;                    /* what was asked for so far */
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static struct device_options request;                             /* merged configs */
 static struct device_list list;
-static struct strbuf why; /* there are not more GPUs */
-static bool found;
-static int users;
-static int held;
-static struct buffer *buffers; /* those on devices */
+static struct strbuf why; /* why there are not more GPUs */
+static bool discovered;
+static int n_users;
+static int n_buffers;
+static struct buffer *buffers; /* buffers on devices */
 
-/* Another thread of the parent may have held a lock. What it was at is whole or not yet there:
- * lists and requests are made aside and put in place at the end. */
-static void in_child(void) {
-  pthread_mutex_init(&lock, NULL);
+/* Resets the locks in a forked child, where a thread of the parent may have held them. The data is
+ * consistent: lists and options are built aside and assigned at the end. */
+static void reset_locks(void) {
+  pthread_mutex_init(&registry_lock, NULL);
   for (int i = 0; i < list.count; i++) pthread_mutex_init(&list.devices[i]->lock, NULL);
 }
 
-static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+static void register_fork_handler(void) { pthread_atfork(NULL, NULL, reset_locks); }
 
-static void enter(void) {
+static void lock_registry(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
-  pthread_mutex_lock(&lock);
+  pthread_once(&once, register_fork_handler);
+  pthread_mutex_lock(&registry_lock);
 }
 
-static void leave(void) { pthread_mutex_unlock(&lock); }
+static void unlock_registry(void) { pthread_mutex_unlock(&registry_lock); }
 
-/* Finds the devices; what `config` says is forgotten again if that fails. */
-static situ_status find(const situ_device_config *config) {
-  struct device_options wanted = {0};
+/* Discovers the devices. On failure `config` has no effect. */
+static situ_status discover(const situ_device_config *config) {
+  struct device_options options = {0};
   struct device_list devices = {0};
   struct strbuf reasons = {0};
-  situ_status status = device_options_add(&wanted, &request.config);
-  if (!status) status = device_options_add(&wanted, config);
-  if (!status) status = device_options_resolve(&wanted);
-  if (!status) status = discovery_devices(&wanted, &devices, &reasons);
+  situ_status status = device_options_add(&options, &request.config);
+  if (!status) status = device_options_add(&options, config);
+  if (!status) status = device_options_resolve(&options);
+  if (!status) status = discovery_devices(&options, &devices, &reasons);
   if (status) {
-    device_options_free(&wanted);
+    device_options_free(&options);
     strbuf_free(&reasons);
     return status;
   }
   device_options_free(&request);
   strbuf_free(&why);
-  request = wanted;
+  request = options;
   why = reasons;
   list = devices;
-  found = true;
+  discovered = true;
   return NULL;
 }
 
-/* What a config does to the memory options of a device. */
-enum effect { SAME, CHANGES, COMES_TOO_LATE };
+/* Effect of a config on the memory options of a device. */
+enum effect { UNCHANGED, CHANGEABLE, FIXED };
 
-static enum effect effect_on(struct device *device, const situ_device_config *config,
-                             struct memory_options *now, struct memory_options *then) {
-  if (device->backend->is_host) return SAME;
-  *now = *then = device_options(device);
-  device_options_overlay(config, &device->name, then);
-  if (device_options_same_memory(now, then)) return SAME;
-  /* the limit of a virtual device is part of what was found */
-  const bool is_cut = device->virtual_limit && then->limit_bytes != now->limit_bytes;
-  return is_cut || device_holds_memory(device) ? COMES_TOO_LATE : CHANGES;
+static enum effect get_effect(struct device *device, const situ_device_config *config,
+                              struct memory_options *current, struct memory_options *requested) {
+  if (device->backend->is_host) return UNCHANGED;
+  *current = *requested = device_options(device);
+  device_options_overlay(config, &device->name, requested);
+  if (device_options_same_memory(current, requested)) return UNCHANGED;
+  /* the limit of a virtual device is fixed at discovery */
+  const bool changes_virtual_limit =
+      device->virtual_limit && requested->limit_bytes != current->limit_bytes;
+  return changes_virtual_limit || device_holds_memory(device) ? FIXED : CHANGEABLE;
 }
 
-/* Names the devices whose memory options cannot change any more. */
+/* Lists the devices whose memory options can no longer change. */
 static void compare_memory(const situ_device_config *config, struct strbuf *items) {
-  struct memory_options now, then;
+  struct memory_options current, requested;
   for (int i = 0; i < list.count; i++) {
-    if (effect_on(list.devices[i], config, &now, &then) != COMES_TOO_LATE) continue;
+    if (get_effect(list.devices[i], config, &current, &requested) != FIXED) continue;
     char a[160], b[160];
-    strbuf_appendf(items, "%smemory of %s: %s is in force, %s is asked for",
+    strbuf_appendf(items, "%smemory of %s: %s is in effect, %s was requested",
                    items->length ? "; " : "", list.devices[i]->full,
-                   device_options_print_memory(&now, a), device_options_print_memory(&then, b));
+                   device_options_print_memory(&current, a),
+                   device_options_print_memory(&requested, b));
   }
 }
 
 static situ_status change_memory(const situ_device_config *config) {
-  struct memory_options now, then;
+  struct memory_options current, requested;
   for (int i = 0; i < list.count; i++)
-    if (effect_on(list.devices[i], config, &now, &then) == CHANGES)
-      TRY(device_configure(list.devices[i], &then));
+    if (get_effect(list.devices[i], config, &current, &requested) == CHANGEABLE)
+      TRY(device_configure(list.devices[i], &requested));
   return NULL;
 }
 
-/* What a config asks for after devices were found: memory may still change, the rest may not. */
-static situ_status ask_again(const situ_device_config *config, bool strict) {
+/* Applies a config after discovery: memory options may still change, others may not. */
+static situ_status reconfigure(const situ_device_config *config, bool strict) {
   TRY(device_options_check(config));
   TRY(discovery_check_names(config, &list));
   if (config->require) TRY(discovery_check_required(config->require, &list, strbuf_get(&why)));
   struct strbuf items = {0};
-  device_options_differs(&request, discovery_count_gpus(&list), config, &items);
+  device_options_diff(&request, discovery_count_gpus(&list), config, &items);
   compare_memory(config, &items);
   situ_status status = NULL;
   if (items.length && strict)
-    status =
-        situ_status_create(SITU_FAILED_PRECONDITION,
-                           "Devices were found before with other options: %s.", strbuf_get(&items));
+    status = situ_status_create(SITU_FAILED_PRECONDITION,
+                                "Devices were already initialized with other options: %s.",
+                                strbuf_get(&items));
   else if (items.length)
     log_warn_once(
-        "devices were found before with other options, which stay (SITU_STRICT=1 makes this an "
+        "devices were already initialized with other options, which stay in effect (SITU_STRICT=1 "
+        "makes this an "
         "error): %s",
         strbuf_get(&items));
   strbuf_free(&items);
@@ -117,80 +120,81 @@ static situ_status ask_again(const situ_device_config *config, bool strict) {
 situ_status registry_acquire(const situ_device_config *config, bool strict,
                              const struct device_list **out) {
   situ_status status = NULL;
-  enter();
-  if (!found)
-    status = find(config);
+  lock_registry();
+  if (!discovered)
+    status = discover(config);
   else if (config)
-    status = ask_again(config, strict);
+    status = reconfigure(config, strict);
   if (!status) {
-    users++;
+    n_users++;
     *out = &list;
   }
-  leave();
+  unlock_registry();
   return status;
 }
 
 void registry_release(void) {
-  enter();
-  users--;
-  leave();
+  lock_registry();
+  n_users--;
+  unlock_registry();
 }
 
 void registry_add_buffer(struct buffer *buffer) {
-  enter();
+  lock_registry();
   buffer->next = buffers;
   buffer->link = &buffers;
   if (buffers) buffers->link = &buffer->next;
   buffers = buffer;
-  held++;
-  leave();
+  n_buffers++;
+  unlock_registry();
 }
 
 void registry_remove_buffer(struct buffer *buffer) {
-  enter();
+  lock_registry();
   *buffer->link = buffer->next;
   if (buffer->next) buffer->next->link = buffer->link;
-  held--;
-  leave();
+  n_buffers--;
+  unlock_registry();
 }
 
 situ_status registry_evacuate(void) {
   situ_status status = NULL;
   struct buffer *buffer = NULL;
   do {
-    enter();
+    lock_registry();
     buffer = buffer_retain(buffers);
-    leave();
-    if (buffer) status = buffer_evacuate(buffer); /* takes locks of its device */
+    unlock_registry();
+    if (buffer) status = buffer_evacuate(buffer); /* acquires locks of its device */
     buffer_release(buffer);
   } while (buffer && !status);
   return status;
 }
 
 situ_status registry_configure(const situ_device_config *config) {
-  enter();
-  const situ_status status = found ? ask_again(config, true) : device_options_add(&request, config);
-  leave();
+  lock_registry();
+  const situ_status status =
+      discovered ? reconfigure(config, true) : device_options_add(&request, config);
+  unlock_registry();
   return status;
 }
 
 situ_status registry_reset(void) {
   situ_status status = NULL;
   struct device_list old = {0};
-  enter();
-  if (users || held) {
+  lock_registry();
+  if (n_users || n_buffers) {
     status = situ_status_create(SITU_FAILED_PRECONDITION,
                                 "Devices cannot be reset while %d session(s) and %d tensor(s) on "
                                 "devices are alive: release them first.",
-                                users, held);
+                                n_users, n_buffers);
   } else {
     old = list;
     list = (struct device_list){0};
-    found = false;
+    discovered = false;
     device_options_free(&request);
     strbuf_free(&why);
   }
   discovery_free_list(&old);
-  leave();
+  unlock_registry();
   return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * registry.h: the devices of the process: found once, shared by all users. */
+ * registry.h: the devices of the process: discovered once and shared by all sessions. */
 #ifndef SITU_DEVICE_REGISTRY_H
 #define SITU_DEVICE_REGISTRY_H
 
@@ -7,28 +7,25 @@
 
 struct buffer;
 
-/* The devices; the first call finds them. `config` (may be NULL) is what the caller asks for; it
- * counts from then on, unless the call fails. Where devices were found before and the config asks
- * for something else, that is said once in a warning, or is FailedPrecondition when `strict`. Every
- * successful call is matched by registry_release; devices can be reset only when all are released.
- */
+/* Returns the devices; the first call discovers them. `config` (may be NULL) stays in effect unless
+ * the call fails. If devices were discovered before with other options, warns once, or returns
+ * FailedPrecondition if `strict`. Each successful call needs a registry_release; devices can be
+ * reset only after all are released. */
 situ_status registry_acquire(const situ_device_config *config, bool strict,
                              const struct device_list **out) SITU_MUST_USE;
 void registry_release(void);
 
-/* Knows what lives on devices besides sessions (tensors), so that a reset is refused while it does:
- * a buffer comes, and goes. */
+/* Tracks the buffers on devices, so that a reset is refused while there are any. */
 void registry_add_buffer(struct buffer *buffer);
 void registry_remove_buffer(struct buffer *buffer);
 
-/* Moves all of it to host memory; nothing may be running. */
+/* Moves all these buffers to host memory; nothing may be running. */
 situ_status registry_evacuate(void) SITU_MUST_USE;
 
-/* What registry_acquire does when nobody runs yet: keeps the config for later; see
- * situ_devices_configure. */
+/* Merges a config before or after discovery; see situ_devices_configure. */
 situ_status registry_configure(const situ_device_config *config) SITU_MUST_USE;
 
-/* Closes everything; FailedPrecondition while somebody holds. */
+/* Closes all devices; FailedPrecondition while sessions or buffers exist. */
 situ_status registry_reset(void) SITU_MUST_USE;
 
 #endif

@@ -31,7 +31,7 @@ static void listing_opens_nothing(struct rig *rig) {
     assert_true(info.memory > 0);
     assert_in_range(strnlen(info.model, sizeof info.model), 1, sizeof info.model - 1);
     assert_true(strnlen(info.bus_id, sizeof info.bus_id) < sizeof info.bus_id);
-    assert_true(strnlen(info.unit, sizeof info.unit) < sizeof info.unit);
+    assert_true(strnlen(info.uuid, sizeof info.uuid) < sizeof info.uuid);
   }
   assert_true(threads_count() <= threads_without);
 }

@@ -194,7 +194,7 @@ static void a_piece_is_freed_once(void **state) {
   assert_int_equal(figures(bfc).in_use, 1024);
   drop(bfc, c);
   assert_int_equal(figures(bfc).in_use, 0);
-  assert_int_equal(figures(bfc).n_pieces, 0);
+  assert_int_equal(figures(bfc).n_chunks, 0);
   finish(bfc, &driver);
 }
 

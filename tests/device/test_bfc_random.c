@@ -82,19 +82,19 @@ static void see(void *context, const struct bfc_view *view) {
   struct seen *seen = context;
   const bool first = !seen->any || view->region_address != seen->last.region_address;
   if (first) see_region(seen, view);
-  assert_int_equal(view->piece.offset, seen->filled);
-  assert_int_equal(view->piece.address, view->region_address + seen->filled);
-  assert_true(view->piece.size > 0 && view->piece.size % BFC_ALIGNMENT == 0);
+  assert_int_equal(view->chunk.offset, seen->filled);
+  assert_int_equal(view->chunk.address, view->region_address + seen->filled);
+  assert_true(view->chunk.size > 0 && view->chunk.size % BFC_ALIGNMENT == 0);
   if (!first) assert_true(view->used || seen->last.used); /* else they had to be joined */
-  seen->filled += view->piece.size;
+  seen->filled += view->chunk.size;
   if (view->used) {
     if (seen->untouched) seen->idle -= view->region_bytes;
     seen->untouched = false;
     seen->pieces++;
-    seen->used += view->piece.size;
-    seen->requested += view->piece.requested;
+    seen->used += view->chunk.size;
+    seen->requested += view->chunk.requested;
   } else {
-    see_hole(seen, &view->piece);
+    see_hole(seen, &view->chunk);
   }
   seen->last = *view;
   seen->any = true;
@@ -118,7 +118,7 @@ static void check_stats(const struct bfc *bfc, const struct driver *driver, uint
   assert_int_equal(stats.idle, seen.idle);
   assert_int_equal(stats.largest_free, seen.largest_free);
   assert_int_equal(stats.n_regions, seen.regions);
-  assert_int_equal(stats.n_pieces, seen.pieces);
+  assert_int_equal(stats.n_chunks, seen.pieces);
   assert_true(stats.reserved <= limit && stats.in_use <= stats.peak);
 }
 

@@ -72,15 +72,15 @@ static void a_wrong_variable_is_explained(void **state) {
       {"0:", "'' is no option"},
       {"x:growth", "'x:growth' is no option"},
       {"limit", "'limit' is no option"},
-      {"limit=", "'' of limit is no size"},
-      {"limit=2Gib2", "'2Gib2' of limit is no size"},
-      {"limit=0", "'0' of limit is no size"},
-      {"reserve=-1", "'-1' of reserve is no size"},
-      {"fraction=half", "'half' of fraction is no number above 0"},
-      {"fraction=0", "'0' of fraction is no number above 0"},
+      {"limit=", "'' of limit is not a size"},
+      {"limit=2Gib2", "'2Gib2' of limit is not a size"},
+      {"limit=0", "'0' of limit is not a size"},
+      {"reserve=-1", "'-1' of reserve is not a size"},
+      {"fraction=half", "'half' of fraction is not a number above 0"},
+      {"fraction=0", "'0' of fraction is not a number above 0"},
       {"fraction=nan", "'nan' of fraction"},
-      {"fraction=7", "'7' of fraction is no number above 0 and at most 1"},
-      {"fraction=1.0001", "'1.0001' of fraction is no number above 0 and at most 1"},
+      {"fraction=7", "'7' of fraction is not a number above 0 and at most 1"},
+      {"fraction=1.0001", "'1.0001' of fraction is not a number above 0 and at most 1"},
       {"1:fraction=40", "'40' of fraction"},
       {"7:limit=x", "'x' of limit"}, /* of a GPU that nobody has, too */
       {"12345678:growth", "no option"},
@@ -173,12 +173,12 @@ static void wrong_configs_change_nothing(void **state) {
     situ_device_config config;
     const char *part;
   } cases[] = {
-      {{.require = "tpu"}, "require is 'tpu'; it takes gpu, or gpu:2"},
+      {{.require = "tpu"}, "require is 'tpu'; expected gpu, or gpu:2"},
       {{.require = "gpu:0"}, "'gpu:0'"},
       {{.require = "gpu: 2"}, "'gpu: 2'"},
       {{.require = "gpu:99999"}, "'gpu:99999'"},
       {{.require = "gpus"}, "'gpus'"},
-      {{.cpu_devices = -1}, "cpu_devices is -1; it takes 0 to 64"},
+      {{.cpu_devices = -1}, "cpu_devices is -1; expected 0 to 64"},
       {{.cpu_devices = 1000000}, "cpu_devices is 1000000"},
       {{.gpu_devices = -2}, "gpu_devices is -2"},
       {{.memory.fraction = -0.5}, "must be above 0, and is -0.5"},
@@ -231,7 +231,7 @@ static void requirements_are_read(void **state) {
 static void expect_differences(const struct device_options *request, int n_gpus,
                                situ_device_config config, const char *want) {
   struct strbuf items = {0};
-  device_options_differs(request, n_gpus, &config, &items);
+  device_options_diff(request, n_gpus, &config, &items);
   assert_string_equal(strbuf_get(&items), want);
   strbuf_free(&items);
 }
@@ -248,9 +248,9 @@ static void differences_name_both(void **state) {
       "");
   expect_differences(&request, 0, (situ_device_config){.gpu_devices = SITU_NO_GPUS}, "");
   expect_differences(&request, 2, (situ_device_config){.gpu_devices = SITU_NO_GPUS},
-                     "gpu_devices: all is in force, none is asked for");
+                     "gpu_devices: all is in effect, none was requested");
   expect_differences(&request, 2, (situ_device_config){.visible_devices = ""},
-                     "visible_devices: 'all' is in force, '' is asked for");
+                     "visible_devices: 'all' is in effect, '' was requested");
   setenv("SITU_SIM_GPUS", "4", 1);
   setenv("CUDA_VISIBLE_DEVICES", "0,2", 1);
   OK(device_options_resolve(&request));
@@ -259,12 +259,12 @@ static void differences_name_both(void **state) {
                      "");
   expect_differences(
       &request, 2, (situ_device_config){.sim_gpus = "2", .visible_devices = "1", .cpu_devices = 2},
-      "sim_gpus: '4' is in force, '2' is asked for; visible_devices: '0,2' is in "
-      "force, '1' is asked for; cpu_devices: 1 is in force, 2 is asked for");
+      "sim_gpus: '4' is in effect, '2' was requested; visible_devices: '0,2' is in "
+      "effect, '1' was requested; cpu_devices: 1 is in effect, 2 was requested");
   const situ_virtual_device pieces[] = {{0, GIB}, {0, 512 * MIB}};
   const situ_device_config cut = {.virtual_devices = pieces, .n_virtual_devices = 2};
   expect_differences(&request, 2, cut,
-                     "virtual_devices: none are in force, 0=1.00GiB 0=512.00MiB are asked for");
+                     "virtual_devices: none are in effect, 0=1.00GiB 0=512.00MiB were requested");
   OK(device_options_add(&request, &cut));
   expect_differences(&request, 2, cut, "");
   device_options_free(&request);

@@ -188,7 +188,7 @@ static void wrong_pieces_are_refused(void **state) {
   OK(registry_acquire(&config, false, &list));
   registry_release();
   FAILS(registry_acquire(&(situ_device_config){.memory.limit_bytes = 2 * GIB}, true, &list),
-        SITU_FAILED_PRECONDITION, "GPU:0: limit_bytes=1.00GiB is in force");
+        SITU_FAILED_PRECONDITION, "GPU:0: limit_bytes=1.00GiB is in effect");
   OK(registry_acquire(&(situ_device_config){.memory.growth = true}, true, &list));
   registry_release();
 }

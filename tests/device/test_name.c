@@ -138,10 +138,10 @@ static void lenient_reading_takes_what_python_takes(void **state) {
   assert_reads(name_parse_any, "/job:*", "");
   assert_refuses(name_parse_any, "/cpu:0/gpu:0",
                  "Multiple device types are not allowed while parsing the device spec: "
-                 "/cpu:0/gpu:0.\nThe second one stands at character 7.");
+                 "/cpu:0/gpu:0.\nThe second one is at character 7.");
   assert_refuses(name_parse_any, "/foo:bar",
                  "Unknown attribute 'foo' is encountered while parsing the device spec: "
-                 "'/foo:bar'.\nIt stands at character 1");
+                 "'/foo:bar'.\nAt character 1");
   assert_refuses(name_parse_any, "/gpu:-1", "expected a number at character 5");
   assert_refuses(name_parse_any, "foo", "Unknown attribute 'foo'");
 }

@@ -43,7 +43,7 @@ static cuda_result describe(int index, struct card *out) {
   if (result != CUDA_OK) return result;
   info->memory = memory;
   for (char *at = info->bus_id; *at; at++) *at = (char)tolower((unsigned char)*at);
-  write_unit(out, info->unit, sizeof info->unit);
+  write_unit(out, info->uuid, sizeof info->uuid);
   snprintf(out->label, sizeof out->label, "CUDA GPU %d (%s, %s)", index, info->model, info->bus_id);
   return CUDA_OK;
 }

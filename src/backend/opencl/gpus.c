@@ -85,7 +85,7 @@ static void describe(cl_device id, int index, struct gpu *out) {
   if (!out->info.model[0]) text_of(id, CL_DEVICE_NAME, out->info.model, sizeof out->info.model);
   if (!out->info.model[0]) snprintf(out->info.model, sizeof out->info.model, "OpenCL device");
   find_bus(id, out->info.bus_id);
-  find_unit(id, out->info.unit);
+  find_unit(id, out->info.uuid);
   out->info.has_half = has_extension(id, "cl_khr_fp16");
   out->info.has_double = has_extension(id, "cl_khr_fp64");
   out->info.memory = number_of(id, CL_DEVICE_GLOBAL_MEM_SIZE, 8);

@@ -67,7 +67,7 @@ static situ_status sim_describe(int index, struct device_info *out) {
                               .fail_alloc = spec->fail_alloc};
   snprintf(out->model, sizeof out->model, "%s", spec->model);
   snprintf(out->bus_id, sizeof out->bus_id, "%s", spec->bus_id);
-  snprintf(out->unit, sizeof out->unit, "GPU-51710000-0000-4000-8000-%012x", index);
+  snprintf(out->uuid, sizeof out->uuid, "GPU-51710000-0000-4000-8000-%012x", index);
   return NULL;
 }
 
