@@ -19,19 +19,19 @@ struct conv {
   int64_t kh, kw, sh, sw, dh, dw, top, left;
   bool planes; /* images are x[n][c][h][w], results y[n][o][oh][ow] */
   void *x, *filter, *y;
-  void *space; /* conv_space bytes, aligned to 64; what it holds does not matter */
+  void *space; /* conv_workspace_size bytes, aligned to 64; what it holds does not matter */
 };
 
 /* Which of the three is computed from the other two. */
-enum conv_want { CONV_RESULT, CONV_IMAGES, CONV_FILTER };
+enum conv_pass { CONV_FORWARD, CONV_BACKWARD_DATA, CONV_BACKWARD_FILTER };
 
 /* Whether conv_run can: not every stride goes with every dilation. */
-bool conv_can(const struct conv *conv, enum conv_want want);
+bool conv_supported(const struct conv *conv, enum conv_pass want);
 
 /* Bytes of space that conv_run needs; pointers do not matter. */
-size_t conv_space(const struct conv *conv, enum conv_want want);
+size_t conv_workspace_size(const struct conv *conv, enum conv_pass want);
 
 /* Computes one of results, gradient of the images, gradient of the filter, with the pool's help. */
-situ_status conv_run(const struct conv *conv, enum conv_want want) SITU_MUST_USE;
+situ_status conv_run(const struct conv *conv, enum conv_pass want) SITU_MUST_USE;
 
 #endif

@@ -49,7 +49,7 @@ int64_t conv_packed(const struct conv_kernels *kernels, int64_t taps, int64_t de
 
 /* Any of the three for images kept channel by channel, and the space that it takes in front of
  * conv_run's own: conv_nchw.c. */
-situ_status conv_nchw_run(const struct conv *conv, enum conv_want want) SITU_MUST_USE;
+situ_status conv_nchw_run(const struct conv *conv, enum conv_pass want) SITU_MUST_USE;
 size_t conv_nchw_space(const struct conv *conv);
 
 /* Results and gradient of the images, conv_direct.c; gradient of the filter, conv_filter.c. */

@@ -35,6 +35,6 @@ int conv_all_kernels(situ_type type, const struct conv_kernels **out, int most);
 
 /* conv_run with these kernels. */
 situ_status conv_run_with(const struct conv_kernels *kernels, const struct conv *conv,
-                          enum conv_want want) SITU_MUST_USE;
+                          enum conv_pass want) SITU_MUST_USE;
 
 #endif

@@ -45,7 +45,7 @@ size_t conv_nchw_space(const struct conv *c) {
          conv_aligned(c->n * c->oh * c->ow * c->o, size);
 }
 
-situ_status conv_nchw_run(const struct conv *c, enum conv_want want) {
+situ_status conv_nchw_run(const struct conv *c, enum conv_pass want) {
   const size_t size = situ_type_size(c->type);
   const int64_t pixels = c->h * c->w, results = c->oh * c->ow;
   struct conv inner = *c;
@@ -53,9 +53,9 @@ situ_status conv_nchw_run(const struct conv *c, enum conv_want want) {
   inner.x = c->space;
   inner.y = (char *)inner.x + conv_aligned(c->n * pixels * c->c, size);
   inner.space = (char *)c->space + conv_nchw_space(c);
-  if (want != CONV_IMAGES) TRY(turn(c->x, inner.x, c->n, c->c, pixels, size));
-  if (want != CONV_RESULT) TRY(turn(c->y, inner.y, c->n, c->o, results, size));
+  if (want != CONV_BACKWARD_DATA) TRY(turn(c->x, inner.x, c->n, c->c, pixels, size));
+  if (want != CONV_FORWARD) TRY(turn(c->y, inner.y, c->n, c->o, results, size));
   TRY(conv_run(&inner, want));
-  if (want == CONV_IMAGES) return turn(inner.x, c->x, c->n, pixels, c->c, size);
-  return want == CONV_RESULT ? turn(inner.y, c->y, c->n, results, c->o, size) : NULL;
+  if (want == CONV_BACKWARD_DATA) return turn(inner.x, c->x, c->n, pixels, c->c, size);
+  return want == CONV_FORWARD ? turn(inner.y, c->y, c->n, results, c->o, size) : NULL;
 }

@@ -48,7 +48,7 @@ bool dnn_available(const char **why) {
   return loaded;
 }
 
-bool dnn_wants_gemm(int64_t m, int64_t n, int64_t k) {
+bool dnn_use_gemm(int64_t m, int64_t n, int64_t k) {
   static _Atomic int asked; /* 0: not yet; 1: no; 2: yes */
   if (m < 64 || n < 64 || k < 64) return false;
   if (!asked) {

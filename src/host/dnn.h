@@ -11,7 +11,7 @@ bool dnn_available(const char **why);
 
 /* Whether products of floats of that size go to oneDNN: where it is available and SITU_ONEDNN=1
  * asks for it, or the processor has no vectors that our own kernels know. */
-bool dnn_wants_gemm(int64_t m, int64_t n, int64_t k);
+bool dnn_use_gemm(int64_t m, int64_t n, int64_t k);
 
 /* A product of floats whose operands each have a stride of 1. oneDNN runs single-threaded inside
  * chunks of rows that the pool deals out. */

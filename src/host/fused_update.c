@@ -7,7 +7,7 @@
 enum { BLOCK = 1024, LARGEST = 8 }; /* items of a block, bytes of an element */
 
 struct inside {
-  _Alignas(64) char bytes[FUSED_UPDATE_TEMPS][BLOCK * LARGEST];
+  _Alignas(64) char bytes[FUSED_UPDATE_MAX_TEMPS][BLOCK * LARGEST];
 };
 
 int64_t fused_update_kernel_id(const struct launch *launch) {
@@ -26,12 +26,13 @@ situ_status fused_update_copy(const union arg *args, int64_t begin, int64_t end)
 static situ_status run_one(const union arg *head, struct inside *inside, int64_t begin,
                            int64_t end) {
   host_kernel *kernel = (host_kernel *)(intptr_t)head[FUSED_UPDATE_KERNEL].integer;
-  const int64_t count = head[FUSED_UPDATE_COUNT].integer, each = head[FUSED_UPDATE_EACH].integer;
-  const int64_t temps = head[FUSED_UPDATE_INSIDE].integer;
+  const int64_t count = head[FUSED_UPDATE_COUNT].integer,
+                each = head[FUSED_UPDATE_ELEMENTWISE].integer;
+  const int64_t temps = head[FUSED_UPDATE_TEMPS].integer;
   const size_t size = (size_t)head[FUSED_UPDATE_SIZE].integer;
-  union arg args[FUSED_UPDATE_ARGS];
+  union arg args[FUSED_UPDATE_MAX_ARGS];
   for (int64_t i = 0; i < count; i++) {
-    args[i] = head[FUSED_UPDATE_HEAD + i];
+    args[i] = head[FUSED_UPDATE_HEADER + i];
     if (temps >> i & 1)
       args[i].pointer = inside->bytes[args[i].integer];
     else if (each >> i & 1)
@@ -46,7 +47,7 @@ static situ_status run_fused(const union arg *args, int64_t begin, int64_t end) 
     const union arg *head = args + 1;
     for (int64_t k = 0; k < args[0].integer; k++) {
       TRY(run_one(head, &inside, at, min_i64(end, at + BLOCK)));
-      head += FUSED_UPDATE_HEAD + head[FUSED_UPDATE_COUNT].integer;
+      head += FUSED_UPDATE_HEADER + head[FUSED_UPDATE_COUNT].integer;
     }
   }
   return NULL;

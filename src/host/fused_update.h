@@ -2,17 +2,17 @@
  * fused_update.h: several element-wise kernels fused into one call, which goes over the elements
  * once, block by block, so that what one kernel writes the next one finds in the cache.
  *
- * Its arguments are the number of kernels and, for each, FUSED_UPDATE_HEAD numbers
+ * Its arguments are the number of kernels and, for each, FUSED_UPDATE_HEADER numbers
  * (FUSED_UPDATE_KERNEL ...) and then the kernel's own arguments. Values that live inside of the
- * sweep only have no memory: their arguments are numbers below FUSED_UPDATE_TEMPS. */
+ * sweep only have no memory: their arguments are numbers below FUSED_UPDATE_MAX_TEMPS. */
 #ifndef SITU_HOST_FUSED_UPDATE_H
 #define SITU_HOST_FUSED_UPDATE_H
 
 #include "device/backend.h"
 
 enum {
-  FUSED_UPDATE_TEMPS = 4,
-  FUSED_UPDATE_ARGS = 24
+  FUSED_UPDATE_MAX_TEMPS = 4,
+  FUSED_UPDATE_MAX_ARGS = 24
 }; /* the most values inside, and arguments of a kernel */
 
 /* What stands in front of a kernel's arguments: the kernel, how many arguments there are, which of
@@ -20,10 +20,10 @@ enum {
 enum {
   FUSED_UPDATE_KERNEL,
   FUSED_UPDATE_COUNT,
-  FUSED_UPDATE_EACH,
-  FUSED_UPDATE_INSIDE,
+  FUSED_UPDATE_ELEMENTWISE,
+  FUSED_UPDATE_TEMPS,
   FUSED_UPDATE_SIZE,
-  FUSED_UPDATE_HEAD
+  FUSED_UPDATE_HEADER
 };
 
 extern const struct kernel fused_update_kernel;

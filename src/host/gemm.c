@@ -39,7 +39,7 @@ static const struct gemm_kernels *kernels_for(situ_type type) {
 
 const char *gemm_kind(situ_type type) {
   if (type == SITU_HALF) type = SITU_FLOAT;
-  if (type == SITU_FLOAT && dnn_wants_gemm(INT16_MAX, INT16_MAX, INT16_MAX)) return "onednn";
+  if (type == SITU_FLOAT && dnn_use_gemm(INT16_MAX, INT16_MAX, INT16_MAX)) return "onednn";
   const struct gemm_kernels *kernels = kernels_for(type);
   return kernels ? kernels->kind : "none";
 }
@@ -67,7 +67,7 @@ static size_t packed_bytes(situ_type type, int64_t m, int64_t n, int64_t k) {
   return (size_t)lines * MOST_DEPTH * situ_type_size(type);
 }
 
-size_t gemm_space(situ_type type, int64_t m, int64_t n, int64_t k) {
+size_t gemm_workspace_size(situ_type type, int64_t m, int64_t n, int64_t k) {
   if (type != SITU_HALF) return packed_bytes(type, m, n, k);
   const int64_t elements = m * k + k * n + m * n;
   if (elements <= HALF_INLINE) return 0;
@@ -208,7 +208,7 @@ situ_status gemm_run_with(const struct gemm_kernels *kernels, const struct gemm 
 static situ_status run_plain(const struct gemm *g) {
   const struct gemm_kernels *kernels = kernels_for(g->type);
   if (!kernels) return INTERNAL("No product of matrices of %s.", situ_type_name(g->type));
-  if (g->type == SITU_FLOAT && dnn_wants_gemm(g->m, g->n, g->k)) return dnn_gemm(g);
+  if (g->type == SITU_FLOAT && dnn_use_gemm(g->m, g->n, g->k)) return dnn_gemm(g);
   return gemm_run_with(kernels, g);
 }
 

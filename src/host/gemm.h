@@ -19,12 +19,12 @@ struct gemm {
   const void *a, *b;
   void *c; /* overlaps neither operand */
   int64_t a_row, a_col, b_row, b_col, c_row, c_col;
-  void *space; /* gemm_space bytes, aligned to 64; what it holds does not matter */
+  void *space; /* gemm_workspace_size bytes, aligned to 64; what it holds does not matter */
 };
 
 /* Bytes of space that gemm_run needs for such a product; 0 for the small ones, which run in the
  * calling thread alone. */
-size_t gemm_space(situ_type type, int64_t m, int64_t n, int64_t k);
+size_t gemm_workspace_size(situ_type type, int64_t m, int64_t n, int64_t k);
 
 /* Computes the product, with the pool's help where it is large. */
 situ_status gemm_run(const struct gemm *gemm) SITU_MUST_USE;

@@ -44,14 +44,14 @@ static const char *text_of(const char *file) {
   return NULL;
 }
 
-bool kernel_source_has(const struct kernel *kernel, situ_type type, bool has_half,
-                       bool has_double) {
+bool kernel_source_supports(const struct kernel *kernel, situ_type type, bool has_half,
+                            bool has_double) {
   if ((unsigned)type >= MAX_TYPES || !kernel->host[type] || !types[type].t) return false;
   if (kernel->bits) return true;
   return (type != SITU_HALF || has_half) && (type != SITU_DOUBLE || has_double);
 }
 
-const char *kernel_source_word(const struct kernel *kernel, situ_type type) {
+const char *kernel_source_type_name(const struct kernel *kernel, situ_type type) {
   return words_of(kernel, type)->name;
 }
 

@@ -17,11 +17,12 @@ struct kernel_source_target {
 
 /* Whether a kernel has a form for the type on a device that computes with half and double or not.
  */
-bool kernel_source_has(const struct kernel *kernel, situ_type type, bool has_half, bool has_double);
+bool kernel_source_supports(const struct kernel *kernel, situ_type type, bool has_half,
+                            bool has_double);
 
 /* The word of the type in the kernel's text: "float"; "32" where the kernel only moves elements.
  * Calls with the same word have the same text. */
-const char *kernel_source_word(const struct kernel *kernel, situ_type type);
+const char *kernel_source_type_name(const struct kernel *kernel, situ_type type);
 
 /* The name of the kernel's function in the text is "situ_" and its name. Internal where the kernel
  * has no text. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { STREAM_BYTES = 16 << 20 }; /* results from here on */
+enum { NONTEMPORAL_MIN_BYTES = 16 << 20 }; /* results from here on */
 
 #if defined(__x86_64__)
 #include <emmintrin.h>

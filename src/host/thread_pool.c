@@ -25,7 +25,7 @@ struct job {
   host_kernel *kernel;
   const union arg *args;
   int64_t items;
-  struct thread_pool_cut cut;
+  struct thread_pool_chunks cut;
   int n_lanes;
   int joined; /* threads that came, the caller included; guarded by the lock */
   bool open;  /* in the list; guarded by the lock */
@@ -90,14 +90,14 @@ void thread_pool_set_threads(int threads) {
   atomic_store(&pool.cores, threads < MAX_THREADS ? threads : MAX_THREADS);
 }
 
-struct thread_pool_cut thread_pool_cut(int64_t items, int64_t grain) {
-  if (items <= 0) return (struct thread_pool_cut){0, 0};
-  if (grain <= 0 || items / 2 < grain) return (struct thread_pool_cut){1, items};
+struct thread_pool_chunks thread_pool_chunks(int64_t items, int64_t grain) {
+  if (items <= 0) return (struct thread_pool_chunks){0, 0};
+  if (grain <= 0 || items / 2 < grain) return (struct thread_pool_chunks){1, items};
   const int64_t count = min_i64(items / grain, MAX_CHUNKS);
   int64_t size = (items - 1) / count + 1;
   /* Whole cache lines of any type, where items are elements. */
   if (grain >= LINE && size < INT64_MAX - LINE) size = (int64_t)round_up((size_t)size, LINE);
-  return (struct thread_pool_cut){(items - 1) / size + 1, size};
+  return (struct thread_pool_chunks){(items - 1) / size + 1, size};
 }
 
 /* Takes a core if one is free. */
@@ -158,7 +158,7 @@ static struct job *join_job(void) {
   return NULL;
 }
 
-bool thread_pool_look(const atomic_uint *number, unsigned seen) {
+bool thread_pool_spin(const atomic_uint *number, unsigned seen) {
   const int64_t until = now() + SPIN_NS;
   do {
     for (int i = 0; i < SPINS_PER_LOOK; i++) {
@@ -290,7 +290,7 @@ static void finish_job(struct job *job) {
 }
 
 static situ_status run_split(host_kernel *kernel, const union arg *args, int64_t items,
-                             struct thread_pool_cut cut) {
+                             struct thread_pool_chunks cut) {
   struct job job;
   job.kernel = kernel;
   job.args = args;
@@ -317,7 +317,7 @@ situ_status thread_pool_run(host_kernel *kernel, const union arg *args, int64_t 
                             int64_t grain) {
   if (items <= 0) return NULL;
   if (grain <= 0 || items / 2 < grain) return kernel(args, 0, items);
-  const struct thread_pool_cut cut = thread_pool_cut(items, grain);
+  const struct thread_pool_chunks cut = thread_pool_chunks(items, grain);
   thread_pool_enter();
   const situ_status s = run_split(kernel, args, items, cut);
   thread_pool_leave();

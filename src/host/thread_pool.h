@@ -34,12 +34,12 @@ void thread_pool_set_threads(int threads);
 
 /* Looks for a short while, as long as a core is free for that, whether the number is another one
  * than `seen`; whether it is. For who would have to be woken otherwise, which takes long. */
-bool thread_pool_look(const atomic_uint *number, unsigned seen);
+bool thread_pool_spin(const atomic_uint *number, unsigned seen);
 
 /* How a call is cut: `count` chunks of `size` items, the last one shorter. */
-struct thread_pool_cut {
+struct thread_pool_chunks {
   int64_t count, size;
 };
-struct thread_pool_cut thread_pool_cut(int64_t items, int64_t grain);
+struct thread_pool_chunks thread_pool_chunks(int64_t items, int64_t grain);
 
 #endif

@@ -216,7 +216,7 @@ static bool is_idle(const struct worker *worker) {
 static void rest(struct worker *worker) {
   const unsigned seen = atomic_load_explicit(&worker->news, memory_order_relaxed);
   pthread_mutex_unlock(&worker_lock);
-  const bool found = thread_pool_look(&worker->news, seen);
+  const bool found = thread_pool_spin(&worker->news, seen);
   pthread_mutex_lock(&worker_lock);
   if (found || atomic_load_explicit(&worker->news, memory_order_relaxed) != seen) return;
   worker->asleep = true;
@@ -319,7 +319,7 @@ static bool grow(struct worker_queue *queue) {
   return true;
 }
 
-situ_status worker_add(struct worker *worker, int queue, const struct work *work) {
+situ_status worker_enqueue(struct worker *worker, int queue, const struct work *work) {
   TRY(fork_check(worker->generation, worker->label));
   pthread_mutex_lock(&worker_lock);
   struct worker_queue *state = &worker->queues[queue];
@@ -337,13 +337,13 @@ situ_status worker_add(struct worker *worker, int queue, const struct work *work
 
 situ_status worker_wait(struct worker *worker, int queue, struct worker *on, int on_queue,
                         uint64_t mark) {
-  return worker_add(
+  return worker_enqueue(
       worker, queue,
       &(struct work){.kind = WORK_WAIT, .on = on, .on_queue = on_queue, .mark = mark});
 }
 
 situ_status worker_stamp(struct worker *worker, int queue, int64_t *at) {
-  return worker_add(worker, queue, &(struct work){.kind = WORK_STAMP, .at = at});
+  return worker_enqueue(worker, queue, &(struct work){.kind = WORK_STAMP, .at = at});
 }
 
 uint64_t worker_mark(struct worker *worker, int queue) {
@@ -366,7 +366,7 @@ static void await(struct worker *worker, struct worker_queue *queue, uint64_t ma
     const unsigned seen = atomic_load_explicit(&worker->reached, memory_order_relaxed);
     if (!looked) {
       pthread_mutex_unlock(&worker_lock);
-      thread_pool_look(&worker->reached, seen);
+      thread_pool_spin(&worker->reached, seen);
       pthread_mutex_lock(&worker_lock);
     } else if (until) {
       late = pthread_cond_timedwait(&worker->progress, &worker_lock, until);
@@ -387,7 +387,7 @@ situ_status worker_sync(struct worker *worker, int queue, uint64_t mark) {
   return status;
 }
 
-bool worker_reach(struct worker *worker, int queue, uint64_t mark, double seconds) {
+bool worker_sync_timeout(struct worker *worker, int queue, uint64_t mark, double seconds) {
   struct worker_queue *state = &worker->queues[queue];
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);

@@ -82,7 +82,7 @@ situ_status worker_start(struct worker *worker, const struct worker_owner *owner
 void worker_stop(struct worker *worker);
 
 /* Queues work; fails once the device is lost. */
-situ_status worker_add(struct worker *worker, int queue, const struct work *work) SITU_MUST_USE;
+situ_status worker_enqueue(struct worker *worker, int queue, const struct work *work) SITU_MUST_USE;
 
 /* Queues a wait for a mark of another worker. */
 situ_status worker_wait(struct worker *worker, int queue, struct worker *on, int on_queue,
@@ -102,7 +102,7 @@ void worker_done(struct worker *worker, int queue, uint64_t number);
 situ_status worker_sync(struct worker *worker, int queue, uint64_t mark) SITU_MUST_USE;
 
 /* Waits at most so long for the mark; whether the queue has reached it. */
-bool worker_reach(struct worker *worker, int queue, uint64_t mark, double seconds);
+bool worker_sync_timeout(struct worker *worker, int queue, uint64_t mark, double seconds);
 
 /* Puts a call's failure where its run looks for it; the first one stays. Takes the status. */
 void worker_fail(struct bound_kernel *bound, situ_status status);

@@ -67,7 +67,7 @@ static bool is_elementwise(const struct sweeping *s, const struct plan_command *
   const struct launch *launch = &s->program->launches[command->launch];
   const struct op_def *op = s->program->graph->nodes[command->node]->schema->op;
   const struct backend *backend = backend_of(s, command->device);
-  return launch->elementwise && launch->n_args <= FUSED_UPDATE_ARGS && backend->fuses_updates &&
+  return launch->elementwise && launch->n_args <= FUSED_UPDATE_MAX_ARGS && backend->fuses_updates &&
          !(op->flags & OP_UPDATES) && fused_update_kernel_id(launch) &&
          fused_update_kernel.host[launch->type];
 }
@@ -146,7 +146,7 @@ static void join_call(struct sweeping *s, int32_t index, int32_t number) {
   }
   s->groups[number].end = index;
   s->groups[number].node = command->node;
-  add_member(s, index, number, FUSED_UPDATE_HEAD + launch->n_args);
+  add_member(s, index, number, FUSED_UPDATE_HEADER + launch->n_args);
   for (int32_t a = 0; a < launch->n_args; a++)
     if (launch->elementwise >> a & 1 && writes(s, command, launch->args[a].slot))
       s->maker[launch->args[a].slot] = number;
@@ -155,7 +155,7 @@ static void join_call(struct sweeping *s, int32_t index, int32_t number) {
 
 static void join_copy(struct sweeping *s, int32_t index, int32_t number) {
   meet(s, number, s->old[index].to);
-  add_member(s, index, number, FUSED_UPDATE_HEAD + 3);
+  add_member(s, index, number, FUSED_UPDATE_HEADER + 3);
 }
 
 /* Whoever waits for a group and is not in it must come after all of it: nothing joins any more. */
@@ -231,7 +231,7 @@ static void find_inside(struct sweeping *s) {
   for (int32_t i = 0; i < program->n_slots; i++) {
     if (s->inside[i] < 0) continue;
     struct group *group = &s->groups[s->maker[i]];
-    s->inside[i] = group->n_inside < FUSED_UPDATE_TEMPS ? group->n_inside++ : -1;
+    s->inside[i] = group->n_inside < FUSED_UPDATE_MAX_TEMPS ? group->n_inside++ : -1;
   }
 }
 
@@ -281,7 +281,7 @@ static void add_kernel(const struct sweeping *s, const struct part *part, const 
       launch->args[launch->n_args++] = from->args[a];
     else if (add_elements(s, part, from->args[a]))
       inside |= INT64_C(1) << a;
-  launch->args[head + FUSED_UPDATE_INSIDE].integer = inside;
+  launch->args[head + FUSED_UPDATE_TEMPS].integer = inside;
   launch->flops += from->flops * (double)launch->items / (double)part->group->items;
 }
 

@@ -85,7 +85,7 @@ static void *make(situ_type type, int64_t count, uint32_t seed) {
 }
 
 /* Adds up every product of the three: what is wanted, from the other two. */
-static double *expect(const struct conv *c, enum conv_want want) {
+static double *expect(const struct conv *c, enum conv_pass want) {
   const int64_t counts[] = {y_count(c), x_count(c), f_count(c)};
   double *sums = calloc((size_t)counts[want] + 1, sizeof *sums);
   assert_non_null(sums);
@@ -100,9 +100,10 @@ static double *expect(const struct conv *c, enum conv_want want) {
         const double vx = get(c->type, c->x, x);
         for (int64_t o = 0; o < c->o; o++) {
           const int64_t f = (tap * c->c + in) * c->o + o, y = pixel * c->o + o;
-          if (want == CONV_RESULT) sums[y] += vx * get(c->type, c->filter, f);
-          if (want == CONV_IMAGES) sums[x] += get(c->type, c->y, y) * get(c->type, c->filter, f);
-          if (want == CONV_FILTER) sums[f] += vx * get(c->type, c->y, y);
+          if (want == CONV_FORWARD) sums[y] += vx * get(c->type, c->filter, f);
+          if (want == CONV_BACKWARD_DATA)
+            sums[x] += get(c->type, c->y, y) * get(c->type, c->filter, f);
+          if (want == CONV_BACKWARD_FILTER) sums[f] += vx * get(c->type, c->y, y);
         }
       }
     }
@@ -110,9 +111,9 @@ static double *expect(const struct conv *c, enum conv_want want) {
 }
 
 /* Whether a set of kernels gives what is wanted; NULL is the best one. */
-static void compare(const struct conv_kernels *kernels, const struct conv *c, enum conv_want want,
+static void compare(const struct conv_kernels *kernels, const struct conv *c, enum conv_pass want,
                     const double *wanted, int64_t count) {
-  void *to = want == CONV_RESULT ? c->y : want == CONV_IMAGES ? c->x : c->filter;
+  void *to = want == CONV_FORWARD ? c->y : want == CONV_BACKWARD_DATA ? c->x : c->filter;
   memset(to, 0xff, (size_t)count * situ_type_size(c->type));
   assert_null(kernels ? conv_run_with(kernels, c, want) : conv_run(c, want));
   for (int64_t i = 0; i < count; i++) {
@@ -124,15 +125,15 @@ static void compare(const struct conv_kernels *kernels, const struct conv *c, en
   }
 }
 
-static void check(const int64_t *sizes, enum conv_want want, situ_type type) {
+static void check(const int64_t *sizes, enum conv_pass want, situ_type type) {
   struct conv c = conv_of(type, sizes);
-  if (!conv_can(&c, want)) return;
+  if (!conv_supported(&c, want)) return;
   const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
   c.y = make(type, counts[0], 1);
   c.x = make(type, counts[1], 2);
   c.filter = make(type, counts[2], 3);
-  /* Some sets of kernels want more than the best one, which conv_space asks. */
-  const size_t bytes = (conv_space(&c, want) * 2 + (1u << 16)) / 64 * 64;
+  /* Some sets of kernels want more than the best one, which conv_workspace_size asks. */
+  const size_t bytes = (conv_workspace_size(&c, want) * 2 + (1u << 16)) / 64 * 64;
   c.space = aligned_alloc(64, bytes);
   assert_non_null(c.space);
   double *wanted = expect(&c, want);
@@ -155,17 +156,17 @@ static void all_kernels_agree_with_plain_loops(void **state) {
   const situ_type types[] = {SITU_FLOAT, SITU_DOUBLE};
   for (size_t t = 0; t < COUNT_OF(types); t++)
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-      for (int want = CONV_RESULT; want <= CONV_FILTER; want++)
-        check(cases[i], (enum conv_want)want, types[t]);
+      for (int want = CONV_FORWARD; want <= CONV_BACKWARD_FILTER; want++)
+        check(cases[i], (enum conv_pass)want, types[t]);
 }
 
 /* The results of one case with so many threads. */
-static void *run_with_threads(int threads, const struct conv *conv, enum conv_want want,
+static void *run_with_threads(int threads, const struct conv *conv, enum conv_pass want,
                               int64_t count) {
   struct conv c = *conv;
   void *to = calloc((size_t)count, sizeof(float));
   assert_non_null(to);
-  *(want == CONV_RESULT ? &c.y : want == CONV_IMAGES ? &c.x : &c.filter) = to;
+  *(want == CONV_FORWARD ? &c.y : want == CONV_BACKWARD_DATA ? &c.x : &c.filter) = to;
   thread_pool_set_threads(threads);
   assert_null(conv_run(&c, want));
   thread_pool_set_threads(0);
@@ -174,15 +175,15 @@ static void *run_with_threads(int threads, const struct conv *conv, enum conv_wa
 
 static void threads_change_nothing(void **state) {
   (void)state;
-  for (int want = CONV_RESULT; want <= CONV_FILTER; want++) {
-    struct conv c = conv_of(SITU_FLOAT, cases[want == CONV_FILTER ? 1 : 0]);
+  for (int want = CONV_FORWARD; want <= CONV_BACKWARD_FILTER; want++) {
+    struct conv c = conv_of(SITU_FLOAT, cases[want == CONV_BACKWARD_FILTER ? 1 : 0]);
     const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
     c.x = make(SITU_FLOAT, counts[1], 2);
     c.y = make(SITU_FLOAT, counts[0], 1);
     c.filter = make(SITU_FLOAT, counts[2], 3);
-    c.space = aligned_alloc(64, round_up(conv_space(&c, (enum conv_want)want), 64) + 64);
-    void *one = run_with_threads(1, &c, (enum conv_want)want, counts[want]);
-    void *four = run_with_threads(4, &c, (enum conv_want)want, counts[want]);
+    c.space = aligned_alloc(64, round_up(conv_workspace_size(&c, (enum conv_pass)want), 64) + 64);
+    void *one = run_with_threads(1, &c, (enum conv_pass)want, counts[want]);
+    void *four = run_with_threads(4, &c, (enum conv_pass)want, counts[want]);
     assert_memory_equal(one, four, (size_t)counts[want] * sizeof(float));
     free(one);
     free(four);
@@ -206,7 +207,7 @@ static void *turned(const float *from, int64_t n, int64_t rows, int64_t cols) {
 
 static void planes_give_the_same(void **state) {
   (void)state;
-  for (int want = CONV_RESULT; want <= CONV_FILTER; want++) {
+  for (int want = CONV_FORWARD; want <= CONV_BACKWARD_FILTER; want++) {
     struct conv c = conv_of(SITU_FLOAT, cases[3]), p = c;
     const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
     c.x = make(SITU_FLOAT, counts[1], 2);
@@ -215,16 +216,17 @@ static void planes_give_the_same(void **state) {
     p.planes = true;
     p.x = turned(c.x, c.n, c.h * c.w, c.c);
     p.y = turned(c.y, c.n, c.oh * c.ow, c.o);
-    c.space = p.space = aligned_alloc(64, round_up(conv_space(&p, (enum conv_want)want), 64));
-    assert_null(conv_run(&p, (enum conv_want)want));
-    float *got = want == CONV_RESULT   ? turned(p.y, c.n, c.o, c.oh * c.ow)
-                 : want == CONV_IMAGES ? turned(p.x, c.n, c.c, c.h * c.w)
-                                       : turned(p.filter, 1, 1, counts[2]);
-    assert_null(conv_run(&c, (enum conv_want)want));
+    c.space = p.space =
+        aligned_alloc(64, round_up(conv_workspace_size(&p, (enum conv_pass)want), 64));
+    assert_null(conv_run(&p, (enum conv_pass)want));
+    float *got = want == CONV_FORWARD         ? turned(p.y, c.n, c.o, c.oh * c.ow)
+                 : want == CONV_BACKWARD_DATA ? turned(p.x, c.n, c.c, c.h * c.w)
+                                              : turned(p.filter, 1, 1, counts[2]);
+    assert_null(conv_run(&c, (enum conv_pass)want));
     assert_memory_equal(got,
-                        want == CONV_RESULT   ? c.y
-                        : want == CONV_IMAGES ? c.x
-                                              : c.filter,
+                        want == CONV_FORWARD         ? c.y
+                        : want == CONV_BACKWARD_DATA ? c.x
+                                                     : c.filter,
                         (size_t)counts[want] * sizeof *got);
     free(got);
     free(p.x);
@@ -240,9 +242,9 @@ static void strides_with_dilations_are_refused(void **state) {
   (void)state;
   const struct conv c =
       conv_of(SITU_FLOAT, (const int64_t[]){1, 9, 9, 4, 3, 3, 4, 3, 3, 2, 2, 2, 2, 0, 0});
-  assert_false(conv_can(&c, CONV_IMAGES));
-  assert_true(conv_can(&c, CONV_RESULT));
-  situ_status s = conv_run(&c, CONV_IMAGES);
+  assert_false(conv_supported(&c, CONV_BACKWARD_DATA));
+  assert_true(conv_supported(&c, CONV_FORWARD));
+  situ_status s = conv_run(&c, CONV_BACKWARD_DATA);
   assert_non_null(s);
   situ_status_release(s);
 }

@@ -29,7 +29,7 @@ static void agrees_with_our_own(void **state) {
   if (!dnn_available(&why)) SKIP(why);
   float *a = calloc(M * K, sizeof *a), *b = calloc(K * N, sizeof *b);
   float *c = calloc(M * N, sizeof *c), *d = calloc(M * N, sizeof *d);
-  void *space = aligned_alloc(64, round_up(gemm_space(SITU_FLOAT, M, N, K), 64));
+  void *space = aligned_alloc(64, round_up(gemm_workspace_size(SITU_FLOAT, M, N, K), 64));
   for (int i = 0; i < M * K; i++) a[i] = (float)(i % 7 - 3);
   for (int i = 0; i < K * N; i++) b[i] = (float)(i % 5 - 2);
   thread_pool_set_threads(2);
@@ -61,7 +61,7 @@ static void has_a_reason(void **state) {
   assert_int_equal(there, why[0] == '\0');
   const char *wish = getenv("SITU_ONEDNN");
   if (wish && !strcmp(wish, "0")) assert_string_equal(why, "turned off by SITU_ONEDNN=0");
-  assert_false(dnn_wants_gemm(8, 1000, 1000));
+  assert_false(dnn_use_gemm(8, 1000, 1000));
 }
 
 int main(void) {

@@ -95,14 +95,14 @@ static void cuts_are_fair(void **state) {
   (void)state;
   for (int64_t items = 1; items < 5000; items += 37) {
     for (int64_t grain = 0; grain < 300; grain += 13) {
-      const struct thread_pool_cut cut = thread_pool_cut(items, grain);
+      const struct thread_pool_chunks cut = thread_pool_chunks(items, grain);
       assert_true(cut.count >= 1 && cut.count <= 256);
       assert_true((cut.count - 1) * cut.size < items && cut.count * cut.size >= items);
       if (cut.count > 1) assert_true(cut.size >= grain && grain > 0);
     }
   }
-  assert_int_equal(thread_pool_cut(INT64_MAX, INT64_MAX).count, 1);
-  assert_true(thread_pool_cut(INT64_MAX, 1).size > 0);
+  assert_int_equal(thread_pool_chunks(INT64_MAX, INT64_MAX).count, 1);
+  assert_true(thread_pool_chunks(INT64_MAX, 1).size > 0);
 }
 
 static void first_failure_wins(void **state) {

@@ -158,7 +158,7 @@ static situ_status compile(struct modules *modules, const struct kernel *kernel,
 /* Called with the lock. */
 static situ_status find(struct modules *modules, const struct kernel *kernel, situ_type type,
                         cuda_function *out) {
-  const char *word = kernel_source_word(kernel, type);
+  const char *word = kernel_source_type_name(kernel, type);
   const struct loaded *at = modules->list;
   while (at && (at->kernel != kernel || at->word != word)) at = at->next;
   if (at) {
@@ -181,7 +181,7 @@ static situ_status find(struct modules *modules, const struct kernel *kernel, si
 
 situ_status modules_kernel(struct modules *modules, const struct kernel *kernel, situ_type type,
                            cuda_function *out) {
-  if (!kernel_source_has(kernel, type, true, true))
+  if (!kernel_source_supports(kernel, type, true, true))
     return situ_status_create(SITU_UNIMPLEMENTED, "Kernel '%s' has no form for type %s on %s.",
                               kernel->name, situ_type_name(type), modules->card->label);
   pthread_mutex_lock(&modules->lock);

@@ -299,7 +299,7 @@ static const struct region *find(const struct opencl *opencl, struct span span, 
 /* Queues a copy. Spans of the device become buffer and offset; what is NULL was refused. */
 static situ_status queue_copy(struct opencl *opencl, int queue, struct work work, bool is_ours) {
   if (!work.bytes) return NULL;
-  if (is_ours) return worker_add(&opencl->worker, queue, &work);
+  if (is_ours) return worker_enqueue(&opencl->worker, queue, &work);
   return INTERNAL("A copy of %zu bytes on %s names memory that is not its own.", work.bytes,
                   opencl->gpu->label);
 }
@@ -426,7 +426,7 @@ static situ_status opencl_rebind(void *device, struct bound_kernel *bound, int a
 static situ_status opencl_launch(void *device, int queue, struct bound_kernel *bound) {
   struct opencl *opencl = device;
   if (!bound->launch->items) return NULL;
-  return worker_add(&opencl->worker, queue, &(struct work){.kind = WORK_CALL, .bound = bound});
+  return worker_enqueue(&opencl->worker, queue, &(struct work){.kind = WORK_CALL, .bound = bound});
 }
 
 /* ---- Queues ---- */
@@ -447,7 +447,7 @@ static situ_status opencl_sync(void *device, int queue, uint64_t mark) {
 }
 
 static bool opencl_reach(void *device, int queue, uint64_t mark, double seconds) {
-  return worker_reach(&((struct opencl *)device)->worker, queue, mark, seconds);
+  return worker_sync_timeout(&((struct opencl *)device)->worker, queue, mark, seconds);
 }
 
 static situ_status opencl_stamp(void *device, int queue, int64_t *at) {

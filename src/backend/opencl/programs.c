@@ -151,9 +151,9 @@ static bool fits(const struct compiled *compiled, const struct kernel *kernel, c
 static situ_status find(struct programs *programs, const struct kernel *kernel, situ_type type,
                         cl_program *out) {
   const struct device_info *info = &programs->gpu->info;
-  if (!kernel_source_has(kernel, type, info->has_half, info->has_double))
+  if (!kernel_source_supports(kernel, type, info->has_half, info->has_double))
     return refuse(programs, kernel, type);
-  const char *word = kernel_source_word(kernel, type);
+  const char *word = kernel_source_type_name(kernel, type);
   struct compiled *at = programs->list;
   while (at && !fits(at, kernel, word)) at = at->next;
   if (at) {

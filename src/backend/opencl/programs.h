@@ -13,7 +13,7 @@
 struct compiled {
   struct compiled *next;
   const struct kernel *kernel;
-  const char *word; /* of the type, of kernel_source_word */
+  const char *word; /* of the type, of kernel_source_type_name */
   cl_program program;
 };
 

@@ -253,12 +253,12 @@ static situ_status queue_copy(struct sim *sim, int queue, void *to, const void *
   if (!to || !from)
     return INTERNAL("A copy of %zu bytes on %s names memory that is not its own.", bytes,
                     sim->label);
-  return worker_add(&sim->worker, queue,
-                    &(struct work){.kind = WORK_COPY,
-                                   .to = {.region = to},
-                                   .from = {.region = (void *)(uintptr_t)from},
-                                   .bytes = bytes,
-                                   .seconds = speed > 0 ? (double)bytes / speed : 0});
+  return worker_enqueue(&sim->worker, queue,
+                        &(struct work){.kind = WORK_COPY,
+                                       .to = {.region = to},
+                                       .from = {.region = (void *)(uintptr_t)from},
+                                       .bytes = bytes,
+                                       .seconds = speed > 0 ? (double)bytes / speed : 0});
 }
 
 static situ_status sim_write(void *device, int queue, struct span to, const void *from,
@@ -317,7 +317,7 @@ static double launch_seconds(const struct sim *sim, const struct launch *launch)
 
 static situ_status sim_launch(void *device, int queue, struct bound_kernel *bound) {
   struct sim *sim = device;
-  return worker_add(
+  return worker_enqueue(
       &sim->worker, queue,
       &(struct work){
           .kind = WORK_CALL, .bound = bound, .seconds = launch_seconds(sim, bound->launch)});
@@ -340,7 +340,7 @@ static situ_status sim_sync(void *device, int queue, uint64_t mark) {
 }
 
 static bool sim_reach(void *device, int queue, uint64_t mark, double seconds) {
-  return worker_reach(&((struct sim *)device)->worker, queue, mark, seconds);
+  return worker_sync_timeout(&((struct sim *)device)->worker, queue, mark, seconds);
 }
 
 static situ_status sim_stamp(void *device, int queue, int64_t *at) {

@@ -75,7 +75,7 @@ static void turns_plan(const union arg *args, int64_t size, struct turns *t) {
     t->y_step[t->n_outer++] = y_step[d];
   }
   const bool even = t->y_pitch * size % 16 == 0 && (uintptr_t)t->y % 16 == 0;
-  t->stream = CAN_STREAM && t->turned && even && count * size >= STREAM_BYTES;
+  t->stream = CAN_STREAM && t->turned && even && count * size >= NONTEMPORAL_MIN_BYTES;
   for (int d = 0; d < t->n_outer; d++)
     if (t->y_step[d] * size % 16) t->stream = false;
 }

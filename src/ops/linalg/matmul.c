@@ -54,7 +54,7 @@ static situ_status multiply(situ_type type, const struct product *p, int64_t beg
 static situ_status multiply_all(situ_type type, host_kernel *part, const union arg *args) {
   const struct product *p = (const struct product *)args;
   const int64_t m = p->m.integer, n = p->n.integer, k = p->k.integer, count = p->count.integer;
-  if (count == 1 || gemm_space(type, m, n, k)) return multiply(type, p, 0, count);
+  if (count == 1 || gemm_workspace_size(type, m, n, k)) return multiply(type, p, 0, count);
   return thread_pool_run(part, args, count, max_i64(1, PRODUCT_GRAIN / max_i64(1, m * n * k)));
 }
 
@@ -194,7 +194,7 @@ static situ_status record_product(struct call *call) {
   steps_of(&call->in[0].shape, a_step);
   steps_of(&call->in[1].shape, b_step);
   int32_t space = call->out[0].slot;
-  const size_t bytes = gemm_space(type, f.m, f.n, f.k);
+  const size_t bytes = gemm_workspace_size(type, f.m, f.n, f.k);
   if (bytes) TRY(call_scratch(call, bytes, &space));
   const bool small = f.m <= FEW || f.n <= FEW;
   const int64_t side = small ? SMALL_TILE : TILE;

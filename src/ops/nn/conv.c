@@ -31,7 +31,7 @@ struct convolution {
 /* What host/conv.h needs to know; false for what it cannot: groups. */
 static bool host_conv(situ_type type, const int64_t dim[SITU_MAX_RANK],
                       const int64_t place[SITU_MAX_RANK], const int64_t step[SITU_MAX_RANK],
-                      enum conv_want want, struct conv *out) {
+                      enum conv_pass want, struct conv *out) {
   *out = (struct conv){.type = type,
                        .n = dim[7],
                        .h = place[0],
@@ -49,10 +49,10 @@ static bool host_conv(situ_type type, const int64_t dim[SITU_MAX_RANK],
                        .top = place[4],
                        .left = place[5],
                        .planes = step[2] == 1 && step[3] != 1};
-  return dim[2] == dim[6] && conv_can(out, want);
+  return dim[2] == dim[6] && conv_supported(out, want);
 }
 
-static situ_status convolve(situ_type type, enum conv_want want, host_kernel *portable,
+static situ_status convolve(situ_type type, enum conv_pass want, host_kernel *portable,
                             const union arg *args) {
   const struct convolution *c = (const struct convolution *)args;
   int64_t dim[SITU_MAX_RANK], place[SITU_MAX_RANK], step[SITU_MAX_RANK];
@@ -64,10 +64,10 @@ static situ_status convolve(situ_type type, enum conv_want want, host_kernel *po
   }
   if (!host_conv(type, dim, place, step, want, &conv))
     return thread_pool_run(portable, args, c->n.integer, CONV_GRAIN);
-  conv.x = want == CONV_IMAGES ? c->result.pointer : c->first.pointer;
-  conv.filter = want == CONV_FILTER ? c->result.pointer : c->second.pointer;
-  conv.y = want == CONV_RESULT ? c->result.pointer
-                               : (want == CONV_IMAGES ? c->first : c->second).pointer;
+  conv.x = want == CONV_BACKWARD_DATA ? c->result.pointer : c->first.pointer;
+  conv.filter = want == CONV_BACKWARD_FILTER ? c->result.pointer : c->second.pointer;
+  conv.y = want == CONV_FORWARD ? c->result.pointer
+                                : (want == CONV_BACKWARD_DATA ? c->first : c->second).pointer;
   conv.space = c->space.pointer;
   return conv_run(&conv, want);
 }
@@ -90,9 +90,9 @@ static situ_status convolve(situ_type type, enum conv_want want, host_kernel *po
        .file = "ops/nn/conv_tiles.cl",                       \
        .host = {TYPES_REAL(CONV_ENTRY, kernel_name, WANT)}}}
 
-CONV_TABLE(conv, CONV_RESULT);
-CONV_TABLE(conv_images, CONV_IMAGES);
-CONV_TABLE(conv_filter, CONV_FILTER);
+CONV_TABLE(conv, CONV_FORWARD);
+CONV_TABLE(conv_images, CONV_BACKWARD_DATA);
+CONV_TABLE(conv_filter, CONV_BACKWARD_FILTER);
 /* On a GPU the plain kernels do for depthwise ones, too: they are named so. */
 #define DEPTH_TABLE(kernel_name, plain)               \
   static const struct kernel kernel_name##_kernel = { \
@@ -154,41 +154,43 @@ static situ_status check_result(const struct plan *p, const situ_shape *y) {
 }
 
 /* Reads any of the six calls: images and filter are shapes of inputs, or values. */
-static situ_status plan_call(const struct call *call, enum conv_want want, bool depthwise,
+static situ_status plan_call(const struct call *call, enum conv_pass want, bool depthwise,
                              struct plan *out) {
   situ_shape x = call->in[0].shape, filter = call->in[1].shape;
-  if (want == CONV_IMAGES) TRY(op_host_shape(call, 0, false, &x));
-  if (want == CONV_FILTER) TRY(op_host_shape(call, 1, false, &filter));
+  if (want == CONV_BACKWARD_DATA) TRY(op_host_shape(call, 0, false, &x));
+  if (want == CONV_BACKWARD_FILTER) TRY(op_host_shape(call, 1, false, &filter));
   TRY(plan_shapes(call, &x, &filter, depthwise, out));
-  return want == CONV_RESULT ? NULL : check_result(out, &call->in[2].shape);
+  return want == CONV_FORWARD ? NULL : check_result(out, &call->in[2].shape);
 }
 
-static situ_status set_shape(struct call *call, enum conv_want want, bool depthwise) {
+static situ_status set_shape(struct call *call, enum conv_pass want, bool depthwise) {
   struct plan p;
   TRY(plan_call(call, want, depthwise, &p));
   const struct window *w = &p.window;
-  if (want == CONV_RESULT) call->out[0].shape = result_shape(&p);
-  if (want == CONV_IMAGES) call->out[0].shape = window_shape(w, w->n, w->h, w->w, w->c);
-  if (want == CONV_FILTER) TRY(op_host_shape(call, 1, false, &call->out[0].shape));
+  if (want == CONV_FORWARD) call->out[0].shape = result_shape(&p);
+  if (want == CONV_BACKWARD_DATA) call->out[0].shape = window_shape(w, w->n, w->h, w->w, w->c);
+  if (want == CONV_BACKWARD_FILTER) TRY(op_host_shape(call, 1, false, &call->out[0].shape));
   return shape_check(&call->out[0].shape);
 }
 
 /* The work items of the form with tiles; 0: the plain form is the better one. */
-static int64_t tile_items(const struct plan *p, enum conv_want want) {
+static int64_t tile_items(const struct plan *p, enum conv_pass want) {
   const struct window *w = &p->window;
   const int64_t results = w->n * w->oh * w->ow, images = w->n * w->h * w->w;
   const int64_t taps = w->kh * w->kw, most = INT32_MAX / 2;
-  const int64_t rows = want == CONV_RESULT ? results : want == CONV_IMAGES ? images : taps * w->c;
-  const int64_t cols = want == CONV_IMAGES ? w->c : p->o;
-  const int64_t depth = want == CONV_RESULT   ? taps * w->c
-                        : want == CONV_IMAGES ? taps * p->o
-                                              : results;
+  const int64_t rows = want == CONV_FORWARD         ? results
+                       : want == CONV_BACKWARD_DATA ? images
+                                                    : taps * w->c;
+  const int64_t cols = want == CONV_BACKWARD_DATA ? w->c : p->o;
+  const int64_t depth = want == CONV_FORWARD         ? taps * w->c
+                        : want == CONV_BACKWARD_DATA ? taps * p->o
+                                                     : results;
   if (p->depthwise || p->group != p->o || rows < FEW || cols < FEW || depth < FEW) return 0;
   if (rows > most || cols > most || depth > most) return 0;
   return (rows + TILE_ROWS - 1) / TILE_ROWS * ((cols + TILE_COLS - 1) / TILE_COLS) * GROUP_ITEMS;
 }
 
-static situ_status record(struct call *call, enum conv_want want, bool depthwise,
+static situ_status record(struct call *call, enum conv_pass want, bool depthwise,
                           const struct kernel *kernels) {
   struct plan p;
   TRY(plan_call(call, want, depthwise, &p));
@@ -203,12 +205,13 @@ static situ_status record(struct call *call, enum conv_want want, bool depthwise
   window_steps(w, w->oh, w->ow, p.o, step + 4);
   const situ_type type = call->out[0].type;
   if (n && !depthwise && host_conv(type, dim, place, step, want, &conv)) {
-    const size_t bytes = conv_space(&conv, want);
+    const size_t bytes = conv_workspace_size(&conv, want);
     if (bytes) TRY(call_scratch(call, bytes, &space));
   }
   const double flops =
       2.0 * (double)(w->n * w->oh * w->ow) * (double)(p.o * p.seen) * (double)(w->kh * w->kw);
-  const int first = want == CONV_IMAGES ? 2 : 0, second = want == CONV_FILTER ? 2 : 1;
+  const int first = want == CONV_BACKWARD_DATA ? 2 : 0,
+            second = want == CONV_BACKWARD_FILTER ? 2 : 1;
   const int64_t tiled = n ? tile_items(&p, want) : 0;
   return LAUNCH(call, &kernels[tiled ? 1 : 0], type, tiled ? tiled : n, depthwise ? DEPTH_GRAIN : 0,
                 flops, ARG_IN(call, first), ARG_IN(call, second), ARG_OUT(call, 0), ARG_AT(space),
@@ -220,12 +223,12 @@ static situ_status record(struct call *call, enum conv_want want, bool depthwise
   static situ_status word##_record(struct call *call) {                                           \
     return record(call, WANT, depthwise, kernels);                                                \
   }
-CONV_CALL(plain, CONV_RESULT, false, conv_kernels)
-CONV_CALL(plain_images, CONV_IMAGES, false, conv_images_kernels)
-CONV_CALL(plain_filter, CONV_FILTER, false, conv_filter_kernels)
-CONV_CALL(depth, CONV_RESULT, true, &depthwise_kernel)
-CONV_CALL(depth_images, CONV_IMAGES, true, &depthwise_images_kernel)
-CONV_CALL(depth_filter, CONV_FILTER, true, &depthwise_filter_kernel)
+CONV_CALL(plain, CONV_FORWARD, false, conv_kernels)
+CONV_CALL(plain_images, CONV_BACKWARD_DATA, false, conv_images_kernels)
+CONV_CALL(plain_filter, CONV_BACKWARD_FILTER, false, conv_filter_kernels)
+CONV_CALL(depth, CONV_FORWARD, true, &depthwise_kernel)
+CONV_CALL(depth_images, CONV_BACKWARD_DATA, true, &depthwise_images_kernel)
+CONV_CALL(depth_filter, CONV_BACKWARD_FILTER, true, &depthwise_filter_kernel)
 
 /* Gradients: each of the three is bilinear in two things, whose gradients are the other two. */
 
