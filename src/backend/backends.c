@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * backends.c: the one table of back ends that device/ reads. */
+ * backends.c: defines the table of back ends that device/ reads. */
 #include "backend/backends.h"
 
 #define BACKEND_ENTRY(name) &name##_backend,

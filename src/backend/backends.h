@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * backends.h: the list of back ends. A new one is a folder and a line here. */
+ * backends.h: the list of back ends. A new back end is a folder and a line here. */
 #ifndef SITU_BACKEND_BACKENDS_H
 #define SITU_BACKEND_BACKENDS_H
 

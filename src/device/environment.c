@@ -31,8 +31,8 @@ static const struct variable {
 static bool is_integer(const char *value, int64_t minimum, int64_t maximum) {
   char *end = NULL;
   errno = 0;
-  const long long value = strtoll(value, &end, 10);
-  return !errno && end != value && !*end && value >= minimum && value <= maximum;
+  const long long number = strtoll(value, &end, 10);
+  return !errno && end != value && !*end && number >= minimum && number <= maximum;
 }
 
 /* Parses digits with an optional decimal point; strtod would depend on the locale. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call.h: a prepared call of a host kernel: what the back ends that run kernels as C share. */
+ * call.h: prepared calls of host kernels, shared by the back ends that run kernels on the CPU. */
 #ifndef SITU_HOST_CALL_H
 #define SITU_HOST_CALL_H
 
@@ -13,21 +13,20 @@ struct host_call {
   union arg args[];
 };
 
-/* Turns a place in a device's memory into an address; NULL (and the caller fails) for another
- * device's. */
+/* Resolves device memory to a host address; NULL if it belongs to another device. */
 typedef void *host_translate(void *device, struct span span);
 
-/* Prepares a call in the arena. Fails if the kernel has no form for the type, or a slot is not the
- * device's. */
+/* Prepares a call in the arena. Fails if the kernel does not support the type or a slot is not
+ * memory of the device. */
 situ_status host_bind(void *device, host_translate *translate, const struct launch *launch,
                       const struct span *slots, struct arena *arena,
                       struct bound_kernel **out) SITU_MUST_USE;
 
-/* Gives an argument other memory. */
+/* Changes the memory of an argument. */
 situ_status host_rebind(void *device, host_translate *translate, struct bound_kernel *bound,
                         int arg, struct span span) SITU_MUST_USE;
 
-/* Runs a prepared call in this thread; large ones get help from the pool. */
+/* Runs a prepared call in this thread; the thread pool helps with large ones. */
 static inline situ_status host_run(const struct host_call *call) {
   if (call->grain == 0 || call->items / 2 < call->grain)
     return call->kernel(call->args, 0, call->items);

@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv.h: convolutions of images on the host, without copies of the images: a tile of neighbouring
- * results of one row is a product of a part of the image, read in place, and the packed filter.
- * Taps that meet only padding are left out.
+ * conv.h: direct 2-D convolution on the host and its gradients, without im2col: a register tile of
+ * adjacent outputs of one row is the product of input read in place and the packed filter. Taps
+ * that cover only padding are skipped.
  *
- * Every element of the result is summed in an order that depends on the sizes and the processor
- * alone, not on the number of threads. */
+ * The order of summation depends on the sizes and the processor only, not on the number of
+ * threads. */
 #ifndef SITU_HOST_CONV_H
 #define SITU_HOST_CONV_H
 
 #include "base/base.h"
 #include "situ/tensor.h"
 
-/* y = x convolved with the filter: images x[n][h][w][c], results y[n][oh][ow][o], filter
- * [kh][kw][c][o]; result (i, j) sees the pixels (i * sh - top + r * dh, j * sw - left + k * dw). */
+/* y = conv(x, filter): input x[n][h][w][c], output y[n][oh][ow][o], filter [kh][kw][c][o]. Output
+ * (i, j) reads the pixels (i * sh - top + r * dh, j * sw - left + k * dw). */
 struct conv {
   situ_type type; /* FLOAT or DOUBLE */
   int64_t n, h, w, c, oh, ow, o;
   int64_t kh, kw, sh, sw, dh, dw, top, left;
-  bool planes; /* images are x[n][c][h][w], results y[n][o][oh][ow] */
+  bool is_nchw; /* layout is x[n][c][h][w], y[n][o][oh][ow] */
   void *x, *filter, *y;
-  void *space; /* conv_workspace_size bytes, aligned to 64; what it holds does not matter */
+  void *workspace; /* conv_workspace_size bytes, aligned to 64, uninitialized */
 };
 
-/* Which of the three is computed from the other two. */
+/* Which of y, x (gradient) and filter (gradient) is computed from the other two. */
 enum conv_pass { CONV_FORWARD, CONV_BACKWARD_DATA, CONV_BACKWARD_FILTER };
 
-/* Whether conv_run can: not every stride goes with every dilation. */
-bool conv_supported(const struct conv *conv, enum conv_pass want);
+/* Returns whether conv_run supports the arguments: backward data with both stride and dilation is
+ * not supported. */
+bool conv_supported(const struct conv *conv, enum conv_pass pass);
 
-/* Bytes of space that conv_run needs; pointers do not matter. */
-size_t conv_workspace_size(const struct conv *conv, enum conv_pass want);
+/* Returns the workspace size of conv_run in bytes; ignores the pointers. */
+size_t conv_workspace_size(const struct conv *conv, enum conv_pass pass);
 
-/* Computes one of results, gradient of the images, gradient of the filter, with the pool's help. */
-situ_status conv_run(const struct conv *conv, enum conv_pass want) SITU_MUST_USE;
+/* Computes the output, the gradient of the input or the gradient of the filter with the thread
+ * pool. */
+situ_status conv_run(const struct conv *conv, enum conv_pass pass) SITU_MUST_USE;
 
 #endif

@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv_direct.c: walks over images with a packed filter: results of convolutions, and gradients of
- * the images. */
+ * conv_direct.c: direct convolution with a packed filter: forward, and backward data as forward
+ * convolutions over the output gradient, one per stride phase. */
 #include <string.h>
 
 #include "host/conv_common.h"
 #include "host/thread_pool.h"
 
 enum {
-  PANEL_BYTES = 256 * 1024, /* of the filter that are used again and again from the L2 cache, */
-  NEAR_BYTES = 24 * 1024,   /* and from the L1 cache */
-  ENOUGH_ITEMS = 64,        /* to keep every thread busy */
+  L2_BYTES = 256 * 1024, /* part of the filter that stays in the L2 cache */
+  L1_BYTES = 24 * 1024,  /* part that stays in the L1 cache */
+  MIN_ITEMS = 64,        /* work items needed to keep all threads busy */
 };
 
-/* One walk over images: every result is a sum over the taps of a packed filter. */
+/* A forward convolution with a packed filter. */
 struct direct_conv {
   const struct conv_kernels *kernels;
-  size_t size;        /* of an element */
-  int64_t rows, cols; /* of the largest tile */
+  size_t size;        /* element size in bytes */
+  int64_t rows, cols; /* largest tile */
   const char *x;
   int64_t n, h, w, c, kh, kw, sh, sw, dh, dw, top, left;
   int64_t oh, ow, o;
   char *y;
-  int64_t y_image, y_row, y_col; /* strides, in elements */
-  const char *filter;            /* panels of [kh * kw * c][cols] */
-  int64_t height, blocks;        /* rows of an item, items of an image */
-  bool whole; /* every result sees all taps of a row, which are one run: only rows need care */
+  int64_t y_image, y_row, y_col; /* strides in elements */
+  const char *filter;            /* packed: panels of [kh * kw * c][cols] */
+  int64_t height, blocks;        /* rows per work item, work items per image */
+  bool is_unpadded;              /* no horizontal padding, and the taps of a row are contiguous */
 };
 
-/* A tile: `count` results of a row, of which the taps r0 <= r < r1 see the image. */
-struct spot {
+/* A tile: `count` outputs of a row, for the taps r0 <= r < r1. */
+struct tile_position {
   int64_t col, count, r0, r1, panel;
   bool add;
 };
 
-/* Adds the taps of each column that the same results see; those that all see come first, so that
- * nothing needs to be cleared. */
-static void direct_taps(const struct direct_conv *s, const struct spot *spot, struct conv_tile *t,
-                        const char *a, const char *b, int64_t cols) {
-  const int64_t count = spot->count;
+/* Accumulates runs of taps that cover the same outputs. Runs that cover the whole tile come first,
+ * so that it need not be zeroed. */
+static void accumulate_taps(const struct direct_conv *s, const struct tile_position *tile_position,
+                            struct conv_tile *t, const char *a, const char *b, int64_t cols) {
+  const int64_t count = tile_position->count;
   char *const c = t->c;
-  bool started = t->add;
+  bool is_initialized = t->add;
   for (int pass = 0; pass < 2; pass++) {
-    if (pass == 1 && !started) {
+    if (pass == 1 && !is_initialized) {
       conv_clear_tile(t, s->size, count, cols);
-      started = true;
+      is_initialized = true;
     }
     for (int64_t k = 0, next; k < s->kw; k = next) {
       int64_t from, to, from_next, to_next;
-      const int64_t at = spot->col * s->sw - s->left;
-      conv_valid(at + k * s->dw, s->sw, s->w, count, &from, &to);
+      const int64_t at = tile_position->col * s->sw - s->left;
+      conv_valid_range(at + k * s->dw, s->sw, s->w, count, &from, &to);
       for (next = k + 1; next < s->kw && s->dw == 1; next++) {
-        conv_valid(at + next, s->sw, s->w, count, &from_next, &to_next);
+        conv_valid_range(at + next, s->sw, s->w, count, &from_next, &to_next);
         if (from_next != from || to_next != to) break;
       }
       if (from == to || (to - from == count) != (pass == 0)) continue;
@@ -58,45 +58,47 @@ static void direct_taps(const struct direct_conv *s, const struct spot *spot, st
       t->b = b + k * s->c * s->cols * (int64_t)s->size;
       t->c = c + (size_t)(from * s->y_col) * s->size;
       t->k = (next - k) * s->c;
-      t->add = started;
+      t->add = is_initialized;
       s->kernels->tile(t, false, to - from, cols);
-      if (pass == 0) started = true;
+      if (pass == 0) is_initialized = true;
     }
   }
 }
 
-static void direct_tile(const struct direct_conv *s, int64_t image, int64_t row,
-                        const struct spot *spot) {
-  const int64_t size = (int64_t)s->size, wide = s->cols, j = spot->panel * wide;
+static void compute_tile(const struct direct_conv *s, int64_t image, int64_t row,
+                         const struct tile_position *tile_position) {
+  const int64_t size = (int64_t)s->size, wide = s->cols, j = tile_position->panel * wide;
   const int64_t cols = min_i64(wide, s->o - j), first = row * s->sh - s->top;
   struct conv_tile t = {
-      .c = s->y + (image * s->y_image + row * s->y_row + spot->col * s->y_col + j) * size,
+      .c = s->y + (image * s->y_image + row * s->y_row + tile_position->col * s->y_col + j) * size,
       .c_row = s->y_col,
       .a_row = s->sw * s->c,
       .a_col = 1,
       .a_segment = s->dh * s->w * s->c,
       .b_row = wide,
       .b_segment = s->kw * s->c * wide,
-      .add = spot->add};
-  const int64_t r0 = max_i64(spot->r0, conv_ceil(-first, s->dh));
-  const int64_t r1 = min_i64(spot->r1, conv_ceil(s->h - first, s->dh));
+      .add = tile_position->add};
+  const int64_t r0 = max_i64(tile_position->r0, conv_ceil(-first, s->dh));
+  const int64_t r1 = min_i64(tile_position->r1, conv_ceil(s->h - first, s->dh));
   t.segments = r1 - r0;
   if (r0 >= r1) {
-    conv_clear_tile(&t, s->size, spot->count, cols);
+    conv_clear_tile(&t, s->size, tile_position->count, cols);
     return;
   }
-  const int64_t pixel = (image * s->h + first + r0 * s->dh) * s->w + spot->col * s->sw - s->left;
-  const int64_t tap = spot->panel * s->kh * s->kw + r0 * s->kw;
-  direct_taps(s, spot, &t, s->x + pixel * s->c * size, s->filter + tap * s->c * wide * size, cols);
+  const int64_t pixel =
+      (image * s->h + first + r0 * s->dh) * s->w + tile_position->col * s->sw - s->left;
+  const int64_t tap = tile_position->panel * s->kh * s->kw + r0 * s->kw;
+  accumulate_taps(s, tile_position, &t, s->x + pixel * s->c * size,
+                  s->filter + tap * s->c * wide * size, cols);
 }
 
-/* A row of results where nothing is cut off at the sides: a run of taps for each row of the window,
- * for all panels first <= p < last. */
-static void direct_whole_row(const struct direct_conv *s, int64_t image, int64_t row, int64_t first,
-                             int64_t last, int64_t wide) {
+/* Computes a row of outputs without horizontal padding for the panels first <= p < last: one run of
+ * taps per row of the window. */
+static void compute_unpadded_row(const struct direct_conv *s, int64_t image, int64_t row,
+                                 int64_t first, int64_t last, int64_t wide) {
   const int64_t size = (int64_t)s->size, cols = s->cols, at = row * s->sh - s->top;
-  const int64_t r0 = conv_clip(conv_ceil(-at, s->dh), 0, s->kh);
-  const int64_t r1 = conv_clip(conv_ceil(s->h - at, s->dh), r0, s->kh);
+  const int64_t r0 = conv_clamp(conv_ceil(-at, s->dh), 0, s->kh);
+  const int64_t r1 = conv_clamp(conv_ceil(s->h - at, s->dh), r0, s->kh);
   struct conv_tile t = {.c_row = s->y_col,
                         .k = s->kw * s->c,
                         .segments = r1 - r0,
@@ -117,28 +119,31 @@ static void direct_whole_row(const struct direct_conv *s, int64_t image, int64_t
   }
 }
 
-/* One block of rows of an image. A part of the filter that stays in a cache is used for all of them
- * before the next one is. */
-static void direct_block(const struct direct_conv *s, int64_t image, int64_t top, int64_t bottom) {
+/* Computes a block of rows of an image. Each cache-sized part of the filter is used for all rows
+ * before the next one. */
+static void compute_block(const struct direct_conv *s, int64_t image, int64_t top, int64_t bottom) {
   const int64_t tiles = conv_ceil(s->ow, s->rows), wide = conv_ceil(s->ow, tiles);
   const int64_t row_bytes = s->kw * s->c * s->cols * (int64_t)s->size;
-  const int64_t group = max_i64(1, PANEL_BYTES / row_bytes);
+  const int64_t group = max_i64(1, L2_BYTES / row_bytes);
   const int64_t panels = conv_ceil(s->o, s->cols);
-  const int64_t near = max_i64(1, NEAR_BYTES / (row_bytes * s->kh)); /* panels at a time */
-  struct spot spot;
-  for (int64_t first = 0; first < panels && s->whole && group >= s->kh; first += near)
+  const int64_t panels_per_pass = max_i64(1, L1_BYTES / (row_bytes * s->kh)); /* panels per pass */
+  struct tile_position tile_position;
+  for (int64_t first = 0; first < panels && s->is_unpadded && group >= s->kh;
+       first += panels_per_pass)
     for (int64_t row = top; row < bottom; row++)
-      direct_whole_row(s, image, row, first, min_i64(panels, first + near), wide);
-  if (s->whole && group >= s->kh) return;
-  for (int64_t first = 0; first < panels; first += near)
-    for (spot.r0 = 0; spot.r0 < s->kh; spot.r0 = spot.r1) {
-      spot.r1 = min_i64(s->kh, spot.r0 + group);
-      spot.add = spot.r0 > 0;
+      compute_unpadded_row(s, image, row, first, min_i64(panels, first + panels_per_pass), wide);
+  if (s->is_unpadded && group >= s->kh) return;
+  for (int64_t first = 0; first < panels; first += panels_per_pass)
+    for (tile_position.r0 = 0; tile_position.r0 < s->kh; tile_position.r0 = tile_position.r1) {
+      tile_position.r1 = min_i64(s->kh, tile_position.r0 + group);
+      tile_position.add = tile_position.r0 > 0;
       for (int64_t row = top; row < bottom; row++)
-        for (spot.col = 0; spot.col < s->ow; spot.col += wide) {
-          spot.count = min_i64(wide, s->ow - spot.col);
-          for (spot.panel = first; spot.panel < min_i64(panels, first + near); spot.panel++)
-            direct_tile(s, image, row, &spot);
+        for (tile_position.col = 0; tile_position.col < s->ow; tile_position.col += wide) {
+          tile_position.count = min_i64(wide, s->ow - tile_position.col);
+          for (tile_position.panel = first;
+               tile_position.panel < min_i64(panels, first + panels_per_pass);
+               tile_position.panel++)
+            compute_tile(s, image, row, &tile_position);
         }
     }
 }
@@ -147,7 +152,7 @@ static situ_status direct_kernel(const union arg *args, int64_t begin, int64_t e
   const struct direct_conv *s = args[0].pointer;
   for (int64_t item = begin; item < end; item++) {
     const int64_t top = item % s->blocks * s->height;
-    direct_block(s, item / s->blocks, top, min_i64(s->oh, top + s->height));
+    compute_block(s, item / s->blocks, top, min_i64(s->oh, top + s->height));
   }
   return NULL;
 }
@@ -156,37 +161,39 @@ static situ_status run_direct(struct direct_conv *s) {
   const union arg args[] = {{.pointer = s}};
   if (!s->n || !s->oh || !s->ow) return NULL;
   const int64_t end = (s->ow - 1) * s->sw - s->left + (s->kw - 1) * s->dw;
-  s->whole = s->left <= 0 && end < s->w && (s->dw == 1 || s->kw == 1);
-  s->blocks = min_i64(s->oh, conv_ceil(ENOUGH_ITEMS, s->n));
+  s->is_unpadded = s->left <= 0 && end < s->w && (s->dw == 1 || s->kw == 1);
+  s->blocks = min_i64(s->oh, conv_ceil(MIN_ITEMS, s->n));
   s->height = conv_ceil(s->oh, s->blocks);
   s->blocks = conv_ceil(s->oh, s->height);
   return thread_pool_run(direct_kernel, args, s->n * s->blocks, 1);
 }
 
-/* Packing */
+/* ---- Packing ---- */
 
-/* Which taps of a filter go into panels, and how. */
+/* Which taps of a filter are packed into panels, and how. */
 struct packing {
   const struct conv *conv;
-  int64_t wide;                                     /* columns of a panel */
-  bool turned;                                      /* columns are the channels of the images */
-  int64_t kh, kw, r_first, r_step, k_first, k_step; /* the taps */
+  int64_t wide;                                     /* columns per panel */
+  bool is_transposed;                               /* columns are the input channels */
+  int64_t kh, kw, r_first, r_step, k_first, k_step; /* selected taps */
   char *to;
 };
 
-#define PACK(word, type_)                                                                          \
-  static void pack_##word(const struct packing *p, int64_t line, int64_t columns, int64_t depth) { \
-    const int64_t wide = p->wide, panel = line / (p->kh * p->kw), tap = line % (p->kh * p->kw);    \
-    const int64_t r = p->r_first + tap / p->kw * p->r_step,                                        \
-                  k = p->k_first + tap % p->kw * p->k_step;                                        \
-    const type_ *from =                                                                            \
-        (const type_ *)p->conv->filter + (r * p->conv->kw + k) * p->conv->c * p->conv->o;          \
-    type_ *to = (type_ *)p->to + line * depth * wide;                                              \
-    const int64_t have = min_i64(wide, columns - panel * wide);                                    \
-    const int64_t row = p->turned ? 1 : p->conv->o, col = p->turned ? p->conv->o : 1;              \
-    for (int64_t d = 0; d < depth; d++)                                                            \
-      for (int64_t j = 0; j < wide; j++)                                                           \
-        to[d * wide + j] = j < have ? from[d * row + (panel * wide + j) * col] : 0;                \
+#define PACK(suffix, type_)                                                                     \
+  static void pack_##suffix(const struct packing *p, int64_t line, int64_t columns,             \
+                            int64_t depth) {                                                    \
+    const int64_t wide = p->wide, panel = line / (p->kh * p->kw), tap = line % (p->kh * p->kw); \
+    const int64_t r = p->r_first + tap / p->kw * p->r_step,                                     \
+                  k = p->k_first + tap % p->kw * p->k_step;                                     \
+    const type_ *from =                                                                         \
+        (const type_ *)p->conv->filter + (r * p->conv->kw + k) * p->conv->c * p->conv->o;       \
+    type_ *to = (type_ *)p->to + line * depth * wide;                                           \
+    const int64_t n_columns = min_i64(wide, columns - panel * wide);                            \
+    const int64_t row = p->is_transposed ? 1 : p->conv->o,                                      \
+                  col = p->is_transposed ? p->conv->o : 1;                                      \
+    for (int64_t d = 0; d < depth; d++)                                                         \
+      for (int64_t j = 0; j < wide; j++)                                                        \
+        to[d * wide + j] = j < n_columns ? from[d * row + (panel * wide + j) * col] : 0;        \
   }
 PACK(4, uint32_t)
 PACK(8, uint64_t)
@@ -194,8 +201,8 @@ PACK(8, uint64_t)
 
 static situ_status pack_kernel(const union arg *args, int64_t begin, int64_t end) {
   const struct packing *p = args[0].pointer;
-  const int64_t columns = p->turned ? p->conv->c : p->conv->o;
-  const int64_t depth = p->turned ? p->conv->o : p->conv->c;
+  const int64_t columns = p->is_transposed ? p->conv->c : p->conv->o;
+  const int64_t depth = p->is_transposed ? p->conv->o : p->conv->c;
   for (int64_t line = begin; line < end; line++) {
     if (situ_type_size(p->conv->type) == 4)
       pack_4(p, line, columns, depth);
@@ -207,13 +214,13 @@ static situ_status pack_kernel(const union arg *args, int64_t begin, int64_t end
 
 static situ_status run_packing(const struct packing *p) {
   const union arg args[] = {{.pointer = (void *)(uintptr_t)p}};
-  const int64_t columns = p->turned ? p->conv->c : p->conv->o;
+  const int64_t columns = p->is_transposed ? p->conv->c : p->conv->o;
   return thread_pool_run(pack_kernel, args, conv_ceil(columns, p->wide) * p->kh * p->kw, 8);
 }
 
-/* Results */
+/* ---- Forward ---- */
 
-situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c) {
+situ_status conv_forward(const struct conv_kernels *kernels, const struct conv *c) {
   const size_t size = situ_type_size(c->type);
   const bool wide = conv_few_channels(c) && conv_is_wide(kernels, c->o);
   struct packing packing = {.conv = c,
@@ -222,7 +229,7 @@ situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c
                             .kw = c->kw,
                             .r_step = 1,
                             .k_step = 1,
-                            .to = c->space};
+                            .to = c->workspace};
   struct direct_conv s = {.kernels = kernels,
                           .size = size,
                           .rows = wide ? kernels->wide_rows : kernels->rows,
@@ -247,11 +254,11 @@ situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c
                           .y_image = c->oh * c->ow * c->o,
                           .y_row = c->ow * c->o,
                           .y_col = c->o,
-                          .filter = c->space};
+                          .filter = c->workspace};
   TRY(run_packing(&packing));
   if (conv_few_channels(c)) {
-    char *to =
-        (char *)c->space + conv_aligned(conv_packed(kernels, c->kh * c->kw, c->c, c->o), size);
+    char *to = (char *)c->workspace +
+               conv_aligned(conv_packed_elements(kernels, c->kh * c->kw, c->c, c->o), size);
     TRY(conv_pad_images(c, to));
     s.x = to;
     s.w = conv_padded_width(c);
@@ -260,22 +267,22 @@ situ_status conv_result(const struct conv_kernels *kernels, const struct conv *c
   return run_direct(&s);
 }
 
-/* Gradient of the images: results scattered back. Pixels that are `sh` and `sw` apart see the same
- * taps: each such phase is a sweep over the results with the taps backwards. */
+/* ---- Backward data: pixels `sh` and `sw` apart are covered by the same taps, so that each such
+ * phase is a forward convolution over the output gradient with reversed taps. ---- */
 
-/* One dimension of a phase: its pixels are first, first + stride, ...; its taps begin at `tap` and
+/* One dimension of a phase: its pixels are first, first + stride, ...; its taps start at `tap` and
  * are `stride` apart. */
 struct phase {
-  int64_t pixels, tap, taps, before;
+  int64_t pixels, tap, taps, padding;
 };
 
 static struct phase find_phase(int64_t first, int64_t size, int64_t k, int64_t stride, int64_t pad,
-                               int64_t apart) {
+                               int64_t dilation) {
   if (stride == 1)
-    return (struct phase){.pixels = size, .taps = k, .before = (k - 1) * apart - pad};
+    return (struct phase){.pixels = size, .taps = k, .padding = (k - 1) * dilation - pad};
   struct phase p = {.pixels = conv_ceil(size - first, stride), .tap = (first + pad) % stride};
   p.taps = max_i64(0, conv_ceil(k - p.tap, stride));
-  p.before = p.taps - 1 - (first + pad - p.tap) / stride;
+  p.padding = p.taps - 1 - (first + pad - p.tap) / stride;
   return p;
 }
 
@@ -288,20 +295,20 @@ static void clear_phase(const struct direct_conv *s) {
 }
 
 static situ_status run_phase(const struct conv_kernels *kernels, const struct conv *c, int64_t row,
-                             int64_t col, char **space) {
+                             int64_t col, char **workspace) {
   const size_t size = situ_type_size(c->type);
   const struct phase v = find_phase(row, c->h, c->kh, c->sh, c->top, c->dh);
   const struct phase u = find_phase(col, c->w, c->kw, c->sw, c->left, c->dw);
   struct packing packing = {.conv = c,
                             .wide = kernels->cols,
-                            .turned = true,
+                            .is_transposed = true,
                             .kh = v.taps,
                             .kw = u.taps,
                             .r_first = v.tap + (v.taps - 1) * c->sh,
                             .r_step = -c->sh,
                             .k_first = u.tap + (u.taps - 1) * c->sw,
                             .k_step = -c->sw,
-                            .to = *space};
+                            .to = *workspace};
   struct direct_conv s = {.kernels = kernels,
                           .size = size,
                           .rows = kernels->rows,
@@ -317,8 +324,8 @@ static situ_status run_phase(const struct conv_kernels *kernels, const struct co
                           .sw = 1,
                           .dh = c->dh,
                           .dw = c->dw,
-                          .top = v.before,
-                          .left = u.before,
+                          .top = v.padding,
+                          .left = u.padding,
                           .oh = v.pixels,
                           .ow = u.pixels,
                           .o = c->c,
@@ -326,17 +333,17 @@ static situ_status run_phase(const struct conv_kernels *kernels, const struct co
                           .y_image = c->h * c->w * c->c,
                           .y_row = c->sh * c->w * c->c,
                           .y_col = c->sw * c->c,
-                          .filter = *space};
+                          .filter = *workspace};
   if (!v.taps || !u.taps) return clear_phase(&s), NULL;
-  *space += conv_packed(kernels, v.taps * u.taps, c->o, c->c) * (int64_t)size;
+  *workspace += conv_packed_elements(kernels, v.taps * u.taps, c->o, c->c) * (int64_t)size;
   TRY(run_packing(&packing));
   return run_direct(&s);
 }
 
-situ_status conv_images(const struct conv_kernels *kernels, const struct conv *c) {
-  char *space = c->space;
+situ_status conv_backward_data(const struct conv_kernels *kernels, const struct conv *c) {
+  char *workspace = c->workspace;
   for (int64_t row = 0; row < min_i64(c->sh, c->h); row++)
     for (int64_t col = 0; col < min_i64(c->sw, c->w); col++)
-      TRY(run_phase(kernels, c, row, col, &space));
+      TRY(run_phase(kernels, c, row, col, &workspace));
   return NULL;
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv_kernel.h: the inner loops of convolutions for one element type and one instruction set. No
- * include guard: conv_kernels.c includes it once for each, with
+ * conv_kernel.h: template of the convolution kernels for one element type and instruction set. No
+ * include guard: conv_kernels.c includes it once for each, after defining
  *   T            the element type
  *   WIDTH        bytes of a vector
- *   ROWS         of the largest tile; two vectors wide it fits into the registers, with
- *                12 rows also four vectors wide and half as high
- *   ISA          the attribute that allows the instructions
+ *   ROWS         rows of the largest tile, which is two vectors wide and fits into the
+ *                registers; with 12 rows there are also tiles of 6 rows and four vectors
+ *   ISA          target attribute of the instruction set
  *   FMA(x, y, z) x * y + z of vectors
- *   KIND         their name as text
- *   NAMED(word)  makes the names of this inclusion */
+ *   KIND         name of the instruction set
+ *   NAMED(word)  prefixes an identifier */
 
 #define LANES ((int)(WIDTH / sizeof(T)))
 #define COLS (2 * LANES)
-#define FLAT ISA static inline __attribute__((always_inline))
+#define INLINE ISA static inline __attribute__((always_inline))
 #define VECTOR NAMED(vector)
 
 typedef T VECTOR __attribute__((vector_size(WIDTH), aligned(sizeof(T)), may_alias));
 
-/* One tile; the first three arguments are constants where it is inlined. Rows are reached from
- * every fourth one, so that few registers hold addresses. */
-FLAT void NAMED(micro)(const int rows, const int vectors, const bool turned,
-                       const struct conv_tile *t) {
-  const int64_t a_row = turned ? 1 : t->a_row, a_col = turned ? t->a_col : 1;
+/* Computes one tile; the first three arguments are compile-time constants. Rows are addressed from
+ * every fourth one, to save address registers. */
+INLINE void NAMED(compute_tile)(const int rows, const int vectors, const bool transposed,
+                                const struct conv_tile *t) {
+  const int64_t a_row = transposed ? 1 : t->a_row, a_col = transposed ? t->a_col : 1;
   const int64_t b_row = t->b_row, k = t->k;
-  VECTOR sum[2 * ROWS]; /* row by row */
+  VECTOR sum[2 * ROWS]; /* row-major */
 #pragma GCC unroll 12
   for (int i = 0; i < rows; i++) {
     for (int v = 0; v < vectors; v++) {
@@ -62,10 +62,10 @@ FLAT void NAMED(micro)(const int rows, const int vectors, const bool turned,
     }
 }
 
-#define MICRO(rows, kind, turned, vectors)                                    \
+#define DEFINE_TILE(rows, kind, transposed, vectors)                          \
   ISA static __attribute__((noinline)) void NAMED(kind##_##rows##_##vectors)( \
       const struct conv_tile *t) {                                            \
-    NAMED(micro)(rows, vectors, turned, t);                                   \
+    NAMED(compute_tile)(rows, vectors, transposed, t);                        \
   }
 #define NAME(rows, kind, vectors) NAMED(kind##_##rows##_##vectors),
 
@@ -80,49 +80,50 @@ FLAT void NAMED(micro)(const int rows, const int vectors, const bool turned,
 #else
 #define EACH_ROW EACH_SIX
 #endif
-EACH_ROW(MICRO, straight, false, 1)
-EACH_ROW(MICRO, straight, false, 2)
-EACH_ROW(MICRO, turned, true, 1)
-EACH_ROW(MICRO, turned, true, 2)
+EACH_ROW(DEFINE_TILE, straight, false, 1)
+EACH_ROW(DEFINE_TILE, straight, false, 2)
+EACH_ROW(DEFINE_TILE, transposed, true, 1)
+EACH_ROW(DEFINE_TILE, transposed, true, 2)
 
-/* By [turned][two vectors][rows - 1]. */
-static void (*const NAMED(micros)[2][2][ROWS])(const struct conv_tile *) = {
+/* Indexed by [transposed][two vectors][rows - 1]. */
+static void (*const NAMED(tile_functions)[2][2][ROWS])(const struct conv_tile *) = {
     {{EACH_ROW(NAME, straight, 1)}, {EACH_ROW(NAME, straight, 2)}},
-    {{EACH_ROW(NAME, turned, 1)}, {EACH_ROW(NAME, turned, 2)}}};
+    {{EACH_ROW(NAME, transposed, 1)}, {EACH_ROW(NAME, transposed, 2)}}};
 
-/* Tiles of four vectors need the registers of AVX-512. By [turned][rows - 1]. */
+/* Tiles of four vectors need the registers of AVX-512. Indexed by [transposed][rows - 1]. */
 #if ROWS == 12
 #define WIDE_ROWS 6
-EACH_SIX(MICRO, straight, false, 4)
-EACH_SIX(MICRO, turned, true, 4)
-static void (*const NAMED(wides)[2][WIDE_ROWS])(const struct conv_tile *) = {
-    {EACH_SIX(NAME, straight, 4)}, {EACH_SIX(NAME, turned, 4)}};
+EACH_SIX(DEFINE_TILE, straight, false, 4)
+EACH_SIX(DEFINE_TILE, transposed, true, 4)
+static void (*const NAMED(wide_tile_functions)[2][WIDE_ROWS])(const struct conv_tile *) = {
+    {EACH_SIX(NAME, straight, 4)}, {EACH_SIX(NAME, transposed, 4)}};
 #else
 #define WIDE_ROWS 0
 #endif
 
-/* A tile at the right border is made aside. */
-ISA static void NAMED(tile)(const struct conv_tile *t, bool turned, int64_t rows, int64_t cols) {
+/* A tile with a partial vector is computed in a temporary and copied. */
+ISA static void NAMED(tile)(const struct conv_tile *t, bool transposed, int64_t rows,
+                            int64_t cols) {
 #if WIDE_ROWS
   if (cols > COLS) {
-    NAMED(wides)[turned][rows - 1](t);
+    NAMED(wide_tile_functions)[transposed][rows - 1](t);
     return;
   }
 #endif
   if (cols % LANES == 0) {
-    NAMED(micros)[turned][cols > LANES][rows - 1](t);
+    NAMED(tile_functions)[transposed][cols > LANES][rows - 1](t);
     return;
   }
-  T part[ROWS * COLS];
-  struct conv_tile aside = *t;
-  aside.c = part;
-  aside.c_row = COLS;
-  aside.add = false;
-  NAMED(micros)[turned][cols > LANES][rows - 1](&aside);
+  T buffer[ROWS * COLS];
+  struct conv_tile temporary = *t;
+  temporary.c = buffer;
+  temporary.c_row = COLS;
+  temporary.add = false;
+  NAMED(tile_functions)[transposed][cols > LANES][rows - 1](&temporary);
   for (int64_t i = 0; i < rows; i++) {
     T *c = (T *)t->c + i * t->c_row;
     for (int64_t j = 0; j < cols; j++)
-      c[j] = t->add ? c[j] + part[i * COLS + j] : part[i * COLS + j];
+      c[j] = t->add ? c[j] + buffer[i * COLS + j] : buffer[i * COLS + j];
   }
 }
 
@@ -137,9 +138,9 @@ static const struct conv_kernels NAMED(kernels) = {.kind = KIND,
 #undef WIDE_ROWS
 #undef LANES
 #undef COLS
-#undef FLAT
+#undef INLINE
 #undef VECTOR
-#undef MICRO
+#undef DEFINE_TILE
 #undef NAME
 #undef EACH_SIX
 #undef EACH_ROW

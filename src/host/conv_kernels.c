@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv_kernels.c: the inner loops of conv.c for every element type and instruction set. */
+ * conv_kernels.c: register-tiled inner kernels of the convolution for each element type, selected
+ * by instruction set at run time. */
 #include "host/conv_kernels.h"
 
 #include "host/isa.h"
@@ -60,7 +61,7 @@
 #include "host/conv_kernel.h"
 #endif
 
-/* Every set of kernels once, the worst of a type first. */
+/* All kernels, slowest first per type. */
 #define PORTABLE(X) X(FLOAT, portable_float, true) X(DOUBLE, portable_double, true)
 #if defined(__x86_64__)
 #define KERNELS(X)                   \
@@ -73,10 +74,10 @@
 #define KERNELS(X) PORTABLE(X)
 #endif
 
-int conv_all_kernels(situ_type type, const struct conv_kernels **out, int most) {
+int conv_all_kernels(situ_type type, const struct conv_kernels **out, int capacity) {
   int count = 0;
-#define ADD(TYPE, name, works) \
-  if (type == SITU_##TYPE && count < most && (works)) out[count++] = &name##_kernels;
+#define ADD(TYPE, name, supported) \
+  if (type == SITU_##TYPE && count < capacity && (supported)) out[count++] = &name##_kernels;
   KERNELS(ADD)
 #undef ADD
   return count;
@@ -84,8 +85,8 @@ int conv_all_kernels(situ_type type, const struct conv_kernels **out, int most) 
 
 const struct conv_kernels *conv_kernels(situ_type type) {
   const struct conv_kernels *best = NULL;
-#define ADD(TYPE, name, works) \
-  if (type == SITU_##TYPE && (works)) best = &name##_kernels;
+#define ADD(TYPE, name, supported) \
+  if (type == SITU_##TYPE && (supported)) best = &name##_kernels;
   KERNELS(ADD)
 #undef ADD
   return best;

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm_kernel.h: the inner loops of a product of matrices for one element type and one instruction
- * set. No include guard: gemm_kernels.c includes it once for each, with
+ * gemm_kernel.h: template of the GEMM kernels for one element type and instruction set. No include
+ * guard: gemm_kernels.c includes it once for each, after defining
  *   T            the element type
  *   WIDTH        bytes of a vector
- *   ISA          the attribute that allows the instructions
- *   FMA(x, y, z) x * y + z of vectors, rounded as this instruction set likes best
- *   KIND         their name as text
- *   NAMED(word)  makes the names of this inclusion
+ *   ISA          target attribute of the instruction set
+ *   FMA(x, y, z) x * y + z of vectors, fused or not
+ *   KIND         name of the instruction set
+ *   NAMED(word)  prefixes an identifier
  *
- * The result is made in tiles of ROWS x COLS elements that stay in registers. Operands are packed
- * into panels: a panel of B holds COLS columns, p by p; a panel of A holds ROWS rows, p by p. */
+ * The result is computed in register tiles of ROWS x COLS elements. Operands are packed into
+ * panels: a panel of B holds COLS columns, a panel of A holds ROWS rows, both ordered by p. */
 
 #define LANES ((int)(WIDTH / sizeof(T)))
 #define COLS (2 * LANES)
-#define FLAT ISA static inline __attribute__((always_inline))
+#define INLINE ISA static inline __attribute__((always_inline))
 #define VECTOR NAMED(vector)
 #define QUAD NAMED(quad)
 
 typedef T VECTOR __attribute__((vector_size(WIDTH), aligned(sizeof(T)), may_alias));
 typedef T QUAD __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
 
-/* One tile; the first three arguments are constants where it is inlined. */
-FLAT void NAMED(micro)(const int rows, const int vectors, const bool packed, const struct tile *t) {
+/* Computes one tile; the first three arguments are compile-time constants. */
+INLINE void NAMED(compute_tile)(const int rows, const int vectors, const bool packed,
+                                const struct tile *t) {
   const int64_t a_row = packed ? 1 : t->a_row, a_col = packed ? ROWS : t->a_col;
   const int64_t b_row = packed ? COLS : t->b_row, k = t->k;
   const T *a = t->a, *b = t->b;
@@ -50,57 +51,58 @@ FLAT void NAMED(micro)(const int rows, const int vectors, const bool packed, con
     }
 }
 
-#define MICRO(rows, vectors)                                                     \
+#define DEFINE_TILES(rows, vectors)                                              \
   ISA static void NAMED(micro_packed_##rows##_##vectors)(const struct tile *t) { \
-    NAMED(micro)(rows, vectors, true, t);                                        \
+    NAMED(compute_tile)(rows, vectors, true, t);                                 \
   }                                                                              \
   ISA static void NAMED(micro_direct_##rows##_##vectors)(const struct tile *t) { \
-    NAMED(micro)(rows, vectors, false, t);                                       \
+    NAMED(compute_tile)(rows, vectors, false, t);                                \
   }
-#define MICRO_NAMES(kind, vectors)                                            \
+#define TILE_FUNCTIONS(kind, vectors)                                         \
   {                                                                           \
     NAMED(micro_##kind##_1_##vectors), NAMED(micro_##kind##_2_##vectors),     \
         NAMED(micro_##kind##_3_##vectors), NAMED(micro_##kind##_4_##vectors), \
         NAMED(micro_##kind##_5_##vectors), NAMED(micro_##kind##_6_##vectors)  \
   }
-MICRO(1, 1)
-MICRO(2, 1)
-MICRO(3, 1)
-MICRO(4, 1)
-MICRO(5, 1)
-MICRO(6, 1)
-MICRO(1, 2)
-MICRO(2, 2)
-MICRO(3, 2)
-MICRO(4, 2)
-MICRO(5, 2)
-MICRO(6, 2)
+DEFINE_TILES(1, 1)
+DEFINE_TILES(2, 1)
+DEFINE_TILES(3, 1)
+DEFINE_TILES(4, 1)
+DEFINE_TILES(5, 1)
+DEFINE_TILES(6, 1)
+DEFINE_TILES(1, 2)
+DEFINE_TILES(2, 2)
+DEFINE_TILES(3, 2)
+DEFINE_TILES(4, 2)
+DEFINE_TILES(5, 2)
+DEFINE_TILES(6, 2)
 
-/* By [packed][two vectors][rows - 1]. */
-static void (*const NAMED(micros)[2][2][ROWS])(const struct tile *) = {
-    {MICRO_NAMES(direct, 1), MICRO_NAMES(direct, 2)},
-    {MICRO_NAMES(packed, 1), MICRO_NAMES(packed, 2)}};
+/* Indexed by [packed][two vectors][rows - 1]. */
+static void (*const NAMED(tile_functions)[2][2][ROWS])(const struct tile *) = {
+    {TILE_FUNCTIONS(direct, 1), TILE_FUNCTIONS(direct, 2)},
+    {TILE_FUNCTIONS(packed, 1), TILE_FUNCTIONS(packed, 2)}};
 
-/* A tile at the right border of the result is made aside: `cols` of its columns are real. */
-ISA static void NAMED(border)(bool packed, int rows, int cols, const struct tile *t) {
-  T part[ROWS * COLS];
-  struct tile aside = *t;
-  aside.c = part;
-  aside.c_row = COLS;
-  aside.add = false;
-  NAMED(micros)[packed][cols > LANES][rows - 1](&aside);
+/* Computes a tile with a partial vector in a temporary and copies its `cols` valid columns. */
+ISA static void NAMED(partial_tile)(bool packed, int rows, int cols, const struct tile *t) {
+  T buffer[ROWS * COLS];
+  struct tile temporary = *t;
+  temporary.c = buffer;
+  temporary.c_row = COLS;
+  temporary.add = false;
+  NAMED(tile_functions)[packed][cols > LANES][rows - 1](&temporary);
   for (int i = 0; i < rows; i++) {
     T *c = (T *)t->c + i * t->c_row;
-    for (int j = 0; j < cols; j++) c[j] = t->add ? c[j] + part[i * COLS + j] : part[i * COLS + j];
+    for (int j = 0; j < cols; j++)
+      c[j] = t->add ? c[j] + buffer[i * COLS + j] : buffer[i * COLS + j];
   }
 }
 
-/* A tile of up to ROWS rows and up to COLS columns. */
-FLAT void NAMED(tile)(const bool packed, int64_t rows, int64_t cols, const struct tile *t) {
+/* Computes a tile of up to ROWS rows and COLS columns. */
+INLINE void NAMED(tile)(const bool packed, int64_t rows, int64_t cols, const struct tile *t) {
   if (cols % LANES)
-    NAMED(border)(packed, (int)rows, (int)cols, t);
+    NAMED(partial_tile)(packed, (int)rows, (int)cols, t);
   else
-    NAMED(micros)[packed][cols > LANES][rows - 1](t);
+    NAMED(tile_functions)[packed][cols > LANES][rows - 1](t);
 }
 
 #include "host/gemm_pack.h"
@@ -109,9 +111,9 @@ FLAT void NAMED(tile)(const bool packed, int64_t rows, int64_t cols, const struc
 ISA static void NAMED(block)(const struct gemm *g, const struct block *block) {
   const int64_t depth = DEPTH(WIDTH);
   const bool packed = block->packed_a;
-  const T *b = g->space, *a = b + (g->n + COLS - 1) / COLS * COLS * depth;
+  const T *b = g->workspace, *a = b + (g->n + COLS - 1) / COLS * COLS * depth;
   if (!packed) a = (const T *)g->a + block->first * g->a_col;
-  const int64_t down = packed ? depth : g->a_row;
+  const int64_t a_row_stride = packed ? depth : g->a_row;
   struct tile t = {.k = block->k,
                    .a_row = g->a_row,
                    .a_col = g->a_col,
@@ -121,22 +123,23 @@ ISA static void NAMED(block)(const struct gemm *g, const struct block *block) {
   for (int64_t j = block->left; j < block->right; j += COLS) {
     t.b = b + j * depth;
     for (int64_t i = block->top; i < block->bottom; i += ROWS) {
-      t.a = a + i * down;
+      t.a = a + i * a_row_stride;
       t.c = (T *)g->c + i * g->c_row + j;
       NAMED(tile)(packed, min_i64(ROWS, block->bottom - i), min_i64(COLS, block->right - j), &t);
     }
   }
 }
 
-/* Computes the columns of the panels begin <= i < end of B, which are packed one after the other
- * and used while they are in the cache; `depth` rows at a time. A may be read in place. */
+/* Computes the columns of the panels begin <= i < end of B. Each panel is packed, `depth` rows at a
+ * time, and used while it is in the cache. A may be read in place. */
 ISA static void NAMED(columns)(const struct gemm *g, int64_t depth, bool packed_a, int64_t begin,
                                int64_t end) {
   T panel[DEPTH(WIDTH) * COLS];
   struct tile t = {
       .b = panel, .a_row = g->a_row, .a_col = g->a_col, .b_row = COLS, .c_row = g->c_row};
-  const T *a = packed_a ? g->space : g->a;
-  const int64_t down = packed_a ? g->k : g->a_row, along = packed_a ? ROWS : g->a_col;
+  const T *a = packed_a ? g->workspace : g->a;
+  const int64_t a_row_stride = packed_a ? g->k : g->a_row,
+                a_col_stride = packed_a ? ROWS : g->a_col;
   for (int64_t j = begin * COLS; j < min_i64(end * COLS, g->n); j += COLS) {
     const int64_t cols = min_i64(COLS, g->n - j);
     for (int64_t first = 0; first < g->k; first += depth) {
@@ -146,7 +149,7 @@ ISA static void NAMED(columns)(const struct gemm *g, int64_t depth, bool packed_
       (COLS, (int)cols, (const T *)g->b + first * g->b_row + j * g->b_col, g->b_col, g->b_row, t.k,
        panel);
       for (int64_t i = 0; i < g->m; i += ROWS) {
-        t.a = a + i * down + first * along;
+        t.a = a + i * a_row_stride + first * a_col_stride;
         t.c = (T *)g->c + i * g->c_row + j;
         NAMED(tile)(packed_a, min_i64(ROWS, g->m - i), cols, &t);
       }
@@ -177,7 +180,7 @@ ISA static void NAMED(small)(const struct gemm *g) {
   }
 }
 
-/* Computes a product of a few numbers. */
+/* Computes a tiny product. */
 ISA static void NAMED(tiny)(const struct gemm *g) {
   const T *a = g->a, *b = g->b;
   T *c = g->c;
@@ -190,8 +193,8 @@ ISA static void NAMED(tiny)(const struct gemm *g) {
     }
 }
 
-/* A few rows times a wide matrix whose rows are read once: columns left <= j < right, which are at
- * most STRIP. */
+/* Computes columns left <= j < right (at most STRIP) of a product of few rows with a matrix whose
+ * rows are read once. */
 ISA static void NAMED(strip)(const struct gemm *g, int64_t left, int64_t right) {
   T sum[THIN][STRIP] = {{0}};
   const int64_t width = right - left;
@@ -207,7 +210,7 @@ ISA static void NAMED(strip)(const struct gemm *g, int64_t left, int64_t right) 
       ((T *)g->c)[i * g->c_row + (left + j) * g->c_col] = sum[i][j];
 }
 
-FLAT T NAMED(dot)(const T *a, const T *b, int64_t k) {
+INLINE T NAMED(dot)(const T *a, const T *b, int64_t k) {
   VECTOR sum[4] = {{0}};
   int64_t p = 0;
   for (; p + 4 * LANES <= k; p += 4 * LANES)
@@ -216,14 +219,15 @@ FLAT T NAMED(dot)(const T *a, const T *b, int64_t k) {
                    y = *(const VECTOR *)(b + p + v * LANES);
       sum[v] = FMA(x, y, sum[v]);
     }
-  const VECTOR all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  const VECTOR total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   T result = 0;
-  for (int v = 0; v < LANES; v++) result += all[v];
+  for (int v = 0; v < LANES; v++) result += total[v];
   for (; p < k; p++) result += a[p] * b[p];
   return result;
 }
 
-/* A few rows times the columns left <= j < right, where both lie in one piece. */
+/* Computes columns left <= j < right of a product of few rows, as dot products of contiguous
+ * vectors. */
 ISA static void NAMED(dots)(const struct gemm *g, int64_t left, int64_t right) {
   for (int64_t j = left; j < right; j++)
     for (int64_t i = 0; i < g->m; i++)
@@ -247,11 +251,11 @@ static const struct gemm_kernels NAMED(kernels) = {
 
 #undef LANES
 #undef COLS
-#undef FLAT
+#undef INLINE
 #undef VECTOR
 #undef QUAD
-#undef MICRO
-#undef MICRO_NAMES
+#undef DEFINE_TILES
+#undef TILE_FUNCTIONS
 #undef T
 #undef WIDTH
 #undef ISA

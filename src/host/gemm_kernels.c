@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm_kernels.c: the inner loops of gemm.c for every element type and instruction set. */
+ * gemm_kernels.c: inner kernels of the GEMM for each element type, selected by instruction set at
+ * run time. */
 #include "host/gemm_kernels.h"
 
 #include <string.h>
 
 #include "host/isa.h"
 
-/* A tile of the result: what the innermost loops get. Strides are in elements. */
+/* Arguments of the innermost loop: a register tile of the result. Strides are in elements. */
 struct tile {
   int64_t k;
   const void *a, *b;
   void *c;
   int64_t a_row, a_col, b_row, c_row;
-  bool add; /* to what c holds */
+  bool add; /* accumulate into c */
 };
 
-/* Rows of B that are packed at a time: a panel takes 16 KiB (24 with the widest vectors) of the L1
- * cache. */
+/* Rows of B per packed panel: a panel takes 16 KiB (24 with AVX-512) of the L1 cache. */
 #define DEPTH(width) ((width) == 64 ? 192 : 256)
 
 #define T float
@@ -35,7 +35,7 @@ struct tile {
 #define NAMED(word) portable_double_##word
 #include "host/gemm_kernel.h"
 
-/* Integers wrap, so they are computed without a sign. */
+/* Unsigned, because integers wrap around. */
 #define T uint32_t
 #define WIDTH 16
 #define ISA PLAIN
@@ -94,7 +94,7 @@ struct tile {
 #include "host/gemm_kernel.h"
 #endif
 
-/* Every set of kernels once, the worst of a type first. */
+/* All kernels, slowest first per type. */
 #define PORTABLE(X)                \
   X(FLOAT, portable_float, true)   \
   X(DOUBLE, portable_double, true) \
@@ -112,10 +112,10 @@ struct tile {
 #define KERNELS(X) PORTABLE(X)
 #endif
 
-int gemm_all_kernels(situ_type type, const struct gemm_kernels **out, int most) {
+int gemm_all_kernels(situ_type type, const struct gemm_kernels **out, int capacity) {
   int count = 0;
-#define ADD(TYPE, name, works) \
-  if (type == SITU_##TYPE && count < most && (works)) out[count++] = &name##_kernels;
+#define ADD(TYPE, name, supported) \
+  if (type == SITU_##TYPE && count < capacity && (supported)) out[count++] = &name##_kernels;
   KERNELS(ADD)
 #undef ADD
   return count;
@@ -123,8 +123,8 @@ int gemm_all_kernels(situ_type type, const struct gemm_kernels **out, int most) 
 
 const struct gemm_kernels *gemm_kernels(situ_type type) {
   const struct gemm_kernels *best = NULL;
-#define ADD(TYPE, name, works) \
-  if (type == SITU_##TYPE && (works)) best = &name##_kernels;
+#define ADD(TYPE, name, supported) \
+  if (type == SITU_##TYPE && (supported)) best = &name##_kernels;
   KERNELS(ADD)
 #undef ADD
   return best;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm_pack.h: the part of gemm_kernel.h that packs operands into panels. No include guard, and the
- * same words: see there. */
+ * gemm_pack.h: template of the packing of GEMM operands into panels, included by gemm_kernel.h with
+ * the same macros. No include guard. */
 
-/* Four rows of four, as four columns of four. */
-FLAT void NAMED(transpose)(const T *from, int64_t row, QUAD out[4]) {
+/* Transposes a 4x4 block. */
+INLINE void NAMED(transpose)(const T *from, int64_t row, QUAD out[4]) {
   const QUAD a = *(const QUAD *)from, b = *(const QUAD *)(from + row);
   const QUAD c = *(const QUAD *)(from + 2 * row), d = *(const QUAD *)(from + 3 * row);
   const QUAD ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
@@ -16,43 +16,44 @@ FLAT void NAMED(transpose)(const T *from, int64_t row, QUAD out[4]) {
   out[3] = __builtin_shufflevector(ef, gh, 2, 3, 6, 7);
 }
 
-/* Packs `wide` neighbours, `step` apart, of which `have` are there, for p < k; the rest are zeros.
- */
-FLAT void NAMED(pack_some)(const int wide, int have, const T *from, int64_t step, int64_t next,
-                           int64_t k, T *to) {
+/* Packs `wide` elements with stride `step`, of which `have` exist, for each p < k; the others are
+ * 0. */
+INLINE void NAMED(pack_partial)(const int wide, int n_valid, const T *from, int64_t step,
+                                int64_t next, int64_t k, T *to) {
   for (int64_t p = 0; p < k; p++, from += next, to += wide)
-    for (int i = 0; i < wide; i++) to[i] = i < have ? from[i * step] : 0;
+    for (int i = 0; i < wide; i++) to[i] = i < n_valid ? from[i * step] : 0;
 }
 
-/* The same for a few p that lie side by side, a multiple of 4. All of a neighbour's are taken at
- * once: lines of cache that lie `step` apart may push each other out. */
-FLAT void NAMED(pack_turned)(const int wide, const int few, const T *from, int64_t step, T *to) {
+/* Packs a multiple of 4 contiguous p by transposing 4x4 blocks. All p of an element are read
+ * together: cache lines `step` apart may evict each other. */
+INLINE void NAMED(pack_transposed)(const int wide, const int count, const T *from, int64_t step,
+                                   T *to) {
   QUAD q[4];
   int i = 0;
   for (; i + 4 <= wide; i += 4)
-    for (int p = 0; p < few; p += 4) {
+    for (int p = 0; p < count; p += 4) {
       NAMED(transpose)(from + i * step + p, step, q);
       for (int j = 0; j < 4; j++) *(QUAD *)(to + (p + j) * wide + i) = q[j];
     }
   for (; i < wide; i++)
-    for (int p = 0; p < few; p++) to[p * wide + i] = from[i * step + p];
+    for (int p = 0; p < count; p++) to[p * wide + i] = from[i * step + p];
 }
 
-/* The same where all are there, for the two layouts that matter. */
-FLAT void NAMED(pack_panel)(const int wide, int have, const T *from, int64_t step, int64_t next,
-                            int64_t k, T *to) {
+/* Packs a panel, with fast paths for full panels of both layouts. */
+INLINE void NAMED(pack_panel)(const int wide, int n_valid, const T *from, int64_t step,
+                              int64_t next, int64_t k, T *to) {
   int64_t p = 0;
-  if (have == wide && step == 1) {
+  if (n_valid == wide && step == 1) {
     for (; p < k; p++)
       for (int i = 0; i < wide; i++) to[p * wide + i] = from[p * next + i];
-  } else if (have == wide && next == 1) {
-    for (; p + 16 <= k; p += 16) NAMED(pack_turned)(wide, 16, from + p, step, to + p * wide);
-    for (; p + 4 <= k; p += 4) NAMED(pack_turned)(wide, 4, from + p, step, to + p * wide);
+  } else if (n_valid == wide && next == 1) {
+    for (; p + 16 <= k; p += 16) NAMED(pack_transposed)(wide, 16, from + p, step, to + p * wide);
+    for (; p + 4 <= k; p += 4) NAMED(pack_transposed)(wide, 4, from + p, step, to + p * wide);
   }
-  NAMED(pack_some)(wide, have, from + p * next, step, next, k - p, to + p * wide);
+  NAMED(pack_partial)(wide, n_valid, from + p * next, step, next, k - p, to + p * wide);
 }
 
-/* Packs the panels begin <= i < end of both operands: first those of B, then those of A. */
+/* Packs the panels begin <= i < end of both operands, B first. */
 ISA static void NAMED(pack)(const struct gemm *g, int64_t first, int64_t k, int64_t begin,
                             int64_t end) {
   const int64_t b_panels = (g->n + COLS - 1) / COLS, depth = DEPTH(WIDTH);
@@ -61,12 +62,12 @@ ISA static void NAMED(pack)(const struct gemm *g, int64_t first, int64_t k, int6
       const int64_t j = i * COLS;
       NAMED(pack_panel)
       (COLS, (int)min_i64(COLS, g->n - j), (const T *)g->b + first * g->b_row + j * g->b_col,
-       g->b_col, g->b_row, k, (T *)g->space + j * depth);
+       g->b_col, g->b_row, k, (T *)g->workspace + j * depth);
     } else {
       const int64_t j = (i - b_panels) * ROWS;
       NAMED(pack_panel)
       (ROWS, (int)min_i64(ROWS, g->m - j), (const T *)g->a + j * g->a_row + first * g->a_col,
-       g->a_row, g->a_col, k, (T *)g->space + (b_panels * COLS + j) * depth);
+       g->a_row, g->a_col, k, (T *)g->workspace + (b_panels * COLS + j) * depth);
     }
   }
 }
@@ -77,6 +78,6 @@ ISA static void NAMED(pack_rows)(const struct gemm *g, int64_t begin, int64_t en
     const int64_t j = i * ROWS;
     NAMED(pack_panel)
     (ROWS, (int)min_i64(ROWS, g->m - j), (const T *)g->a + j * g->a_row, g->a_row, g->a_col, g->k,
-     (T *)g->space + j * g->k);
+     (T *)g->workspace + j * g->k);
   }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * half.h: half precision numbers, as bits, to float and back, many at a time. */
+ * half.h: converts arrays between IEEE half precision (as uint16_t) and float; uses F16C if
+ * available. */
 #ifndef SITU_HOST_HALF_H
 #define SITU_HOST_HALF_H
 
@@ -8,7 +9,7 @@
 /* Exact. */
 void half_to_float(const uint16_t *from, float *to, int64_t count);
 
-/* Rounds to nearest, ties to even; what is too large becomes infinite. */
+/* Rounds to nearest, ties to even; overflows to infinity. */
 void half_from_float(const float *from, uint16_t *to, int64_t count);
 
 #endif

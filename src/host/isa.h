@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * isa.h: the instruction sets that inner loops are compiled for, and whether this processor has
- * them. */
+ * isa.h: target attributes of the instruction sets that inner loops are compiled for, and their
+ * detection. */
 #ifndef SITU_HOST_ISA_H
 #define SITU_HOST_ISA_H
 
@@ -9,7 +9,6 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Attributes that allow the instructions. */
 #define AVX2 __attribute__((target("avx2,fma")))
 #define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma")))
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernel_cache.c: see kernel_cache.h. */
+ * kernel_cache.c: on-disk cache of compiled kernels, keyed by an FNV-1a hash of source and
+ * options. */
 #include "host/kernel_cache.h"
 
 #include <errno.h>
@@ -10,11 +11,11 @@
 
 enum { MAX_PATH = 1024, MAX_BYTES = 1 << 28 };
 
-/* In front of the data. */
-struct head {
+/* File header. */
+struct header {
   char magic[8];
   struct kernel_cache_key key;
-  uint64_t size, sum;
+  uint64_t size, checksum;
 };
 
 static const char magic[8] = "situ.k1";
@@ -25,16 +26,16 @@ static uint64_t hash(uint64_t value, const void *data, size_t size) {
   return value;
 }
 
-struct kernel_cache_key kernel_cache_make_key(const char *const *texts) {
+struct kernel_cache_key kernel_cache_make_key(const char *const *strings) {
   struct kernel_cache_key key = {{0xcbf29ce484222325u, 0x9e3779b97f4a7c15u}};
-  for (int i = 0; texts[i]; i++) {
-    key.hash[0] = hash(key.hash[0], texts[i], strlen(texts[i]) + 1);
-    key.hash[1] = hash(key.hash[1], texts[i], strlen(texts[i]) + 1);
+  for (int i = 0; strings[i]; i++) {
+    key.hash[0] = hash(key.hash[0], strings[i], strlen(strings[i]) + 1);
+    key.hash[1] = hash(key.hash[1], strings[i], strlen(strings[i]) + 1);
   }
   return key;
 }
 
-/* Makes a folder and those above it. */
+/* Creates a folder and its parents. */
 static bool make_folder(char *path) {
   for (char *at = path + 1; *at; at++) {
     if (*at != '/') continue;
@@ -46,16 +47,16 @@ static bool make_folder(char *path) {
   return !mkdir(path, 0777) || errno == EEXIST;
 }
 
-/* The folder; false where there is to be none. */
-static bool folder(char out[MAX_PATH]) {
-  const char *given = getenv("SITU_KERNEL_CACHE"), *cache = getenv("XDG_CACHE_HOME");
+/* Returns the cache folder; false if the cache is disabled. */
+static bool find_folder(char out[MAX_PATH]) {
+  const char *setting = getenv("SITU_KERNEL_CACHE"), *cache_home = getenv("XDG_CACHE_HOME");
   const char *home = getenv("HOME");
-  if (given) {
-    snprintf(out, MAX_PATH, "%s", given);
-    return *given;
+  if (setting) {
+    snprintf(out, MAX_PATH, "%s", setting);
+    return *setting;
   }
-  if (cache && *cache) {
-    snprintf(out, MAX_PATH, "%s/situ", cache);
+  if (cache_home && *cache_home) {
+    snprintf(out, MAX_PATH, "%s/situ", cache_home);
     return true;
   }
   if (!home || !*home) return false;
@@ -64,25 +65,27 @@ static bool folder(char out[MAX_PATH]) {
 }
 
 bool kernel_cache_enabled(void) {
-  char place[MAX_PATH];
-  return folder(place);
+  char folder[MAX_PATH];
+  return find_folder(folder);
 }
 
-static bool path_of(const struct kernel_cache_key *key, char out[MAX_PATH]) {
-  char place[MAX_PATH];
-  if (!folder(place)) return false;
-  return snprintf(out, MAX_PATH, "%.900s/%016llx%016llx.kernel", place,
+static bool make_path(const struct kernel_cache_key *key, char out[MAX_PATH]) {
+  char folder[MAX_PATH];
+  if (!find_folder(folder)) return false;
+  return snprintf(out, MAX_PATH, "%.900s/%016llx%016llx.kernel", folder,
                   (unsigned long long)key->hash[0], (unsigned long long)key->hash[1]) < MAX_PATH;
 }
 
 static unsigned char *read_file(FILE *file, const struct kernel_cache_key *key, size_t *size) {
-  struct head head;
-  if (fread(&head, sizeof head, 1, file) != 1 || memcmp(head.magic, magic, sizeof magic) != 0 ||
-      memcmp(&head.key, key, sizeof *key) != 0 || !head.size || head.size > MAX_BYTES)
+  struct header header;
+  if (fread(&header, sizeof header, 1, file) != 1 ||
+      memcmp(header.magic, magic, sizeof magic) != 0 ||
+      memcmp(&header.key, key, sizeof *key) != 0 || !header.size || header.size > MAX_BYTES)
     return NULL;
-  unsigned char *data = malloc(head.size);
-  if (data && fread(data, head.size, 1, file) == 1 && hash(0, data, head.size) == head.sum) {
-    *size = head.size;
+  unsigned char *data = malloc(header.size);
+  if (data && fread(data, header.size, 1, file) == 1 &&
+      hash(0, data, header.size) == header.checksum) {
+    *size = header.size;
     return data;
   }
   free(data);
@@ -91,7 +94,7 @@ static unsigned char *read_file(FILE *file, const struct kernel_cache_key *key, 
 
 unsigned char *kernel_cache_read(const struct kernel_cache_key *key, size_t *size) {
   char path[MAX_PATH];
-  FILE *file = path_of(key, path) ? fopen(path, "rb") : NULL;
+  FILE *file = make_path(key, path) ? fopen(path, "rb") : NULL;
   if (!file) return NULL;
   unsigned char *data = read_file(file, key, size);
   fclose(file);
@@ -100,15 +103,15 @@ unsigned char *kernel_cache_read(const struct kernel_cache_key *key, size_t *siz
 
 void kernel_cache_write(const struct kernel_cache_key *key, const unsigned char *data,
                         size_t size) {
-  char place[MAX_PATH], path[MAX_PATH], aside[MAX_PATH + 16];
-  if (!folder(place) || !make_folder(place) || !path_of(key, path)) return;
-  snprintf(aside, sizeof aside, "%s.XXXXXX", path);
-  const int descriptor = mkstemp(aside);
+  char folder[MAX_PATH], path[MAX_PATH], temporary[MAX_PATH + 16];
+  if (!find_folder(folder) || !make_folder(folder) || !make_path(key, path)) return;
+  snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+  const int descriptor = mkstemp(temporary);
   FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
   if (!file) return;
-  struct head head = {.key = *key, .size = size, .sum = hash(0, data, size)};
-  memcpy(head.magic, magic, sizeof magic);
-  bool ok = fwrite(&head, sizeof head, 1, file) == 1 && fwrite(data, size, 1, file) == 1;
+  struct header header = {.key = *key, .size = size, .checksum = hash(0, data, size)};
+  memcpy(header.magic, magic, sizeof magic);
+  bool ok = fwrite(&header, sizeof header, 1, file) == 1 && fwrite(data, size, 1, file) == 1;
   ok = !fclose(file) && ok;
-  if (!ok || rename(aside, path) != 0) unlink(aside);
+  if (!ok || rename(temporary, path) != 0) unlink(temporary);
 }

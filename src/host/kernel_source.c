@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernel_source.c: see kernel_source.h. A text is one kernel in one type: what the type is, the
- * dialect, and the whole kernel file, of which only the kernel that is picked is compiled. */
+ * kernel_source.c: generates the source of one kernel for one element type: type macros, prelude of
+ * the dialect, and the kernel file, in which only the selected kernel is compiled. */
 #include "host/kernel_source.h"
 
 #include <string.h>
 
-/* An element type: T, C, T_NAME, T_BYTES, and its class: real, integer, truth, signed. */
-struct words {
+/* Macros of an element type: T, C, T_NAME, T_BYTES and its class. */
+struct type_macros {
   const char *t, *c, *name;
   int bytes;
   bool is_real, is_integer, is_bool, is_signed;
 };
 
-static const struct words types[MAX_TYPES] = {
+static const struct type_macros types[MAX_TYPES] = {
     [SITU_FLOAT] = {"float", "float", "float", 4, true, false, false, true},
     [SITU_DOUBLE] = {"double", "double", "double", 8, true, false, false, true},
     [SITU_HALF] = {"half", "float", "half", 2, true, false, false, true},
@@ -25,20 +25,20 @@ static const struct words types[MAX_TYPES] = {
     [SITU_BOOL] = {"u8", "i32", "truth", 1, false, false, true, false},
 };
 
-/* Elements that are only moved. */
-static const struct words sizes[] = {{"u8", "u8", "8", 1, false, true, false, false},
-                                     {"u16", "u16", "16", 2, false, true, false, false},
-                                     {"u32", "u32", "32", 4, false, true, false, false},
-                                     {"u64", "u64", "64", 8, false, true, false, false}};
+/* Element types of kernels that only copy. */
+static const struct type_macros sizes[] = {{"u8", "u8", "8", 1, false, true, false, false},
+                                           {"u16", "u16", "16", 2, false, true, false, false},
+                                           {"u32", "u32", "32", 4, false, true, false, false},
+                                           {"u64", "u64", "64", 8, false, true, false, false}};
 
-static const struct words *words_of(const struct kernel *kernel, situ_type type) {
+static const struct type_macros *get_type_macros(const struct kernel *kernel, situ_type type) {
   if (!kernel->bits) return &types[type];
   size_t i = 0;
   while (i < COUNT_OF(sizes) - 1 && sizes[i].bytes != types[type].bytes) i++;
   return &sizes[i];
 }
 
-static const char *text_of(const char *file) {
+static const char *find_source(const char *file) {
   for (const struct kernel_source *source = kernel_sources; file && source->file; source++)
     if (!strcmp(source->file, file)) return source->text;
   return NULL;
@@ -52,25 +52,26 @@ bool kernel_source_supports(const struct kernel *kernel, situ_type type, bool ha
 }
 
 const char *kernel_source_type_name(const struct kernel *kernel, situ_type type) {
-  return words_of(kernel, type)->name;
+  return get_type_macros(kernel, type)->name;
 }
 
 situ_status kernel_source_write(const struct kernel *kernel, situ_type type,
                                 const struct kernel_source_target *target, struct strbuf *out) {
-  const struct words *words = words_of(kernel, type);
-  const char *prelude = text_of(target->prelude);
-  const char *own = kernel->text ? kernel->text : text_of(kernel->file);
-  if (!prelude || !own) return INTERNAL("Kernel '%s' has no text.", kernel->name);
+  const struct type_macros *type_macros = get_type_macros(kernel, type);
+  const char *prelude = find_source(target->prelude);
+  const char *source = kernel->text ? kernel->text : find_source(kernel->file);
+  if (!prelude || !source) return INTERNAL("Kernel '%s' has no source.", kernel->name);
   strbuf_append(out, target->head);
   strbuf_appendf(out, "#define HAS_DOUBLE %d\n#define HAS_HALF %d\n", target->has_double,
                  target->has_half);
-  strbuf_appendf(out, "#define T_NAME %s\n#define T_BYTES %d\n", words->name, words->bytes);
-  strbuf_appendf(out, "#define T_IS_REAL %d\n#define T_IS_INTEGER %d\n", words->is_real,
-                 words->is_integer);
+  strbuf_appendf(out, "#define T_NAME %s\n#define T_BYTES %d\n", type_macros->name,
+                 type_macros->bytes);
+  strbuf_appendf(out, "#define T_IS_REAL %d\n#define T_IS_INTEGER %d\n", type_macros->is_real,
+                 type_macros->is_integer);
   strbuf_appendf(out, "#define T_IS_BOOL %d\n#define T_IS_SIGNED %d\n#define PICK_%s ~,\n",
-                 words->is_bool, words->is_signed, kernel->name);
+                 type_macros->is_bool, type_macros->is_signed, kernel->name);
   strbuf_append(out, prelude);
-  strbuf_appendf(out, "typedef %s T;\ntypedef %s C;\n", words->t, words->c);
-  strbuf_append(out, own);
+  strbuf_appendf(out, "typedef %s T;\ntypedef %s C;\n", type_macros->t, type_macros->c);
+  strbuf_append(out, source);
   return out->failed ? NO_MEMORY() : NULL;
 }

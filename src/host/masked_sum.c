@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * masked_sum.c: see masked_sum.h. Every version adds the terms in the same order. */
+ * masked_sum.c: sums of floats selected by byte masks (backward max pooling), with AVX2 and AVX-512
+ * versions that add the terms in the same order. */
 #include "host/masked_sum.h"
 
 #include "host/isa.h"
 
-static void sum_plain(const struct masked_sum *terms, int count, bool add, float *to, int64_t n) {
+static void sum_scalar(const struct masked_sum *terms, int count, bool add, float *to, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     float sum = add ? to[i] : 0;
     for (int j = 0; j < count; j++)
@@ -15,24 +16,25 @@ static void sum_plain(const struct masked_sum *terms, int count, bool add, float
 
 #if defined(__x86_64__)
 
-/* 64 bytes are compared at once; the bits of the result allow loads. `some` has a bit for each
- * element that there is. */
+/* Compares 64 bytes at a time and uses the result as load masks. `valid` has a bit per existing
+ * element. */
 AVX512 static inline __attribute__((always_inline)) void sum_line(const struct masked_sum *terms,
                                                                   const int count, const bool add,
                                                                   float *to, int64_t at,
-                                                                  uint64_t some) {
-  uint64_t hit[MASKED_SUM_TERMS];
+                                                                  uint64_t valid) {
+  uint64_t selected[MASKED_SUM_TERMS];
   for (int j = 0; j < count; j++)
-    hit[j] = _mm512_mask_cmpeq_epi8_mask(some, _mm512_maskz_loadu_epi8(some, terms->which[j] + at),
-                                         _mm512_set1_epi8((char)terms->number[j]));
+    selected[j] =
+        _mm512_mask_cmpeq_epi8_mask(valid, _mm512_maskz_loadu_epi8(valid, terms->which[j] + at),
+                                    _mm512_set1_epi8((char)terms->number[j]));
   for (int q = 0; q < 4; q++) {
     const int64_t i = at + 16 * q;
-    const __mmask16 there = (__mmask16)(some >> (16 * q));
-    __m512 sum = add ? _mm512_maskz_loadu_ps(there, to + i) : _mm512_setzero_ps();
+    const __mmask16 valid_lanes = (__mmask16)(valid >> (16 * q));
+    __m512 sum = add ? _mm512_maskz_loadu_ps(valid_lanes, to + i) : _mm512_setzero_ps();
     for (int j = 0; j < count; j++)
       sum = _mm512_add_ps(
-          sum, _mm512_maskz_loadu_ps((__mmask16)(hit[j] >> (16 * q)), terms->from[j] + i));
-    _mm512_mask_storeu_ps(to + i, there, sum);
+          sum, _mm512_maskz_loadu_ps((__mmask16)(selected[j] >> (16 * q)), terms->from[j] + i));
+    _mm512_mask_storeu_ps(to + i, valid_lanes, sum);
   }
 }
 
@@ -48,8 +50,9 @@ AVX512 static void sum_avx512(const struct masked_sum *terms, int count, bool ad
                               int64_t n) {
   if (add) {
     for (int j = 0; j < count; j++) {
-      const struct masked_sum one = {{terms->which[j]}, {terms->from[j]}, {terms->number[j]}};
-      sum_lines(&one, 1, true, to, n);
+      const struct masked_sum single_term = {
+          {terms->which[j]}, {terms->from[j]}, {terms->number[j]}};
+      sum_lines(&single_term, 1, true, to, n);
     }
     return;
   }
@@ -79,18 +82,18 @@ AVX2 static void sum_avx2(const struct masked_sum *terms, int count, bool add, f
     __m256 sum = add ? _mm256_loadu_ps(to + i) : _mm256_setzero_ps();
     for (int j = 0; j < count; j++) {
       const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(terms->which[j] + i));
-      const __m256i hit =
+      const __m256i selected =
           _mm256_cmpeq_epi32(_mm256_cvtepu8_epi32(bytes), _mm256_set1_epi32(terms->number[j]));
-      sum = _mm256_add_ps(sum, _mm256_maskload_ps(terms->from[j] + i, hit));
+      sum = _mm256_add_ps(sum, _mm256_maskload_ps(terms->from[j] + i, selected));
     }
     _mm256_storeu_ps(to + i, sum);
   }
-  struct masked_sum rest = *terms;
+  struct masked_sum tail = *terms;
   for (int j = 0; j < count; j++) {
-    rest.which[j] += i;
-    rest.from[j] += i;
+    tail.which[j] += i;
+    tail.from[j] += i;
   }
-  sum_plain(&rest, count, add, to + i, n - i);
+  sum_scalar(&tail, count, add, to + i, n - i);
 }
 
 void masked_sum_run(const struct masked_sum *terms, int count, bool add, float *to, int64_t n) {
@@ -99,13 +102,13 @@ void masked_sum_run(const struct masked_sum *terms, int count, bool add, float *
   else if (HAS_AVX2)
     sum_avx2(terms, count, add, to, n);
   else
-    sum_plain(terms, count, add, to, n);
+    sum_scalar(terms, count, add, to, n);
 }
 
 #else
 
 void masked_sum_run(const struct masked_sum *terms, int count, bool add, float *to, int64_t n) {
-  sum_plain(terms, count, add, to, n);
+  sum_scalar(terms, count, add, to, n);
 }
 
 #endif

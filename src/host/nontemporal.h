@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nontemporal.h: non-temporal stores, for results larger than the cache: nothing is read before
- * it is written over, and what others will read again stays. STREAM_END orders them before what
- * follows. */
+ * nontemporal.h: non-temporal stores, for results larger than the cache: they avoid reading the
+ * destination and evicting other data. STREAM_END orders them before later stores. */
 #ifndef SITU_HOST_NONTEMPORAL_H
 #define SITU_HOST_NONTEMPORAL_H
 
 #include <stddef.h>
 #include <string.h>
 
-enum { NONTEMPORAL_MIN_BYTES = 16 << 20 }; /* results from here on */
+enum { NONTEMPORAL_MIN_BYTES = 16 << 20 }; /* minimum size of a result */
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -21,7 +20,7 @@ enum { CAN_STREAM = 0 };
 #define STREAM_END() ((void)0)
 #endif
 
-/* Copies whole lines of the cache, 64 bytes each, to a place that begins with one. */
+/* Copies whole 64-byte cache lines to an aligned destination. */
 static inline __attribute__((always_inline)) void stream_copy(void *to, const void *from,
                                                               size_t bytes) {
 #if defined(__x86_64__)

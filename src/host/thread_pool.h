@@ -1,42 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  * thread_pool.h: the thread pool of the process.
  *
- * A caller always works itself; idle threads of the pool help it with large calls. Callers and
- * helpers together never exceed the cores, as far as it is in the pool's hand: a caller is never
- * held up, helpers give way instead (also in the middle of a call, between two chunks).
+ * A caller always participates; idle threads of the pool help with large calls. The pool keeps the
+ * number of computing threads at or below the number of cores: callers never block, helpers yield
+ * their core instead (also between two chunks of a call).
  */
 #ifndef SITU_HOST_THREAD_POOL_H
 #define SITU_HOST_THREAD_POOL_H
 
 #include "device/backend.h"
 
-/* Runs the kernel over the work items 0 <= i < items, in the calling thread, helped by idle threads
- * of the pool when items >= 2 * grain (grain 0: one call, never split). The borders of the chunks
- * depend on items and grain alone, never on the number of threads, so results are the same to the
- * bit for any number of them. A kernel may call thread_pool_run itself. The first failure wins;
- * chunks that nobody began are then left out. */
+/* Runs the kernel over the work items 0 <= i < items in the calling thread, with help from idle
+ * pool threads if items >= 2 * grain (grain 0: never split). Chunk boundaries depend on items and
+ * grain only, so that results are bit-identical for any number of threads. A kernel may call
+ * thread_pool_run. Returns the first error; chunks not yet started are then skipped. */
 situ_status thread_pool_run(host_kernel *kernel, const union arg *args, int64_t items,
                             int64_t grain) SITU_MUST_USE;
 
-/* Said by a thread that begins and stops computing for a while (a run of a session, a worker of a
- * device): as long as it computes it counts as a core in use. Pairs nest. Never blocks; leave
- * before waiting for another thread. thread_pool_run needs no pair around it. */
+/* Brackets a period in which a thread computes (a session run, a device worker) and therefore
+ * occupies a core. Pairs nest. Never blocks; leave before waiting for another thread.
+ * thread_pool_run does not need it. */
 void thread_pool_enter(void);
 void thread_pool_leave(void);
 
-/* The most threads that compute at once, callers included: SITU_THREADS, else the cores that this
- * process may use. */
+/* Returns the maximum number of computing threads including callers: SITU_THREADS, or the cores
+ * available to the process. */
 int thread_pool_threads(void);
 
-/* Changes that number (at least 1; 0: back to the default). Calls that run already may keep their
- * helpers. */
+/* Sets that number (0: the default). Running calls may keep their helpers. */
 void thread_pool_set_threads(int threads);
 
-/* Looks for a short while, as long as a core is free for that, whether the number is another one
- * than `seen`; whether it is. For who would have to be woken otherwise, which takes long. */
+/* Spins for a short time while a core is free, until the value differs from `seen`; returns whether
+ * it does. Avoids the latency of sleeping. */
 bool thread_pool_spin(const atomic_uint *number, unsigned seen);
 
-/* How a call is cut: `count` chunks of `size` items, the last one shorter. */
+/* How a call is split: `count` chunks of `size` items, the last one shorter. */
 struct thread_pool_chunks {
   int64_t count, size;
 };

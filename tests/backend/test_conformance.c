@@ -260,12 +260,12 @@ static void memory_of_others_is_refused(struct rig *rig) {
     const struct span slots[] = {ours, wrong[i]};
     FAILS(api->bind(device, launch, slots, &rig->arena, &bound), SITU_INTERNAL, "'add'");
     FAILS(api->rebind(device, good, 1, wrong[i]), SITU_INTERNAL, "'add'");
-    FAILS(api->write(device, QUEUE_IN, wrong[i], host, 8), SITU_INTERNAL, "not its own");
-    FAILS(api->read(device, QUEUE_OUT, host, wrong[i], 8), SITU_INTERNAL, "not its own");
-    FAILS(api->copy(device, QUEUE_OUT, ours, wrong[i], 8), SITU_INTERNAL, "not its own");
-    FAILS(api->copy(device, QUEUE_OUT, wrong[i], ours, 8), SITU_INTERNAL, "not its own");
+    FAILS(api->write(device, QUEUE_IN, wrong[i], host, 8), SITU_INTERNAL, "does not belong to it");
+    FAILS(api->read(device, QUEUE_OUT, host, wrong[i], 8), SITU_INTERNAL, "does not belong to it");
+    FAILS(api->copy(device, QUEUE_OUT, ours, wrong[i], 8), SITU_INTERNAL, "does not belong to it");
+    FAILS(api->copy(device, QUEUE_OUT, wrong[i], ours, 8), SITU_INTERNAL, "does not belong to it");
   }
-  FAILS(api->write(device, QUEUE_IN, ours, host, KIB + 1), SITU_INTERNAL, "not its own");
+  FAILS(api->write(device, QUEUE_IN, ours, host, KIB + 1), SITU_INTERNAL, "does not belong to it");
   if (api->peer)
     FAILS(api->peer(device, QUEUE_IN, ours, rig->device[1], ours, 8), SITU_INTERNAL, "");
   rig_drain(rig, 0);

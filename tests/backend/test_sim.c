@@ -101,7 +101,7 @@ static void handles_of_a_gpu_share_its_fate(void **state) {
   FAILS(api->alloc(twin, 24 * MIB + 1, &region), SITU_RESOURCE_EXHAUSTED,
         "Simulated GPU 0 (Frail, 0000:01:00.0) has 25165824 bytes free, not 25165825.");
   OK(api->alloc(twin, 24 * MIB, &region)); /* to the last byte */
-  FAILS(api->write(twin, QUEUE_IN, x, "", 1), SITU_INTERNAL, "not its own");
+  FAILS(api->write(twin, QUEUE_IN, x, "", 1), SITU_INTERNAL, "does not belong to it");
   for (int i = 0; i < 2; i++) rig_run(&rig, 0, &add_kernel, x, x, 1, 1);
   FAILS(rig_try_drain(&rig, 0), SITU_UNAVAILABLE, "Frail");
   FAILS(api->write(twin, QUEUE_IN, (struct span){region, 0}, "", 1), SITU_UNAVAILABLE, "Frail");

@@ -94,8 +94,8 @@ static void errors_show_the_place(void **state) {
     assert_refuses(no_names[i],
                    "expected a count from 0 to 64, or a name that begins with a letter", 0);
   assert_refuses("A,", "expected a name", 2);
-  assert_refuses("A,4", "a name of digits only (a count stands alone)", 2);
-  assert_refuses("A@05:00.0,B@0000:05:00.0", "a PCI bus id that another GPU has", 12);
+  assert_refuses("A,4", "a name of digits only (a count must be the whole specification)", 2);
+  assert_refuses("A@05:00.0,B@0000:05:00.0", "the PCI bus id of another GPU", 12);
   assert_refuses("A=12Gi", "expected a size such as 12GiB or 500MB", 4);
   assert_refuses("A=", "expected a size such as 12GiB or 500MB", 2);
   assert_refuses("A=0MiB", "the memory must be above 0", 2);
@@ -105,7 +105,7 @@ static void errors_show_the_place(void **state) {
   assert_refuses("A;flops", "expected '='", 7);
   assert_refuses("A;flops=fast", "expected a number above 0 such as 4.3T", 8);
   assert_refuses("A;fail_alloc=0", "expected a number above 0", 13);
-  assert_refuses("A;lost_after=2x", "expected a whole number", 14);
+  assert_refuses("A;lost_after=2x", "expected an integer", 14);
   assert_refuses("A;lost_after=99999999999999999999", "too large a number", 13);
 }
 

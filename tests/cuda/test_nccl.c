@@ -193,9 +193,10 @@ static void fails_once(const char *wish, const char *part) {
 static void nccl_may_fail(void **state) {
   (void)state;
   fails_once("ncclCommInitAll:1=3",
-             "NCCL failed joining 2 GPUs, the first of which is CUDA GPU 0 (CUDA stand-in sm_75, "
+             "NCCL failed initializing a communicator of 2 GPUs, the first of which is CUDA GPU 0 "
+             "(CUDA stand-in sm_75, "
              "0000:81:00.0): internal error (3)");
-  fails_once("ncclAllReduce:1=1", "NCCL failed adding over 2 GPUs");
+  fails_once("ncclAllReduce:1=1", "NCCL failed all-reducing over 2 GPUs");
   fails_once("ncclAllReduce:2=1", "SITU_NCCL=0");
   fails_once("ncclGroupEnd:1=1", "unhandled cuda error (1)");
 }

@@ -206,7 +206,7 @@ static void requirements_fail_with_the_reason(void **state) {
   const struct device_list *list = NULL;
   int count;
   expect_missing("gpu", "gpu is required, but 0 GPUs are visible.");
-  expect_missing("gpu", "\n  sim: none were asked for (SITU_SIM_GPUS, --gpus, or the config)");
+  expect_missing("gpu", "\n  sim: none are configured (SITU_SIM_GPUS, --gpus, or the config)");
   setenv("SITU_SIM_GPUS", "2", 1);
   expect_missing("gpu:3", "gpu:3 is required, but 2 GPUs are visible.");
   setenv("CUDA_VISIBLE_DEVICES", "1", 1);

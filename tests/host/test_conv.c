@@ -134,18 +134,18 @@ static void check(const int64_t *sizes, enum conv_pass want, situ_type type) {
   c.filter = make(type, counts[2], 3);
   /* Some sets of kernels want more than the best one, which conv_workspace_size asks. */
   const size_t bytes = (conv_workspace_size(&c, want) * 2 + (1u << 16)) / 64 * 64;
-  c.space = aligned_alloc(64, bytes);
-  assert_non_null(c.space);
+  c.workspace = aligned_alloc(64, bytes);
+  assert_non_null(c.workspace);
   double *wanted = expect(&c, want);
   const struct conv_kernels *kernels[8] = {NULL};
   const int n = conv_all_kernels(type, kernels + 1, 7);
   assert_true(n > 0);
   for (int k = 0; k <= n; k++) {
-    memset(c.space, 0xff, bytes);
+    memset(c.workspace, 0xff, bytes);
     compare(kernels[k], &c, want, wanted, counts[want]);
   }
   free(wanted);
-  free(c.space);
+  free(c.workspace);
   free(c.x);
   free(c.y);
   free(c.filter);
@@ -181,13 +181,14 @@ static void threads_change_nothing(void **state) {
     c.x = make(SITU_FLOAT, counts[1], 2);
     c.y = make(SITU_FLOAT, counts[0], 1);
     c.filter = make(SITU_FLOAT, counts[2], 3);
-    c.space = aligned_alloc(64, round_up(conv_workspace_size(&c, (enum conv_pass)want), 64) + 64);
+    c.workspace =
+        aligned_alloc(64, round_up(conv_workspace_size(&c, (enum conv_pass)want), 64) + 64);
     void *one = run_with_threads(1, &c, (enum conv_pass)want, counts[want]);
     void *four = run_with_threads(4, &c, (enum conv_pass)want, counts[want]);
     assert_memory_equal(one, four, (size_t)counts[want] * sizeof(float));
     free(one);
     free(four);
-    free(c.space);
+    free(c.workspace);
     free(c.x);
     free(c.y);
     free(c.filter);
@@ -213,10 +214,10 @@ static void planes_give_the_same(void **state) {
     c.x = make(SITU_FLOAT, counts[1], 2);
     c.y = make(SITU_FLOAT, counts[0], 1);
     c.filter = p.filter = make(SITU_FLOAT, counts[2], 3);
-    p.planes = true;
+    p.is_nchw = true;
     p.x = turned(c.x, c.n, c.h * c.w, c.c);
     p.y = turned(c.y, c.n, c.oh * c.ow, c.o);
-    c.space = p.space =
+    c.workspace = p.workspace =
         aligned_alloc(64, round_up(conv_workspace_size(&p, (enum conv_pass)want), 64));
     assert_null(conv_run(&p, (enum conv_pass)want));
     float *got = want == CONV_FORWARD         ? turned(p.y, c.n, c.o, c.oh * c.ow)
@@ -231,7 +232,7 @@ static void planes_give_the_same(void **state) {
     free(got);
     free(p.x);
     free(p.y);
-    free(c.space);
+    free(c.workspace);
     free(c.x);
     free(c.y);
     free(c.filter);

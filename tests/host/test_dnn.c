@@ -37,7 +37,7 @@ static void agrees_with_our_own(void **state) {
     struct gemm g = {.type = SITU_FLOAT, .m = M, .n = N, .k = K, .a = a, .b = b, .c = c};
     g.a_row = turn & 1 ? 1 : K, g.a_col = turn & 1 ? M : 1;
     g.b_row = turn & 2 ? 1 : N, g.b_col = turn & 2 ? K : 1;
-    g.c_row = N, g.c_col = 1, g.space = space;
+    g.c_row = N, g.c_col = 1, g.workspace = space;
     assert_null(dnn_gemm(&g));
     g.c = d;
     assert_null(gemm_run_with(gemm_kernels(SITU_FLOAT), &g));

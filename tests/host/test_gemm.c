@@ -53,7 +53,7 @@ static struct gemm make(situ_type type, int64_t m, int64_t n, int64_t k, bool tu
   g.a_row = turn_a ? 1 : k, g.a_col = turn_a ? m : 1;
   g.b_row = turn_b ? 1 : n, g.b_col = turn_b ? k : 1;
   const size_t space = round_up(gemm_workspace_size(type, m, n, k), 64);
-  g.space = space ? aligned_alloc(64, space) : NULL;
+  g.workspace = space ? aligned_alloc(64, space) : NULL;
   return g;
 }
 
@@ -61,7 +61,7 @@ static void drop(struct gemm *g) {
   free((void *)(uintptr_t)g->a);
   free((void *)(uintptr_t)g->b);
   free(g->c);
-  free(g->space);
+  free(g->workspace);
 }
 
 static void check(const struct gemm *g) {

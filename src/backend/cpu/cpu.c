@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cpu.c: the host itself. Its regions are host addresses and its kernels run in the caller's
- * thread, so there is nothing to wait for. */
+ * cpu.c: the host as a device. Regions are host addresses and kernels run synchronously in the
+ * calling thread, so that queues are always complete. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "device/backend.h"
 #include "host/call.h"
 
-static int cpu_handle; /* all CPU devices are one: only its address counts */
+static int cpu_handle; /* shared by all CPU devices; only its address matters */
 
 static situ_status cpu_probe(const struct backend_request *request, int *count, const char **why) {
   *why = NULL;
@@ -18,7 +18,7 @@ static situ_status cpu_probe(const struct backend_request *request, int *count, 
   return NULL;
 }
 
-/* The value of "model name" in /proc/cpuinfo, where there is one. */
+/* Reads "model name" from /proc/cpuinfo. */
 static void read_model(char *out, size_t size) {
   snprintf(out, size, "CPU");
   FILE *file = fopen("/proc/cpuinfo", "r");
@@ -70,7 +70,7 @@ static situ_status cpu_available(void *device, uint64_t *free_bytes) {
   return NULL;
 }
 
-static void *address(void *device, struct span span) {
+static void *translate(void *device, struct span span) {
   (void)device;
   return (char *)span.region + span.offset;
 }
@@ -78,20 +78,20 @@ static void *address(void *device, struct span span) {
 static situ_status cpu_write(void *device, int queue, struct span to, const void *from,
                              size_t bytes) {
   (void)queue;
-  if (bytes) memcpy(address(device, to), from, bytes);
+  if (bytes) memcpy(translate(device, to), from, bytes);
   return NULL;
 }
 
 static situ_status cpu_read(void *device, int queue, void *to, struct span from, size_t bytes) {
   (void)queue;
-  if (bytes) memcpy(to, address(device, from), bytes);
+  if (bytes) memcpy(to, translate(device, from), bytes);
   return NULL;
 }
 
 static situ_status cpu_copy(void *device, int queue, struct span to, struct span from,
                             size_t bytes) {
   (void)queue;
-  if (bytes) memmove(address(device, to), address(device, from), bytes);
+  if (bytes) memmove(translate(device, to), translate(device, from), bytes);
   return NULL;
 }
 
@@ -103,11 +103,11 @@ static situ_status cpu_peer(void *device, int queue, struct span to, void *from_
 
 static situ_status cpu_bind(void *device, const struct launch *launch, const struct span *slots,
                             struct arena *arena, struct bound_kernel **out) {
-  return host_bind(device, address, launch, slots, arena, out);
+  return host_bind(device, translate, launch, slots, arena, out);
 }
 
 static situ_status cpu_rebind(void *device, struct bound_kernel *bound, int arg, struct span span) {
-  return host_rebind(device, address, bound, arg, span);
+  return host_rebind(device, translate, bound, arg, span);
 }
 
 static situ_status cpu_launch(void *device, int queue, struct bound_kernel *bound) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * blas.h: products of matrices by cuBLAS, where it is installed; loaded at the first product. */
+ * blas.h: matrix multiplication by cuBLAS if it is installed; loaded on first use. */
 #ifndef SITU_BACKEND_CUDA_BLAS_H
 #define SITU_BACKEND_CUDA_BLAS_H
 
 #include "backend/cuda/driver.h"
 #include "device/backend.h"
 
-typedef unsigned cublas_status; /* and all other enums but the last argument of gemm */
+typedef unsigned cublas_status; /* also used for the other enums except the last argument of gemm */
 typedef struct cublasContext *cublas_handle;
 
 #define CUBLAS_FUNCTIONS(X)                                                                       \
@@ -26,7 +26,7 @@ struct cublas_functions {
   CUBLAS_OPTIONS(DL_FIELD)
 };
 
-/* The numbers of cublas_api.h and library_types.h that are used: ours, value, theirs. */
+/* Constants of cublas_api.h and library_types.h: our name, value, their name. */
 #define CUBLAS_NUMBERS(X)               \
   X(OP_N, 0, CUBLAS_OP_N)               \
   X(OP_T, 1, CUBLAS_OP_T)               \
@@ -43,25 +43,26 @@ enum {
 #undef CUBLAS_NUMBER_ENUM
 };
 
-/* Products as cuBLAS counts them: columns first, so that C = A B is asked for as C' = B' A'. */
-struct blas_product {
-  unsigned type, compute, turn_a, turn_b;
+/* Arguments of cublasGemmStridedBatchedEx. cuBLAS is column-major, so that C = A B is computed as
+ * C' = B' A'. */
+struct blas_gemm {
+  unsigned type, compute, transpose_a, transpose_b;
   int m, n, k, a_lead, b_lead, count;
   long long a_step, b_step;
 };
 
-/* Whether the launch is a product that cuBLAS can do; then `out` says how. */
-bool blas_supports(const struct launch *launch, struct blas_product *out);
+/* Returns whether cuBLAS can execute the launch, and its arguments. */
+bool blas_supports(const struct launch *launch, struct blas_gemm *out);
 
-/* A handle for the context that is current; NULL where there is no cuBLAS, or it does not start. */
+/* Creates a handle for the current context; NULL if cuBLAS is not available. */
 cublas_handle blas_open(void);
 void blas_close(cublas_handle handle);
 
-/* What cuBLAS says of a status. */
+/* Returns the message of a status. */
 const char *blas_error(cublas_status status);
 
-/* Queues a product; a status of cuBLAS, 0 is success. */
-cublas_status blas_run(cublas_handle handle, cuda_stream stream, const struct blas_product *product,
+/* Enqueues a product; returns a status of cuBLAS, 0 on success. */
+cublas_status blas_run(cublas_handle handle, cuda_stream stream, const struct blas_gemm *gemm,
                        cuda_pointer a, cuda_pointer b, cuda_pointer c);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * calls.h: prepared calls of kernels, or of cuBLAS in their place: functions of struct backend. */
+ * calls.h: binds and launches kernels, or the equivalent cuBLAS call: functions of struct
+ * backend. */
 #ifndef SITU_BACKEND_CUDA_CALLS_H
 #define SITU_BACKEND_CUDA_CALLS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compiler.h: NVRTC, NVIDIA's compiler, loaded at run time in whatever version is there. */
+ * compiler.h: NVRTC, NVIDIA's run-time compiler, loaded in the installed version that suits the GPU
+ * and the driver. */
 #ifndef SITU_BACKEND_CUDA_COMPILER_H
 #define SITU_BACKEND_CUDA_COMPILER_H
 
@@ -37,19 +38,19 @@ struct compiler {
   int archs[COMPILER_ARCHS], n_archs; /* 75, 80, ... */
 };
 
-/* The NVRTC for a GPU of this architecture (75 for 7.5) and a driver of this version (13000). One
- * of the driver's own version comes first: its PTX is what the driver knows. */
+/* Returns the NVRTC for a GPU of this architecture (75 for 7.5) and a driver of this version
+ * (13000). Prefers the driver's own version, whose PTX the driver supports. */
 situ_status compiler_find(int arch, int driver, const struct compiler **out) SITU_MUST_USE;
 
-/* Whether machine code for the architecture can be made; PTX always can. */
-bool compiler_knows(const struct compiler *compiler, int arch);
+/* Returns whether machine code for the architecture can be generated; PTX always can. */
+bool compiler_supports(const struct compiler *compiler, int arch);
 
-/* The options, as one text, for an architecture: machine code for it, or PTX for it or for the
- * newest before it. */
+/* Writes the compiler options for an architecture as one string: machine code, or PTX for it or for
+ * the newest supported one before it. */
 void compiler_options(const struct compiler *compiler, int arch, bool binary, char out[128]);
 
-/* Compiles a text; the result is to be freed. `log` gets what the compiler says, and is to be freed
- * too, where there is an error. */
+/* Compiles a source. The caller frees the result, and `log`, which is set to the compiler's
+ * messages on error. */
 nvrtc_result compiler_run(const struct compiler *compiler, const char *text, int arch, bool binary,
                           unsigned char **out, size_t *size, char **log);
 

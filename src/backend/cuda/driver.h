@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * driver.h: what is used of CUDA's driver, loaded at run time: nothing of CUDA is needed to build,
- * and a machine without it is no error.
+ * driver.h: the functions and constants of the CUDA driver API that are used, loaded at run time:
+ * CUDA is needed neither to build nor to run situ.
  *
- * Names of functions are those of the library, with their versions (cuda.h turns cuMemAlloc into
- * cuMemAlloc_v2). A test compares this file with cuda.h where there is one.
+ * Functions have the versioned names of the library (cuda.h maps cuMemAlloc to cuMemAlloc_v2). A
+ * test compares this file with cuda.h if it is installed.
  */
 #ifndef SITU_BACKEND_CUDA_DRIVER_H
 #define SITU_BACKEND_CUDA_DRIVER_H
@@ -22,7 +22,7 @@ typedef struct CUfunc_st *cuda_function;
 enum { CUDA_UUID_BYTES = 16 };
 typedef struct CUuuid_st cuda_uuid; /* of CUDA_UUID_BYTES bytes */
 
-/* The numbers of cuda.h that are used: ours, value, cuda.h's. */
+/* Constants of cuda.h: our name, value, their name. */
 #define CUDA_NUMBERS(X)                                                 \
   X(OK, 0, CUDA_SUCCESS)                                                \
   X(INVALID_VALUE, 1, CUDA_ERROR_INVALID_VALUE)                         \

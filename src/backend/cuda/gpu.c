@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu.c: see gpu.h. A GPU is used through its primary context, which other libraries of the process
- * share: it is never left current, and what they had current is current again afterwards. */
+ * gpu.c: an open GPU: its context, memory and error state. The primary context is shared with other
+ * libraries of the process: it is pushed for each operation and popped afterwards. */
 #include "backend/cuda/gpu.h"
 
 #include <stdlib.h>
@@ -10,53 +10,53 @@
 
 /* ---- Errors ---- */
 
-/* Errors after which a context does nothing any more. Others of a call are about this call. */
+/* Returns whether an error makes the context unusable; others concern a single call. */
 static bool is_fatal(cuda_result result) {
-  static const cuda_result fatal[] = {CUDA_NOT_INITIALIZED,
-                                      CUDA_DEINITIALIZED,
-                                      CUDA_DEVICE_UNAVAILABLE,
-                                      CUDA_INVALID_CONTEXT,
-                                      CUDA_ECC_UNCORRECTABLE,
-                                      CUDA_NVLINK_UNCORRECTABLE,
-                                      CUDA_CONTAINED,
-                                      CUDA_ILLEGAL_ADDRESS,
-                                      CUDA_LAUNCH_TIMEOUT,
-                                      CUDA_CONTEXT_DESTROYED,
-                                      CUDA_ASSERT,
-                                      CUDA_HARDWARE_STACK,
-                                      CUDA_ILLEGAL_INSTRUCTION,
-                                      CUDA_MISALIGNED,
-                                      CUDA_INVALID_ADDRESS_SPACE,
-                                      CUDA_INVALID_PC,
-                                      CUDA_LAUNCH_FAILED,
-                                      CUDA_MPS_CLIENT_TERMINATED,
-                                      CUDA_EXTERNAL_DEVICE,
-                                      CUDA_UNKNOWN};
-  for (size_t i = 0; i < COUNT_OF(fatal); i++)
-    if (fatal[i] == result) return true;
+  static const cuda_result fatal_errors[] = {CUDA_NOT_INITIALIZED,
+                                             CUDA_DEINITIALIZED,
+                                             CUDA_DEVICE_UNAVAILABLE,
+                                             CUDA_INVALID_CONTEXT,
+                                             CUDA_ECC_UNCORRECTABLE,
+                                             CUDA_NVLINK_UNCORRECTABLE,
+                                             CUDA_CONTAINED,
+                                             CUDA_ILLEGAL_ADDRESS,
+                                             CUDA_LAUNCH_TIMEOUT,
+                                             CUDA_CONTEXT_DESTROYED,
+                                             CUDA_ASSERT,
+                                             CUDA_HARDWARE_STACK,
+                                             CUDA_ILLEGAL_INSTRUCTION,
+                                             CUDA_MISALIGNED,
+                                             CUDA_INVALID_ADDRESS_SPACE,
+                                             CUDA_INVALID_PC,
+                                             CUDA_LAUNCH_FAILED,
+                                             CUDA_MPS_CLIENT_TERMINATED,
+                                             CUDA_EXTERNAL_DEVICE,
+                                             CUDA_UNKNOWN};
+  for (size_t i = 0; i < COUNT_OF(fatal_errors); i++)
+    if (fatal_errors[i] == result) return true;
   return false;
 }
 
 void gpu_note(struct gpu *gpu, cuda_result result) {
   cuda_result none = CUDA_OK;
-  if (is_fatal(result)) atomic_compare_exchange_strong(&gpu->trouble, &none, result);
+  if (is_fatal(result)) atomic_compare_exchange_strong(&gpu->fatal_error, &none, result);
 }
 
-/* Called with the lock. */
-static situ_status lost(const struct gpu *gpu) {
+/* Must hold the lock. */
+static situ_status make_lost_status(const struct gpu *gpu) {
   char text[192];
-  const cuda_result trouble = atomic_load(&gpu->trouble);
-  if (trouble == CUDA_OK) return NULL;
+  const cuda_result fatal_error = atomic_load(&gpu->fatal_error);
+  if (fatal_error == CUDA_OK) return NULL;
   return situ_status_create(SITU_UNAVAILABLE,
-                            "%s failed: %s.\nThe last kernel that it was given "
-                            "is %s; CUDA_LAUNCH_BLOCKING=1 tells which one it was.",
-                            gpu->card->label, cuda_error(trouble, text),
-                            *gpu->last ? gpu->last : "none");
+                            "%s failed: %s.\nThe last kernel launched "
+                            "was %s; CUDA_LAUNCH_BLOCKING=1 finds the one that failed.",
+                            gpu->card->label, cuda_error(fatal_error, text),
+                            *gpu->last_kernel ? gpu->last_kernel : "none");
 }
 
 situ_status gpu_lost(struct gpu *gpu) {
   pthread_mutex_lock(&gpu->lock);
-  const situ_status status = lost(gpu);
+  const situ_status status = make_lost_status(gpu);
   pthread_mutex_unlock(&gpu->lock);
   return status;
 }
@@ -68,8 +68,8 @@ situ_status gpu_check(const struct gpu *gpu) {
 cuda_result gpu_push(const struct gpu *gpu) { return cuda.cuCtxPushCurrent_v2(gpu->context); }
 
 void gpu_pop(void) {
-  cuda_context ignored = NULL;
-  cuda.cuCtxPopCurrent_v2(&ignored);
+  cuda_context popped = NULL;
+  cuda.cuCtxPopCurrent_v2(&popped);
 }
 
 cuda_result gpu_enter(struct gpu *gpu) {
@@ -81,7 +81,7 @@ cuda_result gpu_enter(struct gpu *gpu) {
 
 situ_status gpu_leave(struct gpu *gpu, cuda_result result, const char *doing) {
   gpu_note(gpu, result);
-  const situ_status status = lost(gpu);
+  const situ_status status = make_lost_status(gpu);
   if (gpu->is_current) gpu_pop();
   pthread_mutex_unlock(&gpu->lock);
   return status ? status : cuda_status(result, gpu->card->label, doing);
@@ -89,8 +89,8 @@ situ_status gpu_leave(struct gpu *gpu, cuda_result result, const char *doing) {
 
 /* ---- Opening ---- */
 
-/* Everything that is in the context. */
-static void give_back(struct gpu *gpu) {
+/* Releases everything in the context. */
+static void release_resources(struct gpu *gpu) {
   for (int i = 0; i < N_QUEUES; i++) queues_close(&gpu->queues[i]);
   if (gpu->blas) blas_close(gpu->blas);
   modules_end(&gpu->modules);
@@ -101,9 +101,9 @@ static void give_back(struct gpu *gpu) {
 void gpu_close(void *handle) {
   struct gpu *gpu = handle;
   if (gpu->context && gpu->generation == fork_generation()) {
-    comm_forget(gpu);
+    comm_close_gpu(gpu);
     if (gpu_push(gpu) == CUDA_OK) {
-      give_back(gpu);
+      release_resources(gpu);
       gpu_pop();
     }
     cuda.cuDevicePrimaryCtxRelease_v2(gpu->card->id);
@@ -176,12 +176,12 @@ void gpu_free(void *handle, void *memory) {
 
 situ_status gpu_available(void *handle, uint64_t *free_bytes) {
   struct gpu *gpu = handle;
-  size_t left = 0, total = 0;
+  size_t available = 0, total = 0;
   TRY(gpu_check(gpu));
   cuda_result result = gpu_enter(gpu);
-  if (result == CUDA_OK) result = cuda.cuMemGetInfo_v2(&left, &total);
-  *free_bytes = left;
-  return gpu_leave(gpu, result, "asking for its free memory");
+  if (result == CUDA_OK) result = cuda.cuMemGetInfo_v2(&available, &total);
+  *free_bytes = available;
+  return gpu_leave(gpu, result, "querying its free memory");
 }
 
 bool gpu_find(const struct gpu *gpu, struct span span, size_t bytes, cuda_pointer *out) {

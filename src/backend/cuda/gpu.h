@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu.h: an open GPU: its context, its memory, what is wrong with it. */
+ * gpu.h: an open GPU: its context, memory and error state. The primary context is shared with other
+ * libraries of the process: it is pushed for each operation and popped afterwards. */
 #ifndef SITU_BACKEND_CUDA_GPU_H
 #define SITU_BACKEND_CUDA_GPU_H
 
@@ -16,47 +17,47 @@ struct region {
 struct gpu {
   const struct card *card;
   cuda_context context;
-  int generation; /* of forks */
+  int generation; /* fork_generation() when it was opened */
   struct modules modules;
-  cublas_handle blas; /* NULL where there is no cuBLAS, or no product yet */
-  bool blas_is_tried;
-  _Atomic(cuda_result) trouble; /* the first error that says that the GPU failed */
-  pthread_mutex_t lock;         /* for what follows */
-  bool is_current;              /* the context, in the thread that has the lock */
+  cublas_handle blas; /* NULL if not available or not yet used */
+  bool is_blas_initialized;
+  _Atomic(cuda_result) fatal_error; /* first fatal error of the GPU */
+  pthread_mutex_t lock;             /* guards what follows */
+  bool is_current;                  /* whether gpu_enter has made the context current */
   struct cuda_queue queues[N_QUEUES];
   struct region *regions;
-  char last[128];        /* the kernel that was launched last, for errors */
-  const void *peers[16]; /* contexts whose memory it may use already */
+  char last_kernel[128]; /* last kernel launched, for errors */
+  const void *peers[16]; /* contexts with peer access enabled */
 };
 
-/* Opens a GPU: the functions of struct backend. */
+/* open and close of struct backend. */
 situ_status gpu_open(int index, void **out) SITU_MUST_USE;
 void gpu_close(void *handle);
 
-/* Memory: the functions of struct backend. */
+/* alloc, free and available of struct backend. */
 situ_status gpu_alloc(void *handle, size_t bytes, void **out) SITU_MUST_USE;
 void gpu_free(void *handle, void *memory);
 situ_status gpu_available(void *handle, uint64_t *free_bytes) SITU_MUST_USE;
 
-/* Whether `bytes` bytes are the GPU's own memory; their address. Called with the lock. */
+/* Returns whether `bytes` bytes belong to the GPU, and their address. Must hold the lock. */
 bool gpu_find(const struct gpu *gpu, struct span span, size_t bytes, cuda_pointer *out);
 
-/* Makes the context of the GPU current for this thread; gpu_pop ends that. */
+/* Pushes and pops the context of the GPU in this thread. */
 cuda_result gpu_push(const struct gpu *gpu);
 void gpu_pop(void);
 
-/* Begins something in the GPU's context, with its lock; gpu_leave ends it whatever gpu_enter said,
- * and makes a status of the result. */
+/* Locks the GPU and pushes its context; gpu_leave must follow in any case, and converts the result
+ * to a status. */
 cuda_result gpu_enter(struct gpu *gpu);
 situ_status gpu_leave(struct gpu *gpu, cuda_result result, const char *doing) SITU_MUST_USE;
 
-/* Remembers that the GPU failed, where the result says so. */
+/* Records a fatal error. */
 void gpu_note(struct gpu *gpu, cuda_result result);
 
-/* What is said of a GPU that failed, NULL of others. */
+/* Returns the error of a failed GPU; NULL if it works. */
 situ_status gpu_lost(struct gpu *gpu) SITU_MUST_USE;
 
-/* A driver that was started before a fork does nothing in the child. */
+/* Fails in a forked child, in which the driver does not work. */
 situ_status gpu_check(const struct gpu *gpu) SITU_MUST_USE;
 
 #endif

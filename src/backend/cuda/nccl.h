@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nccl.h: what is used of NCCL, NVIDIA's library for sums over GPUs. */
+ * nccl.h: the functions and constants of NCCL that are used, loaded at run time. */
 #ifndef SITU_BACKEND_CUDA_NCCL_H
 #define SITU_BACKEND_CUDA_NCCL_H
 
 #include "backend/cuda/driver.h"
 
-typedef unsigned nccl_result; /* and all other enums */
+typedef unsigned nccl_result; /* also used for the other enums */
 typedef struct ncclComm *nccl_comm;
 
 #define NCCL_FUNCTIONS(X)                                                       \
@@ -26,7 +26,7 @@ struct nccl_functions {
   NCCL_OPTIONS(DL_FIELD)
 };
 
-/* The numbers of nccl.h that are used: ours, value, theirs. */
+/* Constants of nccl.h: our name, value, their name. */
 #define NCCL_NUMBERS(X)    \
   X(SUM, 0, ncclSum)       \
   X(INT8, 0, ncclInt8)     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * queues.c: see queues.h. */
+ * queues.c: the queues of a device: CUDA streams, events for marks, pinned staging buffers. */
 #include "backend/cuda/queues.h"
 
 #include <string.h>
@@ -23,50 +23,50 @@ void queues_close(struct cuda_queue *queue) {
   }
   for (int i = 0; i < MARKS; i++)
     if (queue->marks[i].event) cuda.cuEventDestroy_v2(queue->marks[i].event);
-  for (int i = 0; i < SLOTS; i++) {
-    if (queue->slots[i].event) cuda.cuEventDestroy_v2(queue->slots[i].event);
-    if (queue->slots[i].data) cuda.cuMemFreeHost(queue->slots[i].data);
+  for (int i = 0; i < N_STAGING; i++) {
+    if (queue->staging_buffers[i].event) cuda.cuEventDestroy_v2(queue->staging_buffers[i].event);
+    if (queue->staging_buffers[i].data) cuda.cuMemFreeHost(queue->staging_buffers[i].data);
   }
 }
 
 /* ---- Waiting ---- */
 
-void queues_ask(struct cuda_queue *queue, void (*ask)(void *), void *asker) {
-  queue->ask = ask;
-  queue->asker = asker;
+void queues_set_poll(struct cuda_queue *queue, void (*poll)(void *), void *poll_context) {
+  queue->poll = poll;
+  queue->poll_context = poll_context;
 }
 
-cuda_result queues_await(const struct cuda_queue *queue, cuda_event event, int64_t until) {
-  if (!queue->ask && until == INT64_MAX) return cuda.cuEventSynchronize(event);
-  for (useconds_t nap = 10;; nap = nap < 500 ? nap * 2 : nap) {
+cuda_result queues_await(const struct cuda_queue *queue, cuda_event event, int64_t deadline) {
+  if (!queue->poll && deadline == INT64_MAX) return cuda.cuEventSynchronize(event);
+  for (useconds_t delay = 10;; delay = delay < 500 ? delay * 2 : delay) {
     const cuda_result result = cuda.cuEventQuery(event);
-    if (result != CUDA_NOT_READY || trace_now() >= until) return result;
-    if (queue->ask) queue->ask(queue->asker);
-    usleep(nap);
+    if (result != CUDA_NOT_READY || trace_now() >= deadline) return result;
+    if (queue->poll) queue->poll(queue->poll_context);
+    usleep(delay);
   }
 }
 
 /* ---- Copies ---- */
 
-/* The next piece of pinned memory, when nobody uses it any more. */
-static cuda_result take(struct cuda_queue *queue, struct slot **out) {
-  struct slot *slot = *out = &queue->slots[queue->next_slot++ % SLOTS];
+/* Returns the next staging buffer once it is free. */
+static cuda_result acquire_buffer(struct cuda_queue *queue, struct staging_buffer **out) {
+  struct staging_buffer *buffer = *out = &queue->staging_buffers[queue->next_buffer++ % N_STAGING];
   cuda_result result = CUDA_OK;
-  if (!slot->event) result = cuda.cuEventCreate(&slot->event, event_flags);
-  if (result == CUDA_OK && !slot->data) {
+  if (!buffer->event) result = cuda.cuEventCreate(&buffer->event, event_flags);
+  if (result == CUDA_OK && !buffer->data) {
     void *data = NULL;
-    result = cuda.cuMemAllocHost_v2(&data, SLOT_BYTES);
-    slot->data = data;
+    result = cuda.cuMemAllocHost_v2(&data, STAGING_BYTES);
+    buffer->data = data;
   }
-  if (result == CUDA_OK && slot->in_use) result = queues_await(queue, slot->event, INT64_MAX);
-  slot->in_use = false;
+  if (result == CUDA_OK && buffer->in_use) result = queues_await(queue, buffer->event, INT64_MAX);
+  buffer->in_use = false;
   return result;
 }
 
-static cuda_result done(struct cuda_queue *queue, struct slot *slot) {
-  slot->in_use = true;
+static cuda_result record_event(struct cuda_queue *queue, struct staging_buffer *buffer) {
+  buffer->in_use = true;
   queue->queued++;
-  return cuda.cuEventRecord(slot->event, queue->stream);
+  return cuda.cuEventRecord(buffer->event, queue->stream);
 }
 
 cuda_result queues_write(struct cuda_queue *queue, cuda_pointer to, const void *from,
@@ -74,42 +74,42 @@ cuda_result queues_write(struct cuda_queue *queue, cuda_pointer to, const void *
   const unsigned char *at = from;
   cuda_result result = CUDA_OK;
   while (bytes && result == CUDA_OK) {
-    struct slot *slot = NULL;
-    const size_t part = bytes < SLOT_BYTES ? bytes : SLOT_BYTES;
-    result = take(queue, &slot);
+    struct staging_buffer *buffer = NULL;
+    const size_t n = bytes < STAGING_BYTES ? bytes : STAGING_BYTES;
+    result = acquire_buffer(queue, &buffer);
     if (result != CUDA_OK) break;
-    memcpy(slot->data, at, part);
-    result = cuda.cuMemcpyHtoDAsync_v2(to, slot->data, part, queue->stream);
-    if (result == CUDA_OK) result = done(queue, slot);
-    at += part;
-    to += part;
-    bytes -= part;
+    memcpy(buffer->data, at, n);
+    result = cuda.cuMemcpyHtoDAsync_v2(to, buffer->data, n, queue->stream);
+    if (result == CUDA_OK) result = record_event(queue, buffer);
+    at += n;
+    to += n;
+    bytes -= n;
   }
   return result;
 }
 
-/* In a thread of the driver. */
-static void hand_out(void *context) {
-  const struct slot *slot = context;
-  memcpy(slot->to, slot->data, slot->bytes);
+/* Runs in a thread of the driver. */
+static void copy_to_host(void *context) {
+  const struct staging_buffer *buffer = context;
+  memcpy(buffer->to, buffer->data, buffer->bytes);
 }
 
 cuda_result queues_read(struct cuda_queue *queue, void *to, cuda_pointer from, size_t bytes) {
   unsigned char *at = to;
   cuda_result result = CUDA_OK;
   while (bytes && result == CUDA_OK) {
-    struct slot *slot = NULL;
-    const size_t part = bytes < SLOT_BYTES ? bytes : SLOT_BYTES;
-    result = take(queue, &slot);
+    struct staging_buffer *buffer = NULL;
+    const size_t n = bytes < STAGING_BYTES ? bytes : STAGING_BYTES;
+    result = acquire_buffer(queue, &buffer);
     if (result != CUDA_OK) break;
-    slot->to = at;
-    slot->bytes = part;
-    result = cuda.cuMemcpyDtoHAsync_v2(slot->data, from, part, queue->stream);
-    if (result == CUDA_OK) result = cuda.cuLaunchHostFunc(queue->stream, hand_out, slot);
-    if (result == CUDA_OK) result = done(queue, slot);
-    at += part;
-    from += part;
-    bytes -= part;
+    buffer->to = at;
+    buffer->bytes = n;
+    result = cuda.cuMemcpyDtoHAsync_v2(buffer->data, from, n, queue->stream);
+    if (result == CUDA_OK) result = cuda.cuLaunchHostFunc(queue->stream, copy_to_host, buffer);
+    if (result == CUDA_OK) result = record_event(queue, buffer);
+    at += n;
+    from += n;
+    bytes -= n;
   }
   return result;
 }

@@ -3,18 +3,18 @@
  *
  * Copy this folder, rename null_ throughout, add a line to BACKENDS in backends.h, and make probe
  * find something; the conformance tests in tests/backend then run every function. What each
- * function must do stands in device/backend.h.
+ * function must do is documented in device/backend.h.
  */
 #include "device/backend.h"
 
 static situ_status unimplemented(const char *what) {
-  return situ_status_create(SITU_UNIMPLEMENTED, "The null back end has no %s.", what);
+  return situ_status_create(SITU_UNIMPLEMENTED, "The null back end does not support %s.", what);
 }
 
 static situ_status null_probe(const struct backend_request *request, int *count, const char **why) {
   (void)request;
   *count = 0;
-  *why = NULL; /* a real one says here what is missing: "libcuda.so.1 was not found" */
+  *why = NULL; /* a real one reports what is missing: "libcuda.so.1 was not found" */
   return NULL;
 }
 
@@ -143,10 +143,10 @@ const struct backend null_backend = {
     .write = null_write,
     .read = null_read,
     .copy = null_copy,
-    .peer = NULL, /* copies between devices go through the host */
+    .peer = NULL, /* copies between devices are staged through the host */
     .bind = null_bind,
     .rebind = null_rebind,
-    .unbind = NULL, /* nothing to give back */
+    .unbind = NULL, /* nothing to release */
     .launch = null_launch,
     .mark = null_mark,
     .wait = null_wait,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cl.h: what is used of OpenCL 1.2, loaded at run time: nothing of it is needed to build, and a
- * machine without it is no error.
+ * cl.h: the functions and constants of OpenCL 1.2 that are used, loaded at run time: OpenCL is
+ * needed neither to build nor to run situ.
  */
 #ifndef SITU_BACKEND_OPENCL_CL_H
 #define SITU_BACKEND_OPENCL_CL_H
@@ -25,7 +25,7 @@ struct cl_region {
 #define CL_CALLBACK
 #endif
 
-/* Every function that is used, once. */
+/* Functions that are used. */
 #define CL_FUNCTIONS(X)                                                                          \
   X(int32_t, clGetPlatformIDs, (uint32_t, cl_platform *, uint32_t *))                            \
   X(int32_t, clGetPlatformInfo, (cl_platform, uint32_t, size_t, void *, size_t *))               \
@@ -77,10 +77,10 @@ struct cl_functions {
   CL_FUNCTIONS(DL_FIELD)
 };
 
-/* The functions, once cl_load was true. */
+/* Valid after cl_load has returned true. */
 extern struct cl_functions cl;
 
-/* Errors that are told apart or named: number, name, what a user can make of it. */
+/* Errors with a name: number, name, explanation. */
 #define CL_ERRORS(X)                                                  \
   X(-1, DEVICE_NOT_FOUND, "no device")                                \
   X(-2, DEVICE_NOT_AVAILABLE, "the device is not available")          \
@@ -106,7 +106,7 @@ enum {
       CL_SUCCESS = 0
 };
 
-/* Numbers of the standard. */
+/* Constants of cl.h. */
 enum {
   CL_PLATFORM_NAME = 0x0902,
   CL_DEVICE_TYPE = 0x1000,
@@ -137,13 +137,14 @@ enum {
 };
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFFull
 
-/* Loads the ICD loader once; false: `*why` says what is missing. */
+/* Loads the ICD loader once; on failure `*why` is set to the reason. */
 bool cl_load(const char **why);
 
-/* What an error number means: "CL_OUT_OF_RESOURCES: the device ..." Writes and returns `out`. */
+/* Formats an error: "CL_OUT_OF_RESOURCES (-5): the device ...". Returns `out`. */
 const char *cl_error(int32_t error, char out[128]);
 
-/* The status of a failed call; NULL where it did not fail. `doing` says what for: "allocating". */
+/* Converts an error to a status; NULL for CL_SUCCESS. `doing` describes the operation:
+ * "allocating". */
 situ_status cl_status(int32_t error, const char *label, const char *doing) SITU_MUST_USE;
 
 #endif

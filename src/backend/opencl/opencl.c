@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl.c: GPUs of any maker through OpenCL 1.2.
+ * opencl.c: GPUs of any vendor through OpenCL 1.2.
  *
- * A region is a buffer; a call gets parts of buffers as arguments, set once when it is bound. Each
- * device has a context of its own (copies between devices go through the host), three command
- * queues, and a worker, which starts what is queued, so that two devices work at the same time also
- * where a driver does its work in the caller's thread. The queues go on by themselves: behind what
- * somebody has a mark of stands an event, whose callback says that it is done. */
+ * A region is a buffer; the arguments of a call are sub-buffers, set once when it is bound. Each
+ * device has its own context (copies between devices are staged through the host), three command
+ * queues, and a worker that submits to them, so that two devices run concurrently even if a driver
+ * executes in the calling thread. Command queues run asynchronously: an event with a callback
+ * behind each mark reports completion. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +26,8 @@ struct opencl {
   cl_queue queues[N_QUEUES];
   struct programs programs;
   struct region *regions;
-  int32_t trouble; /* the first error that says that the device failed */
-  char last[96];   /* the kernel that was started last, and its node; the worker's own */
+  int32_t device_error; /* first fatal error of the device */
+  char last_kernel[96]; /* last kernel and its node; used by the worker only */
   struct worker worker;
 };
 
@@ -35,7 +35,7 @@ struct opencl {
 struct opencl_call {
   struct bound_kernel bound;
   cl_kernel kernel;
-  cl_memory *parts; /* per argument; NULL where it is no memory */
+  cl_memory *sub_buffers; /* sub-buffer per argument; NULL if it is not memory */
 };
 
 static situ_status opencl_probe(const struct backend_request *request, int *count,
@@ -50,30 +50,30 @@ static situ_status opencl_describe(int index, struct device_info *out) {
   return NULL;
 }
 
-/* ---- The worker ---- */
+/* ---- Worker ---- */
 
-static situ_status lost(const void *device) {
+static situ_status make_lost_status(const void *device) {
   const struct opencl *opencl = device;
-  if (!opencl->trouble) return NULL;
+  if (!opencl->device_error) return NULL;
   char text[128], doing[160];
   snprintf(doing, sizeof doing, "while working%s%s",
-           *opencl->last ? ", the last kernel being " : "", opencl->last);
+           *opencl->last_kernel ? ", the last kernel being " : "", opencl->last_kernel);
   return situ_status_create(SITU_UNAVAILABLE, "%s failed %s: %s.", opencl->gpu->label, doing,
-                            cl_error(opencl->trouble, text));
+                            cl_error(opencl->device_error, text));
 }
 
-/* Whether an error of a call says nothing of the device: others may go on. */
-static bool is_harmless(int32_t error) {
+/* Returns whether an error concerns a single call only, not the device. */
+static bool is_call_error(int32_t error) {
   return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_HOST_MEMORY ||
          error == CL_INVALID_KERNEL_ARGS || error == CL_INVALID_WORK_GROUP_SIZE ||
          error == CL_INVALID_VALUE;
 }
 
-/* Remembers the first failure of the device. */
-static void note(struct opencl *opencl, int32_t error) {
+/* Records the first error of the device. */
+static void record_error(struct opencl *opencl, int32_t error) {
   if (error == CL_SUCCESS) return;
   pthread_mutex_lock(&worker_lock);
-  if (!opencl->trouble) opencl->trouble = error;
+  if (!opencl->device_error) opencl->device_error = error;
   pthread_mutex_unlock(&worker_lock);
 }
 
@@ -97,15 +97,16 @@ static int32_t start_copy(cl_queue queue, const struct work *work) {
 
 static void start(void *device, int queue, const struct work *work) {
   struct opencl *opencl = device;
-  const cl_queue at = opencl->queues[queue];
+  const cl_queue cl_queue_handle = opencl->queues[queue];
   const bool is_call = work->kind == WORK_CALL;
   const struct launch *launch = is_call ? work->bound->launch : NULL;
   if (is_call)
-    snprintf(opencl->last, sizeof opencl->last, "'%.40s' of '%.40s'", launch->kernel->name,
-             launch->node ? launch->node : "");
-  const int32_t error = is_call ? start_call(at, work) : start_copy(at, work);
+    snprintf(opencl->last_kernel, sizeof opencl->last_kernel, "'%.40s' of '%.40s'",
+             launch->kernel->name, launch->node ? launch->node : "");
+  const int32_t error =
+      is_call ? start_call(cl_queue_handle, work) : start_copy(cl_queue_handle, work);
   if (error == CL_SUCCESS) return;
-  if (!is_call || !is_harmless(error)) note(opencl, error);
+  if (!is_call || !is_call_error(error)) record_error(opencl, error);
   if (!is_call) return;
   char doing[64];
   snprintf(doing, sizeof doing, "starting kernel '%.40s'", launch->kernel->name);
@@ -114,50 +115,50 @@ static void start(void *device, int queue, const struct work *work) {
 
 static void finish(void *device, int queue) {
   struct opencl *opencl = device;
-  note(opencl, cl.clFinish(opencl->queues[queue]));
+  record_error(opencl, cl.clFinish(opencl->queues[queue]));
 }
 
-/* A place in a queue of which the worker is to be told. */
-struct place {
+/* A position in a queue whose completion is reported to the worker. */
+struct position {
   struct opencl *opencl;
   int queue;
   uint64_t number;
 };
 
-/* Called by the driver, in any thread. */
-static void CL_CALLBACK reached(cl_event event, int32_t state, void *context) {
+/* Called by the driver in any thread. */
+static void CL_CALLBACK on_event(cl_event event, int32_t state, void *context) {
   (void)event;
-  const struct place place = *(struct place *)context;
+  const struct position position = *(struct position *)context;
   free(context);
-  if (state < 0) note(place.opencl, state);
-  worker_done(&place.opencl->worker, place.queue, place.number);
+  if (state < 0) record_error(position.opencl, state);
+  worker_done(&position.opencl->worker, position.queue, position.number);
 }
 
-/* Puts an event behind everything in the queue; it owns the place. */
-static int32_t put_event(cl_queue queue, struct place *place) {
+/* Enqueues an event behind all work of the queue; on success its callback owns `position`. */
+static int32_t enqueue_event(cl_queue queue, struct position *position) {
   cl_event event = NULL;
   int32_t error = cl.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event);
   if (error != CL_SUCCESS) return error;
-  error = cl.clSetEventCallback(event, CL_COMPLETE, reached, place);
+  error = cl.clSetEventCallback(event, CL_COMPLETE, on_event, position);
   cl.clReleaseEvent(event);
   return error;
 }
 
-static void tell(void *device, int queue, uint64_t number) {
+static void signal_when_done(void *device, int queue, uint64_t number) {
   struct opencl *opencl = device;
-  struct place *place = malloc(sizeof *place);
-  if (place) *place = (struct place){opencl, queue, number};
-  if (place && put_event(opencl->queues[queue], place) == CL_SUCCESS) {
-    note(opencl, cl.clFlush(opencl->queues[queue]));
+  struct position *position = malloc(sizeof *position);
+  if (position) *position = (struct position){opencl, queue, number};
+  if (position && enqueue_event(opencl->queues[queue], position) == CL_SUCCESS) {
+    record_error(opencl, cl.clFlush(opencl->queues[queue]));
     return;
   }
-  free(place);
-  finish(opencl, queue); /* without an event this says whether the device has failed */
+  free(position);
+  finish(opencl, queue); /* without an event, this reports whether the device has failed */
   worker_done(&opencl->worker, queue, number);
 }
 
 static const struct worker_owner owner = {
-    .lost = lost, .run = start, .tell = tell, .finish = finish};
+    .lost = make_lost_status, .run = start, .signal = signal_when_done, .finish = finish};
 
 /* ---- Opening ---- */
 
@@ -213,22 +214,22 @@ static situ_status opencl_open(int index, void **device) {
 
 /* ---- Memory ---- */
 
-/* Takes bytes of the device's account; OpenCL itself may promise more than there is. */
-static situ_status admit(struct opencl *opencl, size_t bytes) {
+/* Accounts for `bytes` bytes, since OpenCL may overcommit. */
+static situ_status reserve_bytes(struct opencl *opencl, size_t bytes) {
   struct gpu *gpu = opencl->gpu;
   pthread_mutex_lock(&worker_lock);
   const uint64_t left = gpu->info.memory - gpu->used;
-  const size_t most = left < gpu->largest ? (size_t)left : gpu->largest;
-  if (bytes <= most) gpu->used += bytes;
+  const size_t maximum = left < gpu->largest ? (size_t)left : gpu->largest;
+  if (bytes <= maximum) gpu->used += bytes;
   pthread_mutex_unlock(&worker_lock);
-  if (bytes <= most) return NULL;
-  return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s gives %zu bytes at most, not %zu.",
-                            gpu->label, most, bytes);
+  if (bytes <= maximum) return NULL;
+  return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s can allocate at most %zu bytes, not %zu.",
+                            gpu->label, maximum, bytes);
 }
 
-/* A driver may promise memory and find out only when it is first used that there is none: a caller
- * who hears of it here can ask for less. */
-static int32_t use_once(const struct opencl *opencl, cl_memory memory, size_t bytes) {
+/* Touches the memory: a driver may allocate on first use, and a failure here lets the caller retry
+ * with less. */
+static int32_t touch(const struct opencl *opencl, cl_memory memory, size_t bytes) {
   const char byte = 0;
   int32_t error = CL_SUCCESS;
   const cl_queue queue = cl.clCreateCommandQueue(opencl->context, opencl->gpu->id, 0, &error);
@@ -241,18 +242,18 @@ static int32_t use_once(const struct opencl *opencl, cl_memory memory, size_t by
 
 static situ_status opencl_alloc(void *device, size_t bytes, void **out) {
   struct opencl *opencl = device;
-  TRY(admit(opencl, bytes));
+  TRY(reserve_bytes(opencl, bytes));
   struct region *region = calloc(1, sizeof *region);
   int32_t error = CL_OUT_OF_HOST_MEMORY;
   if (region) {
     const size_t size = bytes ? bytes : 1;
     region->bytes = bytes;
     region->memory = cl.clCreateBuffer(opencl->context, CL_MEM_READ_WRITE, size, NULL, &error);
-    if (error == CL_SUCCESS) error = use_once(opencl, region->memory, size);
+    if (error == CL_SUCCESS) error = touch(opencl, region->memory, size);
   }
   if (error != CL_SUCCESS) {
     if (region) free_region(opencl, region);
-    return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s gives no %zu bytes (error %d).",
+    return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s cannot allocate %zu bytes (error %d).",
                               opencl->gpu->label, bytes, error);
   }
   pthread_mutex_lock(&worker_lock);
@@ -278,14 +279,14 @@ static situ_status opencl_available(void *device, uint64_t *free_bytes) {
   const struct opencl *opencl = device;
   pthread_mutex_lock(&worker_lock);
   *free_bytes = opencl->gpu->info.memory - opencl->gpu->used;
-  const situ_status status = lost(opencl);
+  const situ_status status = make_lost_status(opencl);
   pthread_mutex_unlock(&worker_lock);
   return status;
 }
 
-/* The region of `bytes` bytes of the device's memory; NULL where they are not, or not all, in it.
- */
-static const struct region *find(const struct opencl *opencl, struct span span, size_t bytes) {
+/* Returns the region of `bytes` bytes of the device; NULL if they are not inside one. */
+static const struct region *find_region(const struct opencl *opencl, struct span span,
+                                        size_t bytes) {
   pthread_mutex_lock(&worker_lock);
   const struct region *region = opencl->regions;
   while (region && region != span.region) region = region->next;
@@ -296,40 +297,43 @@ static const struct region *find(const struct opencl *opencl, struct span span, 
 
 /* ---- Copies ---- */
 
-/* Queues a copy. Spans of the device become buffer and offset; what is NULL was refused. */
-static situ_status queue_copy(struct opencl *opencl, int queue, struct work work, bool is_ours) {
+/* Enqueues a copy between buffers and host memory. */
+static situ_status queue_copy(struct opencl *opencl, int queue, struct work work, bool is_valid) {
   if (!work.bytes) return NULL;
-  if (is_ours) return worker_enqueue(&opencl->worker, queue, &work);
-  return INTERNAL("A copy of %zu bytes on %s names memory that is not its own.", work.bytes,
+  if (is_valid) return worker_enqueue(&opencl->worker, queue, &work);
+  return INTERNAL("A copy of %zu bytes on %s uses memory that does not belong to it.", work.bytes,
                   opencl->gpu->label);
 }
 
-static struct span inside(const struct region *region, struct span span) {
+static struct span to_buffer_span(const struct region *region, struct span span) {
   return (struct span){region ? region->memory : NULL, span.offset};
 }
 
 static situ_status opencl_write(void *device, int queue, struct span to, const void *from,
                                 size_t bytes) {
-  const struct region *region = find(device, to, bytes);
+  const struct region *region = find_region(device, to, bytes);
   const struct work work = {.kind = WORK_WRITE,
-                            .to = inside(region, to),
+                            .to = to_buffer_span(region, to),
                             .from = {(void *)(uintptr_t)from, 0},
                             .bytes = bytes};
   return queue_copy(device, queue, work, region);
 }
 
 static situ_status opencl_read(void *device, int queue, void *to, struct span from, size_t bytes) {
-  const struct region *region = find(device, from, bytes);
+  const struct region *region = find_region(device, from, bytes);
   const struct work work = {
-      .kind = WORK_READ, .to = {to, 0}, .from = inside(region, from), .bytes = bytes};
+      .kind = WORK_READ, .to = {to, 0}, .from = to_buffer_span(region, from), .bytes = bytes};
   return queue_copy(device, queue, work, region);
 }
 
 static situ_status opencl_copy(void *device, int queue, struct span to, struct span from,
                                size_t bytes) {
-  const struct region *target = find(device, to, bytes), *source = find(device, from, bytes);
-  const struct work work = {
-      .kind = WORK_COPY, .to = inside(target, to), .from = inside(source, from), .bytes = bytes};
+  const struct region *target = find_region(device, to, bytes),
+                      *source = find_region(device, from, bytes);
+  const struct work work = {.kind = WORK_COPY,
+                            .to = to_buffer_span(target, to),
+                            .from = to_buffer_span(source, from),
+                            .bytes = bytes};
   return queue_copy(device, queue, work, target && source);
 }
 
@@ -341,41 +345,41 @@ static situ_status set_arg(const struct opencl *opencl, struct opencl_call *call
   return cl_status(error, opencl->gpu->label, "preparing a kernel");
 }
 
-/* Gives an argument the memory from a place to the end of its region. */
+/* Sets an argument to a sub-buffer from `span` to the end of its region. */
 static situ_status set_memory(const struct opencl *opencl, struct opencl_call *call, int arg,
                               struct span span) {
   const struct launch *launch = call->bound.launch;
-  cl_memory part = NULL;
-  struct cl_region whole;
+  cl_memory sub_buffer = NULL;
+  struct cl_region range;
   int32_t error = CL_SUCCESS;
-  if (span.region) { /* a value without elements has no memory */
+  if (span.region) { /* an empty value has no memory */
     span.offset += (size_t)launch->args[arg].offset;
-    const struct region *region = find(opencl, span, 1);
+    const struct region *region = find_region(opencl, span, 1);
     if (!region)
       return INTERNAL("Argument %d of kernel '%s' is not memory of the device that runs it.", arg,
                       launch->kernel->name);
-    whole = (struct cl_region){span.offset, region->bytes - span.offset};
-    part = cl.clCreateSubBuffer(region->memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                                &whole, &error);
-    TRY(cl_status(error, opencl->gpu->label, "taking a part of a buffer"));
+    range = (struct cl_region){span.offset, region->bytes - span.offset};
+    sub_buffer = cl.clCreateSubBuffer(region->memory, CL_MEM_READ_WRITE,
+                                      CL_BUFFER_CREATE_TYPE_REGION, &range, &error);
+    TRY(cl_status(error, opencl->gpu->label, "creating a sub-buffer"));
   }
-  if (call->parts[arg]) cl.clReleaseMemObject(call->parts[arg]);
-  call->parts[arg] = part;
-  return set_arg(opencl, call, arg, sizeof part, part ? &part : NULL);
+  if (call->sub_buffers[arg]) cl.clReleaseMemObject(call->sub_buffers[arg]);
+  call->sub_buffers[arg] = sub_buffer;
+  return set_arg(opencl, call, arg, sizeof sub_buffer, sub_buffer ? &sub_buffer : NULL);
 }
 
-/* A number is passed in the type that the kernel computes in. */
+/* Passes a number in the type in which the kernel computes. */
 static situ_status set_real(const struct opencl *opencl, struct opencl_call *call, int arg,
                             double real) {
   const situ_type type = call->bound.launch->type;
   const float single = (float)real;
-  const int32_t whole = (int32_t)real;
+  const int32_t int32 = (int32_t)real;
   const int64_t wide = (int64_t)real;
   if (type == SITU_DOUBLE) return set_arg(opencl, call, arg, sizeof real, &real);
   if (type == SITU_FLOAT || type == SITU_HALF)
     return set_arg(opencl, call, arg, sizeof single, &single);
   if (type == SITU_INT64) return set_arg(opencl, call, arg, sizeof wide, &wide);
-  return set_arg(opencl, call, arg, sizeof whole, &whole);
+  return set_arg(opencl, call, arg, sizeof int32, &int32);
 }
 
 static situ_status set_args(const struct opencl *opencl, struct opencl_call *call,
@@ -397,7 +401,7 @@ static void opencl_unbind(void *device, struct bound_kernel *bound) {
   (void)device;
   const struct opencl_call *call = (struct opencl_call *)bound;
   for (int i = 0; i < bound->launch->n_args; i++)
-    if (call->parts[i]) cl.clReleaseMemObject(call->parts[i]);
+    if (call->sub_buffers[i]) cl.clReleaseMemObject(call->sub_buffers[i]);
   if (call->kernel) cl.clReleaseKernel(call->kernel);
 }
 
@@ -407,8 +411,8 @@ static situ_status opencl_bind(void *device, const struct launch *launch, const 
   struct opencl_call *call = arena_zero(arena, sizeof *call);
   if (!call) return NO_MEMORY();
   call->bound.launch = launch;
-  call->parts = ARENA_ARRAY(arena, cl_memory, launch->n_args);
-  if (!call->parts) return NO_MEMORY();
+  call->sub_buffers = ARENA_ARRAY(arena, cl_memory, launch->n_args);
+  if (!call->sub_buffers) return NO_MEMORY();
   TRY(programs_kernel(&opencl->programs, launch->kernel, launch->type, &call->kernel));
   const situ_status status = set_args(opencl, call, slots);
   if (status)
@@ -450,8 +454,8 @@ static bool opencl_reach(void *device, int queue, uint64_t mark, double seconds)
   return worker_sync_timeout(&((struct opencl *)device)->worker, queue, mark, seconds);
 }
 
-static situ_status opencl_stamp(void *device, int queue, int64_t *at) {
-  return worker_stamp(&((struct opencl *)device)->worker, queue, at);
+static situ_status opencl_stamp(void *device, int queue, int64_t *cl_queue_handle) {
+  return worker_stamp(&((struct opencl *)device)->worker, queue, cl_queue_handle);
 }
 
 const struct backend opencl_backend = {

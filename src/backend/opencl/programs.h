@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * programs.h: kernels compiled for an OpenCL device: once per process, and kept in files for the
- * next one.
+ * programs.h: the compiled kernels of an OpenCL device, cached in memory and on disk; a program is
+ * one kernel for one element type.
  */
 #ifndef SITU_BACKEND_OPENCL_PROGRAMS_H
 #define SITU_BACKEND_OPENCL_PROGRAMS_H
@@ -9,15 +9,15 @@
 
 #include "backend/opencl/gpus.h"
 
-/* A kernel in one type, compiled. */
+/* A kernel compiled for one element type. */
 struct compiled {
   struct compiled *next;
   const struct kernel *kernel;
-  const char *word; /* of the type, of kernel_source_type_name */
+  const char *type_name; /* from kernel_source_type_name */
   cl_program program;
 };
 
-/* What was compiled for an open device. */
+/* Programs of an open device. */
 struct programs {
   const struct gpu *gpu;
   cl_context context;
@@ -25,12 +25,12 @@ struct programs {
   struct compiled *list;
 };
 
-/* Begins with nothing; gives everything back. */
+/* Initializes an empty cache; releases all programs. */
 void programs_begin(struct programs *programs, const struct gpu *gpu, cl_context context);
 void programs_end(struct programs *programs);
 
-/* A new kernel object, to be released by the caller. Unimplemented where the device or the kernel
- * lacks the type. */
+/* Creates a kernel object, which the caller releases. Unimplemented if the device or the kernel
+ * does not support the type. */
 situ_status programs_kernel(struct programs *programs, const struct kernel *kernel, situ_type type,
                             cl_kernel *out) SITU_MUST_USE;
 

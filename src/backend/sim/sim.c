@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sim.c: simulated GPUs: devices with memory, queues and a worker of their own on the host, so that
- * programs for many GPUs run, and are tested, anywhere.
+ * sim.c: simulated GPUs: devices on the host with separate memory, queues and a worker thread each,
+ * so that programs for several GPUs run and are tested on any machine.
  *
- * A region is a handle, not an address: only the device that made it can turn it into one. Memory
- * is mapped without being reserved, so a simulated GPU of 12 GiB costs what is written to it. */
+ * A region is an opaque handle that only its own device resolves. Memory is mapped with
+ * MAP_NORESERVE: a simulated GPU of 12 GiB uses only what is written to it. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,12 +13,12 @@
 #include "host/call.h"
 #include "host/worker.h"
 
-/* A GPU of the process, whatever handles of it are open: virtual devices share one. */
+/* A simulated GPU, independent of open handles: virtual devices share it. */
 struct sim_gpu {
   struct sim_spec spec;
-  uint64_t used;   /* bytes of its memory */
-  int64_t kernels; /* run so far, for lost_after */
-  bool lost;
+  uint64_t used;   /* bytes allocated */
+  int64_t kernels; /* number run, for lost_after */
+  bool is_lost;
 };
 
 struct sim_region {
@@ -27,22 +27,22 @@ struct sim_region {
   size_t bytes;
 };
 
-/* An open device. What may change is guarded by worker_lock. */
+/* An open device. Mutable members are guarded by worker_lock. */
 struct sim {
-  struct sim *next; /* in the list of all */
+  struct sim *next; /* in `sims` */
   struct sim_gpu *gpu;
-  char label[128]; /* for errors: which GPU, before visibility, and what it is */
+  char label[128]; /* for errors: physical index, model and bus id */
   struct sim_region *regions;
   struct worker worker;
 };
 
 static struct sim_gpu gpus[SIM_MAX];
 static int n_gpus;
-static struct sim *sims; /* that are open */
+static struct sim *sims; /* open devices */
 
 static situ_status sim_probe(const struct backend_request *request, int *count, const char **why) {
   *count = 0;
-  *why = "none were asked for (SITU_SIM_GPUS, --gpus, or the config)";
+  *why = "none are configured (SITU_SIM_GPUS, --gpus, or the config)";
   struct sim_spec specs[SIM_MAX];
   TRY(sim_spec_parse(request->sim_gpus, specs, &n_gpus));
   for (int i = 0; i < n_gpus; i++) gpus[i] = (struct sim_gpu){.spec = specs[i]};
@@ -71,46 +71,47 @@ static situ_status sim_describe(int index, struct device_info *out) {
   return NULL;
 }
 
-static void unmap(struct sim_region *region) {
+static void unmap_region(struct sim_region *region) {
   munmap(region->base, region->bytes ? region->bytes : 1);
   free(region);
 }
 
-/* ---- The worker ---- */
+/* ---- Worker ---- */
 
-/* What is said of a device that is lost, NULL of others; called with the lock. */
-static situ_status lost(const void *device) {
+/* Returns the error of a lost device; NULL if it works. Must hold the lock. */
+static situ_status get_lost_status(const void *device) {
   const struct sim *sim = device;
-  if (!sim->gpu->lost) return NULL;
+  if (!sim->gpu->is_lost) return NULL;
   return situ_status_create(SITU_UNAVAILABLE, "%s is lost: lost_after=%lld was injected.",
                             sim->label, (long long)sim->gpu->spec.lost_after);
 }
 
-/* Counts a kernel that is about to run, and loses the GPU where that is one too many. */
+/* Counts kernels before they run, and loses the GPU after lost_after of them. */
 static void count_kernel(void *device, const struct work *work) {
   struct sim_gpu *gpu = ((struct sim *)device)->gpu;
   if (work->kind != WORK_CALL) return;
   gpu->kernels++;
-  if (gpu->spec.lost_after > 0 && gpu->kernels > gpu->spec.lost_after) gpu->lost = true;
+  if (gpu->spec.lost_after > 0 && gpu->kernels > gpu->spec.lost_after) gpu->is_lost = true;
 }
 
-static void call(struct bound_kernel *bound) {
+static void run_call(struct bound_kernel *bound) {
   thread_pool_enter();
   const situ_status status = host_run((struct host_call *)bound);
   thread_pool_leave();
   if (status) worker_fail(bound, status);
 }
 
-static void work(void *device, int queue, const struct work *work) {
+static void run_work(void *device, int queue, const struct work *work) {
   (void)device;
   (void)queue;
   if (work->kind == WORK_CALL)
-    call(work->bound);
+    run_call(work->bound);
   else
     memmove(work->to.region, work->from.region, work->bytes);
 }
 
-static const struct worker_owner owner = {.begin = count_kernel, .lost = lost, .run = work};
+static const struct worker_owner owner = {
+    .begin = count_kernel, .lost = get_lost_status, .run = run_work};
 
 static void sim_close(void *device) {
   struct sim *sim = device;
@@ -126,7 +127,7 @@ static void sim_close(void *device) {
     pthread_mutex_lock(&worker_lock);
     sim->gpu->used -= region->bytes;
     pthread_mutex_unlock(&worker_lock);
-    unmap(region);
+    unmap_region(region);
   }
   free(sim);
 }
@@ -153,16 +154,16 @@ static situ_status sim_open(int index, void **device) {
 
 /* ---- Memory ---- */
 
-/* Whether the device may give that many bytes more; called with the lock. */
-static situ_status admit(const struct sim *sim, size_t bytes) {
-  TRY(lost(sim));
+/* Checks that `bytes` more bytes fit into the memory. Must hold the lock. */
+static situ_status check_available(const struct sim *sim, size_t bytes) {
+  TRY(get_lost_status(sim));
   const uint64_t left = sim->gpu->spec.memory - sim->gpu->used;
   if (bytes <= left) return NULL;
   return situ_status_create(SITU_RESOURCE_EXHAUSTED, "%s has %llu bytes free, not %llu.",
                             sim->label, (unsigned long long)left, (unsigned long long)bytes);
 }
 
-static situ_status map(struct sim_region *region, size_t bytes) {
+static situ_status map_region(struct sim_region *region, size_t bytes) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   region->base = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, flags, -1, 0);
   region->bytes = bytes;
@@ -176,8 +177,8 @@ static situ_status sim_alloc(void *device, size_t bytes, void **out) {
   struct sim_region *region = calloc(1, sizeof *region);
   if (!region) return NO_MEMORY();
   pthread_mutex_lock(&worker_lock);
-  situ_status status = admit(sim, bytes);
-  if (!status) status = map(region, bytes);
+  situ_status status = check_available(sim, bytes);
+  if (!status) status = map_region(region, bytes);
   if (!status) {
     region->next = sim->regions;
     sim->regions = region;
@@ -200,58 +201,59 @@ static void sim_free(void *device, void *handle) {
     sim->gpu->used -= region->bytes;
   }
   pthread_mutex_unlock(&worker_lock);
-  if (region) unmap(region);
+  if (region) unmap_region(region);
 }
 
 static situ_status sim_available(void *device, uint64_t *free_bytes) {
   const struct sim *sim = device;
   pthread_mutex_lock(&worker_lock);
   *free_bytes = sim->gpu->spec.memory - sim->gpu->used;
-  const situ_status status = lost(sim);
+  const situ_status status = get_lost_status(sim);
   pthread_mutex_unlock(&worker_lock);
   return status;
 }
 
-/* The address of `bytes` bytes in a device's memory; NULL where they are not, or not all, in it.
- * Called with the lock. */
-static void *look(const struct sim *sim, struct span span, size_t bytes) {
+/* Returns the address of `bytes` bytes of the device; NULL if they are not inside a region. Must
+ * hold the lock. */
+static void *find_locked(const struct sim *sim, struct span span, size_t bytes) {
   const struct sim_region *region = sim->regions;
   while (region && region != span.region) region = region->next;
   if (!region || span.offset > region->bytes || bytes > region->bytes - span.offset) return NULL;
   return (char *)region->base + span.offset;
 }
 
-static void *find(const struct sim *sim, struct span span, size_t bytes) {
+static void *find_address(const struct sim *sim, struct span span, size_t bytes) {
   pthread_mutex_lock(&worker_lock);
-  void *address = look(sim, span, bytes);
+  void *address = find_locked(sim, span, bytes);
   pthread_mutex_unlock(&worker_lock);
   return address;
 }
 
-static void *translate(void *device, struct span span) { return find(device, span, 0); }
+static void *translate(void *device, struct span span) { return find_address(device, span, 0); }
 
-/* The same for calls that may reach other devices. */
+/* Resolves memory of any device, for calls that access peers. */
 static void *translate_peer(void *device, struct span span) {
   (void)device;
   void *address = NULL;
   pthread_mutex_lock(&worker_lock);
-  for (const struct sim *sim = sims; sim && !address; sim = sim->next) address = look(sim, span, 0);
+  for (const struct sim *sim = sims; sim && !address; sim = sim->next)
+    address = find_locked(sim, span, 0);
   pthread_mutex_unlock(&worker_lock);
   return address;
 }
 
-static host_translate *translator(const struct launch *launch) {
+static host_translate *select_translate(const struct launch *launch) {
   return launch->peer_bytes > 0 ? translate_peer : translate;
 }
 
 /* ---- Copies ---- */
 
-/* Queues a copy between addresses; NULL is an address that was refused. */
+/* Enqueues a copy between addresses; NULL is an invalid address. */
 static situ_status queue_copy(struct sim *sim, int queue, void *to, const void *from, size_t bytes,
                               double speed) {
   if (!bytes) return NULL;
   if (!to || !from)
-    return INTERNAL("A copy of %zu bytes on %s names memory that is not its own.", bytes,
+    return INTERNAL("A copy of %zu bytes on %s uses memory that does not belong to it.", bytes,
                     sim->label);
   return worker_enqueue(&sim->worker, queue,
                         &(struct work){.kind = WORK_COPY,
@@ -264,23 +266,23 @@ static situ_status queue_copy(struct sim *sim, int queue, void *to, const void *
 static situ_status sim_write(void *device, int queue, struct span to, const void *from,
                              size_t bytes) {
   struct sim *sim = device;
-  return queue_copy(sim, queue, find(sim, to, bytes), from, bytes, sim->gpu->spec.link);
+  return queue_copy(sim, queue, find_address(sim, to, bytes), from, bytes, sim->gpu->spec.link);
 }
 
 static situ_status sim_read(void *device, int queue, void *to, struct span from, size_t bytes) {
   struct sim *sim = device;
-  return queue_copy(sim, queue, to, find(sim, from, bytes), bytes, sim->gpu->spec.link);
+  return queue_copy(sim, queue, to, find_address(sim, from, bytes), bytes, sim->gpu->spec.link);
 }
 
-/* Every byte is read and written. */
+/* Half the bandwidth, since every byte is read and written. */
 static situ_status sim_copy(void *device, int queue, struct span to, struct span from,
                             size_t bytes) {
   struct sim *sim = device;
-  return queue_copy(sim, queue, find(sim, to, bytes), find(sim, from, bytes), bytes,
+  return queue_copy(sim, queue, find_address(sim, to, bytes), find_address(sim, from, bytes), bytes,
                     sim->gpu->spec.bandwidth / 2);
 }
 
-/* The slower of two links, of which 0 is as fast as can be. */
+/* Returns the slower of two links; 0 is infinitely fast. */
 static double slower(double a, double b) {
   if (a <= 0 || b <= 0) return a > b ? a : b;
   return a < b ? a : b;
@@ -290,23 +292,22 @@ static situ_status sim_peer(void *device, int queue, struct span to, void *from_
                             struct span from, size_t bytes) {
   struct sim *sim = device;
   const struct sim *other = from_device;
-  return queue_copy(sim, queue, find(sim, to, bytes), find(other, from, bytes), bytes,
-                    slower(sim->gpu->spec.link, other->gpu->spec.link));
+  return queue_copy(sim, queue, find_address(sim, to, bytes), find_address(other, from, bytes),
+                    bytes, slower(sim->gpu->spec.link, other->gpu->spec.link));
 }
 
 /* ---- Kernels ---- */
 
 static situ_status sim_bind(void *device, const struct launch *launch, const struct span *slots,
                             struct arena *arena, struct bound_kernel **out) {
-  return host_bind(device, translator(launch), launch, slots, arena, out);
+  return host_bind(device, select_translate(launch), launch, slots, arena, out);
 }
 
 static situ_status sim_rebind(void *device, struct bound_kernel *bound, int arg, struct span span) {
-  return host_rebind(device, translator(bound->launch), bound, arg, span);
+  return host_rebind(device, select_translate(bound->launch), bound, arg, span);
 }
 
-/* A kernel takes as long as its arithmetic or its memory traffic, over links where it is with other
- * devices, whichever is longer. */
+/* Roofline model: the maximum of arithmetic time, memory time and, for peer access, link time. */
 static double launch_seconds(const struct sim *sim, const struct launch *launch) {
   const double compute = sim->gpu->spec.flops > 0 ? launch->flops / sim->gpu->spec.flops : 0;
   const double memory = sim->gpu->spec.bandwidth > 0 ? launch->bytes / sim->gpu->spec.bandwidth : 0;

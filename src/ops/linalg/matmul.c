@@ -33,7 +33,7 @@ static situ_status multiply(situ_type type, const struct product *p, int64_t beg
                    .b_col = p->b_col.integer,
                    .c_row = p->n.integer,
                    .c_col = 1,
-                   .space = p->space.pointer};
+                   .workspace = p->space.pointer};
   for (int64_t i = begin; i < end; i++) {
     int64_t a = 0, b = 0, rest = i;
     for (int d = SITU_MAX_RANK - 1; rest > 0; d--) {

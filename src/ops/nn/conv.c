@@ -48,7 +48,7 @@ static bool host_conv(situ_type type, const int64_t dim[SITU_MAX_RANK],
                        .dw = place[7],
                        .top = place[4],
                        .left = place[5],
-                       .planes = step[2] == 1 && step[3] != 1};
+                       .is_nchw = step[2] == 1 && step[3] != 1};
   return dim[2] == dim[6] && conv_supported(out, want);
 }
 
@@ -68,7 +68,7 @@ static situ_status convolve(situ_type type, enum conv_pass want, host_kernel *po
   conv.filter = want == CONV_BACKWARD_FILTER ? c->result.pointer : c->second.pointer;
   conv.y = want == CONV_FORWARD ? c->result.pointer
                                 : (want == CONV_BACKWARD_DATA ? c->first : c->second).pointer;
-  conv.space = c->space.pointer;
+  conv.workspace = c->space.pointer;
   return conv_run(&conv, want);
 }
 
