@@ -55,7 +55,7 @@ static void print_json(const struct entry *entries, int n) {
     json_number("rank", entries[i].member.rank);
     json_number("machine", entries[i].member.machine);
     json_number("local_rank", entries[i].member.local_rank);
-    json_text("host", entries[i].member.host);
+    json_string("host", entries[i].member.host);
     json_number("process", entries[i].member.pid);
     json_number("gpus", entries[i].gpus);
     json_close();

@@ -80,20 +80,20 @@ static situ_status print_table(int count) {
 static void print_object(const struct shown *shown) {
   const situ_device *device = &shown->device;
   json_open(NULL, '{');
-  json_text("name", device->name);
-  json_text("kind", device->kind);
+  json_string("name", device->name);
+  json_string("kind", device->kind);
   json_number("index", device->index);
   json_number("physical", device->physical);
-  json_text("model", device->model);
-  json_text("bus_id", device->bus_id);
-  json_text("description", device->description);
+  json_string("model", device->model);
+  json_string("bus_id", device->bus_id);
+  json_string("description", device->description);
   json_size("memory", device->memory);
   json_size("limit", shown->memory.limit);
   json_size("reserved", shown->memory.reserved);
   json_size("in_use", shown->memory.current);
   json_size("peak", shown->memory.peak);
-  json_text("backend", device->backend);
-  json_text("tested", device->tested);
+  json_string("backend", device->backend);
+  json_string("tested", device->tested);
   json_close();
 }
 

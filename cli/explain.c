@@ -77,11 +77,11 @@ static void json_nodes(const situ_placement *placed, int count) {
   json_open("nodes", '[');
   for (int i = 0; i < count; i++) {
     json_open(NULL, '{');
-    json_text("name", placed[i].node);
-    json_text("op", placed[i].op);
-    json_text("requested", placed[i].requested);
-    json_text("assigned", placed[i].assigned);
-    json_text("cause", placed[i].cause);
+    json_string("name", placed[i].node);
+    json_string("op", placed[i].op);
+    json_string("requested", placed[i].requested);
+    json_string("assigned", placed[i].assigned);
+    json_string("cause", placed[i].cause);
     json_close();
   }
   json_close();
@@ -95,7 +95,7 @@ static void print_json(const situ_plan *plan, const struct shares *shares, bool 
   json_open("devices", '[');
   for (int i = 0; i < shares->count; i++) {
     json_open(NULL, '{');
-    json_text("device", shares->list[i].device);
+    json_string("device", shares->list[i].device);
     json_number("nodes", shares->list[i].nodes);
     json_number("requested", shares->list[i].asked);
     json_close();

@@ -68,7 +68,7 @@ void json_close(void) {
   has_members[0] = false;
 }
 
-void json_text(const char *key, const char *value) {
+void json_string(const char *key, const char *value) {
   begin(key);
   print_text(value);
 }

@@ -13,7 +13,7 @@ void json_open(const char *key, char bracket);
 void json_close(void);
 
 /* A member of an object, or of a list where `key` is NULL. */
-void json_text(const char *key, const char *value);
+void json_string(const char *key, const char *value);
 void json_number(const char *key, int64_t value);
 void json_size(const char *key, uint64_t value);
 void json_bool(const char *key, bool value);

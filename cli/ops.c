@@ -138,9 +138,9 @@ static void json_ports(const char *key, const char *ports, const char *host) {
   json_open(key, '[');
   while (row_port(&ports, &port)) {
     json_open(NULL, '{');
-    json_text("name", port.name);
-    json_text("type", port.type);
-    if (*port.number) json_text("count", port.number);
+    json_string("name", port.name);
+    json_string("type", port.type);
+    if (*port.number) json_string("count", port.number);
     if (port.is_ref) json_bool("reference", true);
     if (port.is_handle) json_bool("handle", true);
     if (row_holds(host, port.name)) json_bool("host", true);
@@ -155,9 +155,9 @@ static void json_attrs(const situ_op *op) {
   json_open("attributes", '[');
   while (row_attr(&at, &attr)) {
     json_open(NULL, '{');
-    json_text("name", attr.name);
-    json_text("kind", attr.kind);
-    if (attr.has_preset) json_text("default", attr.preset);
+    json_string("name", attr.name);
+    json_string("kind", attr.kind);
+    if (attr.has_preset) json_string("default", attr.preset);
     json_bool("inferred", row_infers(op->inputs, attr.name));
     json_close();
   }
@@ -167,15 +167,15 @@ static void json_attrs(const situ_op *op) {
 static void json_words(const char *key, const char *words) {
   char word[ROW_TEXT];
   json_open(key, '[');
-  while (row_word(&words, word)) json_text(NULL, word);
+  while (row_word(&words, word)) json_string(NULL, word);
   json_close();
 }
 
 static void json_op(const situ_op *op) {
   json_open(NULL, '{');
-  json_text("name", op->name);
-  json_text("family", op->family);
-  json_text("doc", op->doc);
+  json_string("name", op->name);
+  json_string("family", op->family);
+  json_string("doc", op->doc);
   json_ports("inputs", op->inputs, op->host);
   json_ports("outputs", op->outputs, "");
   json_attrs(op);

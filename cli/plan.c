@@ -62,11 +62,11 @@ static void print_verdict(const situ_plan *plan, const situ_memory_need *needs, 
 static void print_json(const situ_plan *plan, const situ_memory_need *needs, int count, bool all) {
   json_open(NULL, '{');
   if (!all || !situ_plan_uncounted(plan)) json_bool("fits", all);
-  if (situ_plan_uncounted(plan)) json_text("uncounted", situ_plan_uncounted(plan));
+  if (situ_plan_uncounted(plan)) json_string("uncounted", situ_plan_uncounted(plan));
   json_open("devices", '[');
   for (int i = 0; i < count; i++) {
     json_open(NULL, '{');
-    json_text("device", needs[i].device);
+    json_string("device", needs[i].device);
     json_size("peak_bytes", needs[i].peak_bytes);
     json_size("limit_bytes", needs[i].limit_bytes);
     json_size("variable_bytes", needs[i].variable_bytes);

@@ -198,9 +198,9 @@ void planned_copies_json(const situ_plan *plan) {
   json_open("copies", '[');
   for (int i = 0; i < count; i++) {
     json_open(NULL, '{');
-    json_text("value", copies[i].value);
-    json_text("from", copies[i].from);
-    json_text("to", copies[i].to);
+    json_string("value", copies[i].value);
+    json_string("from", copies[i].from);
+    json_string("to", copies[i].to);
     json_size("bytes", copies[i].bytes);
     json_bool("once", copies[i].once);
     json_close();

@@ -42,11 +42,11 @@ static void end_part(struct report *report) {
 
 static void show_json(const situ_selftest_check *check) {
   json_open(NULL, '{');
-  json_text("part", check->part);
-  json_text("name", check->name);
+  json_string("part", check->part);
+  json_string("name", check->name);
   json_bool("passed", !check->problem);
-  if (check->problem) json_text("problem", check->problem);
-  if (check->figure) json_text("figure", check->figure);
+  if (check->problem) json_string("problem", check->problem);
+  if (check->figure) json_string("figure", check->figure);
   json_close();
 }
 
@@ -81,11 +81,11 @@ static void print_head(const situ_device *device, bool json) {
   char bytes[32];
   if (json) {
     json_open(NULL, '{');
-    json_text("version", situ_version());
-    json_text("device", device->name);
-    json_text("model", device->model);
-    json_text("bus_id", device->bus_id);
-    json_text("backend", device->backend);
+    json_string("version", situ_version());
+    json_string("device", device->name);
+    json_string("model", device->model);
+    json_string("bus_id", device->bus_id);
+    json_string("backend", device->backend);
     json_size("memory", device->memory);
     json_bool("half", device->has_half);
     json_bool("double", device->has_double);
@@ -119,7 +119,7 @@ static void print_verdict(const situ_selftest_result *result, bool json) {
     json_number("halves", result->halves);
     json_number("halves_run", result->halves_run);
     json_number("milliseconds", (int64_t)(result->seconds * 1e3));
-    json_text("verdict", verdict);
+    json_string("verdict", verdict);
     json_close();
     return;
   }

@@ -277,7 +277,7 @@ static void print_json(const struct question *q) {
   for (int i = 0; i < SCALING_ALGORITHMS; i++) {
     const struct answer a = answer(q, q->cluster.gpus, q->cluster.nodes, i);
     json_open(NULL, '{');
-    json_text("name", scaling_names[i]);
+    json_string("name", scaling_names[i]);
     json_size("step_ns", (uint64_t)(a.result.step * 1e9));
     json_size("communication_ns", (uint64_t)(a.result.communication * 1e9));
     json_size("exposed_ns", (uint64_t)(a.result.exposed * 1e9));

@@ -55,7 +55,7 @@ static situ_status read_header(struct reading *r) {
                       : damaged(r, r->size, "the file ends within its header", "");
   free(text);
   const char *sums =
-      s ? NULL : json_text(json_get(json_get(r->header, "__metadata__"), "crc32"), NULL);
+      s ? NULL : json_string(json_get(json_get(r->header, "__metadata__"), "crc32"), NULL);
   return sums ? parse(r, sums, strlen(sums), &r->sums) : s;
 }
 
@@ -66,7 +66,7 @@ static situ_status entry_of(const struct reading *r, const char *name, situ_type
   if (!entry)
     return situ_status_create(SITU_NOT_FOUND, "Key %s not found in checkpoint (%s)", name, r->path);
   const struct json *sizes = json_get(entry, "shape"), *offsets = json_get(entry, "data_offsets");
-  *type = checkpoint_type(json_text(json_get(entry, "dtype"), ""));
+  *type = checkpoint_type(json_string(json_get(entry, "dtype"), ""));
   if (*type == SITU_NO_TYPE || !sizes || sizes->kind != JSON_ARRAY || sizes->count > SITU_MAX_RANK)
     return damaged(r, 8, "wrong type or shape of tensor", name);
   *shape = (situ_shape){.rank = sizes->count};

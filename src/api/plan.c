@@ -21,7 +21,7 @@ struct situ_plan {
 };
 
 static const char *keep(situ_plan *plan, const char *text) {
-  return arena_text(&plan->arena, text, strlen(text));
+  return arena_strndup(&plan->arena, text, strlen(text));
 }
 
 static situ_status show_placement(const struct situ_session *session, situ_plan *plan) {

@@ -110,7 +110,7 @@ situ_status situ_saver_save(const situ_saver *saver, situ_session *session, cons
 static situ_status check(const struct kept *kept, const situ_tensor *tensor, const char *prefix) {
   const situ_shape have = situ_tensor_shape(tensor), want = situ_value_shape(kept->feed);
   const situ_type type = situ_value_type(kept->feed);
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (situ_tensor_type(tensor) == type && shape_compatible(&want, &have)) return NULL;
   return INVALID("Variable '%s' is %s of shape %s, but %s of shape %s in checkpoint %s", kept->name,
                  situ_type_name(type), shape_print(&want, a),

@@ -26,7 +26,7 @@ bool selftest_agree(situ_type type, double have, double want) {
 /* Says where two results differ. */
 static situ_status compare(int output, const situ_tensor *have, const situ_tensor *want) {
   const situ_shape a = situ_tensor_shape(have), b = situ_tensor_shape(want);
-  char text[SHAPE_TEXT], other[SHAPE_TEXT];
+  char text[SHAPE_STRING_SIZE], other[SHAPE_STRING_SIZE];
   if (!shape_equal(&a, &b))
     return INTERNAL("output %d has shape %s, the CPU's %s", output, shape_print(&a, text),
                     shape_print(&b, other));

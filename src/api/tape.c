@@ -113,9 +113,9 @@ static const void *copy_items(struct arena *arena, const void *items, int64_t co
 
 static bool copy_attr(struct arena *arena, const situ_attr *attr, situ_attr *out) {
   *out = *attr;
-  out->name = arena_text(arena, attr->name, strlen(attr->name));
+  out->name = arena_strndup(arena, attr->name, strlen(attr->name));
   if (attr->kind == SITU_ATTR_STRING || attr->kind == SITU_ATTR_FUNCTION)
-    out->text = arena_text(arena, attr->text, strlen(attr->text));
+    out->text = arena_strndup(arena, attr->text, strlen(attr->text));
   if (attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES)
     out->integers = copy_items(arena, attr->integers, attr->integer, sizeof *attr->integers);
   if (attr->kind == SITU_ATTR_FLOATS)

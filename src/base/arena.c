@@ -50,7 +50,7 @@ void *arena_zero(struct arena *arena, size_t bytes) {
   return result;
 }
 
-char *arena_text(struct arena *arena, const char *text, size_t length) {
+char *arena_strndup(struct arena *arena, const char *text, size_t length) {
   char *copy = arena_alloc(arena, length + 1);
   if (!copy) return NULL;
   memcpy(copy, text, length);

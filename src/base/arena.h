@@ -24,7 +24,7 @@ void *arena_alloc(struct arena *arena, size_t bytes);
 void *arena_zero(struct arena *arena, size_t bytes);
 
 /* A copy of `length` characters, with a 0 behind them. */
-char *arena_text(struct arena *arena, const char *text, size_t length);
+char *arena_strndup(struct arena *arena, const char *text, size_t length);
 
 /* A printf text. */
 char *arena_format(struct arena *arena, const char *format, ...) SITU_FORMAT(2, 3);

@@ -18,19 +18,19 @@ static const char *fill(void *library, const struct dl_symbol *symbols, int n_sy
   return missing;
 }
 
-static void explain(char why[DL_WHY], const char *library, const char *missing) {
+static void explain(char why[DL_REASON_SIZE], const char *library, const char *missing) {
   const size_t used = strlen(why);
   const char *separator = used ? "; " : "";
   if (missing) {
-    snprintf(why + used, DL_WHY - used, "%s%s: no symbol %s", separator, library, missing);
+    snprintf(why + used, DL_REASON_SIZE - used, "%s%s: no symbol %s", separator, library, missing);
     return;
   }
   const char *reason = dlerror();
-  snprintf(why + used, DL_WHY - used, "%s%s", separator, reason ? reason : library);
+  snprintf(why + used, DL_REASON_SIZE - used, "%s%s", separator, reason ? reason : library);
 }
 
 bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int n_symbols,
-             void *table, char why[DL_WHY]) {
+             void *table, char why[DL_REASON_SIZE]) {
   why[0] = '\0';
   for (; *libraries; libraries++) {
     void *library = dlopen(*libraries, RTLD_NOW | RTLD_LOCAL);

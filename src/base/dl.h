@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 
-enum { DL_WHY = 256 };
+enum { DL_REASON_SIZE = 256 };
 
 struct dl_symbol {
   const char *name;
@@ -21,13 +21,13 @@ struct dl_symbol {
 
 #define DL_FIELD(result, name, args) result(*name) args;
 #define DL_SYMBOL(table, name) {#name, offsetof(table, name), false},
-#define DL_OPTION(table, name) {#name, offsetof(table, name), true},
+#define DL_OPTIONAL(table, name) {#name, offsetof(table, name), true},
 
 /* Loads the first of the libraries (file names, ending in NULL) that is there and has all symbols,
  * and fills the table. It stays loaded. False: `why` says for each library what is wrong, and the
  * table is all zeros at the symbols. */
 bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int n_symbols,
-             void *table, char why[DL_WHY]);
+             void *table, char why[DL_REASON_SIZE]);
 
 /* Unimplemented: `feature` needs a library that could not be loaded, with the Debian package that
  * has it; `why` is what dl_load said. */

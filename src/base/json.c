@@ -202,7 +202,7 @@ static situ_status read_number(struct reader *reader, struct json *value) {
   const char *start = reader->at;
   bool is_integer;
   TRY(scan_number(reader, &is_integer));
-  const char *copy = arena_text(reader->arena, start, (size_t)(reader->at - start));
+  const char *copy = arena_strndup(reader->arena, start, (size_t)(reader->at - start));
   if (!copy) return NO_MEMORY();
   errno = 0;
   const long long integer = is_integer ? strtoll(copy, NULL, 10) : 0;
@@ -352,7 +352,7 @@ const struct json *json_at(const struct json *value, int index) {
   return child;
 }
 
-const char *json_text(const struct json *value, const char *otherwise) {
+const char *json_string(const struct json *value, const char *otherwise) {
   return value && value->kind == JSON_STRING ? value->string.text : otherwise;
 }
 
@@ -365,7 +365,7 @@ double json_number(const struct json *value, double otherwise) {
   return value && value->kind == JSON_REAL ? value->real : otherwise;
 }
 
-bool json_truth(const struct json *value, bool otherwise) {
+bool json_bool(const struct json *value, bool otherwise) {
   return value && value->kind == JSON_BOOL ? value->truth : otherwise;
 }
 

@@ -58,10 +58,10 @@ const struct json *json_first(const struct json *value);
 
 /* The value as a C type, or `otherwise` where it is NULL or of another kind. An integer is a number
  * too; a real with an integral value is no integer. */
-const char *json_text(const struct json *value, const char *otherwise);
+const char *json_string(const struct json *value, const char *otherwise);
 int64_t json_integer(const struct json *value, int64_t otherwise);
 double json_number(const struct json *value, double otherwise);
-bool json_truth(const struct json *value, bool otherwise);
+bool json_bool(const struct json *value, bool otherwise);
 
 /* The word for a kind in messages: "an object". */
 const char *json_kind_name(enum json_kind kind);

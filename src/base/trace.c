@@ -18,7 +18,7 @@ struct situ_trace {
   int64_t since; /* from trace_now's clock to the calendar's */
 };
 
-_Atomic(situ_trace *) trace_of_all;
+_Atomic(situ_trace *) global_trace;
 
 static int64_t read_clock(clockid_t clock) {
   struct timespec time;
@@ -37,12 +37,12 @@ situ_status situ_trace_create(situ_trace **out) {
   return NULL;
 }
 
-void situ_trace_set_global(situ_trace *trace) { atomic_store(&trace_of_all, trace); }
+void situ_trace_set_global(situ_trace *trace) { atomic_store(&global_trace, trace); }
 
 void situ_trace_release(situ_trace *trace) {
   if (!trace) return;
   situ_trace *mine = trace;
-  atomic_compare_exchange_strong(&trace_of_all, &mine, NULL);
+  atomic_compare_exchange_strong(&global_trace, &mine, NULL);
   arena_free(&trace->texts);
   pthread_mutex_destroy(&trace->lock);
   free(trace->records);
@@ -58,7 +58,7 @@ static const char *keep(situ_trace *trace, const char *text) {
     for (size_t k = 0; k < COUNT_OF(texts); k++)
       if (texts[k] && !strcmp(texts[k], text)) return texts[k];
   }
-  return arena_text(&trace->texts, text, strlen(text));
+  return arena_strndup(&trace->texts, text, strlen(text));
 }
 
 static bool grow(situ_trace *trace) {

@@ -9,7 +9,7 @@
 #include "situ/trace.h"
 
 /* The trace that all runs fill, or NULL. */
-extern _Atomic(situ_trace *) trace_of_all;
+extern _Atomic(situ_trace *) global_trace;
 
 /* Nanoseconds on a clock that never jumps: what records are made with. */
 int64_t trace_now(void);

@@ -43,10 +43,10 @@ static int64_t part_begin(const struct reducing *r, int64_t k, int seat) {
 }
 
 /* Waits until a counter of all seats has come that far. */
-#define REACH_ALL(caller, segment, counter, goal)                                 \
-  do {                                                                            \
-    for (int seat_ = 0; seat_ < (segment)->n_seats; seat_++)                      \
-      TRY(wait_reach((caller), &(segment)->seats[seat_].counter, (goal), seat_)); \
+#define REACH_ALL(caller, segment, counter, goal)                                   \
+  do {                                                                              \
+    for (int seat_ = 0; seat_ < (segment)->n_seats; seat_++)                        \
+      TRY(wait_counter((caller), &(segment)->seats[seat_].counter, (goal), seat_)); \
   } while (0)
 
 /* A place that was used DEPTH pieces ago may be used for piece `number` when counters have passed
@@ -132,12 +132,12 @@ static situ_status collect(const struct reducing *r, int64_t k) {
   char *out = r->out + (size_t)(k * r->step) * r->size;
   if (membership_current.n_machines > 1) {
     if (!s->seat) TRY(deliver(r, k));
-    TRY(wait_reach(r->caller, &s->seats[0].delivered, number + 1, 0));
+    TRY(wait_counter(r->caller, &s->seats[0].delivered, number + 1, 0));
     copy_out(r, out, segment_stage(s, 0, number), piece_count(r, k));
   }
   for (int i = 0; i < s->n_seats && membership_current.n_machines == 1; i++) {
     if (i == s->seat) continue;
-    TRY(wait_reach(r->caller, &s->seats[i].reduced, number + 1, i));
+    TRY(wait_counter(r->caller, &s->seats[i].reduced, number + 1, i));
     const int64_t begin = part_begin(r, k, i), n = part_begin(r, k, i + 1) - begin;
     copy_out(r, out + (size_t)begin * r->size, segment_result(s, i, number), n);
   }
@@ -165,7 +165,7 @@ static situ_status reduce_small(const struct reducing *r) {
   advance(&s->seats[s->seat].small, number + 1);
   const char *sum = NULL;
   for (int i = 0; i < s->n_seats; i++) {
-    TRY(wait_reach(r->caller, &s->seats[i].small, number + 1, i));
+    TRY(wait_counter(r->caller, &s->seats[i].small, number + 1, i));
     const char *from = segment_small(s, i, number);
     if (sum) reduce_elements(r->out, sum, from, r->count, r->type, r->reduction);
     sum = sum ? r->out : from;
@@ -231,7 +231,7 @@ static situ_status broadcast_piece(const struct caller *caller, char *data, size
     if (membership_current.rank != root) TRY(internode_broadcast(caller, stage, bytes, root));
     advance(&own->published, number + 1);
   }
-  TRY(wait_reach(caller, &s->seats[source].published, number + 1, source));
+  TRY(wait_counter(caller, &s->seats[source].published, number + 1, source));
   const bool sends = !s->seat && membership_current.n_machines > 1 &&
                      membership_current.members[root].machine ==
                          membership_current.members[membership_current.rank].machine;

@@ -50,7 +50,7 @@ static situ_status scatter(const struct far *far, char *parts) {
     TRY(mpi_send(far->data + part_begin(far, i), part_bytes(far, i), rank, MPI_TAG_PART,
                  &far->requests[2 * i + 1]));
   }
-  return wait_settle(far->caller, far->requests, 2 * far->n, -1);
+  return wait_requests(far->caller, far->requests, 2 * far->n, -1);
 }
 
 static void reduce(const struct far *far, char *parts, situ_type type, situ_reduce_op reduction) {
@@ -76,7 +76,7 @@ static situ_status spread(const struct far *far) {
                     &far->requests[2 * i]));
     TRY(mpi_send(own, part_bytes(far, far->own), rank, MPI_TAG_RESULT, &far->requests[2 * i + 1]));
   }
-  return wait_settle(far->caller, far->requests, 2 * far->n, -1);
+  return wait_requests(far->caller, far->requests, 2 * far->n, -1);
 }
 
 situ_status internode_all_reduce(const struct caller *caller, char *data, int64_t count,
@@ -108,7 +108,7 @@ situ_status internode_broadcast(const struct caller *caller, char *data, size_t 
   if (own != from) {
     struct mpi_request *request = NULL;
     TRY(mpi_receive(data, bytes, membership->leaders[from], MPI_TAG_PIECE, &request));
-    return wait_settle(caller, &request, 1, membership->leaders[from]);
+    return wait_requests(caller, &request, 1, membership->leaders[from]);
   }
   struct mpi_request **requests = calloc((size_t)n, sizeof *requests);
   if (!requests) return NO_MEMORY();
@@ -116,7 +116,7 @@ situ_status internode_broadcast(const struct caller *caller, char *data, size_t 
   for (int i = 0; i < n && !status; i++)
     if (i != own)
       status = mpi_send(data, bytes, membership->leaders[i], MPI_TAG_PIECE, &requests[i]);
-  if (!status) status = wait_settle(caller, requests, n, -1);
+  if (!status) status = wait_requests(caller, requests, n, -1);
   free(requests);
   return status;
 }

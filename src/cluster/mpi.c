@@ -58,7 +58,7 @@ static situ_status check(int code, const char *what) {
 }
 
 static situ_status load(void) {
-  char why[DL_WHY];
+  char why[DL_REASON_SIZE];
   /* Its own plug-ins look for its symbols among everybody's. */
   for (const char *const *name = libraries; *name; name++)
     if (dlopen(*name, RTLD_NOW | RTLD_GLOBAL)) break;

@@ -9,7 +9,7 @@
 #include "base/base.h"
 
 /* Kinds of messages. */
-enum mpi_tag { MPI_TAG_PART = 7101, MPI_TAG_RESULT, MPI_TAG_PIECE, MPI_TAG_LOST, MPI_TAG_POST };
+enum mpi_tag { MPI_TAG_PART = 7101, MPI_TAG_RESULT, MPI_TAG_PIECE, MPI_TAG_LOST, MPI_TAG_TENSOR };
 
 struct mpi_request; /* of MPI: NULL is none */
 

@@ -52,7 +52,7 @@ static situ_status ring_write(const struct caller *caller, int to, const char *d
   uint64_t at = atomic_load(&pipe->written);
   while (bytes) {
     /* At least one byte must be free. */
-    if (at + 1 > s->ring) TRY(wait_reach(caller, &pipe->read, at + 1 - s->ring, seat));
+    if (at + 1 > s->ring) TRY(wait_counter(caller, &pipe->read, at + 1 - s->ring, seat));
     const uint64_t read = atomic_load_explicit(&pipe->read, memory_order_acquire);
     size_t n = s->ring - (size_t)(at - read);
     if (n > bytes) n = bytes;
@@ -73,7 +73,7 @@ static situ_status ring_read(const struct caller *caller, int from, char *data, 
   const char *ring = segment_ring(s, seat, s->seat);
   uint64_t at = atomic_load(&pipe->read);
   while (bytes) {
-    TRY(wait_reach(caller, &pipe->written, at + 1, seat));
+    TRY(wait_counter(caller, &pipe->written, at + 1, seat));
     size_t n = (size_t)(atomic_load_explicit(&pipe->written, memory_order_acquire) - at);
     if (n > bytes) n = bytes;
     if (n > s->ring - at % s->ring) n = s->ring - at % s->ring;
@@ -90,16 +90,16 @@ static situ_status put(const struct caller *caller, int to, const void *data, si
   if (!bytes) return NULL;
   if (is_near(to)) return ring_write(caller, to, data, bytes);
   struct mpi_request *request = NULL;
-  TRY(mpi_send(data, bytes, to, MPI_TAG_POST, &request));
-  return wait_settle(caller, &request, 1, to);
+  TRY(mpi_send(data, bytes, to, MPI_TAG_TENSOR, &request));
+  return wait_requests(caller, &request, 1, to);
 }
 
 static situ_status get(const struct caller *caller, int from, void *data, size_t bytes) {
   if (!bytes) return NULL;
   if (is_near(from)) return ring_read(caller, from, data, bytes);
   struct mpi_request *request = NULL;
-  TRY(mpi_receive(data, bytes, from, MPI_TAG_POST, &request));
-  return wait_settle(caller, &request, 1, from);
+  TRY(mpi_receive(data, bytes, from, MPI_TAG_TENSOR, &request));
+  return wait_requests(caller, &request, 1, from);
 }
 
 /* ---- Tensors ---- */
@@ -202,7 +202,7 @@ static situ_status failure_of(situ_tensor *tensor) {
 
 static bool is_waiting(int from) {
   if (from == membership_current.rank) return false;
-  if (!is_near(from)) return mpi_probe(MPI_TAG_POST, &from);
+  if (!is_near(from)) return mpi_probe(MPI_TAG_TENSOR, &from);
   const struct segment *s = &membership_current.segment;
   const struct pipe *pipe =
       &s->pipes[membership_current.members[from].local_rank * s->n_seats + s->seat];

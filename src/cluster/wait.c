@@ -130,7 +130,7 @@ static situ_status look(struct waiting *wait) {
   return wait->caller->ask ? wait->caller->ask(wait->caller->context) : NULL;
 }
 
-situ_status wait_rest(struct waiting *wait) {
+situ_status wait_step(struct waiting *wait) {
   const unsigned quick = membership_current.fast ? FAST_ROUNDS : SLOW_ROUNDS;
   if (wait->rounds++ < quick) {
     relax();
@@ -143,11 +143,11 @@ situ_status wait_rest(struct waiting *wait) {
   return look(wait);
 }
 
-situ_status wait_reach_slowly(const struct caller *caller, const _Atomic uint64_t *counter,
+situ_status wait_counter_slow(const struct caller *caller, const _Atomic uint64_t *counter,
                               uint64_t goal, int seat) {
   struct waiting wait = {.caller = caller, .rank = membership_current.ranks[seat]};
   while (atomic_load_explicit(counter, memory_order_acquire) < goal) {
-    const situ_status status = wait_rest(&wait);
+    const situ_status status = wait_step(&wait);
     if (!status) continue;
     /* It may have come and gone meanwhile. */
     if (atomic_load_explicit(counter, memory_order_acquire) < goal) return status;
@@ -156,8 +156,8 @@ situ_status wait_reach_slowly(const struct caller *caller, const _Atomic uint64_
   return NULL;
 }
 
-situ_status wait_settle(const struct caller *caller, struct mpi_request **requests, int count,
-                        int rank) {
+situ_status wait_requests(const struct caller *caller, struct mpi_request **requests, int count,
+                          int rank) {
   struct waiting wait = {.caller = caller, .rank = rank};
   situ_status status = NULL;
   int open = count;
@@ -168,7 +168,7 @@ situ_status wait_settle(const struct caller *caller, struct mpi_request **reques
       if (!done) status = mpi_test(&requests[i], &done);
       open += !done;
     }
-    if (open && !status) status = wait_rest(&wait);
+    if (open && !status) status = wait_step(&wait);
   }
   for (int i = 0; i < count && status; i++) mpi_drop(&requests[i]);
   return status;

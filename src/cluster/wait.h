@@ -22,20 +22,20 @@ struct waiting {
 
 /* One more round of waiting: rests a little, and looks now and then whether there is hope. Called
  * with the lock. */
-situ_status wait_rest(struct waiting *wait) SITU_MUST_USE;
+situ_status wait_step(struct waiting *wait) SITU_MUST_USE;
 
 /* Waits until the counter of a seat has come that far. */
-situ_status wait_reach_slowly(const struct caller *caller, const _Atomic uint64_t *counter,
+situ_status wait_counter_slow(const struct caller *caller, const _Atomic uint64_t *counter,
                               uint64_t goal, int seat) SITU_MUST_USE;
-static inline situ_status wait_reach(const struct caller *caller, const _Atomic uint64_t *counter,
-                                     uint64_t goal, int seat) {
+static inline situ_status wait_counter(const struct caller *caller, const _Atomic uint64_t *counter,
+                                       uint64_t goal, int seat) {
   if (atomic_load_explicit(counter, memory_order_acquire) >= goal) return NULL;
-  return wait_reach_slowly(caller, counter, goal, seat);
+  return wait_counter_slow(caller, counter, goal, seat);
 }
 
 /* Waits for requests to MPI, `count` of them; on failure gives them up. */
-situ_status wait_settle(const struct caller *caller, struct mpi_request **requests, int count,
-                        int rank) SITU_MUST_USE;
+situ_status wait_requests(const struct caller *caller, struct mpi_request **requests, int count,
+                          int rank) SITU_MUST_USE;
 
 /* NULL, or why nothing can be exchanged. */
 situ_status wait_check(const struct caller *caller) SITU_MUST_USE;

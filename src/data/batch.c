@@ -99,7 +99,7 @@ static situ_status prepare(struct batching *self, situ_tensor *const *parts) {
 
 static situ_status check_row(const situ_tensor *part, const situ_tensor *first, int index,
                              int64_t row, bool batched) {
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   situ_shape shape = first->shape;
   if (batched) memmove(shape.dim, shape.dim + 1, sizeof *shape.dim * (size_t)--shape.rank);
   if (part->type != first->type)
@@ -169,7 +169,7 @@ static situ_status join_texts(const struct batching *self, int part, situ_tensor
 static situ_status shrink(situ_tensor *batch, int64_t rows, situ_tensor **out) {
   situ_shape shape = batch->shape;
   shape.dim[0] = rows;
-  return tensor_over(batch->type, shape, buffer_retain(batch->buffer), out);
+  return tensor_from_buffer(batch->type, shape, buffer_retain(batch->buffer), out);
 }
 
 static situ_status finish(struct batching *self, int64_t rows, situ_tensor **parts) {
@@ -349,7 +349,7 @@ static situ_status pad(const struct batching *self, int part, situ_tensor **out)
     *out = batch;
     return NULL;
   }
-  const situ_status status = tensor_copy_texts(batch, out); /* the texts were the elements' */
+  const situ_status status = tensor_copy_strings(batch, out); /* the texts were the elements' */
   situ_tensor_release(batch);
   return status;
 }

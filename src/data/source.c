@@ -63,7 +63,7 @@ const struct data_kind kind_Tensor = {.name = "Tensor",
 
 /* `rows` is SITU_ANY before the first. */
 static situ_status check_rows(const situ_tensor *tensor, int part, int64_t *rows) {
-  char text[SHAPE_TEXT];
+  char text[SHAPE_STRING_SIZE];
   if (!tensor) return NULL; /* an argument, not known yet */
   if (tensor->shape.rank < 1)
     return INVALID("Unbatching a tensor is only supported for rank >= 1: component %d has shape %s",

@@ -110,7 +110,7 @@ situ_status frame_new_result(struct frame *frame, int32_t index) {
   frame->results[index] = NULL;
   struct buffer *buffer = NULL;
   TRY(buffer_device(device_of(frame, slot->device), slot->bytes, &tag, &buffer));
-  return tensor_over(fetch->type, fetch->shape, buffer, &frame->results[index]);
+  return tensor_from_buffer(fetch->type, fetch->shape, buffer, &frame->results[index]);
 }
 
 /* Fed and fetched memory is set in every run; calls are prepared with that of the first. */

@@ -375,7 +375,7 @@ static situ_status walk_watched(struct frame *frame, struct cancellation *cancel
 static situ_status run(struct frame *frame, situ_tensor **results) {
   const struct program *program = frame->program;
   TRY(make_results(frame));
-  struct cancellation all = {.also = atomic_load_explicit(&trace_of_all, memory_order_relaxed)};
+  struct cancellation all = {.also = atomic_load_explicit(&global_trace, memory_order_relaxed)};
   struct cancellation *cancellation = cancellation_current ? cancellation_current
                                       : all.also           ? &all
                                                            : NULL;

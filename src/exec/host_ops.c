@@ -23,7 +23,7 @@ static situ_status make_view(struct frame *frame, const struct host_op *op, int3
   struct device *device = frame->program->devices->devices[slot->device];
   struct buffer *buffer = NULL;
   TRY(buffer_lend(device, frame->slots[number], slot->bytes, &buffer));
-  return tensor_over(op->types[input], op->shapes[input], buffer, out);
+  return tensor_from_buffer(op->types[input], op->shapes[input], buffer, out);
 }
 
 situ_status host_ops_prepare(struct frame *frame) {
@@ -81,7 +81,7 @@ static situ_status move_texts(struct call *call, situ_tensor **out) {
   for (int i = 0; i < call->n_out && !status; i++) {
     if (out[i]->type != SITU_STRING) continue;
     situ_tensor *copy = NULL;
-    status = tensor_copy_texts(out[i], &copy);
+    status = tensor_copy_strings(out[i], &copy);
     situ_tensor_release(out[i]);
     out[i] = copy;
   }
@@ -93,7 +93,7 @@ static situ_status check_output(const struct hosting *hosting, int32_t index) {
   const situ_tensor *tensor = hosting->tensors[op->n_in + index];
   const struct output *output = &hosting->node->outputs[index];
   if (!tensor) return INTERNAL("%s made no output %d.", hosting->node->schema->op->name, index);
-  char want[SHAPE_TEXT], have[SHAPE_TEXT];
+  char want[SHAPE_STRING_SIZE], have[SHAPE_STRING_SIZE];
   if (tensor->type != output->type)
     return INTERNAL("%s made output %d of type %s, not %s.", hosting->node->schema->op->name, index,
                     situ_type_name(tensor->type), situ_type_name(output->type));

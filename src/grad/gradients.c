@@ -236,7 +236,7 @@ static situ_status check_given(const struct walk *walk, const struct node *node,
                                struct term given, int index) {
   const situ_shape want = shape(walk, (struct term){at.node, at.output});
   const situ_shape have = shape(walk, given);
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (shape_compatible(&want, &have)) return NULL;
   return INVALID(
       "Incompatible shapes between op input and calculated input gradient. Forward operation: %s. "
@@ -445,7 +445,7 @@ static situ_status find_way(struct walk *walk, const situ_value *ys, int n_ys, c
 static situ_status check_grad_y(situ_value y, situ_type want, situ_value grad, int index) {
   const situ_shape own = situ_value_shape(y), given = situ_value_shape(grad);
   const bool is_handle = situ_value_type(y) != want;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (!is_handle && given.rank != 0 && !shape_compatible(&own, &given))
     return INVALID("situ_gradients: grad_ys[%d] has the shape %s, but '%s' has %s.", index,
                    shape_print(&given, a), situ_value_name(y), shape_print(&own, b));

@@ -158,7 +158,7 @@ static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
       return copy_shape(&graph->arena, attr, out);
     case SITU_ATTR_STRING:
       if (!attr->text) return INVALID("Attribute '%s': the text is NULL.", attr->name);
-      out->text = arena_text(&graph->arena, attr->text, strlen(attr->text));
+      out->text = arena_strndup(&graph->arena, attr->text, strlen(attr->text));
       return out->text ? NULL : NO_MEMORY();
     case SITU_ATTR_TENSOR:
       return hold_tensor(graph, attr, &out->tensor);

@@ -25,7 +25,7 @@ static void add_text(struct strbuf *out, situ_string text) {
 
 static void add_element(struct strbuf *out, situ_type type, const void *data, int64_t index) {
   if (type == SITU_STRING)
-    add_text(out, tensor_text_at(data, index));
+    add_text(out, tensor_string_at(data, index));
   else if (type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF)
     number_write(out, type, number_at(type, data, index));
   else
@@ -36,7 +36,7 @@ static void add_tensor(struct strbuf *out, const situ_tensor *tensor) {
   const situ_type type = situ_tensor_type(tensor);
   const situ_shape shape = situ_tensor_shape(tensor);
   const int64_t count = situ_shape_count(shape);
-  char printed[SHAPE_TEXT];
+  char printed[SHAPE_STRING_SIZE];
   strbuf_appendf(out, "Tensor<type: %s shape: %s values: ", situ_type_name(type),
                  shape_print(&shape, printed));
   for (int64_t i = 0; i < count && i < SHOWN_VALUES; i++) {
@@ -47,7 +47,7 @@ static void add_tensor(struct strbuf *out, const situ_tensor *tensor) {
 }
 
 static void add_value(struct strbuf *out, const struct attr_value *value) {
-  char printed[SHAPE_TEXT];
+  char printed[SHAPE_STRING_SIZE];
   switch (value->kind) {
     case SITU_ATTR_INT:
       strbuf_appendf(out, "%" PRId64, value->integer);

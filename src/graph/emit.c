@@ -57,7 +57,7 @@ situ_status emit_unknown_op(const char *op) {
 /* TensorFlow's rule: "a/" is a name as it stands, outside of all scopes. */
 static situ_status enter_name(struct situ_graph *graph, const char *name, size_t length,
                               const char **out) {
-  *out = arena_text(&graph->arena, name, length);
+  *out = arena_strndup(&graph->arena, name, length);
   if (!*out) return NO_MEMORY();
   if (!names_legal(*out)) return INVALID("'%s' is not a valid node name", *out);
   if (graph_find(graph, *out, length) >= 0)

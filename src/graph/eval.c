@@ -34,7 +34,7 @@ static situ_status make_outputs(struct call *call, situ_tensor **results) {
                      call->node, shape_print(&call->out[i].shape, shape));
     struct buffer *buffer = NULL;
     TRY(buffer_host(bytes, &buffer));
-    TRY(tensor_over(call->out[i].type, call->out[i].shape, buffer, &results[i]));
+    TRY(tensor_from_buffer(call->out[i].type, call->out[i].shape, buffer, &results[i]));
   }
   return NULL;
 }

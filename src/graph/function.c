@@ -38,7 +38,7 @@ static situ_status add(struct situ_graph *graph, const char *name, situ_graph *b
   situ_type *types = ARENA_ARRAY(arena, situ_type, n + 1);
   situ_shape *shapes = ARENA_ARRAY(arena, situ_shape, n + 1);
   if (arena->failed || !graph_grow_functions(graph)) return NO_MEMORY();
-  *function = (struct function){.name = arena_text(arena, name, strlen(name)),
+  *function = (struct function){.name = arena_strndup(arena, name, strlen(name)),
                                 .n_inputs = inputs.count,
                                 .n_outputs = outputs.count,
                                 .inputs = values,

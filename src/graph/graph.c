@@ -59,7 +59,7 @@ void graph_fail(struct situ_graph *graph, situ_status status) {
 void situ_graph_set_origin(situ_graph *graph, const char *place) {
   GRAPH_GUARD(graph);
   if (!graph || (place && graph->origin && !strcmp(graph->origin, place))) return;
-  graph->origin = place ? arena_text(&graph->arena, place, strlen(place)) : NULL;
+  graph->origin = place ? arena_strndup(&graph->arena, place, strlen(place)) : NULL;
 }
 
 situ_status situ_graph_status(const situ_graph *graph) {

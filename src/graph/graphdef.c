@@ -125,7 +125,7 @@ static situ_status read_function_link(const struct loading *load, const char *us
                        input->bytes.data);
   out->output = (int32_t)number;
   if (!port) return NULL;
-  out->port = arena_text(load->source.arena, port + 1, (size_t)(index - port - 1));
+  out->port = arena_strndup(load->source.arena, port + 1, (size_t)(index - port - 1));
   return out->port ? NULL : NO_MEMORY();
 }
 
@@ -176,7 +176,7 @@ static situ_status read_groups(struct loading *load, const struct proto_value *f
   while ((s = proto_next(list->message, "s", s))) {
     if (strncmp(s->bytes.data, "loc:@", 5)) continue; /* TensorFlow knows no other kind */
     groups[node->n_groups] =
-        arena_text(&load->graph->arena, s->bytes.data + 5, strlen(s->bytes.data + 5));
+        arena_strndup(&load->graph->arena, s->bytes.data + 5, strlen(s->bytes.data + 5));
     if (!groups[node->n_groups++]) return NO_MEMORY();
   }
   return NULL;
@@ -253,7 +253,7 @@ static situ_status add_item(struct loading *load, struct item *item) {
   struct draft draft;
   if (!emit_begin(graph, item->schema, item->n_inputs, &draft)) return NO_MEMORY();
   struct node *node = draft.node;
-  node->name = arena_text(&graph->arena, item->name, strlen(item->name));
+  node->name = arena_strndup(&graph->arena, item->name, strlen(item->name));
   if (!node->name) return NO_MEMORY();
   TRY(set_inputs(load, item, &draft));
   if (item->n_controls && !set_controls(load, item, node)) return NO_MEMORY();

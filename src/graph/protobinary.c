@@ -125,7 +125,7 @@ static situ_status read_block(const struct element *element, struct proto_value 
   if (value->field->message) return read_message(*payload, value->field->message, &value->message);
   const size_t length = payload->end - payload->at;
   value->bytes.data =
-      arena_text(payload->source->arena, payload->source->text + payload->at, length);
+      arena_strndup(payload->source->arena, payload->source->text + payload->at, length);
   value->bytes.length = length;
   return value->bytes.data ? NULL : NO_MEMORY();
 }

@@ -104,7 +104,7 @@ static situ_status read_integer(const struct proto_source *source, const struct 
 
 static situ_status read_real(const struct proto_source *source, const struct json *json,
                              struct proto_value *out) {
-  const char *text = json_text(json, "");
+  const char *text = json_string(json, "");
   out->real = json_number(json, 0);
   if (json->kind == JSON_INTEGER || json->kind == JSON_REAL) return NULL;
   if (!strcmp(text, "NaN"))
@@ -120,7 +120,7 @@ static situ_status read_real(const struct proto_source *source, const struct jso
 
 static situ_status read_type(const struct proto_source *source, const struct json *json,
                              struct proto_value *out) {
-  out->integer = json_integer(json, situ_type_parse(json_text(json, "")));
+  out->integer = json_integer(json, situ_type_parse(json_string(json, "")));
   if (situ_type_size((situ_type)out->integer)) return NULL;
   if (json->kind == JSON_STRING)
     return proto_wrong(source, json->offset, "there is no element type %.40s", json->string.text);
@@ -158,7 +158,7 @@ static situ_status read_value(const struct proto_source *source, const struct js
     case PROTO_DOUBLE:
       return read_real(source, json, value);
     case PROTO_BOOL:
-      value->integer = json_truth(json, false);
+      value->integer = json_bool(json, false);
       return json->kind == JSON_BOOL ? NULL : wrong(source, json, field, "true or false");
     case PROTO_TYPE:
       return read_type(source, json, value);

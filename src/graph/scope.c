@@ -100,7 +100,7 @@ void situ_device_pop(situ_graph *graph) {
 static const char *enter_scope(struct situ_graph *graph, const char *scope) {
   const size_t length = scope ? strlen(scope) : 0;
   if (!length) return "";
-  if (scope[length - 1] == '/') return arena_text(&graph->arena, scope, length);
+  if (scope[length - 1] == '/') return arena_strndup(&graph->arena, scope, length);
   const char *name =
       names_unique(&graph->scopes->names, &graph->arena, scope_prefix(graph), scope, -1);
   return name ? arena_format(&graph->arena, "%s/", name) : NULL;
@@ -275,7 +275,7 @@ void situ_colocate_name(situ_graph *graph, const char *name) {
   GRAPH_GUARD(graph);
   if (!graph) return;
   const char **group = name ? ARENA_ARRAY(&graph->arena, const char *, 1) : NULL;
-  if (group) *group = arena_text(&graph->arena, name, strlen(name));
+  if (group) *group = arena_strndup(&graph->arena, name, strlen(name));
   if (name && (!group || !*group)) {
     graph_fail(graph, NO_MEMORY());
     group = NULL;

@@ -17,8 +17,8 @@ static int32_t intern(struct situ_graph *graph, const struct device_name *name, 
   const int32_t found = map_get(&graph->spec_numbers, key, strlen(key));
   if (found >= 0) return found;
   if (!graph_grow_specs(graph)) return -1;
-  const struct spec spec = {*name, arena_text(&graph->arena, shown, strlen(shown)),
-                            arena_text(&graph->arena, written, strlen(written))};
+  const struct spec spec = {*name, arena_strndup(&graph->arena, shown, strlen(shown)),
+                            arena_strndup(&graph->arena, written, strlen(written))};
   if (!spec.canonical || !spec.written) return -1;
   if (!map_put(&graph->spec_numbers, key, graph->n_specs)) return -1;
   graph_changed(graph);

@@ -55,7 +55,7 @@ static const char *key_of(struct strbuf *text, const struct node *node) {
 bool variable_enter(struct situ_graph *graph, const struct node *node) {
   struct strbuf text = {0};
   const char *key = key_of(&text, node);
-  if (key && text.length) key = arena_text(&graph->arena, key, text.length);
+  if (key && text.length) key = arena_strndup(&graph->arena, key, text.length);
   strbuf_free(&text);
   int32_t found = -1;
   return key && map_find_or_put(&graph->variables, key, node->id, &found);

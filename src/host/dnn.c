@@ -26,12 +26,12 @@ struct table {
 
 static struct table dnn;
 static bool is_loaded;
-static char reason[DL_WHY];
+static char reason[DL_REASON_SIZE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #define REQUIRED(result, name, args) DL_SYMBOL(struct table, name)
-#define OPTIONAL(result, name, args) DL_OPTION(struct table, name)
+#define OPTIONAL(result, name, args) DL_OPTIONAL(struct table, name)
   static const struct dl_symbol symbols[] = {REQUIRED_SYMBOLS(REQUIRED) OPTIONAL_SYMBOLS(OPTIONAL)};
   static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", NULL};
   const char *setting = getenv("SITU_ONEDNN");

@@ -205,11 +205,11 @@ INLINE UNUSED double as_double(u64 bits) {
 #define IS_BITS_BITS true
 
 /* The same classes as words for a row's type attribute. */
-#define WORDS_REAL "half float double"
-#define WORDS_SIGNED "half float double int32 int64 int8 int16"
-#define WORDS_INTEGER "int32 int64 int8 uint8 int16 uint16"
-#define WORDS_NUMBER "half float double int32 int64 int8 uint8 int16 uint16"
-#define WORDS_BOOL "bool"
-#define WORDS_ANY "half float double int32 int64 int8 uint8 int16 uint16 bool"
+#define TYPE_NAMES_REAL "half float double"
+#define TYPE_NAMES_SIGNED "half float double int32 int64 int8 int16"
+#define TYPE_NAMES_INTEGER "int32 int64 int8 uint8 int16 uint16"
+#define TYPE_NAMES_NUMBER "half float double int32 int64 int8 uint8 int16 uint16"
+#define TYPE_NAMES_BOOL "bool"
+#define TYPE_NAMES_ANY "half float double int32 int64 int8 uint8 int16 uint16 bool"
 
 #endif

@@ -8,7 +8,7 @@
  *   LANES_BEGIN(lanes, true);            item_: the number of the result, lane_: 0 ... lanes - 1
  *   C sum = 0;
  *   if (item_ < n) for (i64 k = lane_; k < width; k += lanes) sum += ...
- *   LANES_JOIN(part, sum, LANES_SUM);    every lane has the sum of all
+ *   LANES_REDUCE(part, sum, LANES_SUM);    every lane has the sum of all
  *
  * Items behind the last result come to the barriers, too. */
 #ifndef SITU_KERNEL_LANES_H
@@ -34,7 +34,7 @@
   barrier(CLK_LOCAL_MEM_FENCE)
 
 /* Makes `value` that of all lanes. `part` may be used again. */
-#define LANES_JOIN(part, value, TWO)                          \
+#define LANES_REDUCE(part, value, TWO)                        \
   part[id_] = value;                                          \
   LANES_TREE(part[id_] = TWO(part[id_], part[id_ + other_])); \
   value = part[id_ - lane_ * next_];                          \

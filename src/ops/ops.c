@@ -50,7 +50,7 @@ situ_status op_equal_shapes(struct call *call) {
   *out = call->in[0].shape;
   for (int i = 1; i < call->n_in; i++) {
     const situ_shape *in = &call->in[i].shape;
-    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
     if (!shape_compatible(out, in))
       return INVALID("The inputs must have the same shape: %s vs. %s", shape_print(out, a),
                      shape_print(in, b));

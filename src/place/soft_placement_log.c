@@ -72,7 +72,7 @@ situ_status soft_placement_log_warn(const struct placer *placer, struct arena *a
         &said, "%sSoft placement ignored %d colocation%s: %s is not with %s",
         placer->moved ? "\n" : "", sets->refused, sets->refused > 1 ? "s, the first one" : "",
         placer_name(placer, sets->first.consumer), placer_name(placer, sets->first.producer));
-  *out = said.failed ? NULL : arena_text(arena, strbuf_get(&said), said.length);
+  *out = said.failed ? NULL : arena_strndup(arena, strbuf_get(&said), said.length);
   strbuf_free(&said);
   return *out ? NULL : NO_MEMORY();
 }

@@ -158,7 +158,7 @@ situ_status numerics_before(struct builder *builder, const struct node *node) {
 
 static void add_operand(struct strbuf *text, const struct situ_graph *graph,
                         const struct node *node, int32_t index, const struct operand *operand) {
-  char shape[SHAPE_TEXT];
+  char shape[SHAPE_STRING_SIZE];
   const struct edge from = node->inputs[index];
   strbuf_append(text, "Tensor(");
   if (!graph->at_once)
@@ -187,7 +187,7 @@ static void add_number(struct strbuf *text, const char *what, int64_t count) {
 situ_status numerics_failure(const struct situ_graph *graph, const struct node *node, int output,
                              const struct operand *in, const struct operand *out,
                              const struct numerics_counts *odd) {
-  char shape[SHAPE_TEXT];
+  char shape[SHAPE_STRING_SIZE];
   struct strbuf text = {0};
   strbuf_appendf(
       &text, "!!! Detected Infinity or NaN in output %d of %s op \"%s\" (# of outputs: %d) !!!\n",

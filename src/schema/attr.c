@@ -75,7 +75,7 @@ static bool parse_reals(const char *text, struct arena *arena, struct attr_value
 static bool parse_text(const char *text, struct arena *arena, struct attr_value *out) {
   const size_t length = strlen(text);
   if (length < 2 || text[0] != '\'' || text[length - 1] != '\'') return false;
-  out->text = arena_text(arena, text + 1, length - 2);
+  out->text = arena_strndup(arena, text + 1, length - 2);
   return out->text;
 }
 
@@ -115,7 +115,7 @@ static bool parse(situ_attr_kind kind, const char *text, struct arena *arena,
 
 situ_status attr_parse(situ_attr_kind kind, const char *text, size_t length, struct arena *arena,
                        struct attr_value *out) {
-  const char *copy = arena_text(arena, text, length);
+  const char *copy = arena_strndup(arena, text, length);
   if (!copy) return NO_MEMORY();
   *out = (struct attr_value){.kind = kind};
   if (parse(kind, copy, arena, out)) return NULL;

@@ -76,7 +76,7 @@ situ_status call_describe_error(const struct call *call, situ_status status) {
   if (!status || situ_status_code(status) != SITU_INVALID_ARGUMENT || !call->n_in) return status;
   const char *op = call->schema->op->name;
   struct strbuf text = {0};
-  char shape[SHAPE_TEXT];
+  char shape[SHAPE_STRING_SIZE];
   if (call->node && strcmp(call->node, op)) strbuf_appendf(&text, "%s = ", call->node);
   strbuf_appendf(&text, "%s: ", op);
   for (int i = 0; i < call->n_in; i++)

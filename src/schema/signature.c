@@ -34,7 +34,7 @@ static bool is(struct word word, const char *text) {
 }
 
 static char *copy(struct arena *arena, struct word word) {
-  return arena_text(arena, word.at, word.length);
+  return arena_strndup(arena, word.at, word.length);
 }
 
 /* Cuts "name:rest" in two; false without a colon or a name. */
@@ -249,7 +249,7 @@ static situ_status read_devices(const struct op_def *op, struct arena *arena, st
     if (open) types = types_of((struct word){open + 1, word.length - name - 2});
     if (!types || !name || count == MAX_KINDS - 1 || (open && out->device_type_attr < 0))
       return INTERNAL("Op '%s': cannot read devices '%s'", op->name, op->devices);
-    out->kinds[count] = arena_text(arena, word.at, name);
+    out->kinds[count] = arena_strndup(arena, word.at, name);
     out->kind_types[count++] = types;
   }
   return count ? NULL : INTERNAL("Op '%s' has no devices", op->name);

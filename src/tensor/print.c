@@ -237,7 +237,7 @@ static void write_string(situ_string bytes, struct strbuf *out) {
 static void write_element(const struct array *array, int64_t index, struct strbuf *out) {
   const bool single = array->shape->rank == 0;
   if (array->type == SITU_STRING) {
-    write_string(tensor_text_at(array->data, index), out);
+    write_string(tensor_string_at(array->data, index), out);
   } else if (array->type == SITU_BOOL) {
     const bool truth = number_integer_at(array->type, array->data, index) != 0;
     strbuf_append(out, !truth ? "False" : single ? "True" : " True");

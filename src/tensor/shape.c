@@ -102,7 +102,7 @@ situ_status shape_check(const situ_shape *shape) {
   if (!rank_is_legal(shape->rank))
     return INVALID("A shape of rank %d: the rank must be from 0 to %d.", shape->rank,
                    SITU_MAX_RANK);
-  char text[SHAPE_TEXT];
+  char text[SHAPE_STRING_SIZE];
   int64_t product = 1;
   for (int i = 0; i < shape->rank; i++) {
     const int64_t dim = shape->dim[i];
@@ -118,9 +118,9 @@ situ_status shape_check(const situ_shape *shape) {
 static void SITU_FORMAT(3, 4) append(char *out, int *at, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  const int length = vsnprintf(out + *at, (size_t)(SHAPE_TEXT - *at), format, list);
+  const int length = vsnprintf(out + *at, (size_t)(SHAPE_STRING_SIZE - *at), format, list);
   va_end(list);
-  if (length > 0) *at = *at + length < SHAPE_TEXT ? *at + length : SHAPE_TEXT - 1;
+  if (length > 0) *at = *at + length < SHAPE_STRING_SIZE ? *at + length : SHAPE_STRING_SIZE - 1;
 }
 
 static void append_dim(char *out, int *at, int64_t dim) {
@@ -130,7 +130,7 @@ static void append_dim(char *out, int *at, int64_t dim) {
     append(out, at, "%" PRId64, dim);
 }
 
-const char *shape_print(const situ_shape *shape, char out[SHAPE_TEXT]) {
+const char *shape_print(const situ_shape *shape, char out[SHAPE_STRING_SIZE]) {
   int at = 0;
   if (!rank_is_legal(shape->rank)) {
     if (shape->rank == SITU_ANY)
@@ -148,7 +148,7 @@ const char *shape_print(const situ_shape *shape, char out[SHAPE_TEXT]) {
   return out;
 }
 
-const char *shape_print_python(const situ_shape *shape, char out[SHAPE_TEXT]) {
+const char *shape_print_python(const situ_shape *shape, char out[SHAPE_STRING_SIZE]) {
   int at = 0;
   if (!rank_is_legal(shape->rank)) return shape_print(shape, out);
   append(out, &at, "(");

@@ -28,12 +28,12 @@ bool shape_bytes(situ_type type, const situ_shape *shape, size_t *bytes);
  * past 2^63 - 1. */
 situ_status shape_check(const situ_shape *shape) SITU_MUST_USE;
 
-enum { SHAPE_TEXT = 256 }; /* holds every printed shape */
+enum { SHAPE_STRING_SIZE = 256 }; /* holds every printed shape */
 
 /* "[2,3]", "[?,3]", "<unknown>"; returns `out`. */
-const char *shape_print(const situ_shape *shape, char out[SHAPE_TEXT]);
+const char *shape_print(const situ_shape *shape, char out[SHAPE_STRING_SIZE]);
 
 /* "(2, 3)", "(?, 3)", "(2,)", "<unknown>": as Python prints it. */
-const char *shape_print_python(const situ_shape *shape, char out[SHAPE_TEXT]);
+const char *shape_print_python(const situ_shape *shape, char out[SHAPE_STRING_SIZE]);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* The type is one, the shape is known and legal, and the bytes can be counted. */
 static situ_status check(situ_type type, const situ_shape *shape, size_t *bytes) {
-  char text[SHAPE_TEXT];
+  char text[SHAPE_STRING_SIZE];
   if (!situ_type_size(type)) return INVALID("%d is no element type.", (int)type);
   TRY(shape_check(shape));
   if (!shape_is_known(shape))
@@ -23,7 +23,7 @@ static situ_status check(situ_type type, const situ_shape *shape, size_t *bytes)
 }
 
 static situ_status too_large(situ_type type, const situ_shape *shape, size_t bytes) {
-  char text[SHAPE_TEXT], size[32];
+  char text[SHAPE_STRING_SIZE], size[32];
   return situ_status_create(SITU_RESOURCE_EXHAUSTED,
                             "OOM when allocating tensor with shape%s and type %s in host memory "
                             "(%s): the host does not have it.",
@@ -96,8 +96,8 @@ static situ_status copy_elements(situ_type type, const situ_shape *shape, const 
   return NULL;
 }
 
-situ_status tensor_over(situ_type type, situ_shape shape, struct buffer *buffer,
-                        situ_tensor **out) {
+situ_status tensor_from_buffer(situ_type type, situ_shape shape, struct buffer *buffer,
+                               situ_tensor **out) {
   size_t bytes = 0;
   const size_t room = buffer ? buffer->bytes : 0;
   situ_status status = check(type, &shape, &bytes);
@@ -118,10 +118,10 @@ situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **ou
   struct buffer *buffer = NULL;
   TRY(check(type, &shape, &bytes));
   TRY(allocate(type, &shape, bytes, &buffer));
-  return tensor_over(type, shape, buffer, out);
+  return tensor_from_buffer(type, shape, buffer, out);
 }
 
-situ_status tensor_copy_texts(const situ_tensor *tensor, situ_tensor **out) {
+situ_status tensor_copy_strings(const situ_tensor *tensor, situ_tensor **out) {
   const int64_t count = situ_shape_count(tensor->shape);
   situ_string *texts = malloc(sizeof *texts * (size_t)(count + 1));
   if (!texts) return NO_MEMORY();
@@ -133,11 +133,11 @@ situ_status tensor_copy_texts(const situ_tensor *tensor, situ_tensor **out) {
 
 situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape, situ_tensor **out) {
   if (situ_shape_count(shape) != situ_shape_count(tensor->shape)) {
-    char from[SHAPE_TEXT], to[SHAPE_TEXT];
+    char from[SHAPE_STRING_SIZE], to[SHAPE_STRING_SIZE];
     return INVALID("A tensor of shape %s cannot have shape %s.", shape_print(&tensor->shape, from),
                    shape_print(&shape, to));
   }
-  return tensor_over(tensor->type, shape, buffer_retain(tensor->buffer), out);
+  return tensor_from_buffer(tensor->type, shape, buffer_retain(tensor->buffer), out);
 }
 
 situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) {
@@ -149,7 +149,7 @@ situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) {
   TRY(allocate(tensor->type, &tensor->shape, tensor->bytes, &buffer));
   const situ_status status =
       tensor->bytes ? buffer_read(tensor->buffer, 0, buffer->host, tensor->bytes) : NULL;
-  if (!status) return tensor_over(tensor->type, tensor->shape, buffer, out);
+  if (!status) return tensor_from_buffer(tensor->type, tensor->shape, buffer, out);
   buffer_release(buffer);
   return status;
 }
@@ -165,7 +165,7 @@ situ_status tensor_copy(const situ_tensor *tensor, struct device *to, const char
   if (!status)
     status = buffer_write(buffer, 0, staged ? staged->host : tensor->buffer->host, bytes);
   buffer_release(staged);
-  if (!status) return tensor_over(tensor->type, tensor->shape, buffer, out);
+  if (!status) return tensor_from_buffer(tensor->type, tensor->shape, buffer, out);
   buffer_release(buffer);
   return status;
 }
@@ -174,7 +174,7 @@ situ_status tensor_own(situ_tensor **tensor) {
   situ_tensor *from = *tensor, *copy = NULL;
   if (!from->buffer->lent) return NULL;
   if (from->type == SITU_STRING) {
-    TRY(tensor_copy_texts(from, &copy));
+    TRY(tensor_copy_strings(from, &copy));
   } else if (from->buffer->device) {
     TRY(tensor_copy(from, from->buffer->device, "copy", &copy));
   } else {
@@ -193,7 +193,7 @@ situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *dat
   struct buffer *buffer = NULL;
   TRY(check(type, &shape, &bytes));
   TRY(copy_elements(type, &shape, data, bytes, &buffer));
-  return tensor_over(type, shape, buffer, out);
+  return tensor_from_buffer(type, shape, buffer, out);
 }
 
 situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *texts,
@@ -204,10 +204,10 @@ situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *text
   struct buffer *buffer = NULL;
   TRY(check(SITU_STRING, &shape, &bytes));
   TRY(copy_strings(&shape, &(struct texts){.texts = texts}, bytes, &buffer));
-  return tensor_over(SITU_STRING, shape, buffer, out);
+  return tensor_from_buffer(SITU_STRING, shape, buffer, out);
 }
 
-situ_string tensor_text_at(const void *data, int64_t index) {
+situ_string tensor_string_at(const void *data, int64_t index) {
   situ_string text = {((const char *const *)data)[index], 0};
   if (!text.data) return (situ_string){"", 0};
   memcpy(&text.length, text.data - sizeof text.length, sizeof text.length);
@@ -218,7 +218,7 @@ situ_string situ_tensor_string(const situ_tensor *tensor, int64_t index) {
   const int64_t count = tensor ? situ_shape_count(tensor->shape) : 0;
   if (index < 0 || index >= count || tensor->type != SITU_STRING || !tensor->buffer->host)
     return (situ_string){"", 0};
-  return tensor_text_at(tensor->buffer->host, index);
+  return tensor_string_at(tensor->buffer->host, index);
 }
 
 /* Texts of the caller lack the number of their bytes. */
@@ -240,7 +240,7 @@ situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
   struct buffer *buffer = NULL;
   /* A failure must leave the memory with the caller: no release before the tensor exists. */
   TRY(buffer_wrap((void *)(uintptr_t)data, bytes, NULL, context, &buffer));
-  TRY(tensor_over(type, shape, buffer, out));
+  TRY(tensor_from_buffer(type, shape, buffer, out));
   buffer->release = release;
   return NULL;
 }

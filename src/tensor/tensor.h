@@ -18,18 +18,18 @@ struct situ_tensor {
 situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **out) SITU_MUST_USE;
 
 /* A tensor over a buffer; takes over the caller's reference to the buffer, also on failure. */
-situ_status tensor_over(situ_type type, situ_shape shape, struct buffer *buffer,
-                        situ_tensor **out) SITU_MUST_USE;
+situ_status tensor_from_buffer(situ_type type, situ_shape shape, struct buffer *buffer,
+                               situ_tensor **out) SITU_MUST_USE;
 
 /* The same buffer under another shape of as many elements. */
 situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape,
                            situ_tensor **out) SITU_MUST_USE;
 
 /* Element `index` of string elements; memory that was never written counts as empty. */
-situ_string tensor_text_at(const void *data, int64_t index);
+situ_string tensor_string_at(const void *data, int64_t index);
 
 /* A tensor of strings whose texts are its own: the elements of `tensor` may point to others'. */
-situ_status tensor_copy_texts(const situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;
+situ_status tensor_copy_strings(const situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;
 
 /* The tensor itself with one more reference, or a copy in host memory. */
 situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;

@@ -119,7 +119,7 @@ static void everything_can_be_traced_and_written(void **state) {
   const struct json *events = json_get(json, "traceEvents");
   int kernels = 0;
   for (const struct json *e = json_first(events); e; e = e->next)
-    kernels += !strcmp(json_text(json_get(e, "name"), ""), "MatMul");
+    kernels += !strcmp(json_string(json_get(e, "name"), ""), "MatMul");
   assert_int_equal(kernels, CHAIN);
   arena_free(&arena);
   free(text);

@@ -64,10 +64,10 @@ static void texts_are_copies(void **state) {
   (void)state;
   struct arena arena = {0};
   char source[] = "MatMul:0";
-  char *copy = arena_text(&arena, source, 6);
+  char *copy = arena_strndup(&arena, source, 6);
   source[0] = 'x';
   assert_string_equal(copy, "MatMul");
-  assert_string_equal(arena_text(&arena, "", 0), "");
+  assert_string_equal(arena_strndup(&arena, "", 0), "");
   assert_string_equal(arena_format(&arena, "%s_%d", "Const", 12), "Const_12");
   arena_free(&arena);
 }

@@ -17,14 +17,14 @@ struct table {
 };
 
 #define NEED(result, name, args) DL_SYMBOL(struct table, name)
-#define WISH(result, name, args) DL_OPTION(struct table, name)
+#define WISH(result, name, args) DL_OPTIONAL(struct table, name)
 
 static void first_library_that_loads_wins(void **state) {
   (void)state;
   static const char *const names[] = {"libsitu_no_such.so.9", "libm.so.6", NULL};
   static const struct dl_symbol symbols[] = {SYMBOLS(NEED) MISSING(WISH)};
   struct table t;
-  char why[DL_WHY];
+  char why[DL_REASON_SIZE];
   assert_true(dl_load(names, symbols, (int)COUNT_OF(symbols), &t, why));
   assert_true(t.cos(0) == 1);
   assert_true(t.hypot(3, 4) == 5);
@@ -36,7 +36,7 @@ static void says_what_is_wrong_with_each(void **state) {
   static const char *const names[] = {"libsitu_no_such.so.9", "libm.so.6", NULL};
   static const struct dl_symbol symbols[] = {SYMBOLS(NEED) MISSING(NEED)};
   struct table t;
-  char why[DL_WHY];
+  char why[DL_REASON_SIZE];
   assert_false(dl_load(names, symbols, (int)COUNT_OF(symbols), &t, why));
   assert_non_null(strstr(why, "libsitu_no_such.so.9"));
   assert_non_null(strstr(why, "libm.so.6: no symbol situ_no_such_symbol"));

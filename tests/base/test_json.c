@@ -158,9 +158,9 @@ static void looking(void **state) {
   assert_int_equal(json_integer(json_get(value, "none"), -1), -1);
   assert_true(json_number(json_get(value, "n"), -1) == 3);
   assert_true(json_number(json_get(value, "r"), -1) == 2.5);
-  assert_true(json_truth(json_get(value, "t"), false));
-  assert_string_equal(json_text(json_get(value, "s"), "?"), "x");
-  assert_string_equal(json_text(json_get(value, "n"), "?"), "?");
+  assert_true(json_bool(json_get(value, "t"), false));
+  assert_string_equal(json_string(json_get(value, "s"), "?"), "x");
+  assert_string_equal(json_string(json_get(value, "n"), "?"), "?");
   const struct json *list = json_get(value, "l");
   assert_int_equal(json_integer(json_at(list, 2), -1), 30);
   assert_null(json_at(list, 3));

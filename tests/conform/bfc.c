@@ -88,7 +88,7 @@ static void replay_stats(struct replay *replay) {
 }
 
 static void replay_op(struct replay *replay, const struct json *op) {
-  const char *verb = json_text(json_at(op, 0), "");
+  const char *verb = json_string(json_at(op, 0), "");
   const int64_t id = json_integer(json_at(op, 1), 0);
   if (!strcmp(verb, "alloc")) replay_alloc(replay, id, json_integer(json_at(op, 2), 0));
   if (!strcmp(verb, "free")) replay_free(replay, id);
@@ -99,9 +99,9 @@ void conform_bfc(const struct json *test, struct strbuf *out) {
   const struct json *ops = json_get(test, "ops");
   const struct bfc_options options = {
       .limit = (uint64_t)json_integer(json_get(test, "limit"), 0),
-      .growth = json_truth(json_get(test, "allow_growth"), false),
+      .growth = json_bool(json_get(test, "allow_growth"), false),
       .reference = true,
-      .collect = json_truth(json_get(test, "gc"), false),
+      .collect = json_bool(json_get(test, "gc"), false),
       .fragmentation_fraction = json_number(json_get(test, "fragmentation_fraction"), 0.0)};
   struct replay replay = {.out = out,
                           .capacity = (uint64_t)json_integer(json_get(test, "capacity"), 0)};

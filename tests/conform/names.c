@@ -18,7 +18,7 @@ struct question {
 };
 
 static const char *text_arg(const struct question *q, int i) {
-  return json_text(json_at(q->args, i), NULL);
+  return json_string(json_at(q->args, i), NULL);
 }
 
 /* The answers are TensorFlow's, slips included. */
@@ -243,7 +243,7 @@ static situ_status answer(const char *op, const struct question *q) {
 
 void conform_names(const struct json *test, struct strbuf *out) {
   const struct question question = {json_get(test, "args"), out};
-  situ_status s = answer(json_text(json_get(test, "op"), ""), &question);
+  situ_status s = answer(json_string(json_get(test, "op"), ""), &question);
   if (!s) return;
   strbuf_append(out, "{\"error\": ");
   json_write_string(out, situ_status_message(s));

@@ -29,21 +29,23 @@ static int kind_priority(const char *kind) {
 
 static const char *node_name(const void *context, int32_t node) {
   const struct question *q = context;
-  return json_text(json_get(q->nodes[node], "name"), "");
+  return json_string(json_get(q->nodes[node], "name"), "");
 }
 
 static const char *node_op(const void *context, int32_t node) {
   const struct question *q = context;
-  return json_text(json_get(q->nodes[node], "op"), "");
+  return json_string(json_get(q->nodes[node], "op"), "");
 }
 
 static const struct json *op_of(const struct question *q, int32_t node) {
   return json_get(json_get(q->test, "ops"), node_op(q, node));
 }
 
-static bool is_ref(const struct json *type) { return !strncmp(json_text(type, ""), "ref(", 4); }
+static bool is_ref(const struct json *type) { return !strncmp(json_string(type, ""), "ref(", 4); }
 
-static bool is_handle(const struct json *type) { return !strcmp(json_text(type, ""), "resource"); }
+static bool is_handle(const struct json *type) {
+  return !strcmp(json_string(type, ""), "resource");
+}
 
 static int32_t count_of(const struct json *value) { return value ? value->count : 0; }
 
@@ -55,12 +57,12 @@ static int32_t find_device(const struct question *q, const char *name) {
 
 static situ_status read_devices(struct question *q) {
   const struct json *list = json_get(q->test, "devices");
-  const char *preset = json_text(json_get(q->test, "default_device"), NULL);
+  const char *preset = json_string(json_get(q->test, "default_device"), NULL);
   struct place_device *devices = ARENA_ARRAY(q->arena, struct place_device, count_of(list) + 1);
   if (!devices) return NO_MEMORY();
   int32_t n = 0;
   for (const struct json *at = json_first(list); at; at = at->next, n++) {
-    devices[n].text = json_text(at, "");
+    devices[n].text = json_string(at, "");
     TRY(name_parse_flags(devices[n].text, NAME_REFERENCE, &devices[n].name));
     devices[n].priority = kind_priority(devices[n].name.kind);
   }
@@ -117,7 +119,7 @@ static int32_t producer_of(const struct question *q, const char *input) {
 static void read_node(struct question *q, int32_t number, struct place_node *node) {
   const struct json *op = op_of(q, number), *outputs = json_get(op, "outputs");
   const char *name = node_op(q, number);
-  const char *assigned = json_text(json_get(q->nodes[number], "assigned"), "");
+  const char *assigned = json_string(json_get(q->nodes[number], "assigned"), "");
   const bool metadata = !strcmp(name, "Shape") || !strcmp(name, "Size") || !strcmp(name, "Rank");
   node->support = map_get(&q->ops, name, strlen(name));
   node->assigned = *assigned ? find_device(q, assigned) : PLACE_FREE;
@@ -133,8 +135,8 @@ static situ_status read_edges(struct question *q, int32_t number, struct place_n
   int32_t n = 0;
   for (const struct json *at = json_first(json_get(q->nodes[number], "inputs")); at;
        at = at->next, n++) {
-    const int32_t from = producer_of(q, json_text(at, ""));
-    if (from < 0) return INVALID("no such input: %s", json_text(at, ""));
+    const int32_t from = producer_of(q, json_string(at, ""));
+    if (from < 0) return INVALID("no such input: %s", json_string(at, ""));
     edges[node->edges + n] = from;
     if (is_ref(json_at(types, n)) || is_handle(json_at(types, n)))
       references[q->problem.n_references++] = (struct place_reference){from, number};
@@ -148,7 +150,7 @@ static situ_status read_edges(struct question *q, int32_t number, struct place_n
 static situ_status read_groups(struct question *q, int32_t number, struct place_member *members) {
   const struct json *list = json_get(q->nodes[number], "colocate");
   for (int32_t i = 0; i <= count_of(list); i++) {
-    const char *text = json_text(json_at(list, i), "");
+    const char *text = json_string(json_at(list, i), "");
     const bool own = i == count_of(list);
     if (!own && strncmp(text, "loc:@", 5)) continue;
     const char *group = own ? node_name(q, number) : text + 5;
@@ -168,7 +170,7 @@ static situ_status read_nodes(struct question *q) {
   if (!q->nodes) return NO_MEMORY();
   for (const struct json *at = json_first(list); at; at = at->next) {
     q->nodes[q->problem.n_nodes] = at;
-    if (!map_put(&q->names, json_text(json_get(at, "name"), ""), q->problem.n_nodes++))
+    if (!map_put(&q->names, json_string(json_get(at, "name"), ""), q->problem.n_nodes++))
       return NO_MEMORY();
     n_edges += count_of(json_get(at, "inputs"));
     n_members += count_of(json_get(at, "colocate")) + 1;
@@ -186,7 +188,7 @@ static situ_status read_nodes(struct question *q) {
   q->problem.members = members;
   TRY(find_spec(q, specs, "", &none));
   for (int32_t i = 0; i < n; i++) {
-    TRY(find_spec(q, specs, json_text(json_get(q->nodes[i], "device"), ""), &nodes[i].spec));
+    TRY(find_spec(q, specs, json_string(json_get(q->nodes[i], "device"), ""), &nodes[i].spec));
     read_node(q, i, &nodes[i]);
     TRY(read_edges(q, i, &nodes[i], edges, references));
     TRY(read_groups(q, i, members));
@@ -195,7 +197,7 @@ static situ_status read_nodes(struct question *q) {
 }
 
 static situ_status place(struct question *q, struct place_result *result) {
-  q->problem.soft = json_truth(json_get(q->test, "soft"), false);
+  q->problem.soft = json_bool(json_get(q->test, "soft"), false);
   q->problem.reference = true;
   q->problem.words = (struct place_words){.context = q, .name = node_name, .op = node_op};
   TRY(read_devices(q));

@@ -245,7 +245,7 @@ static int begin(void **state) {
   static const char *const library[] = {"libnccl.so.2", NULL};
 #define NEED(result, name, args) DL_SYMBOL(struct nccl_functions, name)
   static const struct dl_symbol symbols[] = {NCCL_FUNCTIONS(NEED)};
-  char why[DL_WHY];
+  char why[DL_REASON_SIZE];
   assert_true(dl_load(library, symbols, COUNT_OF(symbols), &nccl, why));
   for (int i = 0; i < 2; i++) {
     assert_int_equal(cuda.cuDevicePrimaryCtxRetain(&places[i].context, i), 0);

@@ -392,8 +392,8 @@ static void the_report_is_a_snapshot(void **state) {
   assert_int_equal(json_integer(json_get(segment, "allocated_size"), 0), 5120);
   const struct json *blocks = json_get(segment, "blocks");
   assert_int_equal(blocks->count, 3);
-  assert_string_equal(json_text(json_get(json_at(blocks, 0), "state"), ""), "inactive");
-  assert_string_equal(json_text(json_get(json_at(blocks, 1), "op"), ""), "b");
+  assert_string_equal(json_string(json_get(json_at(blocks, 0), "state"), ""), "inactive");
+  assert_string_equal(json_string(json_get(json_at(blocks, 1), "op"), ""), "b");
   assert_int_equal(json_integer(json_at(json_get(json_at(blocks, 1), "shape"), 0), 0), 1250);
   const struct json *events = json_at(json_get(json, "device_traces"), 0);
   static const char *const actions[] = {"segment_alloc", "alloc", "alloc", "free_completed"};
@@ -401,12 +401,12 @@ static void the_report_is_a_snapshot(void **state) {
   int64_t time = started / 1000;
   for (int i = 0; i < (int)COUNT_OF(actions); i++) {
     const struct json *event = json_at(events, i);
-    assert_string_equal(json_text(json_get(event, "action"), ""), actions[i]);
+    assert_string_equal(json_string(json_get(event, "action"), ""), actions[i]);
     assert_true(json_integer(json_get(event, "time_us"), 0) >= time);
     time = json_integer(json_get(event, "time_us"), 0);
   }
   assert_true(time <= allocation_log_now().time / 1000);
-  assert_string_equal(json_text(json_get(json_at(events, 3), "op"), ""), "conv \"1\"");
+  assert_string_equal(json_string(json_get(json_at(events, 3), "op"), ""), "conv \"1\"");
   memory_free(memory, &b);
   memory_destroy(memory);
   arena_free(&arena);
@@ -426,7 +426,7 @@ static void old_events_make_room(void **state) {
   }
   const struct json *events = json_at(json_get(report(memory, &arena), "device_traces"), 0);
   assert_int_equal(events->count, 1024);
-  const char *op = json_text(json_get(json_at(events, 0), "op"), "");
+  const char *op = json_string(json_get(json_at(events, 0), "op"), "");
   assert_int_equal(strlen(op), 63);
   assert_string_equal(op + 63 - 8, "/the_end");
   assert_memory_equal(op, "...x", 4);

@@ -117,7 +117,7 @@ static const char *word_of_set(struct draft *d, const char *set) {
     found = next;
   }
   if (!found) return string(d);
-  return arena_text(&d->arena, found + 1, strcspn(found + 1, "'"));
+  return arena_strndup(&d->arena, found + 1, strcspn(found + 1, "'"));
 }
 
 static int64_t *list_of(struct draft *d, bool of_types) {

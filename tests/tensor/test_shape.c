@@ -69,7 +69,7 @@ static void merges(void **state) {
 
 /* Broadcasts both ways; "" is the text of an impossible one. */
 static void expect_broadcast(situ_shape a, situ_shape b, const char *text) {
-  char out[SHAPE_TEXT] = "";
+  char out[SHAPE_STRING_SIZE] = "";
   situ_shape shape = {0};
   if (shape_broadcast(&a, &b, &shape)) shape_print(&shape, out);
   assert_string_equal(out, text);
@@ -114,7 +114,7 @@ static void checks(void **state) {
 
 static void prints(void **state) {
   (void)state;
-  char out[SHAPE_TEXT];
+  char out[SHAPE_STRING_SIZE];
   assert_string_equal(shape_print(&SITU_SCALAR, out), "[]");
   assert_string_equal(shape_print(&SITU_SHAPE(SITU_ANY, 3), out), "[?,3]");
   assert_string_equal(shape_print(&(situ_shape){.rank = 77}, out), "<rank 77>");

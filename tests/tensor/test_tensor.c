@@ -157,8 +157,8 @@ static void reads_only_all(void **state) {
   expect(situ_tensor_read(t, NULL, 8), SITU_INVALID_ARGUMENT, "to is NULL");
   situ_tensor *other = NULL;
   expect(tensor_reshape(t, SITU_SHAPE(7), &other), SITU_INVALID_ARGUMENT, "[7]");
-  expect(tensor_over(SITU_DOUBLE, SITU_SHAPE(2), buffer_retain(t->buffer), &other), SITU_INTERNAL,
-         "16 bytes");
+  expect(tensor_from_buffer(SITU_DOUBLE, SITU_SHAPE(2), buffer_retain(t->buffer), &other),
+         SITU_INTERNAL, "16 bytes");
   situ_tensor_release(t);
 }
 

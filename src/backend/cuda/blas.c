@@ -11,14 +11,14 @@ static struct cublas_functions cublas;
 static const char *const libraries[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
                                         "/usr/local/cuda/lib64/libcublas.so", NULL};
 #define CUBLAS_NEED(result, name, args) DL_SYMBOL(struct cublas_functions, name)
-#define CUBLAS_MAY(result, name, args) DL_OPTION(struct cublas_functions, name)
+#define CUBLAS_MAY(result, name, args) DL_OPTIONAL(struct cublas_functions, name)
 static const struct dl_symbol symbols[] = {CUBLAS_FUNCTIONS(CUBLAS_NEED)
                                                CUBLAS_OPTIONS(CUBLAS_MAY)};
 
 static bool is_loaded;
 
 static void load(void) {
-  char why[DL_WHY];
+  char why[DL_REASON_SIZE];
   const char *setting = getenv("SITU_CUBLAS");
   if (setting && !strcmp(setting, "0")) return;
   is_loaded = dl_load(libraries, symbols, (int)COUNT_OF(symbols), &cublas, why);

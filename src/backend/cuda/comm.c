@@ -10,7 +10,7 @@
 static struct nccl_functions nccl;
 static const char *const libraries[] = {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2", NULL};
 #define NCCL_REQUIRED(result, name, args) DL_SYMBOL(struct nccl_functions, name)
-#define NCCL_OPTIONAL(result, name, args) DL_OPTION(struct nccl_functions, name)
+#define NCCL_OPTIONAL(result, name, args) DL_OPTIONAL(struct nccl_functions, name)
 static const struct dl_symbol symbols[] = {NCCL_FUNCTIONS(NCCL_REQUIRED)
                                                NCCL_OPTIONS(NCCL_OPTIONAL)};
 
@@ -30,7 +30,7 @@ static pthread_mutex_t lock =
 static bool is_loaded;
 
 static void load(void) {
-  char why[DL_WHY];
+  char why[DL_REASON_SIZE];
   const char *setting = getenv("SITU_NCCL");
   if (setting && !strcmp(setting, "0")) return;
   is_loaded = dl_load(libraries, symbols, (int)COUNT_OF(symbols), &nccl, why);

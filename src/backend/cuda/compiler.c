@@ -22,7 +22,7 @@ enum { N_LIBRARIES = 4 };
 
 static struct compiler compilers[N_LIBRARIES];
 static bool is_tried[N_LIBRARIES];
-static char load_errors[N_LIBRARIES][DL_WHY];
+static char load_errors[N_LIBRARIES][DL_REASON_SIZE];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int compare_ints(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }

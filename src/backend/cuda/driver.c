@@ -8,12 +8,12 @@ struct cuda_functions cuda;
 
 static const char *const libraries[] = {"libcuda.so.1", NULL};
 #define CUDA_REQUIRED(result, name, args) DL_SYMBOL(struct cuda_functions, name)
-#define CUDA_OPTIONAL(result, name, args) DL_OPTION(struct cuda_functions, name)
+#define CUDA_OPTIONAL(result, name, args) DL_OPTIONAL(struct cuda_functions, name)
 static const struct dl_symbol symbols[] = {CUDA_FUNCTIONS(CUDA_REQUIRED)
                                                CUDA_OPTIONS(CUDA_OPTIONAL)};
 
 static bool is_loaded;
-static char load_error[DL_WHY];
+static char load_error[DL_REASON_SIZE];
 
 static void load(void) {
   char message[192];

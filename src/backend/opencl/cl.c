@@ -13,7 +13,7 @@ static const char *const libraries[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
 static const struct dl_symbol symbols[] = {CL_FUNCTIONS(CL_REQUIRED)};
 
 static bool is_loaded;
-static char load_error[DL_WHY];
+static char load_error[DL_REASON_SIZE];
 
 static void load(void) {
   if (access("/sys/devices/system/cpu", F_OK)) {

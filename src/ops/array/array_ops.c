@@ -32,7 +32,7 @@ static situ_status placeholder_shape(struct call *call) {
 /* What may be fed has the shape that the attribute tells; what is not, the shape that it has. */
 static situ_status default_shape(struct call *call) {
   const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   TRY(shape_check(told));
   if (!shape_compatible(told, have))
     return INVALID("The default has the shape %s, but %s was asked for", shape_print(have, a),
@@ -44,7 +44,7 @@ static situ_status default_shape(struct call *call) {
 /* The input must have the shape that the attribute tells. */
 static situ_status ensure_shape(struct call *call) {
   const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   TRY(shape_check(told));
   if (!shape_compatible(told, have))
     return INVALID("Shape of tensor %s is not compatible with expected shape %s.",
@@ -93,7 +93,7 @@ static situ_status repeated_axes(const struct call *call, struct axes axes[2], b
   TRY(op_host_shape(call, 1, false, &shape[1]));
   *known = call->in[0].value && call->in[1].value;
   if (!*known) return NULL;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (!shape_broadcast(&shape[0], &shape[1], &sum))
     return INVALID("Incompatible shapes: %s vs. %s", shape_print(&shape[0], a),
                    shape_print(&shape[1], b));

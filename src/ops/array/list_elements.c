@@ -120,7 +120,7 @@ situ_status list_elements_stack(const struct list_elements *items, situ_type typ
     situ_shape next;
     TRY(list_elements_check(items->list, pick(items, i)));
     TRY(list_elements_shape(items->list, pick(items, i), &items->said, &next));
-    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
     if (i && !shape_equal(&next, &shape))
       return INVALID("Tried to stack elements of a list with different shapes: %s and %s.",
                      shape_print(&shape, a), shape_print(&next, b));

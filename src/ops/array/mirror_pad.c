@@ -22,7 +22,7 @@ static int64_t border_of(const struct call *call) {
 static situ_status check_form(const struct call *call) {
   const int rank = call->in[0].shape.rank;
   const situ_shape *paddings = &call->in[1].shape;
-  char text[SHAPE_TEXT];
+  char text[SHAPE_STRING_SIZE];
   if (paddings->rank == SITU_ANY) return NULL;
   if (paddings->rank != 2 || (paddings->dim[1] != 2 && paddings->dim[1] != SITU_ANY))
     return INVALID("paddings must be a matrix with 2 columns: %s", shape_print(paddings, text));

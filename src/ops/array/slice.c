@@ -230,7 +230,7 @@ static situ_status slice_grad_shape(struct call *call) {
   TRY(strided_slice(&slice, &s));
   situ_shape part = {.rank = s.view.rank};
   for (int d = 0; d < part.rank; d++) part.dim[d] = s.view.dim[d];
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (shape_compatible(&part, &call->in[4].shape)) return NULL;
   return INVALID("shape of dy was %s instead of %s", shape_print(&call->in[4].shape, a),
                  shape_print(&part, b));
@@ -265,7 +265,7 @@ static situ_status spread(const struct call *call, const struct view *part, stru
     fits = given->dim[d] == 1 || given->dim[d] == part->dim[at];
     from->stride[at] = given->dim[d] == 1 ? 0 : dense.stride[d];
   }
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (fits) return NULL;
   return INVALID("Cannot broadcast input shape %s into final shape %s", shape_print(given, a),
                  shape_print(&want, b));

@@ -72,7 +72,7 @@ static situ_status tile_grad_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   situ_shape *out = &call->out[0].shape;
   TRY(op_host_shape(call, 1, false, out));
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   bool fits = in->rank == SITU_ANY || out->rank == SITU_ANY || in->rank == out->rank;
   for (int d = 0; fits && in->rank != SITU_ANY && d < out->rank; d++)
     fits = out->dim[d] > 0 ? in->dim[d] == SITU_ANY || in->dim[d] % out->dim[d] == 0 : true;
@@ -426,7 +426,7 @@ static const struct op_def op_defs[] = {
     {.name = "TileGrad",
      .inputs = "input:T shape:int32",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_NUMBER "}",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
      .doc = "The gradient of Tile: the sum of the copies of that shape which it made.",
      .samples = "[4] [1]=2; [4,6] [2]=2,2; [2,3,2] [3]=2,1,1; [2,0] [2]=1,0; [3,4] [2]=3,4; "
                 "[0,4] [2]=3,2",

@@ -258,7 +258,7 @@ static situ_status stitch_shape(struct call *call) {
     const situ_shape *indices = &call->in[k].shape, *data = &call->in[n + k].shape;
     if (indices->rank == SITU_ANY || data->rank == SITU_ANY) continue;
     situ_shape front = *data, behind = {0};
-    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
     front.rank = indices->rank;
     if (data->rank < indices->rank || !shape_compatible(&front, indices))
       return INVALID("data[%d].shape = %s does not start with indices[%d].shape = %s", k,

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define NEEDED(result, name, args) DL_SYMBOL(struct jpeg_functions, name)
-#define OPTIONAL(result, name, args) DL_OPTION(struct jpeg_functions, name)
+#define OPTIONAL(result, name, args) DL_OPTIONAL(struct jpeg_functions, name)
 
 static struct jpeg_functions functions;
-static char why_not[DL_WHY];
+static char why_not[DL_REASON_SIZE];
 static bool is_loaded;
 
 static void fail(j_common_ptr codec) {

@@ -53,7 +53,7 @@ static struct png_functions { PNG_FUNCTIONS(DL_FIELD) } png;
 static const struct dl_symbol symbols[] = {PNG_FUNCTIONS(NEEDED)};
 static const char *const libraries[] = {"libpng16.so.16", "libpng16.so", NULL};
 
-static char why_not[DL_WHY];
+static char why_not[DL_REASON_SIZE];
 static bool is_loaded;
 
 static void load(void) {

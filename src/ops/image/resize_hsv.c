@@ -47,7 +47,7 @@ static situ_status grad_like_shape(struct call *call) {
     if (grads->dim[d] == 0 || image->dim[d] == 0)
       return INVALID("The image and its gradient must be of non-zero size");
   }
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (!shape_compatible(grads, &resized))
     return INVALID("grads and original_image must have the same batch size and channels: %s vs. %s",
                    shape_print(grads, a), shape_print(image, b));
@@ -161,7 +161,7 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeBilinear",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:float",
-     .attrs = "T:{" WORDS_NUMBER "} " RULES,
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
      .doc = "Images in another height and width: each pixel from its four neighbours.",
      .samples = RESIZE_SAMPLES(CENTERS),
      .host = "size",
@@ -172,7 +172,7 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeNearestNeighbor",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:T",
-     .attrs = "T:{" WORDS_NUMBER "} " RULES,
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
      .doc = "Images in another height and width: each pixel is its nearest one.",
      .samples = RESIZE_SAMPLES(CENTERS),
      .host = "size",
@@ -183,7 +183,7 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeArea",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:float",
-     .attrs = "T:{" WORDS_NUMBER "} align_corners:bool=false",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} align_corners:bool=false",
      .doc = "Images in another height and width: each pixel is the mean of what it covers.",
      .samples = RESIZE_SAMPLES(""),
      .host = "size",
@@ -217,7 +217,7 @@ static const struct op_def op_defs[] = {
     {.name = "RGBToHSV",
      .inputs = "images:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_REAL "}=float",
+     .attrs = "T:{" TYPE_NAMES_REAL "}=float",
      .python = "image.rgb_to_hsv",
      .doc = "Hue, saturation and value of colours; the last dimension is 3.",
      .samples = "[4,3]:pos; [2,2,3]:pos; [1,3]=0,0,0",
@@ -228,7 +228,7 @@ static const struct op_def op_defs[] = {
     {.name = "HSVToRGB",
      .inputs = "images:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_REAL "}=float",
+     .attrs = "T:{" TYPE_NAMES_REAL "}=float",
      .python = "image.hsv_to_rgb",
      .doc = "Red, green and blue of hue, saturation and value, all from 0 to 1.",
      .samples = "[2,3]=0.25,0.5,0.75,0.875,1,0.5; [1,3]=0,0,0",

@@ -37,7 +37,7 @@ static const struct dl_symbol symbols[] = {FUNCTIONS(NEED)};
 static const char *const libraries[] = {"libz.so.1", "libz.so", NULL};
 
 static bool is_loaded;
-static char why_not[DL_WHY];
+static char why_not[DL_REASON_SIZE];
 
 static void load(void) {
   is_loaded = dl_load(libraries, symbols, (int)COUNT_OF(symbols), &zlib, why_not);

@@ -252,7 +252,7 @@ static situ_status take_default(const situ_tensor *preset, int64_t count, struct
 static situ_status wrong_count(const struct parsing *p, int index, int64_t example, int64_t count) {
   const situ_shape *want = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
   const situ_string key = situ_tensor_string(p->compute->in[DENSE_KEYS], index);
-  char place[2 * MOST_SHOWN + 64], shape[SHAPE_TEXT];
+  char place[2 * MOST_SHOWN + 64], shape[SHAPE_STRING_SIZE];
   return INVALID("%sNumber of %s values != expected.  Values size: %lld but output shape: %s",
                  place_of(p, example, key, place),
                  situ_type_name(p->compute->in[DEFAULTS + index]->type), (long long)count,
@@ -375,7 +375,7 @@ static situ_status compute_parse(struct compute *compute) {
 /* Fails unless input `input` may be a vector of that many keys. */
 static situ_status need_keys(const struct call *call, int input, int64_t count, const char *what) {
   const situ_shape *shape = &call->in[input].shape;
-  char have[SHAPE_TEXT];
+  char have[SHAPE_STRING_SIZE];
   if (shape_compatible(shape, &SITU_SHAPE(count))) return NULL;
   return INVALID("Expected %s to be a vector of %lld elements, got shape %s", what,
                  (long long)count, shape_print(shape, have));
@@ -387,7 +387,7 @@ static situ_status need_defaults(const struct call *call) {
   for (int i = 0; i < shapes->shapes.count; i++) {
     const situ_shape *want = &shapes->shapes.items[i], *have = &call->in[DEFAULTS + i].shape;
     const int64_t values = situ_shape_count(*want), given = situ_shape_count(*have);
-    char a[SHAPE_TEXT], b[SHAPE_TEXT];
+    char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
     if (values < 0)
       return INVALID("dense_shapes[%d] = %s is not fully known", i, shape_print(want, a));
     if (want->rank == SITU_MAX_RANK)
@@ -413,7 +413,7 @@ static situ_status check_parse(const struct call *call) {
     return INVALID("Expected serialized to be a scalar or vector, got rank %d",
                    call->in[0].shape.rank);
   const situ_shape *names = &call->in[NAMES].shape;
-  char have[SHAPE_TEXT];
+  char have[SHAPE_STRING_SIZE];
   if (call->in[0].shape.rank == 1 && shape_is_known(names) && situ_shape_count(*names) &&
       !shape_compatible(names, &call->in[0].shape))
     return INVALID("Expected len(names) == len(serialized), got names of shape %s",

@@ -106,9 +106,9 @@ static void cumlogsumexp_grad(struct gradient *g) {
   }
 
 static const struct op_def op_defs[] = {
-    CUMULATIVE_OP_DEF(Cumsum, cumsum, WORDS_NUMBER, "The sums"),
-    CUMULATIVE_OP_DEF(Cumprod, cumprod, WORDS_NUMBER, "The products"),
-    CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, WORDS_REAL,
+    CUMULATIVE_OP_DEF(Cumsum, cumsum, TYPE_NAMES_NUMBER, "The sums"),
+    CUMULATIVE_OP_DEF(Cumprod, cumprod, TYPE_NAMES_NUMBER, "The products"),
+    CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, TYPE_NAMES_REAL,
                       "The logarithms of sums of exp"),
 };
 

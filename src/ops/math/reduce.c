@@ -425,7 +425,7 @@ static void prod_grad(struct gradient *g) {
     .host = "reduction_indices", .devices = EVERYWHERE, .shape = reduce_shape,           \
     .record = record_##word, .grad = grad_                                               \
   }
-#define NUMBERS "T:{" WORDS_NUMBER "} "
+#define NUMBERS "T:{" TYPE_NAMES_NUMBER "} "
 
 static const struct op_def op_defs[] = {
     REDUCTION(Sum, sum, "T", NUMBERS, sum_grad, "The sum"),

@@ -35,7 +35,7 @@ REDUCE_KERNEL(REDUCER) {
       some = TWO(some, LOAD((A)x[start + r * inner]));
     result = TWO(result, some);
   }
-  LANES_JOIN(part, result, TWO);
+  LANES_REDUCE(part, result, TWO);
   if (lane_ == 0 && item_ < n) y[item_] = divisor < 0 ? result : REDUCE_SHARE(result, divisor);
 }
 #undef REDUCE_KERNEL

@@ -140,7 +140,8 @@ static void extreme_grad(struct gradient *g) {
   {                                                                                                \
     .name = "UnsortedSegment" #NAME,                                                               \
     .inputs = "data:T segment_ids:Tindices num_segments:Tnumsegments", .outputs = "output:T",      \
-    .attrs = "T:{" WORDS_NUMBER "} Tindices:{int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
+    .attrs =                                                                                       \
+        "T:{" TYPE_NAMES_NUMBER "} Tindices:{int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
     .python = "math.unsorted_segment_" #word " unsorted_segment_" #word,                           \
     .doc = text                                                                                    \
         " of the rows with number i, for each i below num_segments; rows with negative "           \

@@ -283,7 +283,7 @@ static const struct op_def op_defs[] = {
     {.name = "AddN",
      .inputs = "inputs:N*T",
      .outputs = "sum:T",
-     .attrs = "N:int>=1 T:{" WORDS_NUMBER "}",
+     .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER "}",
      .python = "add_n math.add_n",
      .doc = "The sum of all inputs, which have one shape.",
      .samples = "[3,4]; [3,4] [3,4]; [5] [5] [5]; [5] [5] [5] [5]; [2,2] [2,2] [2,2] [2,2] [2,2] "
@@ -296,7 +296,7 @@ static const struct op_def op_defs[] = {
     {.name = COLLECTIVE_SUM,
      .inputs = "inputs:N*T",
      .outputs = "sum:T",
-     .attrs = "N:int>=1 T:{" WORDS_NUMBER "}",
+     .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER "}",
      .python = "",
      .doc = "The sum of all inputs, which have one shape, in any order. Where the same inputs are "
             "added on each of the devices that they are on, a library of the devices' maker (NCCL) "
@@ -310,7 +310,7 @@ static const struct op_def op_defs[] = {
     {.name = "BiasAdd",
      .inputs = "value:T bias:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_NUMBER "} data_format:{'NHWC','NCHW'}='NHWC'",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} data_format:{'NHWC','NCHW'}='NHWC'",
      .python = "nn.bias_add",
      .doc = "The value plus one bias for each channel, which is the last dimension (NHWC) or the "
             "second (NCHW).",
@@ -324,7 +324,7 @@ static const struct op_def op_defs[] = {
     {.name = "ClipByValue",
      .inputs = "t:T clip_value_min:T clip_value_max:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_NUMBER "}",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
      .doc = "The elements, those below the minimum and above the maximum replaced by it.",
      .samples = "[3,4] []=1 []=3; [3,4] [3,4]:unit [3,4]:pos; [3,4] [4]:unit []=2",
      .devices = EVERYWHERE,
@@ -335,7 +335,7 @@ static const struct op_def op_defs[] = {
     {.name = "LeakyRelu",
      .inputs = "features:T",
      .outputs = "activations:T",
-     .attrs = "alpha:float=0.2 T:{" WORDS_REAL "}=float",
+     .attrs = "alpha:float=0.2 T:{" TYPE_NAMES_REAL "}=float",
      .python = "nn.leaky_relu",
      .doc = "x above 0, alpha * x below.",
      .samples = "[3,5]; alpha=0.5 [4]",
@@ -347,7 +347,7 @@ static const struct op_def op_defs[] = {
     {.name = "LeakyReluGrad",
      .inputs = "gradients:T features:T",
      .outputs = "backprops:T",
-     .attrs = "alpha:float=0.2 T:{" WORDS_REAL "}=float",
+     .attrs = "alpha:float=0.2 T:{" TYPE_NAMES_REAL "}=float",
      .doc = "The gradient of LeakyRelu: gradients where features > 0, alpha times them elsewhere.",
      .samples = "[3,5] [3,5]; alpha=0.5 [4] [4]",
      .devices = EVERYWHERE,

@@ -90,7 +90,7 @@ static situ_status norm_shape(struct call *call) {
 
 static situ_status norm_grad_shape(struct call *call) {
   int64_t channels;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   TRY(check_images(call, 0, &channels));
   TRY(check_images(call, 1, &channels));
   if (!shape_compatible(&call->in[0].shape, &call->in[1].shape))

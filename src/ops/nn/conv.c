@@ -147,7 +147,7 @@ static situ_shape result_shape(const struct plan *p) {
 
 static situ_status check_result(const struct plan *p, const situ_shape *y) {
   const situ_shape want = result_shape(p);
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (shape_compatible(&want, y)) return NULL;
   return INVALID("out_backprop must have the shape of the result, %s, but has %s",
                  shape_print(&want, a), shape_print(y, b));
@@ -273,7 +273,7 @@ static void depth_grad(struct gradient *g) { grad_of(g, DEPTH_IMAGES, DEPTH_FILT
 static void depth_images_grad(struct gradient *g) { grad_of_images(g, DEPTH, DEPTH_FILTER); }
 static void depth_filter_grad(struct gradient *g) { grad_of_filter(g, DEPTH, DEPTH_IMAGES); }
 
-#define TYPE_ATTR "T:{" WORDS_REAL "} strides:list(int) "
+#define TYPE_ATTR "T:{" TYPE_NAMES_REAL "} strides:list(int) "
 #define REST_ATTRS                                                      \
   "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " \
   "data_format:{'NHWC','NCHW'}='NHWC' dilations:list(int)=[1,1,1,1]"

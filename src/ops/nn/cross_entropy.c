@@ -16,7 +16,7 @@ enum { LOSS_GRAIN = 4096, LOSS_FLOPS = 20 };
 static situ_status dense_shape(struct call *call) {
   const situ_shape *logits = &call->in[0].shape, *labels = &call->in[1].shape;
   situ_shape all;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (!shape_broadcast(logits, labels, &all))
     return INVALID("logits and labels must be broadcastable: logits_size=%s labels_size=%s",
                    shape_print(logits, a), shape_print(labels, b));
@@ -53,7 +53,7 @@ static situ_status record_dense(struct call *call) {
 
 static situ_status sparse_shape(struct call *call) {
   const situ_shape *logits = &call->in[0].shape, *labels = &call->in[1].shape;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   TRY(op_need_rank(call, 0, 2, "logits"));
   TRY(op_need_rank(call, 1, 1, "labels"));
   int64_t rows = logits->rank == SITU_ANY ? SITU_ANY : logits->dim[0];
@@ -121,7 +121,7 @@ static const struct op_def op_defs[] = {
     {.name = "SoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:T",
      .outputs = "loss:T backprop:T",
-     .attrs = "T:{" WORDS_REAL "}",
+     .attrs = "T:{" TYPE_NAMES_REAL "}",
      .doc = "The cross-entropy of each row of softmax(features) with the distribution in the same "
             "row of labels, and its gradient.",
      .samples = "[3,4] [3,4]:share; [5,40] [5,40]:share; [1,4] [3,4]:share; "
@@ -134,7 +134,7 @@ static const struct op_def op_defs[] = {
     {.name = "SparseSoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:Tlabels",
      .outputs = "loss:T backprop:T",
-     .attrs = "T:{" WORDS_REAL "} Tlabels:{int32 int64}=int64",
+     .attrs = "T:{" TYPE_NAMES_REAL "} Tlabels:{int32 int64}=int64",
      .doc = "The cross-entropy of each row of softmax(features) with the class that labels has for "
             "it, and its gradient.",
      .samples = "[3,4] [3]=0,3,1; Tlabels=int32 [2,5] [2]=4,2; [0,3] [0]=; [4,60] [4]=59,0,7,31",

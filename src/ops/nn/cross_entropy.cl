@@ -64,9 +64,9 @@ SPARSE_CROSS_ENTROPY(sparse_cross_entropy_i64, i64)
   C largest = -INFINITY, sum = 0;                                                            \
   for (i64 k = lane_; k < count; k += lanes)                                                 \
     largest = LARGER((C)logits[(x) + k * (x_col)], largest);                                 \
-  LANES_JOIN(part, largest, LARGER);                                                         \
+  LANES_REDUCE(part, largest, LARGER);                                                         \
   for (i64 k = lane_; k < count; k += lanes) sum += exp((C)logits[(x) + k * (x_col)] - largest); \
-  LANES_JOIN(part, sum, LANES_SUM);                                                          \
+  LANES_REDUCE(part, sum, LANES_SUM);                                                          \
   const C all = log(sum), share = 1 / sum
 
 #if IS_PICKED(cross_entropy)
@@ -81,7 +81,7 @@ GROUP_KERNEL(cross_entropy, DENSE_ARGS) {
     total += SHARE_OF_LOSS(label, less, all);
     backprop[start + k] = (T)(exp(less) * share - label);
   }
-  LANES_JOIN(part, total, LANES_SUM);
+  LANES_REDUCE(part, total, LANES_SUM);
   if (lane_ == 0 && item_ < n) loss[item_] = (T)total;
 }
 #endif

@@ -18,7 +18,7 @@ enum { LRN_GRAIN = 4096, LRN_FLOPS = 30, MOST_CHANNELS = 2048, MOST_RADIUS = 64 
 
 static situ_status lrn_shape(struct call *call) {
   situ_shape shape = call->in[0].shape;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   for (int i = 0; i < call->n_in; i++) {
     TRY(op_need_rank(call, i, 4, "in"));
     if (!shape_compatible(&shape, &call->in[i].shape))

@@ -122,7 +122,7 @@ static situ_status record_avg(struct call *call) { return record_pool(call, &avg
 
 static situ_status need_result(const struct window *w, const situ_shape *shape, const char *what) {
   const situ_shape want = window_shape(w, w->n, w->oh, w->ow, w->c);
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (shape_compatible(&want, shape)) return NULL;
   return INVALID("%s must have the shape of the result, %s, but has %s", what,
                  shape_print(&want, a), shape_print(shape, b));
@@ -155,7 +155,7 @@ static situ_status max_grad_grad_shape(struct call *call) {
   struct window w;
   TRY(window_pool(call, &call->in[0].shape, &w));
   TRY(need_result(&w, &call->in[1].shape, "orig_output"));
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (!shape_compatible(&call->in[0].shape, &call->in[2].shape))
     return INVALID("grad must have the shape of orig_input, %s, but has %s",
                    shape_print(&call->in[0].shape, a), shape_print(&call->in[2].shape, b));
@@ -245,7 +245,7 @@ static void avg_grad_grad(struct gradient *g) { g->dx[1] = emit(g, "AvgPool", TE
 #define GRAD_ATTRS                                                              \
   WINDOWS                                                                       \
   "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS \
-  " T:{" WORDS_NUMBER "}=float"
+  " T:{" TYPE_NAMES_NUMBER "}=float"
 #define POOL_SAMPLE "ksize=[1,3,3,1] strides=[1,2,2,1] padding="
 #define POOL_PLANES "data_format='NCHW' ksize=[1,1,2,3] strides=[1,1,2,1] padding="
 
@@ -253,7 +253,7 @@ static const struct op_def op_defs[] = {
     {.name = "MaxPool",
      .inputs = "input:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_NUMBER "}=float " WINDOWS
+     .attrs = "T:{" TYPE_NAMES_NUMBER "}=float " WINDOWS
               "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS,
      .doc = "The largest element of each window on images, channel by channel.",
      .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
@@ -267,7 +267,7 @@ static const struct op_def op_defs[] = {
     {.name = "AvgPool",
      .inputs = "value:T",
      .outputs = "output:T",
-     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" WORDS_REAL "}",
+     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" TYPE_NAMES_REAL "}",
      .doc = "The mean of each window on images, channel by channel; padding does not count.",
      .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
                             "'SAME' [2,3,5,4]; " POOL_SAMPLE "'SAME' [1,5,5,40]",
@@ -314,7 +314,7 @@ static const struct op_def op_defs[] = {
     {.name = "AvgPoolGrad",
      .inputs = "orig_input_shape:int32 grad:T",
      .outputs = "output:T",
-     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" WORDS_REAL "}",
+     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" TYPE_NAMES_REAL "}",
      .doc = "The gradient of AvgPool.",
      .samples =
          POOL_SAMPLE "'SAME' [4]=2,7,8,3 [2,4,4,3]; " POOL_SAMPLE
@@ -327,9 +327,9 @@ static const struct op_def op_defs[] = {
     {.name = "MaxPoolWithArgmax",
      .inputs = "input:T",
      .outputs = "output:T argmax:Targmax",
-     .attrs =
-         "T:{" WORDS_NUMBER "} " WINDOWS "Targmax:{int32 int64}=int64 padding:{'SAME','VALID'} "
-         "include_batch_in_index:bool=false",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} " WINDOWS
+              "Targmax:{int32 int64}=int64 padding:{'SAME','VALID'} "
+              "include_batch_in_index:bool=false",
      .doc = "The largest element of each window on images, channel by channel, and which element "
             "of its image it is, the first one of several.",
      .samples =

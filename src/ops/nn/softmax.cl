@@ -13,9 +13,9 @@
   const i64 start = item_ * width, count = item_ < n ? width : 0;                      \
   C largest = -INFINITY, sum = 0;                                                      \
   for (i64 k = lane_; k < count; k += lanes) largest = fmax(largest, (C)x[start + k]); \
-  LANES_JOIN(part, largest, fmax);                                                     \
+  LANES_REDUCE(part, largest, fmax);                                                     \
   for (i64 k = lane_; k < count; k += lanes) sum += exp((C)x[start + k] - largest);    \
-  LANES_JOIN(part, sum, LANES_SUM)
+  LANES_REDUCE(part, sum, LANES_SUM)
 
 #if IS_PICKED(softmax)
 GROUP_KERNEL(softmax, IN(T, x), OUT(T, y), SIZE(width), SIZE(n), SIZE(lanes)) {

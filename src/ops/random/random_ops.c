@@ -107,7 +107,7 @@ static situ_status record_truncated(struct call *call) {
 
 situ_status random_need_seeds(const struct call *call, int input) {
   const situ_shape *seed = &call->in[input].shape;
-  char text[SHAPE_TEXT];
+  char text[SHAPE_STRING_SIZE];
   if (shape_compatible(seed, &(situ_shape){1, {2}})) return NULL;
   return INVALID("seed must have shape [2], not %s", shape_print(seed, text));
 }

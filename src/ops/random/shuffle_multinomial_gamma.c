@@ -115,7 +115,7 @@ static const struct op_def op_defs[] = {
     {.name = "Multinomial",
      .inputs = "logits:T num_samples:int32",
      .outputs = "output:output_dtype",
-     .attrs = "seed:int=0 seed2:int=0 T:{" WORDS_REAL "} output_dtype:{int32 int64}=int64",
+     .attrs = "seed:int=0 seed2:int=0 T:{" TYPE_NAMES_REAL "} output_dtype:{int32 int64}=int64",
      .doc = "For each row of logits (logarithms of probabilities, up to a constant) the numbers "
             "of randomly chosen classes." RANDOM_SEEDS,
      .samples = "seed=7 seed2=3 [2,4] []=6; seed=1 output_dtype=int32 [3,7] []=5; seed=1 [1,1] "
@@ -128,7 +128,7 @@ static const struct op_def op_defs[] = {
     {.name = "StatelessMultinomial",
      .inputs = "logits:T num_samples:int32 seed:Tseed",
      .outputs = "output:output_dtype",
-     .attrs = "T:{" WORDS_REAL "} Tseed:{int32 int64}=int64 output_dtype:{int32 int64}=int64",
+     .attrs = "T:{" TYPE_NAMES_REAL "} Tseed:{int32 int64}=int64 output_dtype:{int32 int64}=int64",
      .doc = "For each row of logits the numbers of randomly chosen classes. The same two seeds "
             "give the same numbers, always.",
      .samples = "[2,4] []=6 [2]=1,2; output_dtype=int32 [3,7] []=5 [2]=3,0",
@@ -139,7 +139,7 @@ static const struct op_def op_defs[] = {
     {.name = "RandomGamma",
      .inputs = "shape:S alpha:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
+     .attrs = "T:{" TYPE_NAMES_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
      .doc = "Numbers of the gamma distribution of each alpha, and scale 1; shape is how many of "
             "each." RANDOM_SEEDS,
      .samples = "seed=7 seed2=3 [1]=5 []=2.5; seed=1 [2]=2,2 [3]=0.5,1,4; seed=1 [0]= [2]=1,2",

@@ -279,7 +279,7 @@ ALL_UPDATES(RECORDS_OF, NO_STATE, DENSE, DENSE_SAMPLES)
    .flags = OP_NO_GRADIENT,                                                        \
    .shape = update_shape,                                                          \
    .record = function},
-#define TYPES "T:{" WORDS_REAL "}"
+#define TYPES "T:{" TYPE_NAMES_REAL "}"
 #define ROW_TYPES TYPES " Tindices:{int32 int64}=int32"
 #define ROWS_ALONE "For the rows that indices name, those of equal ones added: "
 #define APPLY(op, kernel, flag, flops, in, out, more, samples, text) \

@@ -109,7 +109,7 @@ situ_status queue_create(void *context, struct resource **out) {
 static situ_status check_part(const struct tuple_queue *queue, int index, const situ_tensor *part,
                               bool many) {
   situ_shape shape = part->shape;
-  char have[SHAPE_TEXT], want[SHAPE_TEXT];
+  char have[SHAPE_STRING_SIZE], want[SHAPE_STRING_SIZE];
   if (part->type != queue->types[index])
     return INVALID("Type mismatch in tuple component %d. Expected %s, got %s", index,
                    situ_type_name(queue->types[index]), situ_type_name(part->type));

@@ -78,7 +78,7 @@ static situ_status compute_dequeue(struct compute *compute) {
 static situ_status batch_shape(const struct tuple_queue *queue, const struct queue_element *list,
                                int part, int64_t count, situ_shape *out) {
   situ_shape shape = list ? list->parts[part]->shape : queue->shapes[part];
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   for (const struct queue_element *e = list; e; e = e->next) {
     const situ_shape *other = &e->parts[part]->shape;
     const bool alike =

@@ -72,7 +72,7 @@ static situ_status compute_as_string(struct compute *compute) {
     char word[WORD];
     const int length = write_one(&format, in, i, word);
     const size_t size = length < WORD ? (size_t)length : WORD - 1;
-    texts[i] = (situ_string){arena_text(&arena, word, size), size};
+    texts[i] = (situ_string){arena_strndup(&arena, word, size), size};
   }
   const bool failed = !texts || arena.failed;
   const situ_status status =
