@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * analyzer.h: what clang's analyzer, which sees one file at a time, is told about statuses: one
- * that is made is never NULL, one that gets a note or a node stays NULL or not NULL. */
+ * analyzer.h: facts about statuses for clang's static analyzer, which sees one file at a time: a
+ * created status is never NULL, and adding a note or node keeps NULL or not NULL. */
 #ifndef SITU_BASE_ANALYZER_H
 #define SITU_BASE_ANALYZER_H
 

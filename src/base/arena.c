@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arena.c: blocks that double up to 4 MiB, cut from the front. Large ones ask for huge pages: a
- * graph of 100,000 nodes spends most of its building in page faults otherwise. */
+ * arena.c: arena allocator: blocks double in size up to 4 MiB. Large ones use huge pages, because
+ * building a graph of 100,000 nodes otherwise spends most of its time in page faults. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -9,21 +9,21 @@
 
 #include "base/huge_pages.h"
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 4 << 20, ALIGNMENT = 16 };
+enum { FIRST_BLOCK = 4096, MAX_BLOCK = 4 << 20, ALIGNMENT = 16 };
 
 struct arena_block {
-  struct arena_block *before;
+  struct arena_block *prev;
   size_t bytes;
 };
 
 static bool add_block(struct arena *arena, size_t bytes) {
   const size_t header = round_up(sizeof(struct arena_block), ALIGNMENT);
   size_t size = arena->blocks ? arena->blocks->bytes * 2 : FIRST_BLOCK;
-  if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
+  if (size > MAX_BLOCK) size = MAX_BLOCK;
   if (size < bytes + header) size = bytes + header;
   struct arena_block *block = size < bytes ? NULL : huge_pages_alloc(size, ALIGNMENT);
   if (!block) return false;
-  block->before = arena->blocks;
+  block->prev = arena->blocks;
   block->bytes = size;
   arena->blocks = block;
   arena->next = (char *)block + header;
@@ -34,8 +34,8 @@ static bool add_block(struct arena *arena, size_t bytes) {
 
 void *arena_alloc(struct arena *arena, size_t bytes) {
   const size_t size = round_up(bytes, ALIGNMENT);
-  const bool full = !arena->next || size > (size_t)(arena->end - arena->next);
-  if (size < bytes || (full && !add_block(arena, size))) {
+  const bool is_full = !arena->next || size > (size_t)(arena->end - arena->next);
+  if (size < bytes || (is_full && !add_block(arena, size))) {
     arena->failed = true;
     return NULL;
   }
@@ -61,10 +61,10 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length) {
 char *arena_format(struct arena *arena, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  va_list again;
-  va_copy(again, list);
-  const int length = vsnprintf(NULL, 0, format, again);
-  va_end(again);
+  va_list list_copy;
+  va_copy(list_copy, list);
+  const int length = vsnprintf(NULL, 0, format, list_copy);
+  va_end(list_copy);
   char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
   if (text) vsnprintf(text, (size_t)length + 1, format, list);
   va_end(list);
@@ -73,9 +73,9 @@ char *arena_format(struct arena *arena, const char *format, ...) {
 
 void arena_free(struct arena *arena) {
   while (arena->blocks) {
-    struct arena_block *before = arena->blocks->before;
+    struct arena_block *prev = arena->blocks->prev;
     free(arena->blocks);
-    arena->blocks = before;
+    arena->blocks = prev;
   }
   *arena = (struct arena){0};
 }

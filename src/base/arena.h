@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * arena.h: memory that dies together: a graph's nodes, a program's commands, the scratch of a call.
+ * arena.h: arena allocator: memory that is freed together, such as the nodes of a graph, the
+ * commands of a program or the scratch of a call.
  */
 #ifndef SITU_BASE_ARENA_H
 #define SITU_BASE_ARENA_H
@@ -8,8 +9,8 @@
 
 struct arena_block;
 
-/* Zero is an empty arena. `failed` stays set once the host had no memory to give, so that a builder
- * may ask once. */
+/* Zero-initialized is empty. `failed` is sticky once an allocation has failed, so that a builder
+ * can check it once. */
 struct arena {
   struct arena_block *blocks;
   char *next, *end;
@@ -17,22 +18,22 @@ struct arena {
   bool failed;
 };
 
-/* Bytes aligned to 16, not cleared; NULL (and `failed`) without memory. */
+/* Allocates bytes aligned to 16, uninitialized; returns NULL and sets `failed` if out of memory. */
 void *arena_alloc(struct arena *arena, size_t bytes);
 
-/* The same, cleared. */
+/* Allocates zeroed bytes. */
 void *arena_zero(struct arena *arena, size_t bytes);
 
-/* A copy of `length` characters, with a 0 behind them. */
+/* Copies `length` characters and terminates them. */
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 
-/* A printf text. */
+/* Formats as printf. */
 char *arena_format(struct arena *arena, const char *format, ...) SITU_FORMAT(2, 3);
 
-/* Gives everything back; the arena is empty and may be used again. */
+/* Frees everything; the arena is empty and can be used again. */
 void arena_free(struct arena *arena);
 
-/* An array of `count` cleared elements of a type. */
+/* Allocates an array of `count` zeroed elements. */
 #define ARENA_ARRAY(arena, type, count) \
   ((type *)arena_zero((arena), sizeof(type) * (size_t)(count)))
 

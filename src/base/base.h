@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base.h: what every file may use: statuses and the few macros. */
+ * base.h: statuses, error macros and integer helpers that every file may use. */
 #ifndef SITU_BASE_BASE_H
 #define SITU_BASE_BASE_H
 
@@ -11,33 +11,33 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Returns a failure to the caller; for functions that own nothing. Functions that own something use
- * the ladder `if (!s) s = next();` with one clean-up at the end. */
+/* Returns an error to the caller; for functions without resources to free. Others use `if (!s) s =
+ * next();` chains with one clean-up at the end. */
 #define TRY(call)                           \
   do {                                      \
     const situ_status try_status_ = (call); \
     if (try_status_) return try_status_;    \
   } while (0)
 
-/* Short forms of situ_status_create for the codes that are used most. */
+/* Shorthands of situ_status_create for common codes. */
 #define INVALID(...) situ_status_create(SITU_INVALID_ARGUMENT, __VA_ARGS__)
 #define INTERNAL(...) situ_status_create(SITU_INTERNAL, __VA_ARGS__)
 #define NO_MEMORY() status_no_memory()
 
-/* A fixed status that needs no memory. */
+/* Returns a static status that needs no memory. */
 situ_status status_no_memory(void) SITU_MUST_USE;
 
-/* Adds a line of context behind the text of a failure; NULL stays NULL. */
+/* Appends a line of context to the message; NULL stays NULL. */
 situ_status status_note(situ_status status, const char *format, ...) SITU_MUST_USE
     SITU_FORMAT(2, 3);
 
-/* Names the node that failed, unless one is named already; NULL stays NULL. */
+/* Sets the node that failed unless one is set; NULL stays NULL. */
 situ_status status_at_node(situ_status status, const char *node) SITU_MUST_USE;
 
-/* Keeps the first failure: releases `next` when `first` is one, else returns `next`. */
+/* Returns the first error and releases the other. */
 situ_status status_first(situ_status first, situ_status next) SITU_MUST_USE;
 
-/* A copy that can be handed to a second receiver. */
+/* Copies a status for a second owner. */
 situ_status status_copy(situ_status status) SITU_MUST_USE;
 
 #if defined(__clang_analyzer__) && !defined(STATUS_BODY)

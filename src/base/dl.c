@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dl.c: loads a library at run time into a struct of function pointers. */
+ * dl.c: loads a shared library at run time into a struct of function pointers. */
 #include "base/dl.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The name of the first symbol that is missing, or NULL when the table is complete. */
-static const char *fill(void *library, const struct dl_symbol *symbols, int n_symbols,
-                        char *table) {
+/* Fills the table; returns the first missing symbol, or NULL if it is complete. */
+static const char *fill_table(void *library, const struct dl_symbol *symbols, int n_symbols,
+                              char *table) {
   const char *missing = NULL;
   for (int i = 0; i < n_symbols; i++) {
     void *address = library ? dlsym(library, symbols[i].name) : NULL;
@@ -18,7 +18,7 @@ static const char *fill(void *library, const struct dl_symbol *symbols, int n_sy
   return missing;
 }
 
-static void explain(char why[DL_REASON_SIZE], const char *library, const char *missing) {
+static void append_reason(char why[DL_REASON_SIZE], const char *library, const char *missing) {
   const size_t used = strlen(why);
   const char *separator = used ? "; " : "";
   if (missing) {
@@ -34,12 +34,12 @@ bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int 
   why[0] = '\0';
   for (; *libraries; libraries++) {
     void *library = dlopen(*libraries, RTLD_NOW | RTLD_LOCAL);
-    const char *missing = library ? fill(library, symbols, n_symbols, table) : NULL;
+    const char *missing = library ? fill_table(library, symbols, n_symbols, table) : NULL;
     if (library && !missing) return true;
-    explain(why, *libraries, missing);
+    append_reason(why, *libraries, missing);
     if (library) dlclose(library);
   }
-  fill(NULL, symbols, n_symbols, table);
+  fill_table(NULL, symbols, n_symbols, table);
   return false;
 }
 

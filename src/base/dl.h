@@ -3,8 +3,8 @@
  *
  *   #define SYMBOLS(X) X(int, f, (int)) X(void, g, (void))
  *   struct table { SYMBOLS(DL_FIELD) };
- *   static const struct dl_symbol symbols[] = {SYMBOLS(DL_NEED)};
- * where DL_NEED is: #define DL_NEED(result, name, args) DL_SYMBOL(struct table, name)
+ *   static const struct dl_symbol symbols[] = {SYMBOLS(REQUIRED)};
+ * where REQUIRED is: #define REQUIRED(result, name, args) DL_SYMBOL(struct table, name)
  */
 #ifndef SITU_BASE_DL_H
 #define SITU_BASE_DL_H
@@ -15,22 +15,22 @@ enum { DL_REASON_SIZE = 256 };
 
 struct dl_symbol {
   const char *name;
-  size_t offset; /* of its pointer in the table */
-  bool optional; /* a library without it is good too; the pointer is then NULL */
+  size_t offset; /* of the pointer in the table */
+  bool optional; /* the pointer is NULL if the library lacks it */
 };
 
 #define DL_FIELD(result, name, args) result(*name) args;
 #define DL_SYMBOL(table, name) {#name, offsetof(table, name), false},
 #define DL_OPTIONAL(table, name) {#name, offsetof(table, name), true},
 
-/* Loads the first of the libraries (file names, ending in NULL) that is there and has all symbols,
- * and fills the table. It stays loaded. False: `why` says for each library what is wrong, and the
- * table is all zeros at the symbols. */
+/* Loads the first library (file names, terminated by NULL) that exists and has all symbols, and
+ * fills the table. It stays loaded. On failure returns false, `why` gives the reason for each
+ * library, and the pointers are NULL. */
 bool dl_load(const char *const *libraries, const struct dl_symbol *symbols, int n_symbols,
              void *table, char why[DL_REASON_SIZE]);
 
-/* Unimplemented: `feature` needs a library that could not be loaded, with the Debian package that
- * has it; `why` is what dl_load said. */
+/* Returns Unimplemented: `feature` needs a library that could not be loaded, with the Debian
+ * package to install; `why` comes from dl_load. */
 situ_status dl_missing(const char *feature, const char *library, const char *package,
                        const char *why) SITU_MUST_USE;
 

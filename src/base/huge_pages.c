@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * huge_pages.c: see huge_pages.h. */
+ * huge_pages.c: allocates large blocks in huge pages and caches freed ones. */
 #include "base/huge_pages.h"
 
 #include <fcntl.h>
@@ -11,73 +11,74 @@
 
 enum {
   HUGE_PAGE = 2 << 20,
-  MOST_PIECES = 16,
-  MOST_BYTES = 256 << 20,
-  SHARE = 32,
-  LITTLE = 1 << 20
+  MAX_BLOCKS = 16,
+  MAX_CACHE_BYTES = 256 << 20,
+  MEMORY_FRACTION = 32,
+  SMALL_BYTES = 1 << 20
 };
 
-struct piece {
+struct block {
   void *memory;
   size_t bytes;
 };
 
-/* What is kept, the oldest first. Who finds the lock taken does without: nobody ever waits, not
- * even in a child that was forked while it was taken. */
+/* Cached blocks, oldest first. The lock is only tried: on contention, or in a child forked while it
+ * was held, the cache is bypassed. */
 static struct {
   atomic_flag lock;
   int count;
   size_t bytes;
-  struct piece pieces[MOST_PIECES];
-} kept = {.lock = ATOMIC_FLAG_INIT};
+  struct block blocks[MAX_BLOCKS];
+} cache = {.lock = ATOMIC_FLAG_INIT};
 
-static bool enter(void) {
-  return !atomic_flag_test_and_set_explicit(&kept.lock, memory_order_acquire);
+static bool try_lock(void) {
+  return !atomic_flag_test_and_set_explicit(&cache.lock, memory_order_acquire);
 }
-static void leave(void) { atomic_flag_clear_explicit(&kept.lock, memory_order_release); }
+static void unlock(void) { atomic_flag_clear_explicit(&cache.lock, memory_order_release); }
 
-/* At most a small part of the machine's memory. Tools that watch memory must see it freed. */
-static size_t limit(void) {
+/* Returns the capacity of the cache, a small fraction of the memory; 0 under sanitizers, which must
+ * see memory freed. */
+static size_t cache_limit(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 0;
 #else
-  static _Atomic size_t known;
-  size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+  static _Atomic size_t cached_limit;
+  size_t bytes = atomic_load_explicit(&cached_limit, memory_order_relaxed);
   if (bytes) return bytes;
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  bytes = pages > 0 && page > 0 ? (size_t)pages / SHARE * (size_t)page : MOST_BYTES;
-  if (bytes > MOST_BYTES) bytes = MOST_BYTES;
-  atomic_store_explicit(&known, bytes, memory_order_relaxed);
+  bytes = pages > 0 && page > 0 ? (size_t)pages / MEMORY_FRACTION * (size_t)page : MAX_CACHE_BYTES;
+  if (bytes > MAX_CACHE_BYTES) bytes = MAX_CACHE_BYTES;
+  atomic_store_explicit(&cached_limit, bytes, memory_order_relaxed);
   return bytes;
 #endif
 }
 
-/* Takes a piece out; called with the lock. */
-static void *take(int i) {
-  void *memory = kept.pieces[i].memory;
-  kept.bytes -= kept.pieces[i].bytes;
-  kept.count--;
-  memmove(&kept.pieces[i], &kept.pieces[i + 1], (size_t)(kept.count - i) * sizeof *kept.pieces);
+/* Removes a block. Must hold the lock. */
+static void *remove_block(int i) {
+  void *memory = cache.blocks[i].memory;
+  cache.bytes -= cache.blocks[i].bytes;
+  cache.count--;
+  memmove(&cache.blocks[i], &cache.blocks[i + 1], (size_t)(cache.count - i) * sizeof *cache.blocks);
   return memory;
 }
 
-/* A piece of just that size: the one that was freed last, which a cache may hold. */
-static void *find(size_t bytes) {
-  if (!enter()) return NULL;
-  int i = kept.count - 1;
-  while (i >= 0 && kept.pieces[i].bytes != bytes) i--;
-  void *memory = i < 0 ? NULL : take(i);
-  leave();
+/* Returns the most recently freed block of exactly that size, or NULL. */
+static void *find_block(size_t bytes) {
+  if (!try_lock()) return NULL;
+  int i = cache.count - 1;
+  while (i >= 0 && cache.blocks[i].bytes != bytes) i--;
+  void *memory = i < 0 ? NULL : remove_block(i);
+  unlock();
   return memory;
 }
 
-/* The bytes behind a word of /proc/meminfo; 0 where it is not there. */
-static uint64_t meminfo_bytes(const char *text, const char *word) {
-  const char *at = strstr(text, word);
-  return at ? strtoull(at + strlen(word), NULL, 10) << 10 : 0;
+/* Returns a value of /proc/meminfo in bytes; 0 if absent. */
+static uint64_t meminfo_bytes(const char *text, const char *key) {
+  const char *at = strstr(text, key);
+  return at ? strtoull(at + strlen(key), NULL, 10) << 10 : 0;
 }
 
-/* Free memory, with what the system can take back from its caches, and swap; 0: not known. */
+/* Returns the available memory and swap; 0 if unknown. */
 static uint64_t free_bytes(void) {
   char text[4096] = "";
   const int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
@@ -90,16 +91,17 @@ static uint64_t free_bytes(void) {
 }
 
 bool huge_pages_fit(uint64_t bytes, uint64_t total, uint64_t available) {
-  if (bytes <= total / SHARE) return true;
+  if (bytes <= total / MEMORY_FRACTION) return true;
   return bytes <= total && (!available || bytes <= available);
 }
 
 bool huge_pages_available(size_t bytes) {
-  if (bytes <= LITTLE) return true; /* reading /proc takes longer than a small allocation */
+  if (bytes <= SMALL_BYTES)
+    return true; /* skips /proc, which is slow compared to a small allocation */
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page <= 0) return true;
   const uint64_t total = (uint64_t)pages * (uint64_t)page;
-  if (bytes <= total / SHARE) return true; /* without reading /proc */
+  if (bytes <= total / MEMORY_FRACTION) return true; /* skips /proc */
   if (huge_pages_fit(bytes, total, free_bytes())) return true;
   huge_pages_trim();
   return huge_pages_fit(bytes, total, free_bytes());
@@ -109,7 +111,7 @@ void *huge_pages_alloc(size_t bytes, size_t alignment) {
   const size_t unit = bytes < HUGE_PAGE ? alignment : HUGE_PAGE;
   const size_t rounded = round_up(bytes ? bytes : 1, unit);
   if (rounded < bytes || rounded > PTRDIFF_MAX) return NULL;
-  void *memory = unit == HUGE_PAGE ? find(rounded) : NULL;
+  void *memory = unit == HUGE_PAGE ? find_block(rounded) : NULL;
   if (memory) return memory;
   if (!huge_pages_available(rounded)) return NULL;
   memory = aligned_alloc(unit, rounded);
@@ -122,21 +124,21 @@ void *huge_pages_alloc(size_t bytes, size_t alignment) {
 }
 
 void huge_pages_free(void *memory, size_t bytes) {
-  const size_t rounded = round_up(bytes, HUGE_PAGE), most = limit();
-  if (!memory || bytes < HUGE_PAGE || rounded > most / 2 || !enter()) {
+  const size_t rounded = round_up(bytes, HUGE_PAGE), max_bytes = cache_limit();
+  if (!memory || bytes < HUGE_PAGE || rounded > max_bytes / 2 || !try_lock()) {
     free(memory);
     return;
   }
-  while (kept.count == MOST_PIECES || kept.bytes + rounded > most) free(take(0));
-  kept.pieces[kept.count++] = (struct piece){memory, rounded};
-  kept.bytes += rounded;
-  leave();
+  while (cache.count == MAX_BLOCKS || cache.bytes + rounded > max_bytes) free(remove_block(0));
+  cache.blocks[cache.count++] = (struct block){memory, rounded};
+  cache.bytes += rounded;
+  unlock();
 }
 
 void huge_pages_trim(void) {
-  if (!enter()) return;
-  while (kept.count) free(take(0));
-  leave();
+  if (!try_lock()) return;
+  while (cache.count) free(remove_block(0));
+  unlock();
 }
 
 void huge_pages_advise(void *memory, size_t bytes) {

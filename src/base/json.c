@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * json.c: see json.h. A recursive descent with a limit on its depth. */
+ * json.c: a strict JSON parser (recursive descent with limited depth) and a small writer. */
 #include "base/json.h"
 
 #include <errno.h>
@@ -9,69 +9,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct reader {
+struct parser {
   const char *text, *at, *end;
   struct arena *arena;
   int depth;
 };
 
-/* ---- Numbers as C writes them, whatever the locale of the program ---- */
+/* ---- Numbers in the C locale ---- */
 
-static double real_of(const char *text) {
-  const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  const locale_t before = plain ? uselocale(plain) : (locale_t)0;
+static double parse_real(const char *text) {
+  const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  const locale_t old_locale = c_locale ? uselocale(c_locale) : (locale_t)0;
   const double value = strtod(text, NULL);
-  if (plain) uselocale(before), freelocale(plain);
+  if (c_locale) uselocale(old_locale), freelocale(c_locale);
   return value;
 }
 
-/* The shortest of the forms that read back to the same value. */
-static void real_digits(double value, char out[40]) {
-  const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  const locale_t before = plain ? uselocale(plain) : (locale_t)0;
+/* Formats the shortest of 15 to 17 digits that parses to the same value. */
+static void format_real(double value, char out[40]) {
+  const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  const locale_t old_locale = c_locale ? uselocale(c_locale) : (locale_t)0;
   for (int precision = 15; precision <= 17; precision++) {
     snprintf(out, 40, "%.*g", precision, value);
     if (strtod(out, NULL) == value) break;
   }
-  if (plain) uselocale(before), freelocale(plain);
+  if (c_locale) uselocale(old_locale), freelocale(c_locale);
 }
 
 /* ---- Characters ---- */
 
-static situ_status wrong(const struct reader *reader, const char *where, const char *what) {
+static situ_status malformed(const struct parser *parser, const char *where, const char *what) {
   int line = 1;
-  const char *start = reader->text;
-  for (const char *c = reader->text; c < where; c++)
+  const char *start = parser->text;
+  for (const char *c = parser->text; c < where; c++)
     if (*c == '\n') line++, start = c + 1;
   return INVALID("Malformed JSON: %s at line %d, column %zu", what, line,
                  (size_t)(where - start) + 1);
 }
 
-static int peek(const struct reader *reader) {
-  return reader->at < reader->end ? (unsigned char)*reader->at : -1;
+static int peek(const struct parser *parser) {
+  return parser->at < parser->end ? (unsigned char)*parser->at : -1;
 }
 
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
 
-static void skip_space(struct reader *reader) {
+static void skip_space(struct parser *parser) {
   int c;
-  while ((c = peek(reader)) == ' ' || c == '\t' || c == '\n' || c == '\r') reader->at++;
+  while ((c = peek(parser)) == ' ' || c == '\t' || c == '\n' || c == '\r') parser->at++;
 }
 
-static bool take(struct reader *reader, char c) {
-  if (peek(reader) != c) return false;
-  reader->at++;
+static bool accept(struct parser *parser, char c) {
+  if (peek(parser) != c) return false;
+  parser->at++;
   return true;
 }
 
-static bool take_word(struct reader *reader, const char *word) {
-  const size_t length = strlen(word);
-  if ((size_t)(reader->end - reader->at) < length || memcmp(reader->at, word, length)) return false;
-  reader->at += length;
+static bool accept_keyword(struct parser *parser, const char *keyword) {
+  const size_t length = strlen(keyword);
+  if ((size_t)(parser->end - parser->at) < length || memcmp(parser->at, keyword, length))
+    return false;
+  parser->at += length;
   return true;
 }
 
-/* The length of the UTF-8 sequence at `text` (RFC 3629: shortest form, no surrogates), or 0. */
+/* Returns the length of the UTF-8 sequence at `text` (RFC 3629: shortest form, no surrogates), or
+ * 0. */
 static size_t utf8_length(const char *text, size_t left) {
   const unsigned char *c = (const unsigned char *)text;
   const size_t n = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : 4;
@@ -97,75 +99,75 @@ static char *utf8_put(char *out, uint32_t code) {
 
 /* ---- Strings ---- */
 
-static situ_status read_hex(struct reader *reader, uint32_t *out) {
+static situ_status parse_hex(struct parser *parser, uint32_t *out) {
   uint32_t value = 0;
   for (int i = 0; i < 4; i++) {
-    const int c = peek(reader);
+    const int c = peek(parser);
     const int digit = is_digit(c)            ? c - '0'
                       : c >= 'a' && c <= 'f' ? c - 'a' + 10
                       : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                              : -1;
-    if (digit < 0) return wrong(reader, reader->at, "expected four hexadecimal digits");
+    if (digit < 0) return malformed(parser, parser->at, "expected four hexadecimal digits");
     value = value * 16 + (uint32_t)digit;
-    reader->at++;
+    parser->at++;
   }
   *out = value;
   return NULL;
 }
 
-/* Behind `\u`; joins a pair of surrogates. */
-static situ_status read_unicode(struct reader *reader, char **out) {
-  const char *start = reader->at - 2;
+/* Parses what follows `\u`; combines surrogate pairs. */
+static situ_status parse_unicode(struct parser *parser, char **out) {
+  const char *start = parser->at - 2;
   uint32_t code, low;
-  TRY(read_hex(reader, &code));
+  TRY(parse_hex(parser, &code));
   if (code >= 0xD800 && code < 0xE000) {
-    if (code >= 0xDC00 || !take_word(reader, "\\u"))
-      return wrong(reader, start, "half of a surrogate pair");
-    TRY(read_hex(reader, &low));
-    if (low < 0xDC00 || low > 0xDFFF) return wrong(reader, start, "half of a surrogate pair");
+    if (code >= 0xDC00 || !accept_keyword(parser, "\\u"))
+      return malformed(parser, start, "half of a surrogate pair");
+    TRY(parse_hex(parser, &low));
+    if (low < 0xDC00 || low > 0xDFFF) return malformed(parser, start, "half of a surrogate pair");
     code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
   }
   *out = utf8_put(*out, code);
   return NULL;
 }
 
-static situ_status read_escape(struct reader *reader, char **out) {
+static situ_status parse_escape(struct parser *parser, char **out) {
   static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-  const char *start = reader->at - 1;
-  const int c = peek(reader);
+  const char *start = parser->at - 1;
+  const int c = peek(parser);
   const char *name = c > 0 ? strchr(names, c) : NULL;
-  if (c >= 0) reader->at++;
-  if (c == 'u') return read_unicode(reader, out);
-  if (!name) return wrong(reader, start, "an unknown escape");
+  if (c >= 0) parser->at++;
+  if (c == 'u') return parse_unicode(parser, out);
+  if (!name) return malformed(parser, start, "an unknown escape");
   *(*out)++ = values[name - names];
   return NULL;
 }
 
-/* Finds the closing quote, so that the copy can be as long as it has to be: no escape grows. */
-static size_t raw_length(const struct reader *reader) {
-  const char *c = reader->at;
-  while (c < reader->end && *c != '"') c += *c == '\\' && c + 1 < reader->end ? 2 : 1;
-  return (size_t)(c - reader->at);
+/* Returns the length up to the closing quote, an upper bound of the unescaped length. */
+static size_t raw_length(const struct parser *parser) {
+  const char *c = parser->at;
+  while (c < parser->end && *c != '"') c += *c == '\\' && c + 1 < parser->end ? 2 : 1;
+  return (size_t)(c - parser->at);
 }
 
-static situ_status read_string(struct reader *reader, const char **text, size_t *length) {
-  const char *start = reader->at;
-  if (!take(reader, '"')) return wrong(reader, start, "expected a string");
-  char *copy = arena_alloc(reader->arena, raw_length(reader) + 1), *out = copy;
+static situ_status parse_string(struct parser *parser, const char **text, size_t *length) {
+  const char *start = parser->at;
+  if (!accept(parser, '"')) return malformed(parser, start, "expected a string");
+  char *copy = arena_alloc(parser->arena, raw_length(parser) + 1), *out = copy;
   if (!copy) return NO_MEMORY();
-  while (!take(reader, '"')) {
-    const int c = peek(reader);
-    if (c < 0) return wrong(reader, start, "a string without its end");
-    if (c < 0x20) return wrong(reader, reader->at, "a control character in a string");
-    const size_t n = utf8_length(reader->at, (size_t)(reader->end - reader->at));
-    if (!n) return wrong(reader, reader->at, "a byte that is not UTF-8");
-    if (take(reader, '\\')) {
-      TRY(read_escape(reader, &out));
+  while (!accept(parser, '"')) {
+    const int c = peek(parser);
+    if (c < 0) return malformed(parser, start, "an unterminated string");
+    if (c < 0x20) return malformed(parser, parser->at, "a control character in a string");
+    const size_t n = utf8_length(parser->at, (size_t)(parser->end - parser->at));
+    if (!n) return malformed(parser, parser->at, "a byte that is not UTF-8");
+    if (accept(parser, '\\')) {
+      TRY(parse_escape(parser, &out));
       continue;
     }
-    memcpy(out, reader->at, n);
+    memcpy(out, parser->at, n);
     out += n;
-    reader->at += n;
+    parser->at += n;
   }
   *out = 0;
   *text = copy;
@@ -175,34 +177,33 @@ static situ_status read_string(struct reader *reader, const char **text, size_t 
 
 /* ---- Numbers ---- */
 
-/* Walks over a number as RFC 8259 writes it; `*is_integer` where it has no fraction and exponent.
- */
-static situ_status scan_number(struct reader *reader, bool *is_integer) {
+/* Scans a number of RFC 8259; `*is_integer` if it has no fraction or exponent. */
+static situ_status scan_number(struct parser *parser, bool *is_integer) {
   *is_integer = true;
-  take(reader, '-');
-  if (!is_digit(peek(reader))) return wrong(reader, reader->at, "expected a digit");
-  if (take(reader, '0') && is_digit(peek(reader)))
-    return wrong(reader, reader->at - 1, "a number that begins with 0");
-  while (is_digit(peek(reader))) reader->at++;
-  if (take(reader, '.')) {
+  accept(parser, '-');
+  if (!is_digit(peek(parser))) return malformed(parser, parser->at, "expected a digit");
+  if (accept(parser, '0') && is_digit(peek(parser)))
+    return malformed(parser, parser->at - 1, "a number that begins with 0");
+  while (is_digit(peek(parser))) parser->at++;
+  if (accept(parser, '.')) {
     *is_integer = false;
-    if (!is_digit(peek(reader))) return wrong(reader, reader->at, "expected a digit");
-    while (is_digit(peek(reader))) reader->at++;
+    if (!is_digit(peek(parser))) return malformed(parser, parser->at, "expected a digit");
+    while (is_digit(peek(parser))) parser->at++;
   }
-  if (take(reader, 'e') || take(reader, 'E')) {
+  if (accept(parser, 'e') || accept(parser, 'E')) {
     *is_integer = false;
-    if (!take(reader, '+')) take(reader, '-');
-    if (!is_digit(peek(reader))) return wrong(reader, reader->at, "expected a digit");
-    while (is_digit(peek(reader))) reader->at++;
+    if (!accept(parser, '+')) accept(parser, '-');
+    if (!is_digit(peek(parser))) return malformed(parser, parser->at, "expected a digit");
+    while (is_digit(peek(parser))) parser->at++;
   }
   return NULL;
 }
 
-static situ_status read_number(struct reader *reader, struct json *value) {
-  const char *start = reader->at;
+static situ_status parse_number(struct parser *parser, struct json *value) {
+  const char *start = parser->at;
   bool is_integer;
-  TRY(scan_number(reader, &is_integer));
-  const char *copy = arena_strndup(reader->arena, start, (size_t)(reader->at - start));
+  TRY(scan_number(parser, &is_integer));
+  const char *copy = arena_strndup(parser->arena, start, (size_t)(parser->at - start));
   if (!copy) return NO_MEMORY();
   errno = 0;
   const long long integer = is_integer ? strtoll(copy, NULL, 10) : 0;
@@ -212,13 +213,13 @@ static situ_status read_number(struct reader *reader, struct json *value) {
     return NULL;
   }
   value->kind = JSON_REAL;
-  value->real = real_of(copy);
-  return isfinite(value->real) ? NULL : wrong(reader, start, "a number too large");
+  value->real = parse_real(copy);
+  return isfinite(value->real) ? NULL : malformed(parser, start, "a number too large");
 }
 
 /* ---- Values ---- */
 
-static situ_status read_value(struct reader *reader, struct json *value);
+static situ_status parse_value(struct parser *parser, struct json *value);
 
 static void append(struct json *parent, struct json *child) {
   if (parent->list.last)
@@ -229,32 +230,33 @@ static void append(struct json *parent, struct json *child) {
   parent->count++;
 }
 
-static situ_status read_key(struct reader *reader, struct json *child) {
-  TRY(read_string(reader, &child->key, &child->key_length));
-  skip_space(reader);
-  if (!take(reader, ':')) return wrong(reader, reader->at, "expected ':'");
-  skip_space(reader);
+static situ_status parse_key(struct parser *parser, struct json *child) {
+  TRY(parse_string(parser, &child->key, &child->key_length));
+  skip_space(parser);
+  if (!accept(parser, ':')) return malformed(parser, parser->at, "expected ':'");
+  skip_space(parser);
   return NULL;
 }
 
-/* Behind the opening bracket, up to the closing one. */
-static situ_status read_children(struct reader *reader, struct json *parent) {
+/* Parses from behind the opening bracket up to the closing one. */
+static situ_status parse_children(struct parser *parser, struct json *parent) {
   const bool is_object = parent->kind == JSON_OBJECT;
   const char close = is_object ? '}' : ']';
-  skip_space(reader);
-  if (take(reader, close)) return NULL;
+  skip_space(parser);
+  if (accept(parser, close)) return NULL;
   for (;;) {
-    struct json *child = arena_zero(reader->arena, sizeof *child);
+    struct json *child = arena_zero(parser->arena, sizeof *child);
     if (!child) return NO_MEMORY();
-    if (parent->count == INT32_MAX) return wrong(reader, reader->at, "too many values");
-    skip_space(reader);
-    if (is_object) TRY(read_key(reader, child));
-    TRY(read_value(reader, child));
+    if (parent->count == INT32_MAX) return malformed(parser, parser->at, "too many values");
+    skip_space(parser);
+    if (is_object) TRY(parse_key(parser, child));
+    TRY(parse_value(parser, child));
     append(parent, child);
-    skip_space(reader);
-    if (take(reader, close)) return NULL;
-    if (!take(reader, ','))
-      return wrong(reader, reader->at, is_object ? "expected ',' or '}'" : "expected ',' or ']'");
+    skip_space(parser);
+    if (accept(parser, close)) return NULL;
+    if (!accept(parser, ','))
+      return malformed(parser, parser->at,
+                       is_object ? "expected ',' or '}'" : "expected ',' or ']'");
   }
 }
 
@@ -265,9 +267,9 @@ static int compare_keys(const void *a, const void *b) {
   return order ? order : (x->key_length > y->key_length) - (x->key_length < y->key_length);
 }
 
-/* Sorts the members, so that an object of many of them stays cheap. */
-static situ_status refuse_twins(struct reader *reader, const char *start,
-                                const struct json *object) {
+/* Rejects duplicate keys; sorts the members, so that large objects stay cheap. */
+static situ_status check_unique_keys(struct parser *parser, const char *start,
+                                     const struct json *object) {
   if (object->count < 2) return NULL;
   struct json **members = malloc(sizeof *members * (size_t)object->count);
   if (!members) return NO_MEMORY();
@@ -277,60 +279,60 @@ static situ_status refuse_twins(struct reader *reader, const char *start,
   situ_status s = NULL;
   for (int32_t i = 1; i < n && !s; i++)
     if (!compare_keys(&members[i - 1], &members[i]))
-      s = status_note(wrong(reader, start, "an object that has a key twice"), "The key is \"%s\".",
-                      members[i]->key);
+      s = status_note(malformed(parser, start, "an object with a duplicate key"),
+                      "The key is \"%s\".", members[i]->key);
   free(members);
   return s;
 }
 
-static situ_status read_list(struct reader *reader, struct json *value, enum json_kind kind) {
-  const char *start = reader->at++;
+static situ_status parse_container(struct parser *parser, struct json *value, enum json_kind kind) {
+  const char *start = parser->at++;
   value->kind = kind;
-  if (reader->depth == JSON_DEPTH) return wrong(reader, start, "too many levels");
-  reader->depth++;
-  TRY(read_children(reader, value));
-  reader->depth--;
-  return kind == JSON_OBJECT ? refuse_twins(reader, start, value) : NULL;
+  if (parser->depth == JSON_DEPTH) return malformed(parser, start, "too many levels");
+  parser->depth++;
+  TRY(parse_children(parser, value));
+  parser->depth--;
+  return kind == JSON_OBJECT ? check_unique_keys(parser, start, value) : NULL;
 }
 
-static situ_status read_value(struct reader *reader, struct json *value) {
-  value->offset = (size_t)(reader->at - reader->text);
-  switch (peek(reader)) {
+static situ_status parse_value(struct parser *parser, struct json *value) {
+  value->offset = (size_t)(parser->at - parser->text);
+  switch (peek(parser)) {
     case '{':
-      return read_list(reader, value, JSON_OBJECT);
+      return parse_container(parser, value, JSON_OBJECT);
     case '[':
-      return read_list(reader, value, JSON_ARRAY);
+      return parse_container(parser, value, JSON_ARRAY);
     case '"':
       value->kind = JSON_STRING;
-      return read_string(reader, &value->string.text, &value->string.length);
+      return parse_string(parser, &value->string.text, &value->string.length);
     case 't':
     case 'f':
       value->kind = JSON_BOOL;
-      value->truth = peek(reader) == 't';
-      if (take_word(reader, value->truth ? "true" : "false")) return NULL;
+      value->truth = peek(parser) == 't';
+      if (accept_keyword(parser, value->truth ? "true" : "false")) return NULL;
       break;
     case 'n':
-      if (take_word(reader, "null")) return NULL;
+      if (accept_keyword(parser, "null")) return NULL;
       break;
     default:
-      if (peek(reader) == '-' || is_digit(peek(reader))) return read_number(reader, value);
+      if (peek(parser) == '-' || is_digit(peek(parser))) return parse_number(parser, value);
   }
-  return wrong(reader, reader->at, "expected a value");
+  return malformed(parser, parser->at, "expected a value");
 }
 
 situ_status json_parse(const char *text, size_t length, struct arena *arena, struct json **out) {
-  struct reader reader = {.text = text, .at = text, .end = text + length, .arena = arena};
+  struct parser parser = {.text = text, .at = text, .end = text + length, .arena = arena};
   struct json *value = arena_zero(arena, sizeof *value);
   if (!value) return NO_MEMORY();
-  skip_space(&reader);
-  TRY(read_value(&reader, value));
-  skip_space(&reader);
-  if (reader.at < reader.end) return wrong(&reader, reader.at, "expected the end");
+  skip_space(&parser);
+  TRY(parse_value(&parser, value));
+  skip_space(&parser);
+  if (parser.at < parser.end) return malformed(&parser, parser.at, "expected the end");
   *out = value;
   return NULL;
 }
 
-/* ---- Looking ---- */
+/* ---- Access ---- */
 
 const struct json *json_first(const struct json *value) {
   const bool is_list = value && (value->kind == JSON_OBJECT || value->kind == JSON_ARRAY);
@@ -409,9 +411,9 @@ void json_write_string(struct strbuf *out, const char *text) {
 
 void json_write_real(struct strbuf *out, double value) {
   char digits[40] = "null";
-  if (isfinite(value)) real_digits(value, digits);
+  if (isfinite(value)) format_real(value, digits);
   strbuf_append(out, digits);
-  /* A real stays one when it is read again. */
+  /* Keeps reals distinguishable from integers. */
   if (isfinite(value) && !strpbrk(digits, ".e")) strbuf_append(out, ".0");
 }
 

@@ -11,20 +11,20 @@ struct map_entry {
   int32_t value;
 };
 
-/* Zero is an empty map. */
+/* Zero-initialized is empty. */
 struct map {
   struct map_entry *entries;
   uint32_t capacity, count;
 };
 
-/* The value of a key, or -1. */
+/* Returns the value of a key, or -1. */
 int32_t map_get(const struct map *map, const char *key, size_t length);
 
-/* Puts or replaces; false without memory. The key (ending in 0) is borrowed. */
+/* Inserts or replaces; returns false if out of memory. The null-terminated key is borrowed. */
 bool map_put(struct map *map, const char *key, int32_t value);
 
-/* Looks up a key and, where it is missing, puts it with `value`: one hash, one walk. `*found` gets
- * the old value or -1. False without memory. */
+/* Looks up a key and inserts it with `value` if it is missing. `*found` is set to the old value or
+ * -1. Returns false if out of memory. */
 bool map_find_or_put(struct map *map, const char *key, int32_t value, int32_t *found);
 
 void map_free(struct map *map);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parse_size.c: see parse_size.h. Reads digits itself: strtod follows the locale of the program. */
+ * parse_size.c: parses sizes and rates, independent of the locale (unlike strtod). */
 #include "base/parse_size.h"
 
 #include <math.h>
@@ -19,13 +19,13 @@ static const struct unit {
              {"GB", UINT64_C(1000000000)},
              {"TB", UINT64_C(1000000000000)}};
 
-/* A number in a text: digits, perhaps a point and more digits; `end` is behind it. */
+/* A decimal number in the input; `end` is behind it. */
 struct number {
   const char *whole, *whole_end, *fraction, *end;
 };
 
-static situ_status wrong(const char *text, size_t length, const char *what, const char *at,
-                         size_t *place) {
+static situ_status malformed(const char *text, size_t length, const char *what, const char *at,
+                             size_t *place) {
   *place = (size_t)(at - text);
   return INVALID("Malformed size '%.*s': %s at character %zu", (int)length, text, what, *place);
 }
@@ -35,7 +35,7 @@ static const char *skip_digits(const char *at, const char *end) {
   return at;
 }
 
-/* Finds the digits; `end` of the number stays NULL where one is missing, with `whole_end` there. */
+/* Scans a number; on a missing digit `end` is NULL and `whole_end` its position. */
 static struct number scan(const char *text, size_t length) {
   const char *end = text + length;
   struct number number = {.whole = text, .whole_end = skip_digits(text, end)};
@@ -55,43 +55,43 @@ static const struct unit *find_unit(const char *name, size_t length) {
   return NULL;
 }
 
-/* Digits times unit; false where 64 bits are too few. From the last digit of the fraction up, each
- * step drops only what is below a byte, so that the sum is exact. */
+/* Computes number * unit; returns false on overflow of 64 bits. Working up from the last digit of
+ * the fraction, each step drops only less than a byte, so that the result is exact. */
 static bool multiply(const struct number *number, uint64_t unit, uint64_t *out) {
-  uint64_t whole = 0, part = 0;
+  uint64_t whole = 0, fraction_bytes = 0;
   for (const char *c = number->whole; c < number->whole_end; c++) {
     const uint64_t digit = (uint64_t)(*c - '0');
     if (whole > (UINT64_MAX - digit) / 10) return false;
     whole = whole * 10 + digit;
   }
   for (const char *c = number->end; c > number->fraction; c--)
-    part = ((uint64_t)(c[-1] - '0') * unit + part) / 10;
-  if (whole > (UINT64_MAX - part) / unit) return false;
-  *out = whole * unit + part;
+    fraction_bytes = ((uint64_t)(c[-1] - '0') * unit + fraction_bytes) / 10;
+  if (whole > (UINT64_MAX - fraction_bytes) / unit) return false;
+  *out = whole * unit + fraction_bytes;
   return true;
 }
 
 situ_status parse_size_n(const char *text, size_t length, uint64_t *out, size_t *place) {
   const struct number number = scan(text, length);
-  if (!number.end) return wrong(text, length, "expected a digit", number.whole_end, place);
+  if (!number.end) return malformed(text, length, "expected a digit", number.whole_end, place);
   const char *name = number.end, *end = text + length;
   while (name < end && *name == ' ') name++;
   const struct unit *unit = name == end ? units : find_unit(name, (size_t)(end - name));
   if (!unit || (name == end && name > number.end))
-    return wrong(text, length, "expected B, KiB, MiB, GiB, TiB, KB, MB, GB or TB", name, place);
+    return malformed(text, length, "expected B, KiB, MiB, GiB, TiB, KB, MB, GB or TB", name, place);
   if (!multiply(&number, unit->bytes, out))
-    return wrong(text, length, "more than 64 bits hold", text, place);
+    return malformed(text, length, "exceeds 64 bits", text, place);
   return NULL;
 }
 
 situ_status parse_size(const char *text, uint64_t *out) {
   size_t place;
-  if (!text) return INVALID("Malformed size: there is no text");
+  if (!text) return INVALID("Malformed size: the string is NULL");
   return parse_size_n(text, strlen(text), out, &place);
 }
 
-/* The digits as a double: exact up to 15 of them. */
-static double value_of(const struct number *number) {
+/* Converts to double; exact up to 15 digits. */
+static double to_double(const struct number *number) {
   double value = 0, scale = 1;
   for (const char *c = number->whole; c < number->whole_end; c++) value = value * 10 + (*c - '0');
   for (const char *c = number->fraction; c < number->end; c++) {
@@ -101,31 +101,31 @@ static double value_of(const struct number *number) {
   return value / scale;
 }
 
-/* Walks over `e12` and gives 12; 0 where there is none. */
-static int take_exponent(const char **at, const char *end) {
+/* Parses an exponent such as `e12`; 0 if there is none. */
+static int parse_exponent(const char **at, const char *end) {
   const char *c = *at + 1;
   if (*at == end || (**at != 'e' && **at != 'E')) return 0;
   const int sign = c < end && *c == '-' ? -1 : 1;
   if (c < end && (*c == '-' || *c == '+')) c++;
-  const char *stop = skip_digits(c, end);
-  if (stop == c || stop - c > 3) return 0;
+  const char *digits_end = skip_digits(c, end);
+  if (digits_end == c || digits_end - c > 3) return 0;
   int value = 0;
-  for (; c < stop; c++) value = value * 10 + (*c - '0');
-  *at = stop;
+  for (; c < digits_end; c++) value = value * 10 + (*c - '0');
+  *at = digits_end;
   return sign * value;
 }
 
 situ_status parse_rate_n(const char *text, size_t length, double *out, size_t *place) {
   static const char suffixes[] = "KMGT";
   const struct number number = scan(text, length);
-  if (!number.end) return wrong(text, length, "expected a digit", number.whole_end, place);
+  if (!number.end) return malformed(text, length, "expected a digit", number.whole_end, place);
   const char *at = number.end, *end = text + length;
-  double value = value_of(&number) * pow(10, take_exponent(&at, end));
+  double value = to_double(&number) * pow(10, parse_exponent(&at, end));
   const char *suffix = at < end && *at ? strchr(suffixes, *at) : NULL;
   if (suffix) value *= pow(1000, (double)(suffix - suffixes + 1)), at++;
-  if (at < end) return wrong(text, length, "expected K, M, G, T or the end", at, place);
+  if (at < end) return malformed(text, length, "expected K, M, G, T or the end", at, place);
   if (!(value > 0) || !isfinite(value))
-    return wrong(text, length, "expected a number above 0", text, place);
+    return malformed(text, length, "expected a number above 0", text, place);
   *out = value;
   return NULL;
 }

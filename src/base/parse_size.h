@@ -5,17 +5,16 @@
 
 #include "base/base.h"
 
-/* Reads a size that fills the text: digits, perhaps with a fraction, and a unit: B, KiB, MiB, GiB,
- * TiB (1024), KB, MB, GB (1000), or none for bytes; blanks between them allowed, letters in any
- * case. A part of a byte is dropped. InvalidArgument with the place (counted from 0) where the text
- * is anything else or the size does not fit into 64 bits. */
+/* Parses a size: digits with an optional fraction, and a unit: B, KiB, MiB, GiB, TiB (1024), KB,
+ * MB, GB, TB (1000) or none for bytes, in any case, optionally after blanks. Fractions of a byte
+ * are dropped. InvalidArgument with the position (from 0) if malformed or above 64 bits. */
 situ_status parse_size(const char *text, uint64_t *out) SITU_MUST_USE;
 
-/* The same for the first `length` characters; where it fails `*place` gets the place in them. */
+/* Parses the first `length` characters; on failure `*place` is set to the position. */
 situ_status parse_size_n(const char *text, size_t length, uint64_t *out,
                          size_t *place) SITU_MUST_USE;
 
-/* Reads a count or rate (`250`, `12G`, `1.5e12`): a number above 0, perhaps with K, M, G or T
+/* Parses a count or rate (`250`, `12G`, `1.5e12`): a number above 0 with an optional K, M, G or T
  * (1000 each). `place` as above. */
 situ_status parse_rate_n(const char *text, size_t length, double *out, size_t *place) SITU_MUST_USE;
 

@@ -5,8 +5,8 @@
 
 #include "base/base.h"
 
-/* Two words that differ in every process; with SITU_SEED=NUMBER the same ones in the same order in
- * every process, so that a program that sets no seed can be run again as it was. */
+/* Returns two seeds that differ in every process; with SITU_SEED=N the sequence is the same in
+ * every process, so that a program without seeds is reproducible. */
 situ_status random_seed_next(uint64_t seeds[2]) SITU_MUST_USE;
 
 #endif

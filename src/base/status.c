@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * status.c: the value that carries a failure from where it happened to where it is reported. */
+ * status.c: statuses: error code, message and failed node. */
 #define STATUS_BODY
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,33 +11,33 @@ struct situ_error {
   situ_code code;
   bool is_static;
   char *node;
-  char *text;
+  char *message;
 };
 
-static char no_memory_text[] = "Out of host memory: the process could not get memory to go on.";
-static struct situ_error no_memory = {SITU_RESOURCE_EXHAUSTED, true, NULL, no_memory_text};
+static char no_memory_message[] = "Out of host memory: the process cannot allocate memory.";
+static struct situ_error no_memory = {SITU_RESOURCE_EXHAUSTED, true, NULL, no_memory_message};
 
 situ_status status_no_memory(void) { return &no_memory; }
 
-static char *format_text(const char *format, va_list list) {
-  va_list again;
-  va_copy(again, list);
-  const int length = vsnprintf(NULL, 0, format, again);
-  va_end(again);
-  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (text) vsnprintf(text, (size_t)length + 1, format, list);
-  return text;
+static char *format_message(const char *format, va_list list) {
+  va_list list_copy;
+  va_copy(list_copy, list);
+  const int length = vsnprintf(NULL, 0, format, list_copy);
+  va_end(list_copy);
+  char *message = length < 0 ? NULL : malloc((size_t)length + 1);
+  if (message) vsnprintf(message, (size_t)length + 1, format, list);
+  return message;
 }
 
-/* Takes ownership of the text. */
-static situ_status make(situ_code code, char *text, const char *node) {
-  situ_status status = text ? calloc(1, sizeof *status) : NULL;
+/* Takes ownership of the message. */
+static situ_status create_status(situ_code code, char *message, const char *node) {
+  situ_status status = message ? calloc(1, sizeof *status) : NULL;
   if (!status) {
-    free(text);
+    free(message);
     return &no_memory;
   }
   status->code = code;
-  status->text = text;
+  status->message = message;
   status->node = node ? strdup(node) : NULL;
   return status;
 }
@@ -45,23 +45,23 @@ static situ_status make(situ_code code, char *text, const char *node) {
 situ_status situ_status_create(situ_code code, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  char *text = format_text(format, list);
+  char *message = format_message(format, list);
   va_end(list);
-  return make(code, text, NULL);
+  return create_status(code, message, NULL);
 }
 
 situ_status status_note(situ_status status, const char *format, ...) {
   if (!status || status->is_static) return status;
   va_list list;
   va_start(list, format);
-  char *note = format_text(format, list);
+  char *note = format_message(format, list);
   va_end(list);
-  const size_t old = strlen(status->text), more = note ? strlen(note) : 0;
-  char *text = note ? realloc(status->text, old + more + 2) : NULL;
-  if (text) {
-    text[old] = '\n';
-    memcpy(text + old + 1, note, more + 1);
-    status->text = text;
+  const size_t old_length = strlen(status->message), note_length = note ? strlen(note) : 0;
+  char *message = note ? realloc(status->message, old_length + note_length + 2) : NULL;
+  if (message) {
+    message[old_length] = '\n';
+    memcpy(message + old_length + 1, note, note_length + 1);
+    status->message = message;
   }
   free(note);
   return status;
@@ -80,12 +80,12 @@ situ_status status_first(situ_status first, situ_status next) {
 
 situ_status status_copy(situ_status status) {
   if (!status || status->is_static) return status;
-  return make(status->code, strdup(status->text), status->node);
+  return create_status(status->code, strdup(status->message), status->node);
 }
 
 situ_code situ_status_code(situ_status status) { return status ? status->code : SITU_OK; }
 
-const char *situ_status_message(situ_status status) { return status ? status->text : ""; }
+const char *situ_status_message(situ_status status) { return status ? status->message : ""; }
 
 const char *situ_status_node(situ_status status) { return status ? status->node : NULL; }
 
@@ -108,13 +108,13 @@ const char *situ_code_python(situ_code code) {
 void situ_status_release(situ_status status) {
   if (!status || status->is_static) return;
   free(status->node);
-  free(status->text);
+  free(status->message);
   free(status);
 }
 
 int situ_status_report(situ_status status, FILE *stream) {
   if (!status) return 0;
-  fprintf(stream, "%s: %s\n", situ_code_python(status->code), status->text);
+  fprintf(stream, "%s: %s\n", situ_code_python(status->code), status->message);
   fflush(stream);
   situ_status_release(status);
   return 1;

@@ -5,25 +5,25 @@
 
 #include "base/base.h"
 
-/* Zero is an empty text. Keeps going without memory: `failed` is asked once at the end. */
+/* Zero-initialized is empty. Appending continues after a failed allocation: check `failed` once at
+ * the end. */
 struct strbuf {
-  char *data; /* ends in 0; NULL while empty */
+  char *data; /* null-terminated; NULL while empty */
   size_t length, capacity;
   bool failed;
 };
 
-/* Appends text, or a printf text. */
-void strbuf_append(struct strbuf *text, const char *more);
-void strbuf_append_n(struct strbuf *text, const char *more, size_t length);
-void strbuf_appendf(struct strbuf *text, const char *format, ...) SITU_FORMAT(2, 3);
+/* Appends a string, or formats as printf. */
+void strbuf_append(struct strbuf *buffer, const char *string);
+void strbuf_append_n(struct strbuf *buffer, const char *string, size_t length);
+void strbuf_appendf(struct strbuf *buffer, const char *format, ...) SITU_FORMAT(2, 3);
 
-/* The characters so far; "" while empty. Borrowed. */
-const char *strbuf_get(const struct strbuf *text);
+/* Returns the contents, "" while empty. Borrowed. */
+const char *strbuf_get(const struct strbuf *buffer);
 
-void strbuf_free(struct strbuf *text);
+void strbuf_free(struct strbuf *buffer);
 
-/* Bytes as people read them: 512B, 1.5KiB, 2.00MiB (TensorFlow's form). Writes at most 32
- * characters. */
+/* Formats a size as TensorFlow does: 512B, 1.5KiB, 2.00MiB. Returns `out`. */
 const char *strbuf_format_bytes(uint64_t bytes, char out[32]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace.c: collects records of what ran, and writes them as a Chrome trace. */
+ * trace.c: collects profiling records and writes them in the Chrome trace event format. */
 #include "base/trace.h"
 
 #include <pthread.h>
@@ -12,10 +12,10 @@
 
 struct situ_trace {
   pthread_mutex_t lock;
-  struct arena texts;
+  struct arena strings;
   situ_trace_record *records;
   int count, capacity;
-  int64_t since; /* from trace_now's clock to the calendar's */
+  int64_t clock_offset; /* offset from the monotonic to the real-time clock */
 };
 
 _Atomic(situ_trace *) global_trace;
@@ -33,7 +33,7 @@ situ_status situ_trace_create(situ_trace **out) {
   *out = calloc(1, sizeof **out);
   if (!*out) return NO_MEMORY();
   pthread_mutex_init(&(*out)->lock, NULL);
-  (*out)->since = read_clock(CLOCK_REALTIME) - trace_now();
+  (*out)->clock_offset = read_clock(CLOCK_REALTIME) - trace_now();
   return NULL;
 }
 
@@ -41,32 +41,32 @@ void situ_trace_set_global(situ_trace *trace) { atomic_store(&global_trace, trac
 
 void situ_trace_release(situ_trace *trace) {
   if (!trace) return;
-  situ_trace *mine = trace;
-  atomic_compare_exchange_strong(&global_trace, &mine, NULL);
-  arena_free(&trace->texts);
+  situ_trace *copy = trace;
+  atomic_compare_exchange_strong(&global_trace, &copy, NULL);
+  arena_free(&trace->strings);
   pthread_mutex_destroy(&trace->lock);
   free(trace->records);
   free(trace);
 }
 
-/* The text as one of the last records has it, or a copy. */
-static const char *keep(situ_trace *trace, const char *text) {
+/* Returns the string as stored by one of the last records, or a copy. */
+static const char *intern(situ_trace *trace, const char *text) {
   if (!text) return NULL;
   for (int i = trace->count - 1; i >= 0 && i > trace->count - 9; i--) {
-    const situ_trace_record *near = &trace->records[i];
-    const char *const texts[] = {near->device, near->op, near->from};
-    for (size_t k = 0; k < COUNT_OF(texts); k++)
-      if (texts[k] && !strcmp(texts[k], text)) return texts[k];
+    const situ_trace_record *recent = &trace->records[i];
+    const char *const strings[] = {recent->device, recent->op, recent->from};
+    for (size_t k = 0; k < COUNT_OF(strings); k++)
+      if (strings[k] && !strcmp(strings[k], text)) return strings[k];
   }
-  return arena_strndup(&trace->texts, text, strlen(text));
+  return arena_strndup(&trace->strings, text, strlen(text));
 }
 
 static bool grow(situ_trace *trace) {
   if (trace->count < trace->capacity) return true;
   const int capacity = trace->capacity ? trace->capacity * 2 : 64;
-  situ_trace_record *larger = realloc(trace->records, sizeof *larger * (size_t)capacity);
-  if (!larger) return false;
-  trace->records = larger;
+  situ_trace_record *grown = realloc(trace->records, sizeof *grown * (size_t)capacity);
+  if (!grown) return false;
+  trace->records = grown;
   trace->capacity = capacity;
   return true;
 }
@@ -74,15 +74,15 @@ static bool grow(situ_trace *trace) {
 void trace_add(situ_trace *trace, const situ_trace_record *record) {
   pthread_mutex_lock(&trace->lock);
   if (grow(trace)) {
-    situ_trace_record *mine = &trace->records[trace->count];
-    *mine = *record;
-    mine->node = keep(trace, record->node);
-    mine->op = keep(trace, record->op);
-    mine->device = keep(trace, record->device);
-    mine->from = keep(trace, record->from);
-    mine->start_ns += trace->since;
-    mine->end_ns += trace->since;
-    if (mine->node && mine->op && mine->device) trace->count++;
+    situ_trace_record *copy = &trace->records[trace->count];
+    *copy = *record;
+    copy->node = intern(trace, record->node);
+    copy->op = intern(trace, record->op);
+    copy->device = intern(trace, record->device);
+    copy->from = intern(trace, record->from);
+    copy->start_ns += trace->clock_offset;
+    copy->end_ns += trace->clock_offset;
+    if (copy->node && copy->op && copy->device) trace->count++;
   }
   pthread_mutex_unlock(&trace->lock);
 }
@@ -92,10 +92,10 @@ const situ_trace_record *situ_trace_records(const situ_trace *trace, int *count)
   return trace ? trace->records : NULL;
 }
 
-/* ---- Chrome's form ---- */
+/* ---- Chrome trace format ---- */
 
-/* The number of a record's device among those of the trace: that of the first record with it. */
-static int process_of(const situ_trace *trace, int index) {
+/* Returns the process id of a record's device: the index of the first record with it. */
+static int get_process_id(const situ_trace *trace, int index) {
   int i = 0;
   while (strcmp(trace->records[i].device, trace->records[index].device) != 0) i++;
   return i;
@@ -104,7 +104,7 @@ static int process_of(const situ_trace *trace, int index) {
 static void write_names(const situ_trace *trace, struct strbuf *out) {
   static const char *const queues[] = {"compute", "copies in", "copies out"};
   for (int i = 0; i < trace->count; i++) {
-    if (process_of(trace, i) != i) continue;
+    if (get_process_id(trace, i) != i) continue;
     strbuf_appendf(out,
                    "{\"ph\":\"M\",\"pid\":%d,\"name\":\"process_name\",\"args\":{\"name\":", i);
     json_write_string(out, trace->records[i].device);
@@ -120,11 +120,11 @@ static void write_names(const situ_trace *trace, struct strbuf *out) {
 static void write_record(const situ_trace *trace, int index, struct strbuf *out) {
   const situ_trace_record *record = &trace->records[index];
   const double start = (double)(record->start_ns - trace->records[0].start_ns) / 1e3;
-  const double length = (double)(record->end_ns - record->start_ns) / 1e3;
+  const double duration = (double)(record->end_ns - record->start_ns) / 1e3;
   strbuf_append(out, "{\"ph\":\"X\",\"cat\":\"op\",\"name\":");
   json_write_string(out, record->op);
   strbuf_appendf(out, ",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"name\":",
-                 process_of(trace, index), record->queue, start, length);
+                 get_process_id(trace, index), record->queue, start, duration);
   json_write_string(out, record->node);
   if (record->from) {
     strbuf_append(out, ",\"from\":");
@@ -141,7 +141,8 @@ situ_status situ_trace_write(const situ_trace *trace, FILE *stream) {
   write_names(trace, &text);
   for (int i = 0; i < trace->count; i++) write_record(trace, i, &text);
   strbuf_append(&text, "]}\n");
-  const bool ok = !text.failed && fwrite(strbuf_get(&text), 1, text.length, stream) == text.length;
+  const bool ok =
+      !text.failed && fwrite(strbuf_get(&text), 1, text.length, stream) == text.length;
   strbuf_free(&text);
-  return ok ? NULL : situ_status_create(SITU_UNKNOWN, "The trace could not be written.");
+  return ok ? NULL : situ_status_create(SITU_UNKNOWN, "Cannot write the trace.");
 }

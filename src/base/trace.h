@@ -8,14 +8,14 @@
 #include "base/base.h"
 #include "situ/trace.h"
 
-/* The trace that all runs fill, or NULL. */
+/* The trace that records all runs, or NULL. */
 extern _Atomic(situ_trace *) global_trace;
 
-/* Nanoseconds on a clock that never jumps: what records are made with. */
+/* Returns nanoseconds of the monotonic clock, used by records. */
 int64_t trace_now(void);
 
-/* Adds a record; its texts are copied, its times are turned from trace_now's clock to the
- * calendar's. Without memory the record is dropped. */
+/* Adds a record; copies its strings and converts its times from the monotonic to the real-time
+ * clock. Drops the record if out of memory. */
 void trace_add(situ_trace *trace, const situ_trace_record *record);
 
 #endif

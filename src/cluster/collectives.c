@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * collectives.c: collective operations: through shared memory inside a machine, in pieces that stay
- * in the cache; the first rank of each machine speaks with the other machines.
+ * collectives.c: collective operations through shared memory within a machine, in chunks that fit
+ * into the cache; the first rank of each machine communicates with the other machines.
  *
- * A piece goes through stages. Each rank publishes its piece; each reduces one part of the piece
- * over all ranks, in the order of ranks, whoever came first; each collects the parts of the others.
- * Counters tell how far a rank is; several pieces are under way. */
+ * A chunk passes through stages. Each rank publishes its data; each reduces one part of the chunk
+ * over all ranks in rank order, which makes results deterministic; each collects the parts of the
+ * others. Counters record the progress of each rank, so that several chunks are in flight. */
 #include "cluster/collectives.h"
 
 #include <stdlib.h>
@@ -13,72 +13,76 @@
 #include "cluster/reduce.h"
 #include "cluster/copy.h"
 
-/* A reduction under way. */
-struct reducing {
+/* An all-reduce in progress. */
+struct reduction_state {
   const struct caller *caller;
   const struct segment *segment;
   const char *in;
   char *out;
-  int64_t count, step; /* elements: of all, of a piece */
-  size_t size;         /* of an element */
+  int64_t count, step; /* elements in total and per chunk */
+  size_t size;         /* element size in bytes */
   situ_type type;
   situ_reduce_op reduction;
-  uint64_t first; /* number of the first piece */
-  bool past;      /* the result is larger than caches */
+  uint64_t first;      /* number of the first chunk */
+  bool is_nontemporal; /* the result exceeds the caches */
 };
 
-enum { STRIP = 8192, PAST = 4 << 20 }; /* bytes: what stays in the nearest cache; what does not */
+enum {
+  STRIP_BYTES = 8192,
+  NONTEMPORAL_BYTES = 4 << 20
+}; /* bytes: fits into the L1 cache; exceeds the caches */
 
 static void advance(_Atomic uint64_t *counter, uint64_t to) {
   atomic_store_explicit(counter, to, memory_order_release);
 }
 
-/* Elements of a piece, and of the part of it that a seat reduces. */
-static int64_t piece_count(const struct reducing *r, int64_t k) {
+/* Elements of a chunk, and the start of the part that a local rank reduces. */
+static int64_t chunk_count(const struct reduction_state *r, int64_t k) {
   return min_i64(r->step, r->count - k * r->step);
 }
 
-static int64_t part_begin(const struct reducing *r, int64_t k, int seat) {
-  return piece_count(r, k) * seat / r->segment->n_seats;
+static int64_t part_begin(const struct reduction_state *r, int64_t k, int seat) {
+  return chunk_count(r, k) * seat / r->segment->n_seats;
 }
 
-/* Waits until a counter of all seats has come that far. */
-#define REACH_ALL(caller, segment, counter, goal)                                   \
+/* Waits until a counter of all local ranks has reached a value. */
+#define WAIT_ALL(caller, segment, counter, goal)                                    \
   do {                                                                              \
     for (int seat_ = 0; seat_ < (segment)->n_seats; seat_++)                        \
       TRY(wait_counter((caller), &(segment)->seats[seat_].counter, (goal), seat_)); \
   } while (0)
 
-/* A place that was used DEPTH pieces ago may be used for piece `number` when counters have passed
- * that piece. */
-static uint64_t reuse(uint64_t number) {
+/* A slot last used SEGMENT_DEPTH chunks ago is free for chunk `number` when the counters have
+ * passed that chunk. */
+static uint64_t reusable_count(uint64_t number) {
   return number + 1 > SEGMENT_DEPTH ? number + 1 - SEGMENT_DEPTH : 0;
 }
 
-static situ_status publish(const struct reducing *r, int64_t k) {
+static situ_status publish_chunk(const struct reduction_state *r, int64_t k) {
   const struct segment *s = r->segment;
   const uint64_t number = r->first + (uint64_t)k;
-  REACH_ALL(r->caller, s, reduced, reuse(number));
-  if (membership_current.n_machines > 1) REACH_ALL(r->caller, s, collected, reuse(number));
+  WAIT_ALL(r->caller, s, reduced, reusable_count(number));
+  if (membership_current.n_machines > 1) WAIT_ALL(r->caller, s, collected, reusable_count(number));
   char *stage = segment_stage(s, s->seat, number);
   const char *in = r->in + (size_t)(k * r->step) * r->size;
   const size_t begin = (size_t)part_begin(r, k, s->seat) * r->size;
   const size_t end = (size_t)part_begin(r, k, s->seat + 1) * r->size;
-  copy(stage, in, begin); /* nobody but this rank reads its own part */
-  copy(stage + end, in + end, (size_t)piece_count(r, k) * r->size - end);
+  copy(stage, in, begin); /* only this rank reads its own part */
+  copy(stage + end, in + end, (size_t)chunk_count(r, k) * r->size - end);
   advance(&s->seats[s->seat].published, number + 1);
   return NULL;
 }
 
-static void copy_out(const struct reducing *r, char *to, const char *from, int64_t count) {
-  if (r->past)
+static void copy_out(const struct reduction_state *r, char *to, const char *from, int64_t count) {
+  if (r->is_nontemporal)
     copy_nontemporal(to, from, (size_t)count * r->size);
   else
     copy(to, from, (size_t)count * r->size);
 }
 
-/* Elements of the own part of a piece: `begin` counts in the piece, `to` is where they go. */
-static void reduce_strip(const struct reducing *r, int64_t k, int64_t begin, int64_t n, char *to) {
+/* Reduces elements of the own part; `begin` is relative to the chunk, `to` the destination. */
+static void reduce_strip(const struct reduction_state *r, int64_t k, int64_t begin, int64_t n,
+                         char *to) {
   const struct segment *s = r->segment;
   const char *sum = NULL;
   for (int i = 0; i < s->n_seats; i++) {
@@ -94,13 +98,13 @@ static void reduce_strip(const struct reducing *r, int64_t k, int64_t begin, int
   copy_out(r, r->out + (size_t)(k * r->step + begin) * r->size, to, n);
 }
 
-static situ_status reduce(const struct reducing *r, int64_t k) {
+static situ_status reduce_chunk(const struct reduction_state *r, int64_t k) {
   const struct segment *s = r->segment;
   const uint64_t number = r->first + (uint64_t)k;
   const int64_t begin = part_begin(r, k, s->seat), end = part_begin(r, k, s->seat + 1);
-  const int64_t strip = (int64_t)(STRIP / r->size);
-  REACH_ALL(r->caller, s, collected, reuse(number));
-  REACH_ALL(r->caller, s, published, number + 1);
+  const int64_t strip = (int64_t)(STRIP_BYTES / r->size);
+  WAIT_ALL(r->caller, s, collected, reusable_count(number));
+  WAIT_ALL(r->caller, s, published, number + 1);
   char *result = segment_result(s, s->seat, number);
   for (int64_t at = begin; at < end; at += strip)
     reduce_strip(r, k, at, min_i64(strip, end - at), result + (size_t)(at - begin) * r->size);
@@ -108,32 +112,32 @@ static situ_status reduce(const struct reducing *r, int64_t k) {
   return NULL;
 }
 
-/* The leader joins the parts and reduces them with those of other machines; the place of its own
- * piece takes the result. */
-static situ_status deliver(const struct reducing *r, int64_t k) {
+/* Leader: gathers the parts, reduces them with those of other machines, and stores the result in
+ * its own slot. */
+static situ_status reduce_internode(const struct reduction_state *r, int64_t k) {
   const struct segment *s = r->segment;
   const uint64_t number = r->first + (uint64_t)k;
   char *stage = segment_stage(s, 0, number);
-  REACH_ALL(r->caller, s, reduced, number + 1);
+  WAIT_ALL(r->caller, s, reduced, number + 1);
   for (int i = 0; i < s->n_seats; i++) {
     const int64_t begin = part_begin(r, k, i), n = part_begin(r, k, i + 1) - begin;
     copy(stage + (size_t)begin * r->size, segment_result(s, i, number), (size_t)n * r->size);
   }
-  TRY(internode_all_reduce(r->caller, stage, piece_count(r, k), r->type, r->reduction));
+  TRY(internode_all_reduce(r->caller, stage, chunk_count(r, k), r->type, r->reduction));
   if (r->reduction == SITU_REDUCE_MEAN)
-    reduce_divide(stage, piece_count(r, k), r->type, membership_current.size);
+    reduce_divide(stage, chunk_count(r, k), r->type, membership_current.size);
   advance(&s->seats[0].delivered, number + 1);
   return NULL;
 }
 
-static situ_status collect(const struct reducing *r, int64_t k) {
+static situ_status collect_chunk(const struct reduction_state *r, int64_t k) {
   const struct segment *s = r->segment;
   const uint64_t number = r->first + (uint64_t)k;
   char *out = r->out + (size_t)(k * r->step) * r->size;
   if (membership_current.n_machines > 1) {
-    if (!s->seat) TRY(deliver(r, k));
+    if (!s->seat) TRY(reduce_internode(r, k));
     TRY(wait_counter(r->caller, &s->seats[0].delivered, number + 1, 0));
-    copy_out(r, out, segment_stage(s, 0, number), piece_count(r, k));
+    copy_out(r, out, segment_stage(s, 0, number), chunk_count(r, k));
   }
   for (int i = 0; i < s->n_seats && membership_current.n_machines == 1; i++) {
     if (i == s->seat) continue;
@@ -145,21 +149,21 @@ static situ_status collect(const struct reducing *r, int64_t k) {
   return NULL;
 }
 
-static situ_status reduce_large(const struct reducing *r, int64_t n_pieces) {
-  TRY(publish(r, 0));
-  for (int64_t k = 0; k < n_pieces; k++) {
-    if (k + 1 < n_pieces) TRY(publish(r, k + 1));
-    TRY(reduce(r, k));
-    if (k) TRY(collect(r, k - 1));
+static situ_status reduce_large(const struct reduction_state *r, int64_t n_chunks) {
+  TRY(publish_chunk(r, 0));
+  for (int64_t k = 0; k < n_chunks; k++) {
+    if (k + 1 < n_chunks) TRY(publish_chunk(r, k + 1));
+    TRY(reduce_chunk(r, k));
+    if (k) TRY(collect_chunk(r, k - 1));
   }
-  return collect(r, n_pieces - 1);
+  return collect_chunk(r, n_chunks - 1);
 }
 
-/* Everybody reads everything: one meeting. The place is used again after the next meeting, when all
- * have read it. */
-static situ_status reduce_small(const struct reducing *r) {
+/* Small arrays: every rank reads the arrays of all others, with one synchronization. A slot is
+ * reused after the next one, when all ranks have read it. */
+static situ_status reduce_small(const struct reduction_state *r) {
   const struct segment *s = r->segment;
-  const uint64_t number = membership_current.smalls++;
+  const uint64_t number = membership_current.n_small++;
   const size_t bytes = (size_t)r->count * r->size;
   memcpy(segment_small(s, s->seat, number), r->in, bytes);
   advance(&s->seats[s->seat].small, number + 1);
@@ -176,29 +180,29 @@ static situ_status reduce_small(const struct reducing *r) {
   return NULL;
 }
 
-static situ_status all_reduce(struct reducing *r) {
+static situ_status all_reduce(struct reduction_state *r) {
   TRY(wait_check(r->caller));
   if (membership_current.n_machines == 1 && (size_t)r->count * r->size <= SEGMENT_SMALL)
     return reduce_small(r);
-  r->step = (int64_t)(r->segment->piece / r->size);
-  r->first = membership_current.pieces;
-  r->past = (size_t)r->count * r->size >= PAST;
-  const int64_t n_pieces = (r->count + r->step - 1) / r->step;
-  membership_current.pieces += (uint64_t)n_pieces;
-  return n_pieces ? reduce_large(r, n_pieces) : NULL;
+  r->step = (int64_t)(r->segment->chunk_bytes / r->size);
+  r->first = membership_current.n_chunks_exchanged;
+  r->is_nontemporal = (size_t)r->count * r->size >= NONTEMPORAL_BYTES;
+  const int64_t n_chunks = (r->count + r->step - 1) / r->step;
+  membership_current.n_chunks_exchanged += (uint64_t)n_chunks;
+  return n_chunks ? reduce_large(r, n_chunks) : NULL;
 }
 
 situ_status collective_all_reduce(const struct caller *caller, const void *in, void *out,
                                   int64_t count, situ_type type, situ_reduce_op reduction) {
   TRY(reduce_check(type, reduction));
-  struct reducing r = {.caller = caller,
-                       .segment = &membership_current.segment,
-                       .in = in,
-                       .out = out,
-                       .count = count,
-                       .size = situ_type_size(type),
-                       .type = type,
-                       .reduction = reduction};
+  struct reduction_state r = {.caller = caller,
+                              .segment = &membership_current.segment,
+                              .in = in,
+                              .out = out,
+                              .count = count,
+                              .size = situ_type_size(type),
+                              .type = type,
+                              .reduction = reduction};
   if (membership_current.size == 1) {
     if (in != out && count) copy(out, in, (size_t)count * r.size);
     return NULL;
@@ -209,24 +213,24 @@ situ_status collective_all_reduce(const struct caller *caller, const void *in, v
   return status;
 }
 
-/* ---- From one to all ---- */
+/* ---- Broadcast ---- */
 
-/* The seat from which ranks of this machine read: the root's, or the leader's. */
-static int source_seat(int root) {
+/* Returns the local rank from which ranks of this machine read: the root, or the leader. */
+static int get_source_seat(int root) {
   const struct membership *membership = &membership_current;
-  const bool here =
+  const bool is_local =
       membership->members[root].machine == membership->members[membership->rank].machine;
-  return here ? membership->members[root].local_rank : 0;
+  return is_local ? membership->members[root].local_rank : 0;
 }
 
-static situ_status broadcast_piece(const struct caller *caller, char *data, size_t bytes, int root,
+static situ_status broadcast_chunk(const struct caller *caller, char *data, size_t bytes, int root,
                                    uint64_t number) {
   const struct segment *s = &membership_current.segment;
   struct seat *own = &s->seats[s->seat];
-  const int source = source_seat(root);
+  const int source = get_source_seat(root);
   char *stage = segment_stage(s, source, number);
   if (s->seat == source) {
-    REACH_ALL(caller, s, collected, reuse(number));
+    WAIT_ALL(caller, s, collected, reusable_count(number));
     if (membership_current.rank == root) copy(stage, data, bytes);
     if (membership_current.rank != root) TRY(internode_broadcast(caller, stage, bytes, root));
     advance(&own->published, number + 1);
@@ -246,11 +250,11 @@ static situ_status broadcast_piece(const struct caller *caller, char *data, size
 
 static situ_status broadcast(const struct caller *caller, char *data, size_t bytes, int root) {
   TRY(wait_check(caller));
-  const size_t step = membership_current.segment.piece;
+  const size_t step = membership_current.segment.chunk_bytes;
   for (size_t at = 0; at < bytes; at += step) {
     const size_t rest = bytes - at;
-    TRY(broadcast_piece(caller, data + at, rest < step ? rest : step, root,
-                        membership_current.pieces++));
+    TRY(broadcast_chunk(caller, data + at, rest < step ? rest : step, root,
+                        membership_current.n_chunks_exchanged++));
   }
   return NULL;
 }
@@ -266,7 +270,7 @@ situ_status collective_broadcast(const struct caller *caller, void *data, size_t
   return status;
 }
 
-/* ---- From all to all ---- */
+/* ---- All-gather and barrier ---- */
 
 situ_status collective_all_gather(const struct caller *caller, const void *data, size_t bytes,
                                   void **out, size_t *sizes) {

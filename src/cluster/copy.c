@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * copy.c: see copy.h. */
+ * copy.c: memory copies for collectives. The memcpy of the C library is slow on some processors for
+ * sizes between a cache line and the cache. */
 #include "cluster/copy.h"
 
 #include <stdint.h>
@@ -13,8 +14,8 @@ struct block {
   char bytes[BLOCK];
 };
 
-/* Copies whole blocks and returns how many bytes that were. The barrier keeps the compiler from
- * calling memcpy all the same. */
+/* Copies whole blocks and returns their size in bytes. The barrier keeps the compiler from emitting
+ * a call of memcpy. */
 static inline size_t copy_blocks(char *to, const char *from, size_t bytes) {
   size_t at = 0;
   for (; at + BLOCK <= bytes; at += BLOCK) {
@@ -27,7 +28,7 @@ static inline size_t copy_blocks(char *to, const char *from, size_t bytes) {
 }
 
 #if defined(__x86_64__)
-AVX2 static size_t copy_wide(char *to, const char *from, size_t bytes) {
+AVX2 static size_t copy_avx2(char *to, const char *from, size_t bytes) {
   size_t at = 0;
   for (; at + BLOCK <= bytes; at += BLOCK) {
     const __m256i a = _mm256_loadu_si256((const void *)(from + at));
@@ -38,8 +39,8 @@ AVX2 static size_t copy_wide(char *to, const char *from, size_t bytes) {
   return at;
 }
 
-/* `to` begins on a line. */
-AVX2 static size_t copy_lines(char *to, const char *from, size_t bytes) {
+/* `to` must be aligned to a cache line. */
+AVX2 static size_t stream_avx2(char *to, const char *from, size_t bytes) {
   size_t at = 0;
   for (; at + BLOCK <= bytes; at += BLOCK) {
     const __m256i a = _mm256_loadu_si256((const void *)(from + at));
@@ -55,7 +56,7 @@ AVX2 static size_t copy_lines(char *to, const char *from, size_t bytes) {
 void copy(void *to, const void *from, size_t bytes) {
   size_t done = 0;
 #if defined(__x86_64__)
-  if (HAS_AVX2) done = copy_wide(to, from, bytes);
+  if (HAS_AVX2) done = copy_avx2(to, from, bytes);
 #endif
   done += copy_blocks((char *)to + done, (const char *)from + done, bytes - done);
   if (done < bytes) memcpy((char *)to + done, (const char *)from + done, bytes - done);
@@ -64,10 +65,11 @@ void copy(void *to, const void *from, size_t bytes) {
 void copy_nontemporal(void *to, const void *from, size_t bytes) {
   size_t done = 0;
 #if defined(__x86_64__)
-  const size_t before = (size_t)(-(uintptr_t)to % BLOCK);
-  if (HAS_AVX2 && bytes > before + BLOCK) {
-    copy(to, from, before);
-    done = before + copy_lines((char *)to + before, (const char *)from + before, bytes - before);
+  const size_t misaligned = (size_t)(-(uintptr_t)to % BLOCK);
+  if (HAS_AVX2 && bytes > misaligned + BLOCK) {
+    copy(to, from, misaligned);
+    done = misaligned + stream_avx2((char *)to + misaligned, (const char *)from + misaligned,
+                                    bytes - misaligned);
   }
 #endif
   copy((char *)to + done, (const char *)from + done, bytes - done);

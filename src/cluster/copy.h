@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * copy.h: copies of pieces. The library's memcpy is slow on some processors at sizes between a
- * cache line and the cache. */
+ * copy.h: memory copies for collectives. The memcpy of the C library is slow on some processors for
+ * sizes between a cache line and the cache. */
 #ifndef SITU_CLUSTER_COPY_H
 #define SITU_CLUSTER_COPY_H
 
@@ -9,7 +9,7 @@
 /* As memcpy. */
 void copy(void *to, const void *from, size_t bytes);
 
-/* As memcpy, of what is not read again soon: leaves the cache to others where it can. */
+/* As memcpy with non-temporal stores if possible, for data that is not read again soon. */
 void copy_nontemporal(void *to, const void *from, size_t bytes);
 
 #endif

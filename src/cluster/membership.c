@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * membership.c: joining a cluster: its ranks and their machines. */
+ * membership.c: joins a cluster: determines the ranks, their machines and local ranks. */
 #include "cluster/membership.h"
 
 #include <stdio.h>
@@ -16,42 +16,42 @@ enum { DEFAULT_TIMEOUT = 300, NAME = 96 };
 struct membership membership_current = {.size = 1, .n_machines = 1};
 pthread_mutex_t membership_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What is known before anybody is met. */
-struct invitation {
+/* Identity of this rank before it communicates. */
+struct identity {
   int rank, size;
   bool one_machine;
   char name[NAME];
 };
 
-static int number_of(const char *variable, int otherwise) {
+static int get_env_int(const char *variable, int default_value) {
   const char *text = getenv(variable);
-  return text && *text ? atoi(text) : otherwise;
+  return text && *text ? atoi(text) : default_value;
 }
 
 /* "RANK/SIZE/NAME" */
-static situ_status invited_by_hand(const char *text, struct invitation *out) {
+static situ_status parse_situ_cluster(const char *text, struct identity *out) {
   const int n = sscanf(text, "%d/%d/%90s", &out->rank, &out->size, out->name);
   out->one_machine = true;
   if (n == 3 && out->size > 0 && out->rank >= 0 && out->rank < out->size) return NULL;
   return INVALID("SITU_CLUSTER=%s is not RANK/SIZE/NAME, as in 0/2/job7.", text);
 }
 
-static void invited_by_mpirun(struct invitation *out) {
+static void read_mpirun_environment(struct identity *out) {
   const char *job = getenv("PMIX_NAMESPACE");
   if (!job) job = getenv("OMPI_MCA_ess_base_jobid");
-  out->rank = number_of("OMPI_COMM_WORLD_RANK", 0);
-  out->size = number_of("OMPI_COMM_WORLD_SIZE", 1);
-  out->one_machine = number_of("OMPI_COMM_WORLD_LOCAL_SIZE", 1) == out->size &&
-                     number_of("SITU_CLUSTER_MACHINE_SIZE", out->size) >= out->size;
+  out->rank = get_env_int("OMPI_COMM_WORLD_RANK", 0);
+  out->size = get_env_int("OMPI_COMM_WORLD_SIZE", 1);
+  out->one_machine = get_env_int("OMPI_COMM_WORLD_LOCAL_SIZE", 1) == out->size &&
+                     get_env_int("SITU_CLUSTER_MACHINE_SIZE", out->size) >= out->size;
   snprintf(out->name, NAME, "mpi-%.80s", job ? job : "job");
 }
 
-static situ_status read_invitation(const situ_cluster_config *config, struct invitation *out) {
-  *out = (struct invitation){.size = 1, .one_machine = true};
+static situ_status read_identity(const situ_cluster_config *config, struct identity *out) {
+  *out = (struct identity){.size = 1, .one_machine = true};
   const char *text = getenv("SITU_CLUSTER");
-  if (!config && text && *text) return invited_by_hand(text, out);
+  if (!config && text && *text) return parse_situ_cluster(text, out);
   if (!config) {
-    invited_by_mpirun(out);
+    read_mpirun_environment(out);
     return NULL;
   }
   if (config->size < 1 || config->rank < 0 || config->rank >= config->size || !config->name)
@@ -63,17 +63,17 @@ static situ_status read_invitation(const situ_cluster_config *config, struct inv
   return NULL;
 }
 
-static void introduce(int rank, situ_member *out) {
+static void describe_self(int rank, situ_member *out) {
   *out = (situ_member){.rank = rank, .pid = (int)getpid()};
   if (gethostname(out->host, sizeof out->host - 1)) snprintf(out->host, sizeof out->host, "?");
-  /* Ranks of one machine can be taken for those of several, to try how these do. */
-  const int few = number_of("SITU_CLUSTER_MACHINE_SIZE", 0);
-  if (!few) return;
+  /* For tests: treats the ranks of one machine as several machines. */
+  const int machine_size = get_env_int("SITU_CLUSTER_MACHINE_SIZE", 0);
+  if (!machine_size) return;
   const size_t used = strnlen(out->host, sizeof out->host - 16);
-  snprintf(out->host + used, sizeof out->host - used, "#%d", rank / few);
+  snprintf(out->host + used, sizeof out->host - used, "#%d", rank / machine_size);
 }
 
-/* Numbers the machines in the order of ranks, and the ranks of each. */
+/* Numbers the machines in rank order, and the local ranks of each. */
 static void number_machines(struct membership *membership) {
   membership->n_machines = 0;
   for (int i = 0; i < membership->size; i++) {
@@ -87,7 +87,7 @@ static void number_machines(struct membership *membership) {
   }
 }
 
-static int list_seats(struct membership *membership) {
+static int list_local_ranks(struct membership *membership) {
   int n = 0;
   for (int i = 0; i < membership->size; i++)
     if (membership->members[i].machine == membership->members[membership->rank].machine)
@@ -95,10 +95,11 @@ static int list_seats(struct membership *membership) {
   return n;
 }
 
-static situ_status meet(const struct invitation *invitation, struct membership *membership) {
+static situ_status exchange_members(const struct identity *identity,
+                                    struct membership *membership) {
   situ_member own;
-  introduce(invitation->rank, &own);
-  if (invitation->one_machine) {
+  describe_self(identity->rank, &own);
+  if (identity->one_machine) {
     for (int i = 0; i < membership->size; i++) {
       membership->members[i] = own;
       membership->members[i].rank = i;
@@ -113,20 +114,19 @@ static situ_status meet(const struct invitation *invitation, struct membership *
   return mpi_all_gather(&own, sizeof own, membership->members);
 }
 
-static situ_status share_memory(const struct invitation *invitation,
-                                struct membership *membership) {
+static situ_status join_segment(const struct identity *identity, struct membership *membership) {
   const situ_member *own = &membership->members[membership->rank];
-  const int n_seats = list_seats(membership);
+  const int n_seats = list_local_ranks(membership);
   char name[NAME + 16];
-  snprintf(name, sizeof name, "%s-%d", invitation->name, own->machine);
+  snprintf(name, sizeof name, "%s-%d", identity->name, own->machine);
   TRY(segment_join(name, own->local_rank, n_seats, membership->timeout, &membership->segment));
   for (int i = 0; i < n_seats; i++)
     membership->members[membership->ranks[i]].pid = atomic_load(&membership->segment.seats[i].pid);
-  membership->fast = n_seats <= sysconf(_SC_NPROCESSORS_ONLN);
+  membership->can_spin = n_seats <= sysconf(_SC_NPROCESSORS_ONLN);
   return NULL;
 }
 
-static void forget(struct membership *membership) {
+static void reset_membership(struct membership *membership) {
   segment_leave(&membership->segment);
   free(membership->members);
   free(membership->leaders);
@@ -134,35 +134,35 @@ static void forget(struct membership *membership) {
   *membership = (struct membership){.size = 1, .n_machines = 1};
 }
 
-static situ_status enter(const struct invitation *invitation, struct membership *membership) {
-  const size_t n = (size_t)invitation->size;
-  const char *patience = getenv("SITU_CLUSTER_TIMEOUT");
+static situ_status join_cluster(const struct identity *identity, struct membership *membership) {
+  const size_t n = (size_t)identity->size;
+  const char *timeout = getenv("SITU_CLUSTER_TIMEOUT");
   *membership = (struct membership){
-      .rank = invitation->rank,
-      .size = invitation->size,
-      .timeout = patience && atof(patience) > 0 ? atof(patience) : (double)DEFAULT_TIMEOUT,
+      .rank = identity->rank,
+      .size = identity->size,
+      .timeout = timeout && atof(timeout) > 0 ? atof(timeout) : (double)DEFAULT_TIMEOUT,
       .generation = fork_generation(),
       .members = calloc(n, sizeof *membership->members),
       .leaders = calloc(n, sizeof *membership->leaders),
       .ranks = calloc(n, sizeof *membership->ranks)};
   if (!membership->members || !membership->leaders || !membership->ranks) return NO_MEMORY();
-  TRY(meet(invitation, membership));
+  TRY(exchange_members(identity, membership));
   number_machines(membership);
-  return membership->size > 1 ? share_memory(invitation, membership) : NULL;
+  return membership->size > 1 ? join_segment(identity, membership) : NULL;
 }
 
 situ_status situ_cluster_join(const situ_cluster_config *config) {
   static struct fork_handler fork_handler;
-  struct invitation invitation;
+  struct identity identity;
   TRY(environment_check());
-  TRY(read_invitation(config, &invitation));
+  TRY(read_identity(config, &identity));
   fork_mutex_register(&membership_lock, &fork_handler);
   pthread_mutex_lock(&membership_lock);
   situ_status status = NULL;
-  if (!membership_current.joined) {
-    status = enter(&invitation, &membership_current);
-    if (status) forget(&membership_current);
-    membership_current.joined = !status;
+  if (!membership_current.is_joined) {
+    status = join_cluster(&identity, &membership_current);
+    if (status) reset_membership(&membership_current);
+    membership_current.is_joined = !status;
   }
   pthread_mutex_unlock(&membership_lock);
   return status;
@@ -170,25 +170,26 @@ situ_status situ_cluster_join(const situ_cluster_config *config) {
 
 void situ_cluster_leave(void) {
   pthread_mutex_lock(&membership_lock);
-  if (membership_current.joined && membership_current.generation == fork_generation()) {
+  if (membership_current.is_joined && membership_current.generation == fork_generation()) {
     const struct segment_head *head = membership_current.segment.head;
-    const bool whole = !head || !atomic_load(&head->lost);
-    forget(&membership_current);
+    const bool is_complete = !head || !atomic_load(&head->lost);
+    reset_membership(&membership_current);
     send_recv_clear();
-    if (whole) mpi_stop(); /* else it would wait for the one who is lost */
+    if (is_complete) mpi_stop(); /* otherwise MPI_Finalize would wait for the lost rank */
   }
   pthread_mutex_unlock(&membership_lock);
 }
 
-bool situ_cluster_joined(void) { return membership_current.joined; }
+bool situ_cluster_joined(void) { return membership_current.is_joined; }
 
 int situ_cluster_rank(void) { return membership_current.rank; }
 
 int situ_cluster_size(void) { return membership_current.size; }
 
 int situ_cluster_local_rank(void) {
-  return membership_current.joined ? membership_current.members[membership_current.rank].local_rank
-                                   : 0;
+  return membership_current.is_joined
+             ? membership_current.members[membership_current.rank].local_rank
+             : 0;
 }
 
 int situ_cluster_local_size(void) {
@@ -198,10 +199,10 @@ int situ_cluster_local_size(void) {
 situ_status situ_cluster_member(int rank, situ_member *out) {
   if (rank < 0 || rank >= membership_current.size)
     return INVALID("There is no rank %d: there are %d.", rank, membership_current.size);
-  if (membership_current.joined)
+  if (membership_current.is_joined)
     *out = membership_current.members[rank];
   else
-    introduce(0, out);
+    describe_self(0, out);
   return NULL;
 }
 

@@ -10,23 +10,23 @@
 #include "situ/cluster.h"
 
 struct membership {
-  bool joined;
-  bool fast; /* no more ranks on this machine than processors: waiting in a loop is quick */
+  bool is_joined;
+  bool can_spin; /* not more local ranks than processors: spinning is efficient */
   int rank, size, n_machines;
-  situ_member *members;    /* by rank */
-  int *leaders;            /* by machine: the rank of its seat 0 */
-  int *ranks;              /* by seat of this machine */
-  double timeout;          /* in seconds */
-  struct segment segment;  /* of this machine */
-  bool told;               /* other machines know of the loss */
-  uint64_t pieces, smalls; /* how many were exchanged */
-  int generation;          /* of forks */
+  situ_member *members;                 /* by rank */
+  int *leaders;                         /* by machine: rank of its leader (seat 0) */
+  int *ranks;                           /* by seat (local rank) of this machine */
+  double timeout;                       /* in seconds */
+  struct segment segment;               /* shared memory of this machine */
+  bool is_loss_sent;                    /* other machines were notified of a lost rank */
+  uint64_t n_chunks_exchanged, n_small; /* number of chunks and small arrays exchanged */
+  int generation;                       /* fork_generation() when it joined */
 };
 
-/* The one of the process: 0 of 1 while nothing is joined. */
+/* The membership of the process: rank 0 of 1 before joining. */
 extern struct membership membership_current;
 
-/* Taken by whoever exchanges something: one exchange at a time, all of it. */
+/* Held during a whole exchange: one exchange at a time. */
 extern pthread_mutex_t membership_lock;
 
 #endif

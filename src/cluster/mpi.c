@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mpi.c: see mpi.h. */
+ * mpi.c: loads Open MPI at run time; see mpi.h. */
 #include "cluster/mpi.h"
 
 #include <dlfcn.h>
@@ -40,14 +40,14 @@ struct table {
   FUNCTIONS(DL_FIELD)
   OBJECTS(OBJECT_FIELD)
 };
-#define FUNCTION_NEED(result, name, args) DL_SYMBOL(struct table, name)
-#define OBJECT_NEED(name) DL_SYMBOL(struct table, name)
-static const struct dl_symbol symbols[] = {FUNCTIONS(FUNCTION_NEED) OBJECTS(OBJECT_NEED)};
+#define FUNCTION_SYMBOL(result, name, args) DL_SYMBOL(struct table, name)
+#define OBJECT_SYMBOL(name) DL_SYMBOL(struct table, name)
+static const struct dl_symbol symbols[] = {FUNCTIONS(FUNCTION_SYMBOL) OBJECTS(OBJECT_SYMBOL)};
 static const char *const libraries[] = {"libmpi.so.40", "libmpi.so", "libmpi.so.12", NULL};
 
 static struct table mpi;
-static void *communicator; /* NULL: not started */
-static bool ours;          /* to be ended by us */
+static void *communicator; /* NULL: not initialized */
+static bool is_owner;      /* MPI was initialized here */
 
 static situ_status check(int code, const char *what) {
   if (!code) return NULL;
@@ -59,20 +59,21 @@ static situ_status check(int code, const char *what) {
 
 static situ_status load(void) {
   char why[DL_REASON_SIZE];
-  /* Its own plug-ins look for its symbols among everybody's. */
+  /* Open MPI's plug-ins need its symbols in the global scope. */
   for (const char *const *name = libraries; *name; name++)
     if (dlopen(*name, RTLD_NOW | RTLD_GLOBAL)) break;
   if (dl_load(libraries, symbols, (int)COUNT_OF(symbols), &mpi, why)) return NULL;
-  return situ_status_create(SITU_UNAVAILABLE,
-                            "Several machines need OpenMPI, which is not there: %s", why);
+  return situ_status_create(
+      SITU_UNAVAILABLE, "Clusters of several machines need Open MPI, which cannot be loaded: %s",
+      why);
 }
 
 static situ_status initialize(void) {
-  int is_there = 0, provided = 0;
-  TRY(check(mpi.MPI_Initialized(&is_there), "MPI_Initialized"));
-  if (!is_there)
+  int is_initialized = 0, provided = 0;
+  TRY(check(mpi.MPI_Initialized(&is_initialized), "MPI_Initialized"));
+  if (!is_initialized)
     TRY(check(mpi.MPI_Init_thread(NULL, NULL, THREAD_SERIALIZED, &provided), "MPI_Init_thread"));
-  ours = !is_there;
+  is_owner = !is_initialized;
   TRY(check(mpi.MPI_Comm_dup(mpi.ompi_mpi_comm_world, &communicator), "MPI_Comm_dup"));
   return check(mpi.MPI_Comm_set_errhandler(communicator, mpi.ompi_mpi_errors_return),
                "MPI_Comm_set_errhandler");
@@ -88,10 +89,10 @@ situ_status mpi_start(int *rank, int *size) {
 }
 
 void mpi_stop(void) {
-  int is_over = 0;
+  int is_finalized = 0;
   if (!communicator) return;
   communicator = NULL;
-  if (ours && !mpi.MPI_Finalized(&is_over) && !is_over) mpi.MPI_Finalize();
+  if (is_owner && !mpi.MPI_Finalized(&is_finalized) && !is_finalized) mpi.MPI_Finalize();
 }
 
 situ_status mpi_all_gather(const void *data, size_t bytes, void *out) {

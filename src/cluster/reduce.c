@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * reduce.c: see reduce.h. */
+ * reduce.c: element-wise reductions of arrays of every element type. */
 #include "cluster/reduce.h"
 
 #include "host/half.h"
 #include "host/isa.h"
 
-/* Element types that C computes with: SITU_ name and C type. */
+/* Element types with C arithmetic: SITU_ name and C type. */
 #define NUMBERS(X)       \
   X(SITU_FLOAT, float)   \
   X(SITU_DOUBLE, double) \
@@ -14,7 +14,7 @@
   X(SITU_INT8, int8_t)   \
   X(SITU_UINT8, uint8_t)
 
-/* Reductions: SITU_COMBINE_ name and expression. */
+/* Reductions: SITU_REDUCE_ name and expression. */
 #define REDUCTIONS(X, T)                           \
   X(T, SITU_REDUCE_SUM, a[i] + b[i])               \
   X(T, SITU_REDUCE_MIN, b[i] < a[i] ? b[i] : a[i]) \
@@ -26,34 +26,35 @@
     for (int64_t i = 0; i < count; i++) to[i] = (T)(expression); \
     return;
 
-#define COMBINE(T, name, allow)                                                                    \
-  allow static void name(T *to, const T *a, const T *b, int64_t count, situ_reduce_op reduction) { \
-    switch (reduction) {                                                                           \
-      REDUCTIONS(LOOP, T)                                                                          \
-      case SITU_REDUCE_MEAN:                                                                       \
-        break;                                                                                     \
-    }                                                                                              \
+#define DEFINE_COMBINE(T, name, target)                                 \
+  target static void name(T *to, const T *a, const T *b, int64_t count, \
+                          situ_reduce_op reduction) {                   \
+    switch (reduction) {                                                \
+      REDUCTIONS(LOOP, T)                                               \
+      case SITU_REDUCE_MEAN:                                            \
+        break;                                                          \
+    }                                                                   \
   }
 
 #if defined(__x86_64__)
-COMBINE(float, combine_float_wide, AVX2)
-COMBINE(double, combine_double_wide, AVX2)
+DEFINE_COMBINE(float, combine_float_avx2, AVX2)
+DEFINE_COMBINE(double, combine_double_avx2, AVX2)
 #endif
 
-#define PLAINLY(number, T)                                              \
-  COMBINE(T, combine_##T, PLAIN)                                        \
+#define DEFINE_TYPE(number, T)                                          \
+  DEFINE_COMBINE(T, combine_##T, PLAIN)                                 \
   static void divide_##T(T *data, int64_t count, int by) {              \
     for (int64_t i = 0; i < count; i++) data[i] = (T)(data[i] / (T)by); \
   }
-NUMBERS(PLAINLY)
+NUMBERS(DEFINE_TYPE)
 
-enum { HALVES = 512 }; /* widened at a time */
+enum { HALF_BLOCK = 512 }; /* elements converted to float at a time */
 
 static void reduce_half(uint16_t *to, const uint16_t *a, const uint16_t *b, int64_t count,
                         situ_reduce_op reduction) {
-  float x[HALVES], y[HALVES];
-  for (int64_t i = 0; i < count; i += HALVES) {
-    const int64_t n = min_i64(HALVES, count - i);
+  float x[HALF_BLOCK], y[HALF_BLOCK];
+  for (int64_t i = 0; i < count; i += HALF_BLOCK) {
+    const int64_t n = min_i64(HALF_BLOCK, count - i);
     half_to_float(a + i, x, n);
     half_to_float(b + i, y, n);
     combine_float(x, x, y, n, reduction);
@@ -62,9 +63,9 @@ static void reduce_half(uint16_t *to, const uint16_t *a, const uint16_t *b, int6
 }
 
 static void divide_half(uint16_t *data, int64_t count, int by) {
-  float x[HALVES];
-  for (int64_t i = 0; i < count; i += HALVES) {
-    const int64_t n = min_i64(HALVES, count - i);
+  float x[HALF_BLOCK];
+  for (int64_t i = 0; i < count; i += HALF_BLOCK) {
+    const int64_t n = min_i64(HALF_BLOCK, count - i);
     half_to_float(data + i, x, n);
     divide_float(x, n, by);
     half_from_float(x, data + i, n);
@@ -76,11 +77,11 @@ void reduce_elements(void *to, const void *a, const void *b, int64_t count, situ
   if (reduction == SITU_REDUCE_MEAN) reduction = SITU_REDUCE_SUM;
 #if defined(__x86_64__)
   if (type == SITU_FLOAT && HAS_AVX2) {
-    combine_float_wide(to, a, b, count, reduction);
+    combine_float_avx2(to, a, b, count, reduction);
     return;
   }
   if (type == SITU_DOUBLE && HAS_AVX2) {
-    combine_double_wide(to, a, b, count, reduction);
+    combine_double_avx2(to, a, b, count, reduction);
     return;
   }
 #endif
@@ -117,7 +118,7 @@ void reduce_divide(void *data, int64_t count, situ_type type, int by) {
 
 situ_status reduce_check(situ_type type, situ_reduce_op reduction) {
   if (reduction < SITU_REDUCE_SUM || reduction > SITU_REDUCE_PRODUCT)
-    return INVALID("There is no reduction %d.", (int)reduction);
+    return INVALID("Unknown reduction %d.", (int)reduction);
   switch (type) {
 #define CASE(number, T) case number:
     NUMBERS(CASE)

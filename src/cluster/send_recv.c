@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * send_recv.c: point-to-point transfer of tensors between ranks: through a ring of shared
- * memory, or MPI. What comes before it is asked for is put aside. */
+ * send_recv.c: point-to-point transfer of tensors between ranks: through a ring buffer in shared
+ * memory, or MPI. Tensors that arrive before they are requested are queued. */
 #include "cluster/send_recv.h"
 
 #include <stdlib.h>
@@ -8,41 +8,41 @@
 
 #include "tensor/tensor.h"
 
-/* What goes before the elements. */
-struct letter {
-  uint64_t name;  /* hash of it */
-  uint64_t bytes; /* that follow */
+/* Header of a message. */
+struct message_header {
+  uint64_t name;  /* hash of the name and epoch */
+  uint64_t bytes; /* payload size */
   int32_t type;
   situ_shape shape;
 };
 
-/* A tensor that nobody has asked for yet. */
-struct aside {
-  struct aside *next;
+/* A received tensor that is not requested yet. */
+struct pending {
+  struct pending *next;
   int from;
   uint64_t name;
   situ_tensor *tensor;
 };
 
-static struct aside *asides; /* in the order of arrival */
+static struct pending *pending_tensors; /* in order of arrival */
 
-static _Thread_local uint64_t epoch_here;
-static const char failed[] = "!failed"; /* the name of a tensor that is a code and a text */
+static _Thread_local uint64_t current_epoch;
+static const char error_name[] = "!failed"; /* name of a tensor with an error code and message */
 
-void cluster_set_epoch(uint64_t epoch) { epoch_here = epoch; }
+void cluster_set_epoch(uint64_t epoch) { current_epoch = epoch; }
 
 static uint64_t hash(const char *text) {
-  uint64_t h = 14695981039346656037u ^ (epoch_here * 0x9e3779b97f4a7c15u);
+  uint64_t h = 14695981039346656037u ^ (current_epoch * 0x9e3779b97f4a7c15u);
   for (; *text; text++) h = (h ^ (unsigned char)*text) * 1099511628211u;
   return h;
 }
 
-static bool is_near(int rank) {
+static bool is_local(int rank) {
   const struct membership *membership = &membership_current;
   return membership->members[rank].machine == membership->members[membership->rank].machine;
 }
 
-/* ---- A stream of bytes to and from a rank ---- */
+/* ---- Byte streams ---- */
 
 static situ_status ring_write(const struct caller *caller, int to, const char *data, size_t bytes) {
   const struct segment *s = &membership_current.segment;
@@ -51,7 +51,7 @@ static situ_status ring_write(const struct caller *caller, int to, const char *d
   char *ring = segment_ring(s, s->seat, seat);
   uint64_t at = atomic_load(&pipe->written);
   while (bytes) {
-    /* At least one byte must be free. */
+    /* wait for at least one free byte */
     if (at + 1 > s->ring) TRY(wait_counter(caller, &pipe->read, at + 1 - s->ring, seat));
     const uint64_t read = atomic_load_explicit(&pipe->read, memory_order_acquire);
     size_t n = s->ring - (size_t)(at - read);
@@ -86,17 +86,17 @@ static situ_status ring_read(const struct caller *caller, int from, char *data, 
   return NULL;
 }
 
-static situ_status put(const struct caller *caller, int to, const void *data, size_t bytes) {
+static situ_status send_bytes(const struct caller *caller, int to, const void *data, size_t bytes) {
   if (!bytes) return NULL;
-  if (is_near(to)) return ring_write(caller, to, data, bytes);
+  if (is_local(to)) return ring_write(caller, to, data, bytes);
   struct mpi_request *request = NULL;
   TRY(mpi_send(data, bytes, to, MPI_TAG_TENSOR, &request));
   return wait_requests(caller, &request, 1, to);
 }
 
-static situ_status get(const struct caller *caller, int from, void *data, size_t bytes) {
+static situ_status receive_bytes(const struct caller *caller, int from, void *data, size_t bytes) {
   if (!bytes) return NULL;
-  if (is_near(from)) return ring_read(caller, from, data, bytes);
+  if (is_local(from)) return ring_read(caller, from, data, bytes);
   struct mpi_request *request = NULL;
   TRY(mpi_receive(data, bytes, from, MPI_TAG_TENSOR, &request));
   return wait_requests(caller, &request, 1, from);
@@ -104,36 +104,36 @@ static situ_status get(const struct caller *caller, int from, void *data, size_t
 
 /* ---- Tensors ---- */
 
-static void put_aside(int from, uint64_t name, situ_tensor *tensor) {
-  struct aside *aside = malloc(sizeof *aside);
-  if (!aside) {
+static void enqueue_pending(int from, uint64_t name, situ_tensor *tensor) {
+  struct pending *pending = malloc(sizeof *pending);
+  if (!pending) {
     situ_tensor_release(tensor);
     return;
   }
-  *aside = (struct aside){.from = from, .name = name, .tensor = tensor};
-  struct aside **end = &asides;
+  *pending = (struct pending){.from = from, .name = name, .tensor = tensor};
+  struct pending **end = &pending_tensors;
   while (*end) end = &(*end)->next;
-  *end = aside;
+  *end = pending;
 }
 
-static situ_tensor *take_aside(int from, uint64_t name) {
-  for (struct aside **at = &asides; *at; at = &(*at)->next) {
-    struct aside *aside = *at;
-    if (aside->from != from || aside->name != name) continue;
-    situ_tensor *tensor = aside->tensor;
-    *at = aside->next;
-    free(aside);
+static situ_tensor *dequeue_pending(int from, uint64_t name) {
+  for (struct pending **at = &pending_tensors; *at; at = &(*at)->next) {
+    struct pending *pending = *at;
+    if (pending->from != from || pending->name != name) continue;
+    situ_tensor *tensor = pending->tensor;
+    *at = pending->next;
+    free(pending);
     return tensor;
   }
   return NULL;
 }
 
 void send_recv_clear(void) {
-  while (asides) {
-    struct aside *aside = asides;
-    asides = aside->next;
-    situ_tensor_release(aside->tensor);
-    free(aside);
+  while (pending_tensors) {
+    struct pending *pending = pending_tensors;
+    pending_tensors = pending->next;
+    situ_tensor_release(pending->tensor);
+    free(pending);
   }
 }
 
@@ -143,18 +143,19 @@ static situ_status check_peer(const struct caller *caller, int rank) {
                  membership_current.size);
 }
 
-static situ_status send_other(const struct caller *caller, const situ_tensor *tensor, int to,
-                              uint64_t name) {
-  const struct letter letter = {name, tensor->bytes, (int32_t)tensor->type, tensor->shape};
-  TRY(put(caller, to, &letter, sizeof letter));
-  return put(caller, to, situ_tensor_data(tensor), tensor->bytes);
+static situ_status send_to_rank(const struct caller *caller, const situ_tensor *tensor, int to,
+                                uint64_t name) {
+  const struct message_header message_header = {name, tensor->bytes, (int32_t)tensor->type,
+                                                tensor->shape};
+  TRY(send_bytes(caller, to, &message_header, sizeof message_header));
+  return send_bytes(caller, to, situ_tensor_data(tensor), tensor->bytes);
 }
 
 static situ_status send_self(const situ_tensor *tensor, uint64_t name) {
   situ_tensor *copy = NULL;
   TRY(tensor_create_raw(tensor->type, tensor->shape, &copy));
   if (tensor->bytes) memcpy(copy->buffer->host, situ_tensor_data(tensor), tensor->bytes);
-  put_aside(membership_current.rank, name, copy);
+  enqueue_pending(membership_current.rank, name, copy);
   return NULL;
 }
 
@@ -167,32 +168,32 @@ situ_status cluster_send_tensor(const struct caller *caller, const situ_tensor *
   pthread_mutex_lock(&membership_lock);
   const situ_status status = to == membership_current.rank
                                  ? send_self(tensor, hash(name))
-                                 : send_other(caller, tensor, to, hash(name));
+                                 : send_to_rank(caller, tensor, to, hash(name));
   pthread_mutex_unlock(&membership_lock);
   return status;
 }
 
-/* The next tensor that comes from a rank, whatever its name. */
+/* Receives the next tensor from a rank, whatever its name. */
 static situ_status receive_next(const struct caller *caller, int from, uint64_t *name,
                                 situ_tensor **out) {
-  struct letter letter;
-  TRY(get(caller, from, &letter, sizeof letter));
+  struct message_header message_header;
+  TRY(receive_bytes(caller, from, &message_header, sizeof message_header));
   situ_tensor *tensor = NULL;
-  TRY(tensor_create_raw((situ_type)letter.type, letter.shape, &tensor));
+  TRY(tensor_create_raw((situ_type)message_header.type, message_header.shape, &tensor));
   situ_status status = NULL;
-  if (tensor->bytes != letter.bytes)
-    status = INTERNAL("%s: rank %d sent something else.", caller->what, from);
-  if (!status) status = get(caller, from, tensor->buffer->host, tensor->bytes);
+  if (tensor->bytes != message_header.bytes)
+    status = INTERNAL("%s: rank %d sent an unexpected message.", caller->what, from);
+  if (!status) status = receive_bytes(caller, from, tensor->buffer->host, tensor->bytes);
   if (status) {
     situ_tensor_release(tensor);
     return status;
   }
-  *name = letter.name;
+  *name = message_header.name;
   *out = tensor;
   return NULL;
 }
 
-static situ_status failure_of(situ_tensor *tensor) {
+static situ_status make_error_status(situ_tensor *tensor) {
   const unsigned char *bytes = situ_tensor_data(tensor);
   const situ_status status =
       situ_status_create((situ_code)bytes[0], "%.*s", (int)tensor->bytes - 1, bytes + 1);
@@ -200,43 +201,44 @@ static situ_status failure_of(situ_tensor *tensor) {
   return status;
 }
 
-static bool is_waiting(int from) {
+static bool has_message(int from) {
   if (from == membership_current.rank) return false;
-  if (!is_near(from)) return mpi_probe(MPI_TAG_TENSOR, &from);
+  if (!is_local(from)) return mpi_probe(MPI_TAG_TENSOR, &from);
   const struct segment *s = &membership_current.segment;
   const struct pipe *pipe =
       &s->pipes[membership_current.members[from].local_rank * s->n_seats + s->seat];
   return atomic_load(&pipe->written) > atomic_load(&pipe->read);
 }
 
-static situ_status receive(const struct caller *caller, int from, uint64_t wanted,
+static situ_status receive(const struct caller *caller, int from, uint64_t requested,
                            situ_tensor **out) {
-  *out = take_aside(from, wanted);
+  *out = dequeue_pending(from, requested);
   if (!*out && from == membership_current.rank)
     return situ_status_create(SITU_FAILED_PRECONDITION,
-                              "%s: this rank would wait for itself: send first.", caller->what);
+                              "%s: a rank cannot wait for its own tensor; send it first.",
+                              caller->what);
   while (!*out) {
     uint64_t name = 0;
     situ_tensor *tensor = NULL;
     TRY(receive_next(caller, from, &name, &tensor));
-    if (name == hash(failed)) return failure_of(tensor);
-    if (name == wanted)
+    if (name == hash(error_name)) return make_error_status(tensor);
+    if (name == requested)
       *out = tensor;
     else
-      put_aside(from, name, tensor);
+      enqueue_pending(from, name, tensor);
   }
   return NULL;
 }
 
-/* The same of what is there; what is not wanted is thrown away: it belongs to runs that failed. */
-static situ_status poll_next(const struct caller *caller, int from, uint64_t wanted,
-                             situ_tensor **out) {
-  *out = take_aside(from, wanted);
-  while (!*out && is_waiting(from)) {
+/* Receives without blocking; drops other tensors, which belong to failed runs. */
+static situ_status try_receive(const struct caller *caller, int from, uint64_t requested,
+                               situ_tensor **out) {
+  *out = dequeue_pending(from, requested);
+  while (!*out && has_message(from)) {
     uint64_t name = 0;
     situ_tensor *tensor = NULL;
     TRY(receive_next(caller, from, &name, &tensor));
-    if (name == wanted)
+    if (name == requested)
       *out = tensor;
     else
       situ_tensor_release(tensor);
@@ -257,7 +259,7 @@ situ_status cluster_try_receive_tensor(const struct caller *caller, int from, co
                                        situ_tensor **out) {
   TRY(check_peer(caller, from));
   pthread_mutex_lock(&membership_lock);
-  const situ_status status = poll_next(caller, from, hash(name), out);
+  const situ_status status = try_receive(caller, from, hash(name), out);
   pthread_mutex_unlock(&membership_lock);
   return status;
 }
@@ -270,7 +272,7 @@ situ_status cluster_send_error(const struct caller *caller, int to, situ_code co
   unsigned char *bytes = tensor->buffer->host;
   bytes[0] = (unsigned char)code;
   memcpy(bytes + 1, text, length);
-  const situ_status status = cluster_send_tensor(caller, tensor, to, failed);
+  const situ_status status = cluster_send_tensor(caller, tensor, to, error_name);
   situ_tensor_release(tensor);
   return status;
 }

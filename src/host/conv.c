@@ -59,10 +59,11 @@ size_t conv_workspace_size(const struct conv *c, enum conv_pass pass) {
     const struct gemm g = make_gemm(c, pass);
     return gemm_workspace_size(g.type, g.m, g.n, g.k);
   }
-  const size_t n_filter = conv_aligned(conv_packed(kernels, c->kh * c->kw, c->c, c->o), size);
+  const size_t n_filter =
+      conv_aligned(conv_packed_elements(kernels, c->kh * c->kw, c->c, c->o), size);
   if (pass == CONV_FORWARD) return n_filter + conv_padded_bytes(c);
   if (pass == CONV_BACKWARD_FILTER) return conv_backward_filter_workspace_size(kernels, c);
-  return conv_aligned(conv_packed(kernels, c->kh * c->kw, c->o, c->c), size);
+  return conv_aligned(conv_packed_elements(kernels, c->kh * c->kw, c->o, c->c), size);
 }
 
 static void fill_zero(void *output, int64_t elements, situ_type type) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda.h: the kernel dialect as CUDA C++, for NVRTC: the text in front of a kernel file.
+ * cuda.h: the kernel dialect as CUDA C++ for NVRTC: the prelude of a kernel file.
  *
- * Before it stand T_NAME, T_BYTES and the class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL,
- * T_IS_SIGNED), HAS_HALF and HAS_DOUBLE; behind it the types, as typedefs: `typedef half T; typedef
- * float C;`. No header of CUDA's is needed: half is a class of ours, because NVRTC alone brings
- * none. */
+ * host/kernel_source.c defines T_NAME, T_BYTES, the type class as 0 or 1 (T_IS_REAL, T_IS_INTEGER,
+ * T_IS_BOOL, T_IS_SIGNED), HAS_HALF and HAS_DOUBLE before it, and the types as typedefs after it:
+ * `typedef half T; typedef float C;`. No CUDA header is needed: half is defined here, because NVRTC
+ * without headers has none. */
 typedef signed char i8;
 typedef unsigned char u8;
 typedef unsigned char uchar;
@@ -18,7 +18,7 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef unsigned long long ulong;
 
-/* A number of 16 bits that is computed with as a float. */
+/* A 16-bit number; arithmetic is done in float. */
 class half {
   unsigned short bits;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * foreach.h: FOR_EACH(m, a, b, c) is m(a) m(b) m(c), for 1 to 20 arguments. */
+ * foreach.h: FOR_EACH(m, a, b, c) expands to m(a) m(b) m(c), for 1 to 20 arguments. */
 #ifndef SITU_KERNEL_FOREACH_H
 #define SITU_KERNEL_FOREACH_H
 

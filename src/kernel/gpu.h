@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gpu.h: the words of the kernel dialect that opencl.h and cuda.h share; they include it. TAKEN and
- * LEFT, a kernel of the program and one that is not, are theirs. */
+ * gpu.h: the macros of the kernel dialect that opencl.h and cuda.h share; both define TAKEN (a
+ * kernel that is compiled) and LEFT (one that is not) and include it. */
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 #define PRECISE_LOG(x) log(x)
 
-/* For what is computed in double where there is one. */
+/* Type of computations in double precision if the device supports it. */
 #if HAS_DOUBLE
 typedef double W;
 #else
 typedef float W;
 #endif
 
-/* A program is one kernel, PICK_name, of its file; ALL_KERNELS takes all. */
+/* A program compiles one kernel of its file, selected by PICK_name, or all with ALL_KERNELS. */
 #define SECOND(a, b, ...) b
 #define CHOOSE(...) SECOND(__VA_ARGS__)
 #ifdef ALL_KERNELS

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host.h: the kernel dialect as C: what turns a .cl file into host kernels.
+ * host.h: the kernel dialect as C: macros that compile a .cl file to host kernels.
  *
  *   KERNEL(scale, IN(T, x), OUT(T, y), REAL(factor), SIZE(n)) {
  *     EACH(i, n);
  *     y[i] = (T)((C)x[i] * factor);
  *   }
  *
- * gives `scale_float`, a host_kernel that unpacks its arguments in order and does the work items
- * begin <= i < end. The body becomes an inline function of one item. Work items are independent, as
- * on a GPU: none reads what another one writes. So the loop is marked ivdep, no pointer is
- * `restrict`, and a kernel that touches only index i may work in place.
+ * defines `scale_float`, a host_kernel that unpacks its arguments in order and computes the work
+ * items begin <= i < end. The body becomes an inline function of one item. Work items are
+ * independent, as on a GPU: none reads what another one writes. The loop is therefore marked ivdep,
+ * no pointer is `restrict`, and a kernel that accesses only index i can run in place.
  *
- * RANGE(name, args...) { ... } is for host loops of a kind of their own: the body is the whole
- * function, sees `begin` and `end`, and stands under #ifdef SITU_HOST beside the KERNEL for GPUs.
+ * RANGE(name, args...) { ... } is for special host loops: the body is the whole function, uses
+ * `begin` and `end`, and is under #ifdef SITU_HOST next to the KERNEL for GPUs.
  *
  * Arguments: IN(type, x), OUT(type, y): memory. SIZE(n): an i64. REAL(v): a number, as C.
- *            SIZES(d): SITU_MAX_RANK words of i64 (ARG_INTS); UNPACK(d) opens them in the body.
- * FAIL(FAULT, a, b, c) reports a fault of kernel.h and ends the item; GPUs end the item in silence.
+ *            SIZES(d): SITU_MAX_RANK values of i64 (ARG_INTS); UNPACK(d) declares them in the body.
+ * FAIL(FAULT, a, b, c) reports a fault of kernel.h and ends the item; GPUs only end the item.
  *
- * T is the element type, C the type to compute in (float for half, int for the small integers).
- * The words for GPUs, and the rules for all three, are in dialect.md.
+ * T is the element type, C the type of computations (float for half, int for small integers).
+ * The GPU versions and the rules for all three are in dialect.md.
  */
 #ifndef SITU_KERNEL_HOST_H
 #define SITU_KERNEL_HOST_H
@@ -36,7 +36,7 @@
 #define HAS_DOUBLE 1
 #define HAS_HALF 1
 
-/* OpenCL's words for types. bool is stored as uchar. */
+/* OpenCL's type names. bool is stored as uchar. */
 typedef int8_t i8;
 typedef uint8_t u8;
 typedef int16_t i16;
@@ -53,7 +53,7 @@ typedef double W;
 #define INLINE static inline __attribute__((always_inline))
 #define UNUSED __attribute__((unused))
 
-/* OpenCL's words for the same bits as another type. */
+/* OpenCL's functions to reinterpret bits. */
 INLINE UNUSED u32 as_uint(float value) {
   u32 bits;
   memcpy(&bits, &value, sizeof bits);
@@ -75,7 +75,7 @@ INLINE UNUSED double as_double(u64 bits) {
   return value;
 }
 
-/* Work items do not depend on each other: no checks for overlapping memory. */
+/* Work items are independent: no checks for overlapping memory. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -83,8 +83,8 @@ INLINE UNUSED double as_double(u64 bits) {
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* A second version of every host kernel for CPUs with AVX2; the loader picks one. Sanitizers are
- * not ready yet when the loader asks. */
+/* A second version of every host kernel for AVX2, selected by the dynamic loader through ifunc.
+ * Sanitizers are not yet initialized at that point. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
@@ -153,7 +153,7 @@ INLINE UNUSED double as_double(u64 bits) {
     return;                                          \
   } while (0)
 
-/* The table of a kernel over a class of types: KERNEL_TABLE(scale, REAL) is scale_kernel. */
+/* The table of a kernel for a class of types: KERNEL_TABLE(scale, REAL) defines scale_kernel. */
 #define TABLE_ENTRY(name, TYPE, word) [SITU_##TYPE] = name##_##word,
 #define KERNEL_TABLE(kernel_name, CLASS)              \
   static const struct kernel kernel_name##_kernel = { \
@@ -162,8 +162,9 @@ INLINE UNUSED double as_double(u64 bits) {
       .bits = IS_BITS_##CLASS,                        \
       .host = {TYPES_##CLASS(TABLE_ENTRY, kernel_name)}}
 
-/* The classes of types: X(..., type, word). The words name the kernels, which kernel/types.h makes.
- * BITS are kernels that only move elements, one for each size, made by `kernel/sizes.h`. */
+/* Classes of types: X(..., type, name), where `name` is the suffix of the kernels that
+ * kernel/types.h defines. BITS is for kernels that only copy elements, one per element size,
+ * defined by `kernel/sizes.h`. */
 #define TYPES_REAL(X, ...) \
   X(__VA_ARGS__, FLOAT, float) X(__VA_ARGS__, DOUBLE, double) X(__VA_ARGS__, HALF, half)
 #define TYPES_SIGNED(X, ...)   \
@@ -188,7 +189,7 @@ INLINE UNUSED double as_double(u64 bits) {
   X(__VA_ARGS__, UINT16, 16) \
   X(__VA_ARGS__, INT8, 8) X(__VA_ARGS__, UINT8, 8) X(__VA_ARGS__, BOOL, 8)
 
-/* Where the kernels of a class come from: types.h and sizes.h say which file they included. */
+/* Source file of the kernels of a class, as included by types.h or sizes.h. */
 #define FILE_REAL types_file
 #define IS_BITS_REAL false
 #define FILE_SIGNED types_file
@@ -204,7 +205,7 @@ INLINE UNUSED double as_double(u64 bits) {
 #define FILE_BITS sizes_file
 #define IS_BITS_BITS true
 
-/* The same classes as words for a row's type attribute. */
+/* The same classes as type lists for the attributes of op definitions. */
 #define TYPE_NAMES_REAL "half float double"
 #define TYPE_NAMES_SIGNED "half float double int32 int64 int8 int16"
 #define TYPE_NAMES_INTEGER "int32 int64 int8 uint8 int16 uint16"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kernel.h: what can go wrong inside a host kernel. */
+ * kernel.h: run-time errors of host kernels. */
 #ifndef SITU_KERNEL_KERNEL_H
 #define SITU_KERNEL_KERNEL_H
 
 #include "base/base.h"
 
-/* Every fault once: name, code, text with up to three numbers. */
+/* Faults: name, code, message with up to three integers. */
 #define FAULTS(X)                                                                               \
   X(DIVISION, INVALID_ARGUMENT, "Integer division by zero")                                     \
   X(INDEX, INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)")                        \
@@ -29,7 +29,7 @@ struct fault {
   int64_t a, b, c;
 };
 
-/* The status of a fault; who runs the kernel adds the node. */
+/* Returns the status of a fault; the caller adds the node. */
 situ_status kernel_fault(const struct fault *fault) SITU_MUST_USE;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * math.h: OpenCL's mathematical functions on the host: one word for float and double, as in OpenCL.
+ * math.h: OpenCL's type-generic math functions on the host.
  *
- * Where a float function of libm would keep a loop from being vectorised, and is used much, it has
- * a version here without branches: 2 units in the last place at most, and the same bits on every
- * CPU (no fused operations). The method is Cephes's: reduce, polynomial, rebuild. */
+ * Frequently used float functions of libm that prevent vectorization have branch-free versions here
+ * with an error of at most 2 ulp and identical results on every CPU (no fused operations). The
+ * method is that of Cephes: range reduction, polynomial, reconstruction. */
 #ifndef SITU_KERNEL_MATH_H
 #define SITU_KERNEL_MATH_H
 
@@ -23,7 +23,8 @@ static inline __attribute__((always_inline)) uint32_t math_bits(float value) {
   return bits;
 }
 
-/* x = n ln 2 + r with integral n and |r| <= ln 2 / 2; *n as number and as integer. */
+/* Range reduction: x = n ln 2 + r with integral n and |r| <= ln 2 / 2; returns n as float and as
+ * integer. */
 static inline __attribute__((always_inline)) float math_reduce(float x, float *n, int32_t *whole) {
   const float magic = 12582912.0f; /* 1.5 * 2^23: adding it leaves the integer in the low bits */
   const float shifted = x * 1.44269504f + magic;
@@ -32,7 +33,7 @@ static inline __attribute__((always_inline)) float math_reduce(float x, float *n
   return (x - *n * 0.693359375f) + *n * 2.12194440e-4f;
 }
 
-/* exp(r) - 1 - r over r * r, for |r| <= ln 2 / 2. */
+/* Returns (exp(r) - 1 - r) / (r * r) for |r| <= ln 2 / 2. */
 static inline __attribute__((always_inline)) float math_exp_series(float r) {
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
@@ -52,12 +53,12 @@ static inline __attribute__((always_inline)) float math_exp(float x) {
   const float clipped = x < -105.0f ? -105.0f : x > 90.0f ? 90.0f : x;
   const float r = math_reduce(clipped, &n, &whole);
   const float y = math_exp_series(r) * (r * r) + r + 1.0f;
-  const int32_t part = whole >> 1; /* in two steps: 2^n itself may be out of range */
+  const int32_t part = whole >> 1; /* scales in two steps: 2^n may be out of range */
   const float scaled = y * math_power_of_two(part) * math_power_of_two(whole - part);
   return x != x ? x : scaled;
 }
 
-/* exp(x) for x <= 0, where nothing overflows; below -87 it is 0. */
+/* exp(x) for x <= 0, which cannot overflow; 0 below -87. */
 static inline __attribute__((always_inline)) float math_exp_below(float x) {
   float n;
   int32_t whole;
@@ -121,12 +122,12 @@ static inline __attribute__((always_inline)) float math_tanh(float x) {
   return a < 0.625f ? near : copysignf(far, x);
 }
 
-/* tanh(x) is math_tanh(x) of a float, and tanh(x) of <math.h> of a double: inside its own macro a
- * name is the function. */
+/* Maps tanh(x) to math_tanh for float and to tanh of <math.h> for double: inside its own macro a
+ * name is not expanded. */
 #define MATH1(name, x) _Generic((x), float : name##f, double : name)(x)
 #define MATH2(name, x, y) _Generic((x), float : name##f, double : name)(x, y)
 #define MATH_OWN(name, x) _Generic((x), float : math_##name, double : name)(x)
-/* The logarithm of <math.h>, in every type. */
+/* The logarithm of <math.h> for both types. */
 #define PRECISE_LOG(x) _Generic((x), float : logf, double : log)(x)
 #define EXP_BELOW(x) _Generic((x), float : math_exp_below, double : exp)(x)
 #define exp(x) MATH_OWN(exp, x)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mirror_pad.h: index arithmetic of margins that mirror a tensor.
+ * mirror_pad.h: index arithmetic of reflect and symmetric padding.
  *
- * A result has `dim` rows in each dimension, the tensor `own`, and `before` come in front. `border`
- * is 1 where the outermost row is not repeated. */
+ * In each dimension the padded tensor has size `dim`, the input `own`, and `before` elements of
+ * padding precede it. `border` is 1 for reflect padding (the edge is not repeated), 0 for symmetric
+ * padding. */
 #ifndef SITU_KERNEL_MIRROR_PAD_H
 #define SITU_KERNEL_MIRROR_PAD_H
 
-/* Where row r of the result lies in the tensor. */
+/* Returns the index in the input of element r of the padded tensor. */
 INLINE i64 mirror_pad_row(i64 r, const i64 *dim, const i64 *own, const i64 *before, i64 border) {
   i64 row = 0, stride = 1;
   for (int k = 7; k >= 0; k--) {
@@ -20,7 +21,8 @@ INLINE i64 mirror_pad_row(i64 r, const i64 *dim, const i64 *own, const i64 *befo
   return row;
 }
 
-/* How often index `at` of a dimension appears in the result; number `copy` of these places. */
+/* Returns occurrence number `copy` of input index `at` along a dimension, and how often it occurs.
+ */
 INLINE i64 mirror_pad_place(i64 at, i64 dim, i64 own, i64 before, i64 border, i64 copy,
                             i64 *count) {
   const i64 front = before - 1 + border - at, behind = before + 2 * own - 1 - border - at;
@@ -30,7 +32,8 @@ INLINE i64 mirror_pad_place(i64 at, i64 dim, i64 own, i64 before, i64 border, i6
   return copy == 0 ? before + at : copy == 1 && in_front ? front : behind;
 }
 
-/* How many rows of the result are row r of the tensor; number `copy` of them. */
+/* Returns occurrence number `copy` of input element r in the padded tensor, and how often it
+ * occurs. */
 INLINE i64 mirror_pad_copy(i64 r, const i64 *dim, const i64 *own, const i64 *before, i64 border,
                            i64 copy, i64 *copies) {
   i64 row = 0, stride = 1, count;

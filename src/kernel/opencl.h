@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl.h: the kernel dialect as OpenCL C 1.2: the text in front of a kernel file.
+ * opencl.h: the kernel dialect as OpenCL C 1.2: the prelude of a kernel file.
  *
- * Before it stand T_NAME (float, double, half, int32, int64, int8, uint8, int16, uint16, truth),
- * T_BYTES, the class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED), HAS_DOUBLE and
- * HAS_HALF; behind it the types, as typedefs, not macros: `typedef float T; typedef float C;`. See
- * host/kernel_source.c. */
+ * host/kernel_source.c defines T_NAME (float, double, half, int32, int64, int8, uint8, int16,
+ * uint16, truth), T_BYTES, the class as 0 or 1 (T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED),
+ * HAS_DOUBLE and HAS_HALF before it, and the types as typedefs after it: `typedef float T; typedef
+ * float C;`. */
 #pragma OPENCL FP_CONTRACT OFF
 
 typedef char i8;
@@ -18,8 +18,8 @@ typedef ulong u64;
 
 #define INLINE static inline
 
-/* A kernel with a barrier is a GROUP_KERNEL, which is compiled whether it was picked or not: what
- * it declares in local memory may stand in kernels only. */
+/* A kernel with a barrier is a GROUP_KERNEL, which is always compiled: OpenCL allows local
+ * variables in kernel functions only. */
 #define TAKEN(name, ...) \
   __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void situ_##name(__VA_ARGS__)
 #define LEFT(name, ...) static void situ_##name(__VA_ARGS__)

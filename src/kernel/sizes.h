@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sizes.h: includes the kernel file KERNELS once for each size of element: for kernels that only
- * move elements. KERNEL_TABLE(slice, BITS) gives every type the kernel of its size. No include
- * guard, as types.h. */
+ * sizes.h: includes the kernel file KERNELS once per element size, for kernels that only copy
+ * elements. KERNEL_TABLE(slice, BITS) assigns every type the kernel of its size. No include guard,
+ * as types.h. */
 #include "kernel/host.h"
 
 UNUSED static const char sizes_file[] = KERNELS;

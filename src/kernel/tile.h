@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tile.h: products of matrices for GPUs: a work-group of 256 items makes a tile of TILE_ROWS x
- * TILE_COLS elements, each item ITEM_ROWS x ITEM_COLS of them, from slices of TILE_DEPTH columns
- * and rows in local memory. Whoever includes it defines the four sizes.
+ * tile.h: tiled matrix multiplication for GPUs: a work-group of 256 threads computes a tile of
+ * TILE_ROWS x TILE_COLS elements, each thread ITEM_ROWS x ITEM_COLS of them, from slices of
+ * TILE_DEPTH columns and rows in local memory. The including file defines the four sizes.
  *
  *   TILE_MEMORY();
- *   TILE_BEGIN(tile, across);            what this item does
+ *   TILE_BEGIN(tile, across);            tile and elements of this thread
  *   for (i64 first = 0; first < k; first += TILE_DEPTH) {
  *     ... fill left[p][i] and right[p][j] for p < TILE_DEPTH, i < TILE_ROWS, j < TILE_COLS:
- *         TILE_ITEM(q), for q < TILE_LEFT or TILE_RIGHT, are numbers that no other item has ...
+ *         TILE_ITEM(q), for q < TILE_LEFT or TILE_RIGHT, are indices unique to this thread ...
  *     barrier(CLK_LOCAL_MEM_FENCE);
  *     TILE_ADD();
  *     barrier(CLK_LOCAL_MEM_FENCE);
  *   }
  *   TILE_EACH(i, j, value, m, n) { c[i * n + j] = (T)value; }
  *
- * Loops over what an item makes are unrolled: it is to stay in registers. That over a slice is not:
- * on a CPU it would be too long. */
+ * Loops over the elements of a thread are unrolled, to keep them in registers. The loop over a
+ * slice is not: the code would be too long for CPUs. */
 #ifndef SITU_KERNEL_TILE_H
 #define SITU_KERNEL_TILE_H
 
@@ -28,11 +28,11 @@
 #define TILE_RIGHT (TILE_COLS * TILE_DEPTH / 256)
 #define UNROLL _Pragma("unroll")
 
-/* Stands first in a kernel. Rows of `left` are written across: one column more keeps the items in
- * different banks. */
+/* Must come first in a kernel. `left` is written by column: an extra column avoids bank conflicts.
+ */
 #define TILE_MEMORY() __local C left[TILE_DEPTH][TILE_ROWS + 1], right[TILE_DEPTH][TILE_COLS]
 
-/* The tile with number `tile`, where `across` of them stand side by side. */
+/* Starts tile number `tile`, with `across` tiles per row. */
 #define TILE_BEGIN(tile, across)                                                        \
   const int id_ = (int)get_local_id(0);                                                 \
   const int x_ = id_ % (TILE_COLS / ITEM_COLS) * ITEM_COLS;                             \
@@ -53,7 +53,7 @@
         sum_[u][v] += a_[u] * b_[v];                                                      \
   }
 
-/* Visits what the item made: row, column, value. */
+/* Iterates over the elements of this thread: row, column, value. */
 #define TILE_EACH(i, j, value, m, n)                                                 \
   UNROLL for (int u_ = 0; u_ < ITEM_ROWS; u_++)                                      \
       UNROLL for (int v_ = 0; v_ < ITEM_COLS;                                        \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * types.h: includes the kernel file KERNELS once for each element type. No include guard: each
- * family of ops includes it.
+ * types.h: includes the kernel file KERNELS once per element type. No include guard: each family of
+ * ops includes it.
  *
  *   #define KERNELS "ops/nn/softmax.cl"
  *   #include "kernel/types.h"
  *   KERNEL_TABLE(softmax, REAL);
  *
- * Inside, T is the type, C the type to compute in, T_NAME its word, and IF_REAL(...), IF_SIGNED,
- * IF_INTEGER, IF_NUMBER, IF_BOOL keep their text for the types of the class only; #if may ask
- * T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED, T_BYTES.
+ * In kernels, T is the element type, C the type of computations and T_NAME the type name.
+ * IF_REAL(...), IF_SIGNED, IF_INTEGER, IF_NUMBER, IF_BOOL expand to their arguments for types of
+ * the class only; #if can test T_IS_REAL, T_IS_INTEGER, T_IS_BOOL, T_IS_SIGNED, T_BYTES.
  */
 #include "kernel/host.h"
 #include "kernel/math.h"
@@ -96,7 +96,7 @@ UNUSED static const char types_file[] = KERNELS;
 #define T_NAME uint16
 #include "kernel/once.h"
 
-/* Truth values. */
+/* Booleans. */
 #undef T_IS_INTEGER
 #undef T_IS_BOOL
 #undef IF_INTEGER

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * number.c: see number.h. The C library does the exact arithmetic; only digits and exponents are
- * taken from its texts, because the decimal point depends on the locale. */
+ * number.c: converts floating-point elements to shortest decimal digits. snprintf and strtod do the
+ * exact arithmetic; only digits and exponents are used, because the decimal point depends on the
+ * locale. */
 #include "tensor/number.h"
 
 #include <inttypes.h>
@@ -23,14 +24,14 @@ double number_from_half(uint16_t bits) {
 
 uint16_t number_to_half(double value) {
   const uint16_t sign = signbit(value) ? 0x8000 : 0;
-  const double size = fabs(value);
+  const double magnitude = fabs(value);
   if (isnan(value)) return sign | 0x7e00;
-  if (size >= 65520) return sign | 0x7c00;
+  if (magnitude >= 65520) return sign | 0x7c00;
   int exponent = 0;
-  frexp(size, &exponent);
-  if (exponent < -13 || size == 0) exponent = -13; /* subnormal: steps of 2^-24 */
-  /* nearbyint rounds to even; a carry runs into the exponent as it should. */
-  const int steps = (int)nearbyint(ldexp(size, 11 - exponent));
+  frexp(magnitude, &exponent);
+  if (exponent < -13 || magnitude == 0) exponent = -13; /* subnormal: multiples of 2^-24 */
+  /* nearbyint rounds to even; a carry propagates into the exponent */
+  const int steps = (int)nearbyint(ldexp(magnitude, 11 - exponent));
   return (uint16_t)(sign | (((exponent + 13) << 10) + steps));
 }
 
@@ -64,8 +65,8 @@ void number_round(double value, int digits, struct decimal *out) {
   while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
 }
 
-/* What the digits give when they are read as that type. */
-static double read_back(situ_type type, const struct decimal *decimal) {
+/* Parses the digits as that type. */
+static double parse_as(situ_type type, const struct decimal *decimal) {
   char text[DECIMAL_DIGITS + 32];
   snprintf(text, sizeof text, "%.*se%d", decimal->count, decimal->digits,
            decimal->exponent - decimal->count + 1);
@@ -74,8 +75,8 @@ static double read_back(situ_type type, const struct decimal *decimal) {
   return type == SITU_HALF ? number_from_half(number_to_half(value)) : value;
 }
 
-/* The next decimal of so many digits away from zero. */
-static void step_up(struct decimal *decimal, int digits) {
+/* Increments the last of `digits` digits, away from zero. */
+static void increment(struct decimal *decimal, int digits) {
   while (decimal->count < digits) decimal->digits[decimal->count++] = '0';
   int at = digits - 1;
   while (at >= 0 && decimal->digits[at] == '9') decimal->digits[at--] = '0';
@@ -89,16 +90,17 @@ static void step_up(struct decimal *decimal, int digits) {
 }
 
 void number_shortest(situ_type type, double value, struct decimal *out) {
-  const int most = type == SITU_HALF ? 5 : type == SITU_FLOAT ? 9 : 17;
-  const double size = fabs(value);
-  for (int digits = 1; digits < most; digits++) {
+  const int max_digits = type == SITU_HALF ? 5 : type == SITU_FLOAT ? 9 : 17;
+  const double magnitude = fabs(value);
+  for (int digits = 1; digits < max_digits; digits++) {
     number_round(value, digits, out);
-    if (read_back(type, out) == size) return;
-    /* Above a power of two the gap is wider: the nearest decimal may fail and the next one hold. */
-    step_up(out, digits);
-    if (read_back(type, out) == size) return;
+    if (parse_as(type, out) == magnitude) return;
+    /* Above a power of two the spacing doubles: the nearest decimal may fail where the next one
+     * succeeds. */
+    increment(out, digits);
+    if (parse_as(type, out) == magnitude) return;
   }
-  number_round(value, most, out);
+  number_round(value, max_digits, out);
 }
 
 void number_write(struct strbuf *out, situ_type type, double value) {

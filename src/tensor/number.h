@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * number.h: decimal digits of floating-point elements, whatever the locale says. */
+ * number.h: converts floating-point elements to shortest decimal digits, independent of the
+ * locale. */
 #ifndef SITU_TENSOR_NUMBER_H
 #define SITU_TENSOR_NUMBER_H
 
@@ -9,31 +10,31 @@
 
 enum { DECIMAL_DIGITS = 40 };
 
-/* A finite number as digits: d.ddd * 10^exponent, without zeros at the end; zero is one digit 0. */
+/* A finite number as decimal digits: d.ddd * 10^exponent, without trailing zeros; zero is one digit
+ * 0. */
 struct decimal {
   char digits[DECIMAL_DIGITS];
   int count, exponent;
   bool negative;
 };
 
-/* The shortest digits that read back to the same value of that type (half, float or double). */
+/* Returns the shortest digits that parse to the same value of that type (half, float or double). */
 void number_shortest(situ_type type, double value, struct decimal *out);
 
-/* The exact value rounded to so many digits, at most DECIMAL_DIGITS. */
+/* Rounds the exact value to a number of digits, at most DECIMAL_DIGITS. */
 void number_round(double value, int digits, struct decimal *out);
 
-/* Appends a number so that it reads back to the same value of that type: 1, 0.5, 1e-07, inf, nan.
- */
+/* Appends a number that parses to the same value of that type: 1, 0.5, 1e-07, inf, nan. */
 void number_write(struct strbuf *out, situ_type type, double value);
 
-/* Bits of a half as a double, and the half nearest to a double. */
+/* Converts the bits of a half to double, and a double to the nearest half. */
 double number_from_half(uint16_t bits);
 uint16_t number_to_half(double value);
 
-/* Element `index` of an array of half, float or double. */
+/* Returns element `index` of an array of half, float or double. */
 double number_at(situ_type type, const void *data, int64_t index);
 
-/* Element `index` of an array of an integer type or bool. */
+/* Returns element `index` of an array of an integer type or bool. */
 int64_t number_integer_at(situ_type type, const void *data, int64_t index);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * print.h: a tensor as NumPy prints an array. */
+ * print.h: prints a tensor as NumPy prints an array. */
 #ifndef SITU_TENSOR_PRINT_H
 #define SITU_TENSOR_PRINT_H
 

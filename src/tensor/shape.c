@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shape.c: see shape.h. */
+ * shape.c: shape operations shared by ops. */
 #include "tensor/shape.h"
 
 #include <inttypes.h>
@@ -8,8 +8,9 @@
 
 static bool rank_is_legal(int rank) { return rank >= 0 && rank <= SITU_MAX_RANK; }
 
-/* `size` times the product of the dimensions, those of 0 counted as 1, so that strides cannot
- * overflow either; SITU_ANY if it is not known or passes 2^63 - 1. *empty: a dimension is 0. */
+/* Returns `size` times the product of the dimensions, counting those of 0 as 1, so that strides
+ * cannot overflow either; SITU_ANY if unknown or above 2^63 - 1. Sets *empty if a dimension is 0.
+ */
 static inline int64_t extent(const situ_shape *shape, int64_t size, bool *empty) {
   if (!rank_is_legal(shape->rank)) return SITU_ANY;
   bool zero = false;
@@ -60,7 +61,7 @@ situ_shape shape_merge(const situ_shape *a, const situ_shape *b) {
   return merged;
 }
 
-/* One dimension of a broadcast; -2 if it is impossible. An unknown one may turn out to be 1. */
+/* Broadcasts one dimension; -2 if impossible. An unknown one may be 1. */
 static int64_t broadcast_dim(int64_t a, int64_t b) {
   if (a == b) return a;
   if (a == 1) return b;
@@ -114,7 +115,7 @@ situ_status shape_check(const situ_shape *shape) {
   return NULL;
 }
 
-/* Appends a printf text at *at, as far as it fits. */
+/* Appends formatted text at *at, truncated to fit. */
 static void SITU_FORMAT(3, 4) append(char *out, int *at, const char *format, ...) {
   va_list list;
   va_start(list, format);

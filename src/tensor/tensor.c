@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tensor.c: creating, counting and reading tensors. */
+ * tensor.c: creates, copies, reference-counts and reads tensors. */
 #include "tensor/tensor.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "base/strbuf.h"
 #include "tensor/shape.h"
 
-/* The type is one, the shape is known and legal, and the bytes can be counted. */
-static situ_status check(situ_type type, const situ_shape *shape, size_t *bytes) {
+/* Checks that the type is valid, the shape is known and valid, and the size does not overflow. */
+static situ_status check_args(situ_type type, const situ_shape *shape, size_t *bytes) {
   char text[SHAPE_STRING_SIZE];
-  if (!situ_type_size(type)) return INVALID("%d is no element type.", (int)type);
+  if (!situ_type_size(type)) return INVALID("%d is not an element type.", (int)type);
   TRY(shape_check(shape));
   if (!shape_is_known(shape))
     return INVALID("A tensor needs a known shape, not %s.", shape_print(shape, text));
@@ -22,11 +22,11 @@ static situ_status check(situ_type type, const situ_shape *shape, size_t *bytes)
   return NULL;
 }
 
-static situ_status too_large(situ_type type, const situ_shape *shape, size_t bytes) {
+static situ_status host_oom(situ_type type, const situ_shape *shape, size_t bytes) {
   char text[SHAPE_STRING_SIZE], size[32];
   return situ_status_create(SITU_RESOURCE_EXHAUSTED,
                             "OOM when allocating tensor with shape%s and type %s in host memory "
-                            "(%s): the host does not have it.",
+                            "(%s): the host has too little memory.",
                             shape_print(shape, text), situ_type_name(type),
                             strbuf_format_bytes(bytes, size));
 }
@@ -36,13 +36,14 @@ static situ_status allocate(situ_type type, const situ_shape *shape, size_t byte
   const situ_status status = buffer_host(bytes, out);
   if (situ_status_code(status) != SITU_RESOURCE_EXHAUSTED) return status;
   situ_status_release(status);
-  return too_large(type, shape, bytes);
+  return host_oom(type, shape, bytes);
 }
 
-/* A text of a string element: the bytes follow their number, which ends where they begin. */
-static size_t text_room(size_t length) { return round_up(sizeof length + length + 1, 8); }
+/* A string element is stored as its length followed by the bytes; the element points to the bytes.
+ */
+static size_t string_size(size_t length) { return round_up(sizeof length + length + 1, 8); }
 
-static char *put_text(char *at, situ_string text) {
+static char *store_string(char *at, situ_string text) {
   memcpy(at, &text.length, sizeof text.length);
   char *data = at + sizeof text.length;
   if (text.length) memcpy(data, text.data, text.length);
@@ -50,43 +51,44 @@ static char *put_text(char *at, situ_string text) {
   return data;
 }
 
-/* Where the texts of a tensor come from: one of the two, or neither for empty ones. */
-struct texts {
-  const situ_string *texts;
-  const char *const *words; /* each ends in 0 */
+/* Source of the strings of a tensor: one of the two, or neither for empty strings. */
+struct strings {
+  const situ_string *strings;
+  const char *const *c_strings; /* null-terminated */
 };
 
-static situ_string text_of(const struct texts *from, size_t i) {
-  if (from->texts) return from->texts[i];
-  const char *word = from->words && from->words[i] ? from->words[i] : "";
-  return (situ_string){word, strlen(word)};
+static situ_string get_string(const struct strings *from, size_t i) {
+  if (from->strings) return from->strings[i];
+  const char *c_string = from->c_strings && from->c_strings[i] ? from->c_strings[i] : "";
+  return (situ_string){c_string, strlen(c_string)};
 }
 
-/* One block: the pointers, then the texts. */
-static situ_status copy_strings(const situ_shape *shape, const struct texts *from, size_t bytes,
+/* Stores the pointers followed by the strings in one block. */
+static situ_status copy_strings(const situ_shape *shape, const struct strings *from, size_t bytes,
                                 struct buffer **out) {
-  if (!huge_pages_available(bytes)) return too_large(SITU_STRING, shape, bytes);
+  if (!huge_pages_available(bytes)) return host_oom(SITU_STRING, shape, bytes);
   const size_t count = bytes / sizeof(char *);
   size_t total = bytes;
   for (size_t i = 0; i < count; i++) {
-    const size_t length = text_of(from, i).length;
-    if (length > PTRDIFF_MAX || __builtin_add_overflow(total, text_room(length), &total))
-      return too_large(SITU_STRING, shape, SIZE_MAX);
+    const size_t length = get_string(from, i).length;
+    if (length > PTRDIFF_MAX || __builtin_add_overflow(total, string_size(length), &total))
+      return host_oom(SITU_STRING, shape, SIZE_MAX);
   }
   TRY(allocate(SITU_STRING, shape, total, out));
   const char **pointers = (*out)->host;
   char *next = (char *)(*out)->host + bytes;
   for (size_t i = 0; i < count; i++) {
-    const situ_string text = text_of(from, i);
-    pointers[i] = put_text(next, text);
-    next += text_room(text.length);
+    const situ_string text = get_string(from, i);
+    pointers[i] = store_string(next, text);
+    next += string_size(text.length);
   }
   return NULL;
 }
 
 static situ_status copy_elements(situ_type type, const situ_shape *shape, const void *data,
                                  size_t bytes, struct buffer **out) {
-  if (type == SITU_STRING) return copy_strings(shape, &(struct texts){.words = data}, bytes, out);
+  if (type == SITU_STRING)
+    return copy_strings(shape, &(struct strings){.c_strings = data}, bytes, out);
   TRY(allocate(type, shape, bytes, out));
   if (!bytes) return NULL;
   if (data)
@@ -99,10 +101,10 @@ static situ_status copy_elements(situ_type type, const situ_shape *shape, const 
 situ_status tensor_from_buffer(situ_type type, situ_shape shape, struct buffer *buffer,
                                situ_tensor **out) {
   size_t bytes = 0;
-  const size_t room = buffer ? buffer->bytes : 0;
-  situ_status status = check(type, &shape, &bytes);
-  if (!status && bytes > room)
-    status = INTERNAL("A tensor of %zu bytes over a buffer of %zu.", bytes, room);
+  const size_t capacity = buffer ? buffer->bytes : 0;
+  situ_status status = check_args(type, &shape, &bytes);
+  if (!status && bytes > capacity)
+    status = INTERNAL("A tensor of %zu bytes over a buffer of %zu.", bytes, capacity);
   situ_tensor *tensor = status ? NULL : malloc(sizeof *tensor);
   if (!tensor) {
     buffer_release(buffer);
@@ -116,18 +118,18 @@ situ_status tensor_from_buffer(situ_type type, situ_shape shape, struct buffer *
 situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **out) {
   size_t bytes = 0;
   struct buffer *buffer = NULL;
-  TRY(check(type, &shape, &bytes));
+  TRY(check_args(type, &shape, &bytes));
   TRY(allocate(type, &shape, bytes, &buffer));
   return tensor_from_buffer(type, shape, buffer, out);
 }
 
 situ_status tensor_copy_strings(const situ_tensor *tensor, situ_tensor **out) {
   const int64_t count = situ_shape_count(tensor->shape);
-  situ_string *texts = malloc(sizeof *texts * (size_t)(count + 1));
-  if (!texts) return NO_MEMORY();
-  for (int64_t i = 0; i < count; i++) texts[i] = situ_tensor_string(tensor, i);
-  const situ_status status = situ_tensor_create_strings(tensor->shape, texts, out);
-  free(texts);
+  situ_string *strings = malloc(sizeof *strings * (size_t)(count + 1));
+  if (!strings) return NO_MEMORY();
+  for (int64_t i = 0; i < count; i++) strings[i] = situ_tensor_string(tensor, i);
+  const situ_status status = situ_tensor_create_strings(tensor->shape, strings, out);
+  free(strings);
   return status;
 }
 
@@ -191,19 +193,19 @@ situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *dat
   *out = NULL;
   size_t bytes = 0;
   struct buffer *buffer = NULL;
-  TRY(check(type, &shape, &bytes));
+  TRY(check_args(type, &shape, &bytes));
   TRY(copy_elements(type, &shape, data, bytes, &buffer));
   return tensor_from_buffer(type, shape, buffer, out);
 }
 
-situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *texts,
+situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *strings,
                                        situ_tensor **out) {
   if (!out) return INVALID("situ_tensor_create_strings: out is NULL.");
   *out = NULL;
   size_t bytes = 0;
   struct buffer *buffer = NULL;
-  TRY(check(SITU_STRING, &shape, &bytes));
-  TRY(copy_strings(&shape, &(struct texts){.texts = texts}, bytes, &buffer));
+  TRY(check_args(SITU_STRING, &shape, &bytes));
+  TRY(copy_strings(&shape, &(struct strings){.strings = strings}, bytes, &buffer));
   return tensor_from_buffer(SITU_STRING, shape, buffer, out);
 }
 
@@ -221,7 +223,7 @@ situ_string situ_tensor_string(const situ_tensor *tensor, int64_t index) {
   return tensor_string_at(tensor->buffer->host, index);
 }
 
-/* Texts of the caller lack the number of their bytes. */
+/* The caller's strings lack the length prefix, so that they are copied. */
 static situ_status wrap_strings(situ_shape shape, const void *data, void (*release)(void *context),
                                 void *context, situ_tensor **out) {
   TRY(situ_tensor_create(SITU_STRING, shape, data, out));
@@ -234,11 +236,11 @@ situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
   if (!out) return INVALID("situ_tensor_wrap: out is NULL.");
   *out = NULL;
   size_t bytes = 0;
-  TRY(check(type, &shape, &bytes));
+  TRY(check_args(type, &shape, &bytes));
   if (!data && bytes) return INVALID("situ_tensor_wrap: data is NULL.");
   if (type == SITU_STRING) return wrap_strings(shape, data, release, context, out);
   struct buffer *buffer = NULL;
-  /* A failure must leave the memory with the caller: no release before the tensor exists. */
+  /* On failure the memory stays with the caller: set `release` only after the tensor exists. */
   TRY(buffer_wrap((void *)(uintptr_t)data, bytes, NULL, context, &buffer));
   TRY(tensor_from_buffer(type, shape, buffer, out));
   buffer->release = release;

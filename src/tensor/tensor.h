@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tensor.h: a tensor from the inside: a type, a shape, and a part of a counted buffer. */
+ * tensor.h: the internals of a tensor: type, shape and a reference-counted buffer. */
 #ifndef SITU_TENSOR_TENSOR_H
 #define SITU_TENSOR_TENSOR_H
 
@@ -14,31 +14,32 @@ struct situ_tensor {
   struct buffer *buffer;
 };
 
-/* A tensor in host memory that is not cleared. */
+/* Creates a tensor in uninitialized host memory. */
 situ_status tensor_create_raw(situ_type type, situ_shape shape, situ_tensor **out) SITU_MUST_USE;
 
-/* A tensor over a buffer; takes over the caller's reference to the buffer, also on failure. */
+/* Creates a tensor over a buffer; takes ownership of the reference, also on failure. */
 situ_status tensor_from_buffer(situ_type type, situ_shape shape, struct buffer *buffer,
                                situ_tensor **out) SITU_MUST_USE;
 
-/* The same buffer under another shape of as many elements. */
+/* Creates a tensor with the same buffer and another shape of as many elements. */
 situ_status tensor_reshape(const situ_tensor *tensor, situ_shape shape,
                            situ_tensor **out) SITU_MUST_USE;
 
-/* Element `index` of string elements; memory that was never written counts as empty. */
+/* Returns element `index` of string data; NULL pointers are empty strings. */
 situ_string tensor_string_at(const void *data, int64_t index);
 
-/* A tensor of strings whose texts are its own: the elements of `tensor` may point to others'. */
+/* Copies a string tensor with its strings, which may be owned by others. */
 situ_status tensor_copy_strings(const situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;
 
-/* The tensor itself with one more reference, or a copy in host memory. */
+/* Returns the tensor with one more reference if it is in host memory, otherwise a copy in host
+ * memory. */
 situ_status tensor_host(situ_tensor *tensor, situ_tensor **out) SITU_MUST_USE;
 
-/* A copy of a tensor on a device, through the host; `op` is who asks, for reports of memory. */
+/* Copies a tensor to a device through the host; `op` is the owner in memory reports. */
 situ_status tensor_copy(const situ_tensor *tensor, struct device *to, const char *op,
                         situ_tensor **out) SITU_MUST_USE;
 
-/* Replaces a tensor whose memory is lent by a copy that may be kept, on the same device. */
+/* Replaces a tensor whose buffer is lent by a copy on the same device that can be retained. */
 situ_status tensor_own(situ_tensor **tensor) SITU_MUST_USE;
 
 #endif

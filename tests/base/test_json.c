@@ -92,7 +92,7 @@ static void strings(void **state) {
                "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
   assert_round("\"\\u0000\\u001f\"", "\"\\u0000\\u001f\"");
   assert_round("\"\xF0\x9F\x98\x80\"", "\"\xF0\x9F\x98\x80\"");
-  assert_refuses("\"a", "a string without its end at line 1, column 1");
+  assert_refuses("\"a", "an unterminated string at line 1, column 1");
   assert_refuses("\"a\\", "an unknown escape at line 1, column 3");
   assert_refuses("\"\\x\"", "an unknown escape at line 1, column 2");
   assert_refuses("\"\\u12g4\"", "expected four hexadecimal digits at line 1, column 6");
@@ -129,7 +129,7 @@ static void broken_texts_are_refused(void **state) {
   assert_refuses("{\"a\":1]", "expected ',' or '}'");
   assert_refuses("nul", "expected a value");
   assert_refuses("1 1", "expected the end");
-  assert_refuses("{\"b\":1,\"a\":1,\"c\":2,\"a\":2}", "has a key twice at line 1, column 1");
+  assert_refuses("{\"b\":1,\"a\":1,\"c\":2,\"a\":2}", "with a duplicate key at line 1, column 1");
   assert_refuses_n("1\0", 2, "expected the end");
 }
 

@@ -150,7 +150,7 @@ static bool one_sleeps(int rank) {
   membership_current.timeout = 0.5;
   const situ_status status = situ_cluster_barrier();
   const bool ok = situ_status_code(status) == SITU_DEADLINE_EXCEEDED &&
-                  strstr(situ_status_message(status), "rank 1 has not come after 0.5 seconds");
+                  strstr(situ_status_message(status), "rank 1 has not arrived after 0.5 seconds");
   situ_status_release(status);
   return write(gate[1], &byte, 1) == 1 && ok;
 }

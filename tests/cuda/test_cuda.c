@@ -236,8 +236,8 @@ static void compilers_fit_the_device(void **state) {
   const struct compiler *compiler = NULL;
   char options[128];
   OK(compiler_find(75, 13000, &compiler));
-  assert_true(compiler_knows(compiler, compiler->archs[compiler->n_archs - 1]));
-  assert_false(compiler_knows(compiler, 9990));
+  assert_true(compiler_supports(compiler, compiler->archs[compiler->n_archs - 1]));
+  assert_false(compiler_supports(compiler, 9990));
   compiler_options(compiler, 9990, false, options); /* a GPU of the future: the newest PTX */
   char newest[32];
   snprintf(newest, sizeof newest, "compute_%d", compiler->archs[compiler->n_archs - 1]);

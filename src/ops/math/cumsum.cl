@@ -46,21 +46,21 @@ SCAN(running_logsumexp, (C)-INFINITY, SCAN_LOGSUMEXP)
     LANES_BEGIN(lanes, inner == 1);                                                  \
     const i64 start = item_ / inner * length * inner + item_ % inner;                \
     C before = IDENTITY;                                                             \
-    for (i64 first = 0; first < length; first += many_) {                            \
+    for (i64 first = 0; first < length; first += n_lanes_) {                         \
       const i64 k = first + lane_;                                                   \
       const i64 at = start + (reverse ? length - 1 - k : k) * inner;                 \
       const bool in = item_ < n && k < length;                                       \
       C all = in ? (C)x[at] : (C)IDENTITY;                                           \
       part[id_] = all;                                                               \
       barrier(CLK_LOCAL_MEM_FENCE);                                                  \
-      for (int step_ = 1; step_ < many_; step_ *= 2) {                               \
-        const C other = lane_ >= step_ ? part[id_ - step_ * next_] : (C)IDENTITY;    \
+      for (int step_ = 1; step_ < n_lanes_; step_ *= 2) {                            \
+        const C other = lane_ >= step_ ? part[id_ - step_ * stride_] : (C)IDENTITY;  \
         barrier(CLK_LOCAL_MEM_FENCE);                                                \
         part[id_] = all = TWO(other, all);                                           \
         barrier(CLK_LOCAL_MEM_FENCE);                                                \
       }                                                                              \
-      const C left = lane_ ? part[id_ - next_] : (C)IDENTITY;                        \
-      const C total = part[id_ + (many_ - 1 - lane_) * next_];                       \
+      const C left = lane_ ? part[id_ - stride_] : (C)IDENTITY;                      \
+      const C total = part[id_ + (n_lanes_ - 1 - lane_) * stride_];                  \
       barrier(CLK_LOCAL_MEM_FENCE);                                                  \
       if (in) y[at] = (T)TWO(before, exclusive ? left : all);                        \
       before = TWO(before, total);                                                   \
