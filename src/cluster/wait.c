@@ -106,8 +106,8 @@ static situ_status make_timeout_status(const struct waiting *wait) {
   char who[64] = "another rank";
   if (wait->rank >= 0) snprintf(who, sizeof who, "rank %d", wait->rank);
   return situ_status_create(SITU_DEADLINE_EXCEEDED,
-                            "%s: %s has not arrived after %g seconds.\nSITU_CLUSTER_TIMEOUT sets the "
-                            "timeout.",
+                            "%s: %s has not arrived after %g seconds.\n"
+                            "SITU_CLUSTER_TIMEOUT sets the timeout.",
                             wait->caller->what, who, membership_current.timeout);
 }
 

@@ -68,7 +68,7 @@ static void errors_give_the_place(void **state) {
   assert_no_size("12 ", "at character 3");
   assert_no_size("12GiBs", "at character 2");
   assert_no_size("1e3", "at character 1");
-  assert_no_size(NULL, "no text");
+  assert_no_size(NULL, "the string is NULL");
 }
 
 static void too_much_is_an_error(void **state) {

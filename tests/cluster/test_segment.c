@@ -75,7 +75,7 @@ static void memory_of_another_user_is_refused(void **state) {
 static bool cannot_make_it(void *context) {
   (void)context;
   if (setgid(NOBODY) || setuid(NOBODY)) return false;
-  return is_denied(0, "cannot be made") && is_denied(1, "");
+  return is_denied(0, "cannot be created") && is_denied(1, "");
 }
 
 static void a_name_that_another_user_took_is_an_error(void **state) {

@@ -26,8 +26,8 @@ static uint32_t draw(uint32_t below) {
 
 struct driver {
   uint64_t capacity, taken, end;
-  int64_t regions; /* ever */
-  uint32_t refuse; /* refuses one of so many; 0: none */
+  int64_t regions; /* total number */
+  uint32_t refuse; /* refuses one of N requests; 0: none */
 };
 
 static bool driver_alloc(void *context, size_t bytes, void **region, uint64_t *address) {
@@ -37,8 +37,7 @@ static bool driver_alloc(void *context, size_t bytes, void **region, uint64_t *a
   *region = driver;
   *address = driver->end;
   driver->taken += bytes;
-  driver->end +=
-      bytes + (driver->regions++ % 2 ? MIB : 0); /* neighbouring regions are not joined */
+  driver->end += bytes + (driver->regions++ % 2 ? MIB : 0); /* adjacent regions are not coalesced */
   return true;
 }
 
@@ -49,76 +48,77 @@ static void driver_free(void *context, void *region, uint64_t address, size_t by
   driver->taken -= bytes;
 }
 
-/* What a walk finds. */
-struct seen {
+/* Totals of bfc_visit. */
+struct totals {
   struct bfc_view last;
   bool any;
   uint64_t used, requested, reserved, idle, largest_free;
   uint64_t filled; /* bytes of the current region so far */
-  bool untouched;  /* nothing of the current region is in use */
+  bool is_idle;    /* the current region has no allocated chunk */
   int32_t regions, pieces;
-  uint64_t want;         /* of all holes of at least that size ... */
-  struct bfc_chunk best; /* ... the smallest, then the lowest */
+  uint64_t requested_size; /* of all free chunks of at least that size ... */
+  struct bfc_chunk best;   /* ... the smallest, then the lowest */
 };
 
-static void see_region(struct seen *seen, const struct bfc_view *view) {
-  if (seen->any) assert_int_equal(seen->filled, seen->last.region_bytes);
-  if (seen->any)
-    assert_true(seen->last.region_address + seen->last.region_bytes <= view->region_address);
-  seen->reserved += view->region_bytes;
-  seen->idle += view->region_bytes;
-  seen->untouched = true;
-  seen->regions++;
-  seen->filled = 0;
+static void visit_region(struct totals *totals, const struct bfc_view *view) {
+  if (totals->any) assert_int_equal(totals->filled, totals->last.region_bytes);
+  if (totals->any)
+    assert_true(totals->last.region_address + totals->last.region_bytes <= view->region_address);
+  totals->reserved += view->region_bytes;
+  totals->idle += view->region_bytes;
+  totals->is_idle = true;
+  totals->regions++;
+  totals->filled = 0;
 }
 
-static void see_hole(struct seen *seen, const struct bfc_chunk *piece) {
-  if (piece->size > seen->largest_free) seen->largest_free = piece->size;
-  if (piece->size < seen->want) return;
-  if (!seen->best.size || piece->size < seen->best.size) seen->best = *piece;
+static void visit_free_chunk(struct totals *totals, const struct bfc_chunk *chunk) {
+  if (chunk->size > totals->largest_free) totals->largest_free = chunk->size;
+  if (chunk->size < totals->requested_size) return;
+  if (!totals->best.size || chunk->size < totals->best.size) totals->best = *chunk;
 }
 
-static void see(void *context, const struct bfc_view *view) {
-  struct seen *seen = context;
-  const bool first = !seen->any || view->region_address != seen->last.region_address;
-  if (first) see_region(seen, view);
-  assert_int_equal(view->chunk.offset, seen->filled);
-  assert_int_equal(view->chunk.address, view->region_address + seen->filled);
+static void visit_chunk(void *context, const struct bfc_view *view) {
+  struct totals *totals = context;
+  const bool first = !totals->any || view->region_address != totals->last.region_address;
+  if (first) visit_region(totals, view);
+  assert_int_equal(view->chunk.offset, totals->filled);
+  assert_int_equal(view->chunk.address, view->region_address + totals->filled);
   assert_true(view->chunk.size > 0 && view->chunk.size % BFC_ALIGNMENT == 0);
-  if (!first) assert_true(view->used || seen->last.used); /* else they had to be joined */
-  seen->filled += view->chunk.size;
+  if (!first)
+    assert_true(view->used || totals->last.used); /* otherwise they would have been coalesced */
+  totals->filled += view->chunk.size;
   if (view->used) {
-    if (seen->untouched) seen->idle -= view->region_bytes;
-    seen->untouched = false;
-    seen->pieces++;
-    seen->used += view->chunk.size;
-    seen->requested += view->chunk.requested;
+    if (totals->is_idle) totals->idle -= view->region_bytes;
+    totals->is_idle = false;
+    totals->pieces++;
+    totals->used += view->chunk.size;
+    totals->requested += view->chunk.requested;
   } else {
-    see_hole(seen, &view->chunk);
+    visit_free_chunk(totals, &view->chunk);
   }
-  seen->last = *view;
-  seen->any = true;
+  totals->last = *view;
+  totals->any = true;
 }
 
-static struct seen look(const struct bfc *bfc, uint64_t want) {
-  struct seen seen = {.want = want};
-  bfc_visit(bfc, see, &seen);
-  if (seen.any) assert_int_equal(seen.filled, seen.last.region_bytes);
-  return seen;
+static struct totals look(const struct bfc *bfc, uint64_t requested_size) {
+  struct totals totals = {.requested_size = requested_size};
+  bfc_visit(bfc, visit_chunk, &totals);
+  if (totals.any) assert_int_equal(totals.filled, totals.last.region_bytes);
+  return totals;
 }
 
 static void check_stats(const struct bfc *bfc, const struct driver *driver, uint64_t limit) {
-  const struct seen seen = look(bfc, UINT64_MAX);
+  const struct totals totals = look(bfc, UINT64_MAX);
   struct bfc_stats stats;
   bfc_stats(bfc, &stats);
-  assert_int_equal(stats.in_use, seen.used);
-  assert_int_equal(stats.requested, seen.requested);
-  assert_int_equal(stats.reserved, seen.reserved);
+  assert_int_equal(stats.in_use, totals.used);
+  assert_int_equal(stats.requested, totals.requested);
+  assert_int_equal(stats.reserved, totals.reserved);
   assert_int_equal(stats.reserved, driver->taken);
-  assert_int_equal(stats.idle, seen.idle);
-  assert_int_equal(stats.largest_free, seen.largest_free);
-  assert_int_equal(stats.n_regions, seen.regions);
-  assert_int_equal(stats.n_chunks, seen.pieces);
+  assert_int_equal(stats.idle, totals.idle);
+  assert_int_equal(stats.largest_free, totals.largest_free);
+  assert_int_equal(stats.n_regions, totals.regions);
+  assert_int_equal(stats.n_chunks, totals.pieces);
   assert_true(stats.reserved <= limit && stats.in_use <= stats.peak);
 }
 
@@ -131,18 +131,19 @@ static void check_no_overlap(const struct bfc_chunk *live, int i) {
   }
 }
 
-/* The best hole is used; its rest is split off as the policy says. */
-static void check_fit(const struct bfc_options *options, const struct seen *seen,
+/* Checks that the best free chunk is used and its remainder split off by the policy. */
+static void check_fit(const struct bfc_options *options, const struct totals *totals,
                       const struct bfc_chunk *got) {
-  const uint64_t want = seen->want, have = seen->best.size;
+  const uint64_t requested_size = totals->requested_size, have = totals->best.size;
   if (!have) return; /* from a new region */
   const uint64_t cap = options->fragmentation_fraction > 0
                            ? (uint64_t)(options->fragmentation_fraction * (double)options->limit)
                            : 128 * MIB;
-  const bool split = options->reference ? have >= 2 * want || have - want >= cap
-                                        : have - want >= (want <= MIB ? 256 : 64 * KIB);
-  assert_int_equal(got->address, seen->best.address);
-  assert_int_equal(got->size, split ? want : have);
+  const bool split = options->reference
+                         ? have >= 2 * requested_size || have - requested_size >= cap
+                         : have - requested_size >= (requested_size <= MIB ? 256 : 64 * KIB);
+  assert_int_equal(got->address, totals->best.address);
+  assert_int_equal(got->size, split ? requested_size : have);
 }
 
 static size_t draw_bytes(uint64_t limit) {
@@ -166,12 +167,12 @@ static void step(struct bfc *bfc, const struct bfc_options *options, struct bfc_
     return;
   }
   const size_t bytes = draw_bytes(options->limit);
-  const struct seen seen = look(bfc, round_up(bytes, BFC_ALIGNMENT));
+  const struct totals totals = look(bfc, round_up(bytes, BFC_ALIGNMENT));
   const bool got = bfc_alloc(bfc, bytes, &live[i]);
-  if (seen.best.size) assert_true(got);
+  if (totals.best.size) assert_true(got);
   if (!got) return;
   check_no_overlap(live, i);
-  check_fit(options, &seen, &live[i]);
+  check_fit(options, &totals, &live[i]);
 }
 
 static void run_trace(const struct bfc_options *options, uint64_t capacity, uint32_t refuse) {
@@ -193,7 +194,7 @@ static void run_trace(const struct bfc_options *options, uint64_t capacity, uint
   bfc_destroy(bfc);
 }
 
-static void random_traces_keep_the_rules(void **state) {
+static void random_traces_keep_invariants(void **state) {
   (void)state;
   static const uint64_t limits[] = {MIB, 10000000, 64 * MIB, GIB};
   static const double fractions[] = {0.0, 0.001, 0.1};
@@ -208,30 +209,30 @@ static void random_traces_keep_the_rules(void **state) {
   }
 }
 
-/* A training run: weights and slots stay, activations live from forward to backward, batches vary.
- */
+/* A training run: weights and optimizer slots persist, activations live from forward to backward,
+ * batches vary. Measures the wasted memory of both policies. */
 enum { LAYERS = 40, RUNS = 40 };
 
 struct training {
   struct bfc *bfc;
-  double waste, asked; /* summed over all moments */
+  double waste, asked; /* summed over all steps */
   uint64_t now, demand, reserved;
 };
 
 static struct bfc_chunk get(struct training *training, size_t bytes) {
-  struct bfc_chunk piece;
+  struct bfc_chunk chunk;
   struct bfc_stats stats;
-  assert_true(bfc_alloc(training->bfc, bytes, &piece));
+  assert_true(bfc_alloc(training->bfc, bytes, &chunk));
   bfc_stats(training->bfc, &stats);
   training->waste += (double)(stats.in_use - stats.requested);
   training->asked += (double)stats.requested;
   if (training->demand < stats.requested) training->demand = stats.requested;
   if (training->reserved < stats.reserved) training->reserved = stats.reserved;
-  return piece;
+  return chunk;
 }
 
-static void put(struct training *training, struct bfc_chunk piece) {
-  assert_true(bfc_free(training->bfc, &piece));
+static void put(struct training *training, struct bfc_chunk chunk) {
+  assert_true(bfc_free(training->bfc, &chunk));
 }
 
 static void run_step(struct training *training, const size_t *weights, const size_t *outputs,
@@ -275,7 +276,7 @@ static struct training train(bool reference, bool growth) {
   return training;
 }
 
-static void the_default_wastes_less_in_training(void **state) {
+static void default_policy_wastes_less_in_training(void **state) {
   (void)state;
   const struct training reference = train(true, true), ours = train(false, true);
   const double theirs = reference.waste / reference.asked, waste = ours.waste / ours.asked;
@@ -292,8 +293,8 @@ static void the_default_wastes_less_in_training(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_traces_keep_the_rules),
-      cmocka_unit_test(the_default_wastes_less_in_training),
+      cmocka_unit_test(random_traces_keep_invariants),
+      cmocka_unit_test(default_policy_wastes_less_in_training),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

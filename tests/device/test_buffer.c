@@ -21,7 +21,7 @@ static void host_memory_is_aligned(void **state) {
   }
 }
 
-static void too_much_host_memory_is_refused(void **state) {
+static void excessive_host_memory_is_refused(void **state) {
   (void)state;
   struct buffer *buffer = NULL;
   FAILS(buffer_host(SIZE_MAX, &buffer), SITU_RESOURCE_EXHAUSTED, "memory");
@@ -31,7 +31,7 @@ static void too_much_host_memory_is_refused(void **state) {
 
 static void count_release(void *context) { ++*(int *)context; }
 
-static void borrowed_memory_goes_back_once(void **state) {
+static void wrapped_memory_is_released_once(void **state) {
   (void)state;
   int released = 0;
   char memory[16] = "of somebody", back[16] = "";
@@ -48,11 +48,11 @@ static void borrowed_memory_goes_back_once(void **state) {
   assert_int_equal(released, 1);
   buffer_release(NULL);
   assert_null(buffer_retain(NULL));
-  OK(buffer_wrap(memory, sizeof memory, NULL, NULL, &buffer)); /* nobody wants to know */
+  OK(buffer_wrap(memory, sizeof memory, NULL, NULL, &buffer)); /* without a release callback */
   buffer_release(buffer);
 }
 
-static void device_memory_keeps_what_is_written(void **state) {
+static void device_memory_keeps_written_data(void **state) {
   (void)state;
   struct buffer *a = NULL, *b = NULL;
   unsigned char data[5000], back[5000];
@@ -60,7 +60,7 @@ static void device_memory_keeps_what_is_written(void **state) {
   OK(buffer_device(list->devices[1], sizeof data, NULL, &a));
   OK(buffer_device(list->devices[2], sizeof data, NULL, &b));
   assert_ptr_equal(a->device, list->devices[1]);
-  assert_null(a->host); /* never readable by accident */
+  assert_null(a->host); /* not accessible from the host */
   OK(buffer_write(a, 0, data, sizeof data));
   OK(buffer_write(b, 0, (unsigned char[5000]){0}, sizeof data));
   OK(buffer_write(b, 100, data, 200));
@@ -93,7 +93,7 @@ static void ranges_are_checked(void **state) {
   }
 }
 
-static void a_buffer_without_bytes_takes_nothing(void **state) {
+static void empty_buffer_allocates_nothing(void **state) {
   (void)state;
   struct buffer *buffer = NULL;
   situ_memory_info info;
@@ -104,7 +104,7 @@ static void a_buffer_without_bytes_takes_nothing(void **state) {
   buffer_release(buffer);
 }
 
-static void devices_of_the_host_give_host_memory(void **state) {
+static void host_devices_use_host_memory(void **state) {
   (void)state;
   struct buffer *buffer = NULL;
   OK(buffer_device(list->devices[0], 100, NULL, &buffer));
@@ -113,8 +113,8 @@ static void devices_of_the_host_give_host_memory(void **state) {
   buffer_release(buffer);
 }
 
-/* ResourceExhausted names who asked and who holds; what was given comes back. */
-static void memory_comes_back(void **state) {
+/* ResourceExhausted names the request and the owners; freed memory can be allocated again. */
+static void freed_memory_is_reused(void **state) {
   (void)state;
   struct buffer *buffer = NULL, *other = NULL;
   situ_memory_info info;
@@ -146,8 +146,8 @@ static situ_status count_to(const union arg *args, int64_t begin, int64_t finish
   return NULL;
 }
 
-/* A read waits for the kernels that were queued before. */
-static void reads_see_what_kernels_wrote(void **state) {
+/* A read waits for enqueued kernels. */
+static void reads_wait_for_kernels(void **state) {
   (void)state;
   static const struct kernel kernel = {.name = "count", .host = {[SITU_INT64] = count_to}};
   struct device *device = list->devices[1];
@@ -172,8 +172,8 @@ static void reads_see_what_kernels_wrote(void **state) {
   arena_free(&arena);
 }
 
-/* Writes, reads and gives back buffers on both devices; returns the context where all was well. */
-static void *churn(void *context) {
+/* Writes, reads and releases buffers on both devices; returns the context on success. */
+static void *use_buffers(void *context) {
   const int seed = *(int *)context;
   bool ok = true;
   for (int i = 0; i < 300 && ok; i++) {
@@ -197,7 +197,7 @@ static void threads_share_devices(void **state) {
   int seeds[4];
   for (int i = 0; i < 4; i++) {
     seeds[i] = i;
-    pthread_create(&threads[i], NULL, churn, &seeds[i]);
+    pthread_create(&threads[i], NULL, use_buffers, &seeds[i]);
   }
   for (int i = 0; i < 4; i++) {
     void *result = NULL;
@@ -216,14 +216,14 @@ static void threads_share_devices(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(host_memory_is_aligned),
-      TEST(too_much_host_memory_is_refused),
-      TEST(borrowed_memory_goes_back_once),
-      TEST(device_memory_keeps_what_is_written),
+      TEST(excessive_host_memory_is_refused),
+      TEST(wrapped_memory_is_released_once),
+      TEST(device_memory_keeps_written_data),
       TEST(ranges_are_checked),
-      TEST(a_buffer_without_bytes_takes_nothing),
-      TEST(devices_of_the_host_give_host_memory),
-      TEST(memory_comes_back),
-      TEST(reads_see_what_kernels_wrote),
+      TEST(empty_buffer_allocates_nothing),
+      TEST(host_devices_use_host_memory),
+      TEST(freed_memory_is_reused),
+      TEST(reads_wait_for_kernels),
       TEST(threads_share_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

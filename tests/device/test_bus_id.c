@@ -16,7 +16,7 @@ static void assert_id(const char *text, const char *printed) {
   assert_string_equal(is_read ? bus_id_print(id, out) : "no", printed);
 }
 
-static void every_width_is_read(void **state) {
+static void every_width_is_parsed(void **state) {
   (void)state;
   assert_id("0000:05:00.0", "0000:05:00.0");
   assert_id("05:00.0", "0000:05:00.0");
@@ -25,7 +25,7 @@ static void every_width_is_read(void **state) {
   assert_id("ffffffff:ff:1f.7", "ffffffff:ff:1f.7");
 }
 
-static void anything_else_is_not(void **state) {
+static void malformed_ids_are_rejected(void **state) {
   (void)state;
   static const char *const wrong[] = {"",          "5",          "05:00",     "05:00.",
                                       ":05:00.0",  "05:00.8",    "05:20.0",   "100:00.0",
@@ -36,8 +36,8 @@ static void anything_else_is_not(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_width_is_read),
-      cmocka_unit_test(anything_else_is_not),
+      cmocka_unit_test(every_width_is_parsed),
+      cmocka_unit_test(malformed_ids_are_rejected),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,12 +26,12 @@ static void a_device_is_opened_on_first_use(void **state) {
   assert_ptr_equal(device->handle, handle);
   OK(device_memory(device, &memory));
   assert_non_null(memory);
-  assert_false(device_holds_memory(device)); /* opened, and nothing taken */
+  assert_false(device_holds_memory(device)); /* open, and nothing allocated */
   assert_null(list->devices[2]->handle);
 }
 
-/* Options that cannot be met fail where memory is needed, and may be repaired. */
-static void options_that_cannot_be_met(void **state) {
+/* Invalid options fail on the first allocation and can be corrected. */
+static void invalid_options_can_be_corrected(void **state) {
   (void)state;
   struct device *device = list->devices[1];
   struct buffer *buffer = NULL;
@@ -45,7 +45,7 @@ static void options_that_cannot_be_met(void **state) {
   OK(situ_device_memory_info(1, &info));
   assert_int_equal(info.limit, 32 * MIB);
   FAILS(device_configure(device, &(struct memory_options){0}), SITU_FAILED_PRECONDITION,
-        "33554432 bytes are taken");
+        "33554432 bytes are reserved");
   buffer_release(buffer);
 }
 
@@ -56,7 +56,7 @@ static void *open_device(void *context) {
   return handle;
 }
 
-static void threads_open_it_once(void **state) {
+static void concurrent_opens_open_once(void **state) {
   (void)state;
   pthread_t threads[8];
   void *first = NULL;
@@ -70,7 +70,7 @@ static void threads_open_it_once(void **state) {
   }
 }
 
-static void names_in_logs(void **state) {
+static void log_names_follow_the_variable(void **state) {
   (void)state;
   const char full[] = "/job:localhost/replica:0/task:0/device:GPU:1";
   const char legacy[] = "/job:localhost/replica:0/task:0/gpu:1";
@@ -88,7 +88,7 @@ static situ_status nothing(const union arg *args, int64_t first, int64_t last) {
   return NULL;
 }
 
-static void the_clock_is_shown(void **state) {
+static void virtual_clock_is_reported(void **state) {
   (void)state;
   static const struct kernel kernel = {.name = "nothing", .host = {[SITU_FLOAT] = nothing}};
   const struct launch launch = {.kernel = &kernel, .type = SITU_FLOAT, .flops = 500};
@@ -109,7 +109,7 @@ static void the_clock_is_shown(void **state) {
   arena_free(&arena);
 }
 
-static void the_report_is_json(void **state) {
+static void report_is_json(void **state) {
   (void)state;
   struct buffer *buffer = NULL;
   char text[4096] = "";
@@ -131,7 +131,8 @@ static void the_report_is_json(void **state) {
 static const char forked[] =
     "/job:localhost/replica:0/task:0/device:GPU:0 was opened before this process was forked";
 
-/* What a child does with a GPU that its parent had opened: nothing hangs, all is explained. */
+/* A forked child uses a GPU that its parent has opened: calls fail with an explanation and do not
+ * hang. */
 static bool use_what_was_opened(void *context) {
   struct buffer *inherited = context, *buffer = NULL;
   const situ_code code = SITU_FAILED_PRECONDITION;
@@ -149,7 +150,7 @@ static bool use_what_was_opened(void *context) {
   ok = child_expects(situ_device_reset_peak(1), code, forked) && ok;
   ok = child_expects(situ_device_memory_report(1, stdout), code, forked) && ok;
   buffer_release(inherited);
-  /* to list devices is no use of them */
+  /* listing devices does not use them */
   ok = child_expects(situ_devices_count(&count), SITU_OK, "") && count == 3 && ok;
   ok = child_expects(situ_devices_get(1, &device), SITU_OK, "") && ok;
   ok = child_expects(situ_device_memory_info(2, &info), SITU_OK, "") && ok;
@@ -157,7 +158,7 @@ static bool use_what_was_opened(void *context) {
   return ok;
 }
 
-/* A GPU that nobody had opened is the child's to open. */
+/* A GPU that was not open can be opened by the child. */
 static bool use_what_was_not(void *context) {
   (void)context;
 #ifdef __SANITIZE_THREAD__
@@ -174,7 +175,7 @@ static bool use_what_was_not(void *context) {
 #endif
 }
 
-/* After a reset a child begins anew. */
+/* After a reset a child can open devices. */
 static bool begin_anew(void *context) {
   buffer_release(context);
   registry_release();
@@ -191,7 +192,7 @@ static bool begin_anew(void *context) {
   return ok;
 }
 
-static void children_get_a_clear_error(void **state) {
+static void children_get_an_error(void **state) {
   (void)state;
   struct buffer *buffer = NULL;
   char byte = 7;
@@ -201,12 +202,12 @@ static void children_get_a_clear_error(void **state) {
   assert_true(child_succeeds(use_what_was_opened, buffer));
   assert_true(child_succeeds(use_what_was_not, NULL));
   byte = 0;
-  OK(buffer_read(buffer, 0, &byte, 1)); /* the parent goes on */
+  OK(buffer_read(buffer, 0, &byte, 1)); /* the parent still works */
   assert_int_equal(byte, 7);
   buffer_release(buffer);
 }
 
-static void children_may_begin_anew(void **state) {
+static void children_may_reset_devices(void **state) {
   (void)state;
   struct buffer *buffer = NULL;
   OK(buffer_device(list->devices[1], 8, NULL, &buffer));
@@ -233,12 +234,12 @@ static void list_devices(void) {
   situ_status_release(situ_devices_count(&count));
 }
 
-static void look_at_memory(void) {
+static void query_memory(void) {
   situ_memory_info info;
   situ_status_release(situ_device_memory_info(1, &info));
 }
 
-static void say_something(void) { log_warn_once("somebody is at work"); }
+static void log_something(void) { log_warn_once("somebody is at work"); }
 
 static void use_memory(void) {
   struct buffer *buffer = NULL;
@@ -262,9 +263,8 @@ struct work {
   void (*body)(void);
 };
 
-/* Each keeps a lock of the device layer most of the time. */
-static const struct work works[] = {
-    {list_devices}, {look_at_memory}, {say_something}, {use_memory}};
+/* Each holds a lock of the device layer most of the time. */
+static const struct work works[] = {{list_devices}, {query_memory}, {log_something}, {use_memory}};
 
 static void *keep_busy(void *context) {
   const struct work *work = context;
@@ -276,7 +276,7 @@ static void children_of_a_busy_parent_do_not_hang(void **state) {
   (void)state;
   struct buffer *buffer = NULL;
   OK(buffer_device(list->devices[1], 8, NULL, &buffer));
-  say_something(); /* once and for all children */
+  log_something(); /* once for all children */
   bool ok = true;
   for (size_t w = 0; w < COUNT_OF(works) && forks() && ok; w++) {
     pthread_t threads[2];
@@ -295,13 +295,13 @@ static void children_of_a_busy_parent_do_not_hang(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_device_is_opened_on_first_use),
-      TEST(options_that_cannot_be_met),
-      TEST(threads_open_it_once),
-      TEST(names_in_logs),
-      TEST(the_clock_is_shown),
-      TEST(the_report_is_json),
-      TEST(children_get_a_clear_error),
-      TEST(children_may_begin_anew),
+      TEST(invalid_options_can_be_corrected),
+      TEST(concurrent_opens_open_once),
+      TEST(log_names_follow_the_variable),
+      TEST(virtual_clock_is_reported),
+      TEST(report_is_json),
+      TEST(children_get_an_error),
+      TEST(children_may_reset_devices),
       TEST(children_of_a_parent_that_only_listed),
       TEST(children_of_a_busy_parent_do_not_hang),
   };

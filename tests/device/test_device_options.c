@@ -15,31 +15,31 @@ static struct device_name gpu(int index) {
   return name;
 }
 
-/* "limit_bytes=1.00GiB growth" for what a request says about a GPU. */
-static void expect_options(const struct device_options *request, int index, const char *want) {
+/* Checks the memory options of a GPU, such as "limit_bytes=1.00GiB growth". */
+static void expect_options(const struct device_options *request, int index, const char *expected) {
   struct memory_options options;
   char text[160];
   const struct device_name name = gpu(index);
   OK(device_options_memory(request, &name, &options));
-  assert_string_equal(device_options_print_memory(&options, text), want);
+  assert_string_equal(device_options_print_memory(&options, text), expected);
 }
 
 static const char the_default[] = "the default (nearly all, at once)";
 
 /* ---- SITU_GPU_MEMORY ---- */
 
-static void expect_parsed(const char *text, int index, situ_memory_config want) {
+static void expect_parsed(const char *text, int index, situ_memory_config expected) {
   situ_memory_config have;
   memset(&have, 0xff, sizeof have);
   OK(device_options_parse_memory(text, index, &have));
-  assert_int_equal(have.limit_bytes, want.limit_bytes);
-  assert_int_equal(have.reserve_bytes, want.reserve_bytes);
-  assert_float_equal(have.fraction, want.fraction, 1e-15);
-  assert_int_equal(have.growth, want.growth);
-  assert_int_equal(have.reference, want.reference);
+  assert_int_equal(have.limit_bytes, expected.limit_bytes);
+  assert_int_equal(have.reserve_bytes, expected.reserve_bytes);
+  assert_float_equal(have.fraction, expected.fraction, 1e-15);
+  assert_int_equal(have.growth, expected.growth);
+  assert_int_equal(have.reference, expected.reference);
 }
 
-static void the_variable_is_read(void **state) {
+static void variable_is_parsed(void **state) {
   (void)state;
   expect_parsed(NULL, 0, (situ_memory_config){0});
   expect_parsed("", 0, (situ_memory_config){0});
@@ -55,23 +55,23 @@ static void the_variable_is_read(void **state) {
   expect_parsed(each, 0, (situ_memory_config){.limit_bytes = 2 * GIB});
   expect_parsed(each, 1, (situ_memory_config){.fraction = 0.5, .growth = true});
   expect_parsed(each, 2, (situ_memory_config){0});
-  /* what is said for one counts before what is said for all, wherever it stands */
+  /* options of one GPU take precedence over those for all, in any order */
   expect_parsed("1:limit=1GiB,growth;limit=2GiB", 1,
                 (situ_memory_config){.limit_bytes = GIB, .growth = true});
   expect_parsed("fraction=0.5,1:reserve=1GiB", 1, (situ_memory_config){.reserve_bytes = GIB});
 }
 
-static void a_wrong_variable_is_explained(void **state) {
+static void malformed_variable_is_explained(void **state) {
   (void)state;
   static const struct {
     const char *text, *part;
   } cases[] = {
-      {"grow", "'grow' is no option"},
-      {"growth=1", "'growth=1' is no option"},
-      {"growth,", "'' is no option"},
-      {"0:", "'' is no option"},
-      {"x:growth", "'x:growth' is no option"},
-      {"limit", "'limit' is no option"},
+      {"grow", "'grow' is not an option"},
+      {"growth=1", "'growth=1' is not an option"},
+      {"growth,", "'' is not an option"},
+      {"0:", "'' is not an option"},
+      {"x:growth", "'x:growth' is not an option"},
+      {"limit", "'limit' is not an option"},
       {"limit=", "'' of limit is not a size"},
       {"limit=2Gib2", "'2Gib2' of limit is not a size"},
       {"limit=0", "'0' of limit is not a size"},
@@ -82,8 +82,8 @@ static void a_wrong_variable_is_explained(void **state) {
       {"fraction=7", "'7' of fraction is not a number above 0 and at most 1"},
       {"fraction=1.0001", "'1.0001' of fraction is not a number above 0 and at most 1"},
       {"1:fraction=40", "'40' of fraction"},
-      {"7:limit=x", "'x' of limit"}, /* of a GPU that nobody has, too */
-      {"12345678:growth", "no option"},
+      {"7:limit=x", "'x' of limit"}, /* also for a GPU that does not exist */
+      {"12345678:growth", "is not an option"},
   };
   situ_memory_config config;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -94,9 +94,9 @@ static void a_wrong_variable_is_explained(void **state) {
   }
 }
 
-/* ---- Which option counts ---- */
+/* ---- Precedence ---- */
 
-static void the_more_special_option_counts(void **state) {
+static void specific_options_take_precedence(void **state) {
   (void)state;
   struct device_options request = {0};
   expect_options(&request, 0, the_default);
@@ -118,7 +118,7 @@ static void the_more_special_option_counts(void **state) {
   device_options_free(&request);
 }
 
-static void of_two_entries_the_first_counts(void **state) {
+static void first_of_two_entries_applies(void **state) {
   (void)state;
   struct device_options request = {0};
   const situ_device_memory entries[] = {{"GPU:1", {.limit_bytes = GIB}},
@@ -130,7 +130,7 @@ static void of_two_entries_the_first_counts(void **state) {
   device_options_free(&request);
 }
 
-static void options_come_in_several_calls(void **state) {
+static void options_accumulate_over_calls(void **state) {
   (void)state;
   struct device_options request = {0};
   char name[] = "/gpu:0", fleet[] = "4";
@@ -141,7 +141,7 @@ static void options_come_in_several_calls(void **state) {
                                                         .memory.growth = true,
                                                         .device_memory = &first,
                                                         .n_device_memory = 1}));
-  memset(name, 'x', sizeof name - 1); /* the request has its own copies */
+  memset(name, 'x', sizeof name - 1); /* the request owns copies */
   memset(fleet, 'x', sizeof fleet - 1);
   OK(device_options_add(&request, &(situ_device_config){.memory.fraction = 0.5,
                                                         .visible_device_list = "1,0",
@@ -163,9 +163,9 @@ static void options_come_in_several_calls(void **state) {
   assert_null(request.config.sim_gpus);
 }
 
-/* ---- What cannot be meant ---- */
+/* ---- Validation ---- */
 
-static void wrong_configs_change_nothing(void **state) {
+static void invalid_configs_change_nothing(void **state) {
   (void)state;
   const situ_device_memory malformed = {"/gpu:x", {0}}, missing = {NULL, {0}},
                            negative = {"/gpu:0", {.fraction = -1}}, cpu = {"/cpu:0", {0}};
@@ -181,8 +181,8 @@ static void wrong_configs_change_nothing(void **state) {
       {{.cpu_devices = -1}, "cpu_devices is -1; expected 0 to 64"},
       {{.cpu_devices = 1000000}, "cpu_devices is 1000000"},
       {{.gpu_devices = -2}, "gpu_devices is -2"},
-      {{.memory.fraction = -0.5}, "must be above 0, and is -0.5"},
-      {{.memory.fraction = 0.0 / 0.0}, "must be above 0"},
+      {{.memory.fraction = -0.5}, "is -0.5; expected a number above 0"},
+      {{.memory.fraction = 0.0 / 0.0}, "expected a number above 0"},
       {{.n_device_memory = 1}, "n_device_memory is 1, but device_memory is NULL"},
       {{.n_device_memory = -1}, "n_device_memory is -1"},
       {{.n_virtual_devices = 2}, "n_virtual_devices is 2, but virtual_devices is NULL"},
@@ -202,16 +202,16 @@ static void wrong_configs_change_nothing(void **state) {
   device_options_free(&request);
 }
 
-static void expect_required(const char *config, const char *variable, int want) {
+static void expect_required(const char *config, const char *variable, int expected) {
   const char *shown;
   int count = -1;
   if (variable) setenv("SITU_REQUIRE", variable, 1);
   OK(device_options_required(config, &shown, &count));
-  assert_int_equal(count, want);
+  assert_int_equal(count, expected);
   unsetenv("SITU_REQUIRE");
 }
 
-static void requirements_are_read(void **state) {
+static void requirements_are_parsed(void **state) {
   (void)state;
   expect_required(NULL, NULL, 0);
   expect_required(NULL, "", 0);
@@ -226,13 +226,13 @@ static void requirements_are_read(void **state) {
         "SITU_REQUIRE is 'gpu:'");
 }
 
-/* ---- Comparing ---- */
+/* ---- Differences ---- */
 
 static void expect_differences(const struct device_options *request, int n_gpus,
-                               situ_device_config config, const char *want) {
+                               situ_device_config config, const char *expected) {
   struct strbuf items = {0};
   device_options_diff(request, n_gpus, &config, &items);
-  assert_string_equal(strbuf_get(&items), want);
+  assert_string_equal(strbuf_get(&items), expected);
   strbuf_free(&items);
 }
 
@@ -240,7 +240,7 @@ static void differences_name_both(void **state) {
   (void)state;
   struct device_options request = {0};
   expect_differences(&request, 2, (situ_device_config){0}, "");
-  /* what comes to the same is no difference */
+  /* equivalent settings do not differ */
   expect_differences(
       &request, 2,
       (situ_device_config){
@@ -274,10 +274,14 @@ static void differences_name_both(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(the_variable_is_read),           TEST(a_wrong_variable_is_explained),
-      TEST(the_more_special_option_counts), TEST(of_two_entries_the_first_counts),
-      TEST(options_come_in_several_calls),  TEST(wrong_configs_change_nothing),
-      TEST(requirements_are_read),          TEST(differences_name_both),
+      TEST(variable_is_parsed),
+      TEST(malformed_variable_is_explained),
+      TEST(specific_options_take_precedence),
+      TEST(first_of_two_entries_applies),
+      TEST(options_accumulate_over_calls),
+      TEST(invalid_configs_change_nothing),
+      TEST(requirements_are_parsed),
+      TEST(differences_name_both),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 static const char four[] = "G0@0000:02:00.0,G1@0000:03:00.0,G2@0000:83:00.0,G3@0001:84:00.0";
 
-/* ---- What is visible ---- */
+/* ---- Visibility ---- */
 
 static const struct {
   const char *value, *models;
@@ -38,7 +38,7 @@ static const struct {
 static void variables_mask_and_reorder(void **state) {
   static const char *const variables[] = {"CUDA_VISIBLE_DEVICES", "SITU_VISIBLE_DEVICES"};
   struct capture capture;
-  capture_begin(&capture); /* what is said of wrong ones has a test of its own */
+  capture_begin(&capture); /* warnings are tested below */
   for (size_t v = 0; v < COUNT_OF(variables); v++)
     for (size_t i = 0; i < COUNT_OF(forms); i++) {
       clean_devices(state);
@@ -49,7 +49,7 @@ static void variables_mask_and_reorder(void **state) {
   free(capture_end(&capture));
 }
 
-static void the_neutral_name_and_the_config_win(void **state) {
+static void situ_variable_and_config_take_precedence(void **state) {
   (void)state;
   setenv("SITU_SIM_GPUS", four, 1);
   setenv("CUDA_VISIBLE_DEVICES", "0", 1);
@@ -60,7 +60,7 @@ static void the_neutral_name_and_the_config_win(void **state) {
   expect_gpus("G3");
   OK(situ_devices_reset());
   OK(situ_devices_configure(&(situ_device_config){.sim_gpus = "G0", .visible_devices = "0"}));
-  expect_gpus("G0"); /* the config's GPUs, too */
+  expect_gpus("G0"); /* also for GPUs of the config */
 }
 
 static void variables_are_read_when_devices_are_first_listed(void **state) {
@@ -87,8 +87,8 @@ static void descriptions_count_after_the_mask(void **state) {
   assert_string_equal(get(0).description, "");
 }
 
-/* A config that fails is as if it had not been. */
-static void wrong_lists_are_forgotten(void **state) {
+/* A config that fails has no effect. */
+static void invalid_lists_have_no_effect(void **state) {
   (void)state;
   static const struct {
     const char *list, *text;
@@ -109,8 +109,8 @@ static void wrong_lists_are_forgotten(void **state) {
   expect_gpus("G0 G1");
 }
 
-/* What was configured beforehand stays until it is replaced. */
-static void wrong_configurations_are_replaced(void **state) {
+/* A failed configuration stays until it is replaced. */
+static void invalid_configurations_can_be_replaced(void **state) {
   (void)state;
   int count = 0;
   OK(situ_devices_configure(&(situ_device_config){.sim_gpus = "G0=12XB"}));
@@ -137,9 +137,9 @@ static void counts_keep_the_first(void **state) {
         "cpu_devices is -4");
 }
 
-/* ---- Pieces ---- */
+/* ---- Virtual devices ---- */
 
-static void gpus_are_cut_in_pieces(void **state) {
+static void gpus_are_split_into_virtual_devices(void **state) {
   (void)state;
   const situ_virtual_device pieces[] = {{0, 256 * MIB}, {0, 512 * MIB}, {2, GIB}};
   setenv("SITU_SIM_GPUS", "G0=2GiB,G1=2GiB,G2=2GiB", 1);
@@ -157,7 +157,7 @@ static void gpus_are_cut_in_pieces(void **state) {
   OK(buffer_device(list->devices[1], 200 * MIB, NULL, &a));
   OK(buffer_device(list->devices[2], 500 * MIB, NULL, &b));
   FAILS(buffer_device(list->devices[1], 100 * MIB, NULL, &a), SITU_RESOURCE_EXHAUSTED, "GPU:0");
-  uint64_t left = 0; /* both took theirs from one memory */
+  uint64_t left = 0; /* both allocate from one memory */
   OK(list->devices[1]->backend->available(list->devices[1]->handle, &left));
   assert_int_equal(left, 2 * GIB - 256 * MIB - 512 * MIB);
   buffer_release(a);
@@ -165,7 +165,7 @@ static void gpus_are_cut_in_pieces(void **state) {
   registry_release();
 }
 
-static void wrong_pieces_are_refused(void **state) {
+static void invalid_virtual_devices_are_rejected(void **state) {
   (void)state;
   const situ_virtual_device beyond = {2, GIB}, empty = {1, 0}, good = {0, GIB};
   const situ_device_memory own = {"/gpu:0", {.limit_bytes = MIB}};
@@ -183,7 +183,8 @@ static void wrong_pieces_are_refused(void **state) {
   config.memory.fraction = 0;
   config.device_memory = &own;
   config.n_device_memory = 1;
-  FAILS(registry_acquire(&config, false, &list), SITU_INVALID_ARGUMENT, "a limit of its own");
+  FAILS(registry_acquire(&config, false, &list), SITU_INVALID_ARGUMENT,
+        "whose limit is set by virtual_devices");
   config.n_device_memory = 0;
   OK(registry_acquire(&config, false, &list));
   registry_release();
@@ -193,7 +194,7 @@ static void wrong_pieces_are_refused(void **state) {
   registry_release();
 }
 
-/* ---- What must be there ---- */
+/* ---- Requirements ---- */
 
 static void expect_missing(const char *require, const char *part) {
   int count;
@@ -234,12 +235,12 @@ static void configs_may_require(void **state) {
   FAILS(situ_devices_configure(&two), SITU_FAILED_PRECONDITION, "gpu:2 is required");
   OK(situ_devices_configure(&one));
   registry_release();
-  assert_int_equal(count_devices(), 2); /* what failed left nothing behind */
+  assert_int_equal(count_devices(), 2); /* failures leave nothing behind */
 }
 
-/* ---- What is said, and what is taken ---- */
+/* ---- Warnings and side effects ---- */
 
-static void listing_opens_nothing_and_says_nothing(void **state) {
+static void listing_opens_and_logs_nothing(void **state) {
   (void)state;
   const int threads = threads_count();
   struct capture capture;
@@ -266,7 +267,7 @@ static void listing_opens_nothing_and_says_nothing(void **state) {
   free(text);
 }
 
-static void a_cut_list_is_said_once(void **state) {
+static void truncated_list_is_logged_once(void **state) {
   struct capture capture;
   capture_begin(&capture);
   for (int i = 0; i < 3; i++) {
@@ -282,7 +283,7 @@ static void a_cut_list_is_said_once(void **state) {
   free(text);
 }
 
-static void growth_is_forced_by_a_clear_word_only(void **state) {
+static void growth_is_forced_by_true_or_false_only(void **state) {
   (void)state;
   struct capture capture;
   setenv("SITU_SIM_GPUS", "3", 1);
@@ -300,19 +301,19 @@ static void growth_is_forced_by_a_clear_word_only(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(variables_mask_and_reorder),
-      TEST(the_neutral_name_and_the_config_win),
+      TEST(situ_variable_and_config_take_precedence),
       TEST(variables_are_read_when_devices_are_first_listed),
       TEST(descriptions_count_after_the_mask),
-      TEST(wrong_lists_are_forgotten),
-      TEST(wrong_configurations_are_replaced),
+      TEST(invalid_lists_have_no_effect),
+      TEST(invalid_configurations_can_be_replaced),
       TEST(counts_keep_the_first),
-      TEST(gpus_are_cut_in_pieces),
-      TEST(wrong_pieces_are_refused),
+      TEST(gpus_are_split_into_virtual_devices),
+      TEST(invalid_virtual_devices_are_rejected),
       TEST(requirements_fail_with_the_reason),
       TEST(configs_may_require),
-      TEST(listing_opens_nothing_and_says_nothing),
-      TEST(a_cut_list_is_said_once),
-      TEST(growth_is_forced_by_a_clear_word_only),
+      TEST(listing_opens_and_logs_nothing),
+      TEST(truncated_list_is_logged_once),
+      TEST(growth_is_forced_by_true_or_false_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

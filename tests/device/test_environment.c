@@ -11,7 +11,7 @@
 #include "device/environment.h"
 #include "support/expect.h"
 
-static void wrong_values_are_errors(void **state) {
+static void invalid_values_are_errors(void **state) {
   (void)state;
   static const struct {
     const char *name, *value, *takes;
@@ -21,8 +21,8 @@ static void wrong_values_are_errors(void **state) {
       {"SITU_THREADS", "two", "from 1 to 1024"},
       {"SITU_THREADS", "99999999999999999999", "from 1 to 1024"},
       {"SITU_THREADS", "4x", "from 1 to 1024"},
-      {"SITU_SEED", "abc", "a whole number"},
-      {"SITU_SEED", "1.5", "a whole number"},
+      {"SITU_SEED", "abc", "an integer"},
+      {"SITU_SEED", "1.5", "an integer"},
       {"SITU_CUDA", "off", "expected 0 or 1"},
       {"SITU_STRICT", "maybe", "expected 0 or 1"},
       {"SITU_ONEDNN", "2", "expected 0 or 1"},
@@ -44,7 +44,7 @@ static void wrong_values_are_errors(void **state) {
   }
 }
 
-static void good_and_empty_values_pass(void **state) {
+static void valid_and_empty_values_pass(void **state) {
   (void)state;
   static const char *const cases[][2] = {{"SITU_THREADS", "1"},
                                          {"SITU_THREADS", "1024"},
@@ -66,8 +66,8 @@ static void good_and_empty_values_pass(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_values_are_errors),
-      cmocka_unit_test(good_and_empty_values_pass),
+      cmocka_unit_test(invalid_values_are_errors),
+      cmocka_unit_test(valid_and_empty_values_pass),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static uint32_t draw(uint32_t below) {
   return (seed >> 8) % below;
 }
 
-/* Many equal sizes, all magnitudes. */
+/* Sizes with many duplicates and all magnitudes. */
 static uint64_t draw_size(void) {
   const uint64_t units = draw(4) ? 1 + draw(40) : 1ull << draw(54);
   return (units + (draw(2) ? draw(3) : 0)) * 256;
@@ -43,7 +43,7 @@ static uint64_t largest_of(const struct free_node *list, const bool *in) {
   return largest;
 }
 
-static void nothing_is_found_in_nothing(void **state) {
+static void empty_list_finds_nothing(void **state) {
   (void)state;
   struct free_list free_list = {0};
   assert_null(free_list_find(&free_list, 256));
@@ -51,7 +51,8 @@ static void nothing_is_found_in_nothing(void **state) {
   assert_null(free_list_largest(&free_list));
 }
 
-static void change(struct free_list *free_list, struct free_node *list, bool *in, uint32_t i) {
+static void insert_or_remove(struct free_list *free_list, struct free_node *list, bool *in,
+                             uint32_t i) {
   if (!in[i]) {
     list[i].size = draw_size();
     list[i].address = (uint64_t)i * 256;
@@ -74,7 +75,7 @@ static void finds_the_smallest_then_the_lowest(void **state) {
   static bool in[HOLES];
   assert_non_null(free_list);
   for (int i = 0; i < 20000; i++) {
-    change(free_list, list, in, draw(HOLES));
+    insert_or_remove(free_list, list, in, draw(HOLES));
     const uint64_t size = draw_size();
     assert_ptr_equal(free_list_find(free_list, size), best_of(list, in, size));
     const struct free_node *largest = free_list_largest(free_list);
@@ -85,7 +86,7 @@ static void finds_the_smallest_then_the_lowest(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_is_found_in_nothing),
+      cmocka_unit_test(empty_list_finds_nothing),
       cmocka_unit_test(finds_the_smallest_then_the_lowest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

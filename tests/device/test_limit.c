@@ -18,7 +18,7 @@ static void assert_failure(situ_status s, situ_code code, const char *text) {
   situ_status_release(s);
 }
 
-static void nearly_all_by_default(void **state) {
+static void default_leaves_a_reserve(void **state) {
   (void)state;
   assert_int_equal(limit_default(100 * MIB), 100 * MIB);
   assert_int_equal(limit_default(225 * MIB), 225 * MIB);
@@ -29,7 +29,7 @@ static void nearly_all_by_default(void **state) {
   assert_int_equal(limit_default(0), 0);
 }
 
-static void a_fraction_is_of_the_whole(void **state) {
+static void fraction_is_of_total_memory(void **state) {
   (void)state;
   uint64_t limit = 7;
   assert_null(limit_fraction(12 * GIB, 0.4, 3, &limit));
@@ -46,7 +46,7 @@ static void a_fraction_is_of_the_whole(void **state) {
   assert_failure(limit_fraction(GIB, 1e-30, 7, &limit), SITU_INVALID_ARGUMENT, "less than a byte");
 }
 
-static void bytes_and_reserves(void **state) {
+static void limit_and_reserve(void **state) {
   (void)state;
   uint64_t limit = 7;
   assert_null(limit_bytes(GIB, MIB, &limit));
@@ -62,9 +62,9 @@ static void bytes_and_reserves(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nearly_all_by_default),
-      cmocka_unit_test(a_fraction_is_of_the_whole),
-      cmocka_unit_test(bytes_and_reserves),
+      cmocka_unit_test(default_leaves_a_reserve),
+      cmocka_unit_test(fraction_is_of_total_memory),
+      cmocka_unit_test(limit_and_reserve),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

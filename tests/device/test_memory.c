@@ -19,11 +19,11 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-/* A device that has memory and nothing else. */
+/* A fake device with memory only. */
 struct fake {
-  uint64_t memory, held; /* held by somebody else */
+  uint64_t memory, held; /* held by other processes */
   uint64_t taken;
-  int64_t calls, fail_from; /* from that call on: `code`; 0: never */
+  int64_t calls, fail_from; /* fail with `code` from this call on; 0: never */
   situ_code code;
 };
 
@@ -93,7 +93,7 @@ static struct memory_stats figures(struct memory *memory) {
   return stats;
 }
 
-/* The text of the failure that must come. */
+/* Returns the message of the expected failure. */
 static char *fails(struct memory *memory, size_t bytes, const struct memory_tag *tag) {
   struct memory_block block = {.bytes = 1};
   situ_status status = memory_alloc(memory, bytes, tag, &block);
@@ -108,14 +108,14 @@ static char *fails(struct memory *memory, size_t bytes, const struct memory_tag 
   return text;
 }
 
-static void assert_says(const char *text, const char *part) {
+static void assert_contains(const char *text, const char *part) {
   if (!strstr(text, part)) print_error("missing: %s\nin: %s\n", part, text);
   assert_non_null(strstr(text, part));
 }
 
-static void fails_saying(struct memory *memory, size_t bytes, const char *part) {
+static void alloc_fails_with(struct memory *memory, size_t bytes, const char *part) {
   char *text = fails(memory, bytes, NULL);
-  assert_says(text, part);
+  assert_contains(text, part);
   free(text);
 }
 
@@ -127,7 +127,7 @@ static uint64_t limit_of(struct memory_options options, enum memory_bound expect
   return limit;
 }
 
-static void the_first_bound_counts(void **state) {
+static void first_bound_applies(void **state) {
   (void)state;
   struct memory_options options = {0};
   assert_int_equal(limit_of(options, BOUND_DEFAULT), 11 * GIB - 11 * GIB / 20);
@@ -139,7 +139,7 @@ static void the_first_bound_counts(void **state) {
   assert_int_equal(limit_of(options, BOUND_LIMIT), 3 * GIB);
 }
 
-static void wrong_limits_are_refused(void **state) {
+static void invalid_limits_are_rejected(void **state) {
   (void)state;
   static const struct {
     struct memory_options options;
@@ -158,7 +158,7 @@ static void wrong_limits_are_refused(void **state) {
   }
 }
 
-static void nothing_is_taken_before_it_is_needed(void **state) {
+static void nothing_is_reserved_before_first_use(void **state) {
   (void)state;
   struct fake fake = {.memory = 12 * GIB};
   struct memory *memory = make(&fake, (struct memory_options){0});
@@ -169,17 +169,18 @@ static void nothing_is_taken_before_it_is_needed(void **state) {
   assert_int_equal(fake.calls, 0);
   memory_free(memory, &none);
   struct memory_block block = take(memory, 1000, "a");
-  assert_int_equal(fake.taken, (12 * GIB - 12 * GIB / 20) / 256 * 256); /* nearly all, at once */
+  assert_int_equal(fake.taken,
+                   (12 * GIB - 12 * GIB / 20) / 256 * 256); /* nearly all, on first use */
   assert_int_equal(figures(memory).current, 1024);
   memory_free(memory, &block);
-  memory_free(memory, &block); /* was cleared */
+  memory_free(memory, &block); /* cleared: no effect */
   assert_int_equal(figures(memory).current, 0);
   assert_int_equal(figures(memory).peak, 1024);
   memory_destroy(memory);
   assert_int_equal(fake.taken, 0);
 }
 
-static void trim_gives_back_what_is_idle(void **state) {
+static void trim_frees_idle_memory(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB};
   struct memory *memory = make(&fake, (struct memory_options){.growth = true});
@@ -199,7 +200,7 @@ static void trim_gives_back_what_is_idle(void **state) {
   memory_destroy(memory);
 }
 
-static void the_error_fits_a_screen(void **state) {
+static void oom_error_is_short(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB};
   struct memory *memory = make(&fake, (struct memory_options){.fraction = 0.25});
@@ -217,20 +218,20 @@ static void the_error_fits_a_screen(void **state) {
       "OOM when allocating tensor with shape[8192,4096] and type float on "
       "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n";
   assert_memory_equal(text, first, sizeof first - 1);
-  assert_says(text, "128.00MiB by MatMul_1 in step 7");
-  assert_says(text, "limit: 256.00MiB, in use: 160.01MiB, peak: 160.01MiB");
-  assert_says(text, "largest free piece: 95.99MiB: too little memory, 32.01MiB are missing");
-  assert_says(text, "100.00MiB  conv1/weights shape[26214400] float\n");
-  assert_says(text, "60.00MiB  conv2/weights shape[5242880] float, 3 pieces\n");
-  assert_says(text, "and 7 more");
-  assert_says(text, "raise per_process_gpu_memory_fraction from 0.25 to at least 0.282");
+  assert_contains(text, "128.00MiB by MatMul_1 in step 7");
+  assert_contains(text, "limit: 256.00MiB, in use: 160.01MiB, peak: 160.01MiB");
+  assert_contains(text, "largest free piece: 95.99MiB: too little memory, 32.01MiB are missing");
+  assert_contains(text, "100.00MiB  conv1/weights shape[26214400] float\n");
+  assert_contains(text, "60.00MiB  conv2/weights shape[5242880] float, 3 pieces\n");
+  assert_contains(text, "and 7 more");
+  assert_contains(text, "raise per_process_gpu_memory_fraction from 0.25 to at least 0.282");
   free(text);
   assert_int_equal(figures(memory).failures, 1);
   take(memory, 60 * MIB, "still usable");
   memory_destroy(memory);
 }
 
-static void the_option_in_the_way_is_named(void **state) {
+static void oom_error_names_the_option(void **state) {
   (void)state;
   static const struct {
     struct memory_options options;
@@ -253,12 +254,12 @@ static void the_option_in_the_way_is_named(void **state) {
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct fake fake = {.memory = GIB};
     struct memory *memory = make(&fake, cases[i].options);
-    fails_saying(memory, cases[i].bytes, cases[i].says);
+    alloc_fails_with(memory, cases[i].bytes, cases[i].says);
     memory_destroy(memory);
   }
 }
 
-static void fragmentation_is_told_from_size(void **state) {
+static void oom_error_detects_fragmentation(void **state) {
   (void)state;
   for (int growth = 0; growth < 2; growth++) {
     struct fake fake = {.memory = GIB};
@@ -268,27 +269,27 @@ static void fragmentation_is_told_from_size(void **state) {
     for (int i = 0; i < 64; i++) blocks[i] = take(memory, MIB, "wall");
     for (int i = 0; i < 64; i += 2) memory_free(memory, &blocks[i]);
     char *text = fails(memory, 20 * MIB, NULL);
-    assert_says(text, "OOM when allocating 20.00MiB on ");
-    assert_says(text, "fragmentation, 32.00MiB are free in pieces");
-    assert_says(text, growth ? "set allow_growth to false" : "use a smaller batch");
+    assert_contains(text, "OOM when allocating 20.00MiB on ");
+    assert_contains(text, "fragmentation, 32.00MiB are free in pieces");
+    assert_contains(text, growth ? "set allow_growth to false" : "use a smaller batch");
     free(text);
     memory_destroy(memory);
   }
 }
 
-static void somebody_else_holds_the_device(void **state) {
+static void oom_error_detects_other_processes(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB};
   struct memory *memory = make(&fake, (struct memory_options){.growth = true});
   fake.held = 900 * MIB;
-  fails_saying(memory, 200 * MIB, "the device itself refused 200.00MiB more");
-  fails_saying(memory, 200 * MIB, "end other programs that hold memory of this device");
+  alloc_fails_with(memory, 200 * MIB, "the device itself refused 200.00MiB more");
+  alloc_fails_with(memory, 200 * MIB, "end other programs that hold memory of this device");
   take(memory, 100 * MIB, "fits");
   memory_destroy(memory);
   assert_int_equal(fake.taken, 0);
 }
 
-static void a_lost_device_is_no_lack_of_memory(void **state) {
+static void lost_device_is_not_out_of_memory(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB, .fail_from = 2, .code = SITU_UNAVAILABLE};
   struct memory *memory = make(&fake, (struct memory_options){.growth = true});
@@ -303,9 +304,9 @@ static void a_lost_device_is_no_lack_of_memory(void **state) {
   memory_destroy(memory);
 }
 
-/* Every call of the device fails once, in both policies: the block comes anyhow, or a clean error.
- */
-static void every_refusal_is_survived(void **state) {
+/* Fails every call of the device once, with both policies: the allocation succeeds anyway, or fails
+ * cleanly. */
+static void every_refusal_is_handled(void **state) {
   (void)state;
   for (int64_t n = 1; n < 12; n++) {
     for (int mode = 0; mode < 4; mode++) {
@@ -327,7 +328,7 @@ static void every_refusal_is_survived(void **state) {
   }
 }
 
-/* Somebody with idle blocks. */
+/* A holder of idle blocks. */
 struct holder {
   struct memory *memory;
   struct memory_block block;
@@ -343,7 +344,7 @@ static uint64_t give(void *context, uint64_t bytes) {
   return size;
 }
 
-static void idle_memory_is_asked_for_first(void **state) {
+static void reclaimers_run_before_failure(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB};
   struct memory *memory = make(&fake, (struct memory_options){.limit_bytes = 64 * MIB});
@@ -356,12 +357,12 @@ static void idle_memory_is_asked_for_first(void **state) {
   assert_int_equal(holders[0].asked + holders[1].asked + holders[2].asked, 2);
   assert_int_equal(figures(memory).failures, 0);
   memory_remove_reclaimer(memory, give, &holders[2]);
-  fails_saying(memory, 60 * MIB, "raise limit_bytes");
+  alloc_fails_with(memory, 60 * MIB, "raise limit_bytes");
   assert_int_equal(holders[2].asked, 0);
   memory_free(memory, &holders[2].block);
   memory_free(memory, &block);
   holders[0].block = take(memory, 5 * MIB, "idle");
-  assert_true(memory_trim(memory) > 0); /* asks too */
+  assert_true(memory_trim(memory) > 0); /* also calls the reclaimers */
   assert_int_equal(fake.taken, 0);
   memory_destroy(memory);
 }
@@ -376,7 +377,7 @@ static const struct json *report(struct memory *memory, struct arena *arena) {
   return json;
 }
 
-static void the_report_is_a_snapshot(void **state) {
+static void report_is_a_memory_snapshot(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB};
   struct arena arena = {0};
@@ -412,7 +413,7 @@ static void the_report_is_a_snapshot(void **state) {
   arena_free(&arena);
 }
 
-static void old_events_make_room(void **state) {
+static void old_events_are_overwritten(void **state) {
   (void)state;
   struct fake fake = {.memory = GIB};
   struct arena arena = {0};
@@ -465,19 +466,19 @@ static void threads_share_a_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_first_bound_counts),
-      cmocka_unit_test(wrong_limits_are_refused),
-      cmocka_unit_test(nothing_is_taken_before_it_is_needed),
-      cmocka_unit_test(trim_gives_back_what_is_idle),
-      cmocka_unit_test(the_error_fits_a_screen),
-      cmocka_unit_test(the_option_in_the_way_is_named),
-      cmocka_unit_test(fragmentation_is_told_from_size),
-      cmocka_unit_test(somebody_else_holds_the_device),
-      cmocka_unit_test(a_lost_device_is_no_lack_of_memory),
-      cmocka_unit_test(every_refusal_is_survived),
-      cmocka_unit_test(idle_memory_is_asked_for_first),
-      cmocka_unit_test(the_report_is_a_snapshot),
-      cmocka_unit_test(old_events_make_room),
+      cmocka_unit_test(first_bound_applies),
+      cmocka_unit_test(invalid_limits_are_rejected),
+      cmocka_unit_test(nothing_is_reserved_before_first_use),
+      cmocka_unit_test(trim_frees_idle_memory),
+      cmocka_unit_test(oom_error_is_short),
+      cmocka_unit_test(oom_error_names_the_option),
+      cmocka_unit_test(oom_error_detects_fragmentation),
+      cmocka_unit_test(oom_error_detects_other_processes),
+      cmocka_unit_test(lost_device_is_not_out_of_memory),
+      cmocka_unit_test(every_refusal_is_handled),
+      cmocka_unit_test(reclaimers_run_before_failure),
+      cmocka_unit_test(report_is_a_memory_snapshot),
+      cmocka_unit_test(old_events_are_overwritten),
       cmocka_unit_test(threads_share_a_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,13 +29,13 @@ static situ_status literal(const char *text, struct device_name *out) {
   return name_parse_flags(text, NAME_LENIENT | NAME_LITERAL, out);
 }
 
-static void assert_reads(reader *read, const char *text, const char *printed) {
+static void assert_parses(reader *read, const char *text, const char *printed) {
   char out[NAME_SIZE];
   const struct device_name name = read_by(read, text);
   assert_string_equal(name_print(&name, out, sizeof out), printed);
 }
 
-static void assert_refuses(reader *read, const char *text, const char *message) {
+static void assert_rejects(reader *read, const char *text, const char *message) {
   struct device_name name, before;
   memset(&name, 7, sizeof name);
   before = name;
@@ -48,61 +48,61 @@ static void assert_refuses(reader *read, const char *text, const char *message) 
   situ_status_release(s);
 }
 
-static void every_form_is_read(void **state) {
+static void every_form_is_parsed(void **state) {
   (void)state;
-  assert_reads(name_parse, "", "");
-  assert_reads(name_parse, "/", "");
-  assert_reads(name_parse, "/job:worker/replica:0/task:3/device:GPU:0",
-               "/job:worker/replica:0/task:3/device:GPU:0");
-  assert_reads(name_parse, "/device:GPU:007/task:1/job:a_1", "/job:a_1/task:1/device:GPU:7");
-  assert_reads(name_parse, "/gpu:2", "/device:GPU:2");
-  assert_reads(name_parse, "/CPU:*", "/device:CPU:*");
-  assert_reads(name_parse, "/device:GPU", "/device:GPU:*");
-  assert_reads(name_parse, "/device:gpu:1", "/device:gpu:1");
-  assert_reads(name_parse, "/job:*/replica:*/task:*/device:*:*", "");
-  assert_reads(name_parse, "/job:a/job:b", "/job:b");
-  assert_reads(name_parse, "/gpu:2147483647", "/device:GPU:2147483647");
-  assert_reads(name_parse_local, "TPU:12", "/device:TPU:12");
+  assert_parses(name_parse, "", "");
+  assert_parses(name_parse, "/", "");
+  assert_parses(name_parse, "/job:worker/replica:0/task:3/device:GPU:0",
+                "/job:worker/replica:0/task:3/device:GPU:0");
+  assert_parses(name_parse, "/device:GPU:007/task:1/job:a_1", "/job:a_1/task:1/device:GPU:7");
+  assert_parses(name_parse, "/gpu:2", "/device:GPU:2");
+  assert_parses(name_parse, "/CPU:*", "/device:CPU:*");
+  assert_parses(name_parse, "/device:GPU", "/device:GPU:*");
+  assert_parses(name_parse, "/device:gpu:1", "/device:gpu:1");
+  assert_parses(name_parse, "/job:*/replica:*/task:*/device:*:*", "");
+  assert_parses(name_parse, "/job:a/job:b", "/job:b");
+  assert_parses(name_parse, "/gpu:2147483647", "/device:GPU:2147483647");
+  assert_parses(name_parse_local, "TPU:12", "/device:TPU:12");
 }
 
-static void errors_give_the_place(void **state) {
+static void errors_report_the_position(void **state) {
   (void)state;
-  assert_refuses(name_parse, "/gpu:x",
+  assert_rejects(name_parse, "/gpu:x",
                  "Malformed device specification '/gpu:x': expected a number at character 5");
-  assert_refuses(name_parse, "gpu:3", "expected '/' at character 0");
-  assert_refuses(name_parse, "/cpu", "expected ':' at character 4");
-  assert_refuses(name_parse, "/Cpu:0", "unknown part 'Cpu' at character 1");
-  assert_refuses(name_parse, "//cpu:0", "expected a part at character 1");
-  assert_refuses(name_parse, "/cpu:0/", "expected a part at character 7");
-  assert_refuses(name_parse, "/job:", "expected a job at character 5");
-  assert_refuses(name_parse, "/job:1", "expected a job at character 5");
-  assert_refuses(name_parse, "/job:a-b", "expected '/' at character 6");
-  assert_refuses(name_parse, "/task:-1", "expected a number at character 6");
-  assert_refuses(name_parse, "/task:1 ", "expected '/' at character 7");
-  assert_refuses(name_parse, "/device::0", "expected a device type at character 8");
-  assert_refuses(name_parse, "/device:GPU:", "expected a number at character 12");
-  assert_refuses(name_parse, "/gpu:2147483648", "a number too large at character 5");
-  assert_refuses(name_parse, "/device:*:1", "an index without a device type at character 10");
-  assert_refuses(name_parse, "/cpu:0/gpu:1", "a second device part at character 7");
-  assert_refuses(name_parse_local, "/gpu:0", "expected a device type at character 0");
-  assert_refuses(name_parse_local, "GPU", "expected ':' at character 3");
-  assert_refuses(name_parse_local, "GPU:1/", "expected the end at character 5");
-  assert_refuses(name_parse, NULL, "Malformed device specification");
+  assert_rejects(name_parse, "gpu:3", "expected '/' at character 0");
+  assert_rejects(name_parse, "/cpu", "expected ':' at character 4");
+  assert_rejects(name_parse, "/Cpu:0", "unknown part 'Cpu' at character 1");
+  assert_rejects(name_parse, "//cpu:0", "expected a part at character 1");
+  assert_rejects(name_parse, "/cpu:0/", "expected a part at character 7");
+  assert_rejects(name_parse, "/job:", "expected a job at character 5");
+  assert_rejects(name_parse, "/job:1", "expected a job at character 5");
+  assert_rejects(name_parse, "/job:a-b", "expected '/' at character 6");
+  assert_rejects(name_parse, "/task:-1", "expected a number at character 6");
+  assert_rejects(name_parse, "/task:1 ", "expected '/' at character 7");
+  assert_rejects(name_parse, "/device::0", "expected a device type at character 8");
+  assert_rejects(name_parse, "/device:GPU:", "expected a number at character 12");
+  assert_rejects(name_parse, "/gpu:2147483648", "a number too large at character 5");
+  assert_rejects(name_parse, "/device:*:1", "an index without a device type at character 10");
+  assert_rejects(name_parse, "/cpu:0/gpu:1", "a second device part at character 7");
+  assert_rejects(name_parse_local, "/gpu:0", "expected a device type at character 0");
+  assert_rejects(name_parse_local, "GPU", "expected ':' at character 3");
+  assert_rejects(name_parse_local, "GPU:1/", "expected the end at character 5");
+  assert_rejects(name_parse, NULL, "Malformed device specification");
 }
 
-static void long_texts_are_refused(void **state) {
+static void long_names_are_rejected(void **state) {
   (void)state;
   char text[200], fits[100];
   snprintf(fits, sizeof fits, "/job:%063d", 0);
   for (int i = 5; fits[i]; i++) fits[i] = 'j';
-  assert_reads(name_parse, fits, fits);
+  assert_parses(name_parse, fits, fits);
   snprintf(text, sizeof text, "%sj", fits);
-  assert_refuses(name_parse, text, "a job of more than 63 characters at character 5");
-  assert_refuses(name_parse, "/device:abcdefghijklmnopqrstuvwxyzabcdef:0",
+  assert_rejects(name_parse, text, "a job of more than 63 characters at character 5");
+  assert_rejects(name_parse, "/device:abcdefghijklmnopqrstuvwxyzabcdef:0",
                  "a device type of more than 31 characters at character 8");
 }
 
-static void the_longest_name_can_be_printed(void **state) {
+static void longest_name_is_printed(void **state) {
   (void)state;
   struct device_name name = {.replica = INT32_MIN, .task = INT32_MIN, .index = INT32_MIN};
   memset(name.job, 'j', sizeof name.job - 1);
@@ -114,44 +114,44 @@ static void the_longest_name_can_be_printed(void **state) {
   assert_string_equal(name_print(&name, out, 1), "");
 }
 
-static void slips_of_the_reference_need_a_flag(void **state) {
+static void reference_quirks_need_a_flag(void **state) {
   (void)state;
-  assert_reads(reference, "/cpu:0/gpu:1", "/device:GPU:1");
-  assert_reads(reference, "/cpu:99999999999", "/device:CPU:1215752191");
+  assert_parses(reference, "/cpu:0/gpu:1", "/device:GPU:1");
+  assert_parses(reference, "/cpu:99999999999", "/device:CPU:1215752191");
   const struct device_name name = read_by(reference, "/device:*:1");
   assert_true(name.has_index);
   assert_false(name.has_kind);
-  assert_refuses(reference, "/cpu:99999999999999999999", "a number too large");
+  assert_rejects(reference, "/cpu:99999999999999999999", "a number too large");
 }
 
-static void lenient_reading_takes_what_python_takes(void **state) {
+static void lenient_parser_accepts_python_forms(void **state) {
   (void)state;
-  assert_reads(name_parse_any, "gpu", "/device:GPU:*");
-  assert_reads(name_parse_any, "gpu:0", "/device:GPU:0");
-  assert_reads(name_parse_any, "/Cpu:3", "/device:CPU:3");
-  assert_reads(name_parse_any, "//cpu:0/", "/device:CPU:0");
-  assert_reads(name_parse_any, "cpu:0/job:x", "/job:x/device:CPU:0");
-  assert_reads(name_parse_any, "/device:gpu:1", "/device:GPU:1");
-  assert_reads(name_parse_any, "/device:MyFunnyDevice:2", "/device:MyFunnyDevice:2");
-  assert_reads(name_parse_any, "TPU:1", "/device:TPU:1");
-  assert_reads(name_parse_any, "/job:a-b/task:1", "/job:a-b/task:1");
-  assert_reads(name_parse_any, "/job:*", "");
-  assert_refuses(name_parse_any, "/cpu:0/gpu:0",
+  assert_parses(name_parse_any, "gpu", "/device:GPU:*");
+  assert_parses(name_parse_any, "gpu:0", "/device:GPU:0");
+  assert_parses(name_parse_any, "/Cpu:3", "/device:CPU:3");
+  assert_parses(name_parse_any, "//cpu:0/", "/device:CPU:0");
+  assert_parses(name_parse_any, "cpu:0/job:x", "/job:x/device:CPU:0");
+  assert_parses(name_parse_any, "/device:gpu:1", "/device:GPU:1");
+  assert_parses(name_parse_any, "/device:MyFunnyDevice:2", "/device:MyFunnyDevice:2");
+  assert_parses(name_parse_any, "TPU:1", "/device:TPU:1");
+  assert_parses(name_parse_any, "/job:a-b/task:1", "/job:a-b/task:1");
+  assert_parses(name_parse_any, "/job:*", "");
+  assert_rejects(name_parse_any, "/cpu:0/gpu:0",
                  "Multiple device types are not allowed while parsing the device spec: "
                  "/cpu:0/gpu:0.\nThe second one is at character 7.");
-  assert_refuses(name_parse_any, "/foo:bar",
+  assert_rejects(name_parse_any, "/foo:bar",
                  "Unknown attribute 'foo' is encountered while parsing the device spec: "
                  "'/foo:bar'.\nAt character 1");
-  assert_refuses(name_parse_any, "/gpu:-1", "expected a number at character 5");
-  assert_refuses(name_parse_any, "foo", "Unknown attribute 'foo'");
+  assert_rejects(name_parse_any, "/gpu:-1", "expected a number at character 5");
+  assert_rejects(name_parse_any, "foo", "Unknown attribute 'foo'");
 }
 
-static void literal_reading_keeps_what_was_written(void **state) {
+static void literal_parser_keeps_the_input(void **state) {
   (void)state;
-  assert_reads(literal, "/job:*/gpu:-1", "/job:*/device:GPU:-1");
+  assert_parses(literal, "/job:*/gpu:-1", "/job:*/device:GPU:-1");
 }
 
-static void forms_of_a_name(void **state) {
+static void printed_forms(void **state) {
   (void)state;
   char a[NAME_SIZE], b[NAME_SIZE];
   const struct device_name name = full("/job:foo/replica:1/task:2/device:GPU:3");
@@ -210,7 +210,7 @@ static void assert_merges(const char *target, const char *other, enum name_merge
   situ_status_release(s);
 }
 
-static void merges(void **state) {
+static void merging(void **state) {
   (void)state;
   assert_merges("/job:a", "/gpu:1", MERGE_HARD, "/job:a/device:GPU:1");
   assert_merges("/replica:1", "/job:a/replica:2", MERGE_HARD,
@@ -233,7 +233,7 @@ static void assert_nests(const char *outer, const char *inner, const char *resul
   assert_string_equal(name_print(&b, out, sizeof out), result);
 }
 
-static void scopes_nest(void **state) {
+static void nested_scopes_merge(void **state) {
   (void)state;
   assert_nests("/gpu:1", "/cpu", "/device:CPU:*");
   assert_nests("/gpu:1", "/cpu:0", "/device:CPU:0");
@@ -255,7 +255,7 @@ static void assert_canonical(const char *name, const char *base, const char *res
   situ_status_release(s);
 }
 
-static void names_become_canonical(void **state) {
+static void canonicalization(void **state) {
   (void)state;
   const char *base = "/job:foo/replica:10/task:0/device:CPU:0";
   assert_canonical("GPU:1", base, "/job:foo/replica:10/task:0/device:GPU:1");
@@ -270,18 +270,18 @@ static void names_become_canonical(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_form_is_read),
-      cmocka_unit_test(errors_give_the_place),
-      cmocka_unit_test(long_texts_are_refused),
-      cmocka_unit_test(the_longest_name_can_be_printed),
-      cmocka_unit_test(slips_of_the_reference_need_a_flag),
-      cmocka_unit_test(lenient_reading_takes_what_python_takes),
-      cmocka_unit_test(literal_reading_keeps_what_was_written),
-      cmocka_unit_test(forms_of_a_name),
+      cmocka_unit_test(every_form_is_parsed),
+      cmocka_unit_test(errors_report_the_position),
+      cmocka_unit_test(long_names_are_rejected),
+      cmocka_unit_test(longest_name_is_printed),
+      cmocka_unit_test(reference_quirks_need_a_flag),
+      cmocka_unit_test(lenient_parser_accepts_python_forms),
+      cmocka_unit_test(literal_parser_keeps_the_input),
+      cmocka_unit_test(printed_forms),
       cmocka_unit_test(comparisons),
-      cmocka_unit_test(merges),
-      cmocka_unit_test(scopes_nest),
-      cmocka_unit_test(names_become_canonical),
+      cmocka_unit_test(merging),
+      cmocka_unit_test(nested_scopes_merge),
+      cmocka_unit_test(canonicalization),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

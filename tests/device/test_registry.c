@@ -8,9 +8,9 @@
 #include "support/clean.h"
 #include "support/listing.h"
 
-/* ---- Asking again ---- */
+/* ---- Reconfiguration ---- */
 
-static void conflicts_are_said_once_and_name_both(void **state) {
+static void conflicts_are_logged_once_with_both_values(void **state) {
   (void)state;
   const struct device_list *list = NULL;
   const situ_device_config first = {.sim_gpus = "G0,G1", .visible_device_list = "1"};
@@ -25,9 +25,9 @@ static void conflicts_are_said_once_and_name_both(void **state) {
   }
   char *text = capture_end(&capture);
   assert_int_equal(capture_lines(text), 1);
-  assert_non_null(strstr(text, "visible_device_list: '1' is in force, '0' is asked for"));
+  assert_non_null(strstr(text, "visible_device_list: '1' is in effect, '0' was requested"));
   FAILS(registry_acquire(&second, true, &list), SITU_FAILED_PRECONDITION,
-        "visible_device_list: '1' is in force, '0' is asked for");
+        "visible_device_list: '1' is in effect, '0' was requested");
   FAILS(situ_devices_configure(&second), SITU_FAILED_PRECONDITION, "visible_device_list: '1'");
   OK(registry_acquire(&first, true, &list));
   expect_gpus("G1");
@@ -35,7 +35,7 @@ static void conflicts_are_said_once_and_name_both(void **state) {
   free(text);
 }
 
-static void what_the_environment_said_is_in_force(void **state) {
+static void environment_stays_in_effect(void **state) {
   (void)state;
   const struct device_list *list = NULL;
   setenv("SITU_SIM_GPUS", "G0,G1", 1);
@@ -44,10 +44,10 @@ static void what_the_environment_said_is_in_force(void **state) {
   OK(situ_devices_configure(&(situ_device_config){
       .sim_gpus = "G0,G1", .visible_devices = "1", .gpu_devices = 1, .cpu_devices = 1}));
   FAILS(registry_acquire(&(situ_device_config){.sim_gpus = "8"}, true, &list),
-        SITU_FAILED_PRECONDITION, "sim_gpus: 'G0,G1' is in force, '8' is asked for");
+        SITU_FAILED_PRECONDITION, "sim_gpus: 'G0,G1' is in effect, '8' was requested");
 }
 
-/* One byte on a GPU; returns the buffer. */
+/* Allocates one byte on a GPU. */
 static struct buffer *use(const char *name) {
   const struct device_list *list = NULL;
   struct buffer *buffer = NULL;
@@ -59,7 +59,7 @@ static struct buffer *use(const char *name) {
   return buffer;
 }
 
-static void memory_options_change_until_memory_is_held(void **state) {
+static void memory_options_are_fixed_once_memory_is_held(void **state) {
   (void)state;
   const struct device_list *list = NULL;
   const situ_device_memory first = {"/gpu:1", {.limit_bytes = 100 * MIB}};
@@ -70,13 +70,14 @@ static void memory_options_change_until_memory_is_held(void **state) {
   OK(situ_devices_configure(&(situ_device_config){.device_memory = &first, .n_device_memory = 1}));
   assert_int_equal(memory_of("/gpu:0").limit, 700 * MIB);
   assert_int_equal(memory_of("/gpu:1").limit, 100 * MIB);
-  struct buffer *buffer = use("/gpu:0"); /* GPU:0 is fixed from here on, GPU:1 is not */
+  struct buffer *buffer =
+      use("/gpu:0"); /* the options of GPU:0 are fixed from here on, those of GPU:1 are not */
   assert_int_equal(memory_of("/gpu:0").reserved, 700 * MIB);
   const situ_device_config later = {.memory.reserve_bytes = 24 * MIB};
   FAILS(situ_devices_configure(&later), SITU_FAILED_PRECONDITION,
-        "GPU:0: limit_bytes=700.00MiB is in force, reserve_bytes=24.00MiB is asked for");
-  assert_int_equal(memory_of("/gpu:1").limit, 100 * MIB); /* it failed as a whole */
-  OK(registry_acquire(&later, false, &list));             /* a session is less strict */
+        "GPU:0: limit_bytes=700.00MiB is in effect, reserve_bytes=24.00MiB was requested");
+  assert_int_equal(memory_of("/gpu:1").limit, 100 * MIB); /* no partial effect */
+  OK(registry_acquire(&later, false, &list));             /* a session only warns */
   registry_release();
   assert_int_equal(memory_of("/gpu:0").limit, 700 * MIB);
   assert_int_equal(memory_of("/gpu:1").limit, 1000 * MIB);
@@ -84,7 +85,7 @@ static void memory_options_change_until_memory_is_held(void **state) {
   buffer_release(buffer);
 }
 
-static void after_a_trim_options_may_change_again(void **state) {
+static void options_may_change_after_trim(void **state) {
   (void)state;
   uint64_t bytes = 0, left = 0;
   const struct device_list *list = NULL;
@@ -96,22 +97,22 @@ static void after_a_trim_options_may_change_again(void **state) {
   OK(device->backend->available(device->handle, &left));
   assert_int_equal(left, 512 * MIB);
   const situ_device_config other = {.memory.limit_bytes = 64 * MIB, .memory.growth = true};
-  FAILS(situ_devices_configure(&other), SITU_FAILED_PRECONDITION, "fraction=0.5 is in force");
+  FAILS(situ_devices_configure(&other), SITU_FAILED_PRECONDITION, "fraction=0.5 is in effect");
   OK(situ_device_trim(1, &bytes));
   assert_int_equal(bytes, 512 * MIB);
   OK(device->backend->available(device->handle, &left));
-  assert_int_equal(left, GIB); /* all that was free at the start */
+  assert_int_equal(left, GIB); /* as much as at the start */
   OK(situ_devices_configure(&other));
   struct buffer *buffer = use("/gpu:0");
   assert_int_equal(memory_of("/gpu:0").limit, 64 * MIB);
   assert_true(memory_of("/gpu:0").reserved < 64 * MIB);
   OK(situ_device_trim(1, &bytes));
-  assert_int_equal(bytes, 0); /* of which something is in use stays */
+  assert_int_equal(bytes, 0); /* regions in use are kept */
   buffer_release(buffer);
   registry_release();
 }
 
-static void limits_say_what_they_mean(void **state) {
+static void limits_are_reported(void **state) {
   (void)state;
   const struct {
     situ_memory_config config;
@@ -134,21 +135,21 @@ static void limits_say_what_they_mean(void **state) {
   }
 }
 
-static void options_for_devices_that_are_not_there(void **state) {
+static void options_for_missing_devices_fail(void **state) {
   (void)state;
   const struct device_list *list = NULL;
   const situ_device_memory third = {"/gpu:2", {.growth = true}};
   const situ_device_config config = {.device_memory = &third, .n_device_memory = 1};
   setenv("SITU_SIM_GPUS", "2", 1);
   FAILS(registry_acquire(&config, false, &list), SITU_INVALID_ARGUMENT,
-        "device_memory names '/gpu:2', but there is no such device: 2 GPUs are visible.");
+        "device_memory names '/gpu:2', but the device does not exist: 2 GPUs are visible.");
   count_devices();
   FAILS(registry_acquire(&config, false, &list), SITU_INVALID_ARGUMENT, "'/gpu:2'");
 }
 
-/* ---- The end ---- */
+/* ---- Reset and threads ---- */
 
-static void a_reset_forgets_everything(void **state) {
+static void reset_forgets_everything(void **state) {
   (void)state;
   const struct device_list *list = NULL;
   OK(situ_devices_configure(&(situ_device_config){.sim_gpus = "G0=1GiB", .memory.growth = true}));
@@ -163,8 +164,8 @@ static void a_reset_forgets_everything(void **state) {
   expect_gpus("");
 }
 
-/* Everything at once, from every thread. */
-static void *ask_for_everything(void *context) {
+/* Calls all functions from every thread. */
+static void *call_everything(void *context) {
   const int seed = *(int *)context;
   for (int i = 0; i < 300; i++) {
     const struct device_list *list = NULL;
@@ -189,18 +190,18 @@ static void *ask_for_everything(void *context) {
   return NULL;
 }
 
-static void threads_ask_for_everything(void **state) {
+static void threads_call_everything(void **state) {
   (void)state;
   pthread_t threads[4];
   int seeds[] = {0, 1, 2, 3};
   setenv("SITU_SIM_GPUS", "G0=64MiB,G1=64MiB", 1);
-  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, ask_for_everything, &seeds[i]);
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, call_everything, &seeds[i]);
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-  OK(situ_devices_reset()); /* nobody holds anything */
+  OK(situ_devices_reset()); /* no sessions or tensors remain */
   expect_gpus("G0 G1");
 }
 
-static void nothing_is_found_for_wrong_arguments(void **state) {
+static void invalid_arguments_fail(void **state) {
   (void)state;
   int number;
   situ_device device;
@@ -228,15 +229,15 @@ static void nothing_is_found_for_wrong_arguments(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(conflicts_are_said_once_and_name_both),
-      TEST(what_the_environment_said_is_in_force),
-      TEST(memory_options_change_until_memory_is_held),
-      TEST(after_a_trim_options_may_change_again),
-      TEST(limits_say_what_they_mean),
-      TEST(options_for_devices_that_are_not_there),
-      TEST(a_reset_forgets_everything),
-      TEST(threads_ask_for_everything),
-      TEST(nothing_is_found_for_wrong_arguments),
+      TEST(conflicts_are_logged_once_with_both_values),
+      TEST(environment_stays_in_effect),
+      TEST(memory_options_are_fixed_once_memory_is_held),
+      TEST(options_may_change_after_trim),
+      TEST(limits_are_reported),
+      TEST(options_for_missing_devices_fail),
+      TEST(reset_forgets_everything),
+      TEST(threads_call_everything),
+      TEST(invalid_arguments_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void assert_mask(const char *value, const char *indices, const char *note
   if (!strstr(said, note) || (!*note && *said)) fail_msg("'%s' lacks '%s'", said, note);
 }
 
-static void forms_of_the_guide(void **state) {
+static void forms_of_the_cuda_guide(void **state) {
   (void)state;
   assert_mask(NULL, "0 1 2 3", "");
   assert_mask("", "", "");
@@ -46,7 +46,7 @@ static void forms_of_the_guide(void **state) {
   assert_mask("0,2,3", "0 2 3", "");
 }
 
-static void units_and_bus_ids(void **state) {
+static void uuids_and_bus_ids(void **state) {
   (void)state;
   assert_mask("GPU-11111111-d72c-4106-c12f-20bd9faed9f6,GPU-8932f9", "2 0", "");
   assert_mask(
@@ -59,7 +59,7 @@ static void units_and_bus_ids(void **state) {
   assert_mask("3,GPU-1", "3 2", "");
 }
 
-static void the_list_ends_at_the_first_invalid_entry(void **state) {
+static void list_ends_at_first_invalid_entry(void **state) {
   (void)state;
   assert_mask("-1", "", "");
   assert_mask("0,2,-1", "0 2", "");
@@ -72,13 +72,13 @@ static void the_list_ends_at_the_first_invalid_entry(void **state) {
   assert_mask("99999999999999999999", "", "names no GPU");
 }
 
-static void a_device_named_twice_hides_all(void **state) {
+static void duplicate_device_hides_all(void **state) {
   (void)state;
   assert_mask("0,1,0", "", "'0' names a GPU a second time, so none is visible");
   assert_mask("0,02:00.0", "", "'02:00.0' names a GPU a second time");
 }
 
-static void long_values_are_quoted_in_part(void **state) {
+static void long_values_are_truncated(void **state) {
   (void)state;
   char value[2000];
   memset(value, 'x', sizeof value - 1);
@@ -86,7 +86,7 @@ static void long_values_are_quoted_in_part(void **state) {
   assert_mask(value, "", "xxx' names no GPU, so the list ends before it.");
 }
 
-static void the_neutral_variable_wins(void **state) {
+static void situ_variable_takes_precedence(void **state) {
   (void)state;
   const char *variable;
   unsetenv("SITU_VISIBLE_DEVICES");
@@ -112,7 +112,7 @@ static void assert_list(const char *list, int count, const char *result) {
   situ_status_release(s);
 }
 
-static void lists_of_a_session(void **state) {
+static void visible_device_list(void **state) {
   (void)state;
   assert_list("", 3, "0 1 2");
   assert_list(NULL, 2, "0 1");
@@ -128,7 +128,7 @@ static void lists_of_a_session(void **state) {
   assert_list("0,0,0,0,0", 1, "visible_device_list contained a duplicate entry: 0,0,0,0,0");
 }
 
-static void counts_keep_the_first(void **state) {
+static void device_count_keeps_the_first(void **state) {
   (void)state;
   assert_int_equal(visible_keep(4, 2), 2);
   assert_int_equal(visible_keep(4, 0), 0);
@@ -138,14 +138,14 @@ static void counts_keep_the_first(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(forms_of_the_guide),
-      cmocka_unit_test(units_and_bus_ids),
-      cmocka_unit_test(the_list_ends_at_the_first_invalid_entry),
-      cmocka_unit_test(a_device_named_twice_hides_all),
-      cmocka_unit_test(long_values_are_quoted_in_part),
-      cmocka_unit_test(the_neutral_variable_wins),
-      cmocka_unit_test(lists_of_a_session),
-      cmocka_unit_test(counts_keep_the_first),
+      cmocka_unit_test(forms_of_the_cuda_guide),
+      cmocka_unit_test(uuids_and_bus_ids),
+      cmocka_unit_test(list_ends_at_first_invalid_entry),
+      cmocka_unit_test(duplicate_device_hides_all),
+      cmocka_unit_test(long_values_are_truncated),
+      cmocka_unit_test(situ_variable_takes_precedence),
+      cmocka_unit_test(visible_device_list),
+      cmocka_unit_test(device_count_keeps_the_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void has_a_reason(void **state) {
   assert_non_null(why);
   assert_int_equal(there, why[0] == '\0');
   const char *wish = getenv("SITU_ONEDNN");
-  if (wish && !strcmp(wish, "0")) assert_string_equal(why, "turned off by SITU_ONEDNN=0");
+  if (wish && !strcmp(wish, "0")) assert_string_equal(why, "disabled by SITU_ONEDNN=0");
   assert_false(dnn_use_gemm(8, 1000, 1000));
 }
 
