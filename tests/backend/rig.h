@@ -13,7 +13,8 @@
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
 
-/* Whether tests may use a driver of OpenCL: sanitizers would look into it, and its compiler. */
+/* Whether tests may use an OpenCL driver: sanitizers would report errors inside it and its
+ * compiler. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { MAY_RUN = 0 };
 #else
@@ -24,16 +25,16 @@ struct rig {
   const struct backend *api;
   void *device[2];
   struct arena arena;
-  _Atomic(situ_status) error; /* of every call that is bound */
+  _Atomic(situ_status) error; /* of all bound calls */
 };
 
-/* What a back end is asked for: simulated GPUs, two CPUs, and what the environment says. */
+/* Options for probe: simulated GPUs, two CPUs, and the environment. */
 static inline struct backend_request rig_request(const char *sim_gpus) {
   return (struct backend_request){
       .sim_gpus = sim_gpus, .opencl_devices = getenv("SITU_OPENCL_DEVICES"), .cpu_devices = 2};
 }
 
-/* Opens the first two devices, or the one that there is. */
+/* Opens the first two devices, or the only one. */
 static inline void rig_open(struct rig *rig, const struct backend *api, const char *sim_gpus) {
   const struct backend_request request = rig_request(sim_gpus);
   int count = 0;
@@ -78,7 +79,7 @@ static inline situ_status rig_try_drain(struct rig *rig, int device) {
 
 static inline void rig_drain(struct rig *rig, int device) { OK(rig_try_drain(rig, device)); }
 
-/* Lets a queue wait for all that another one has now. */
+/* Makes a queue wait for all current work of another one. */
 static inline void rig_wait(struct rig *rig, int device, int queue, int on, int on_queue) {
   OK(rig->api->wait(rig->device[device], queue, rig->device[on], on_queue,
                     rig_mark(rig, on, on_queue)));
@@ -128,7 +129,7 @@ static inline struct bound_kernel *rig_bind(struct rig *rig, int device,
   return bound;
 }
 
-/* Binds and launches. A status that `launch` returns itself goes to the same place as others. */
+/* Launches; a status that `launch` returns is stored like asynchronous ones. */
 static inline void rig_call(struct rig *rig, int device, int queue, struct bound_kernel *bound) {
   const situ_status status = rig->api->launch(rig->device[device], queue, bound);
   situ_status none = NULL;
@@ -150,7 +151,7 @@ static inline situ_status rig_add(const union arg *args, int64_t begin, int64_t 
   return NULL;
 }
 
-/* The same, n milliseconds late, and n is 1. */
+/* y[i] = x[i] + 1 after n milliseconds. */
 static inline situ_status rig_add_late(const union arg *args, int64_t begin, int64_t end) {
   usleep((useconds_t)args[2].integer * 1000);
   const union arg one[] = {args[0], args[1], {.integer = 1}};

@@ -95,7 +95,7 @@ static void copies_really_copy(struct rig *rig) {
   a.offset = OFFSET;
   b.offset = 2 * OFFSET;
   rig_put(rig, 0, a, data, BYTES);
-  data[0] ^= 0xff; /* the device has its own */
+  data[0] ^= 0xff; /* the device has a copy */
   OK(rig->api->copy(rig->device[0], QUEUE_COMPUTE, b, a, BYTES));
   rig_drain(rig, 0);
   rig_put(rig, 0, a, (unsigned char[100]){0}, 100);
@@ -111,7 +111,7 @@ static void copies_really_copy(struct rig *rig) {
   free(back);
 }
 
-/* Copies to device 1 as a program does it: directly, or through the host. */
+/* Copies to device 1 as programs do: directly or through the host. */
 static void peer(struct rig *rig, struct span to, struct span from, size_t bytes) {
   if (rig->api->peer) {
     OK(rig->api->peer(rig->device[1], QUEUE_IN, to, rig->device[0], from, bytes));
@@ -209,16 +209,16 @@ static void queues_wait_for_each_other(struct rig *rig) {
   rig_free(rig, 0, y);
 }
 
-/* Ping and pong: what a queue waits for is itself still waiting for the other device. */
-/* Brings a number from one device's memory to another's: behind `from`'s kernels, before `to`'s. */
-static void carry(struct rig *rig, int to, struct span y, int from, struct span x) {
-  static int64_t way; /* through the host, where there is no other */
+/* Ping-pong: what a queue waits for is itself waiting for the other device. */
+/* Copies a number between devices: after the kernels of `from`, before those of `to`. */
+static void copy_between(struct rig *rig, int to, struct span y, int from, struct span x) {
+  static int64_t way; /* staging through the host if there are no peer copies */
   if (rig->api->peer) {
     rig_wait(rig, to, QUEUE_IN, from, QUEUE_COMPUTE);
     OK(rig->api->peer(rig->device[to], QUEUE_IN, y, rig->device[from], x, sizeof way));
   } else {
     rig_wait(rig, from, QUEUE_OUT, from, QUEUE_COMPUTE);
-    rig_wait(rig, from, QUEUE_OUT, from, QUEUE_IN); /* it may still be on its way from there */
+    rig_wait(rig, from, QUEUE_OUT, from, QUEUE_IN); /* the previous copy may be in flight */
     OK(rig->api->read(rig->device[from], QUEUE_OUT, &way, x, sizeof way));
     rig_wait(rig, to, QUEUE_IN, from, QUEUE_OUT);
     OK(rig->api->write(rig->device[to], QUEUE_IN, y, &way, sizeof way));
@@ -234,9 +234,9 @@ static void devices_wait_for_each_other(struct rig *rig) {
   OK(rig->api->wait(rig->device[1], QUEUE_IN, rig->device[0], QUEUE_IN, start));
   for (int i = 0; i < ROUNDS; i++) {
     rig_run(rig, 0, &late_kernel, x, x, 1, i == 0 ? 30 : 0);
-    carry(rig, 1, y, 0, x);
+    copy_between(rig, 1, y, 0, x);
     rig_run(rig, 1, &late_kernel, y, y, 1, 0);
-    carry(rig, 0, x, 1, y);
+    copy_between(rig, 0, x, 1, y);
   }
   rig_drain(rig, 0);
   rig_drain(rig, 1);
@@ -335,9 +335,9 @@ static void a_kernel_may_fail(struct rig *rig) {
   const struct span x = rig_alloc(rig, 0, KIB), y = rig_alloc(rig, 0, KIB);
   rig_put(rig, 0, x, &(int64_t){1}, 8);
   rig_run(rig, 0, &refuse_kernel, x, y, 1, 17);
-  rig_run(rig, 0, &refuse_kernel, x, y, 1, 18); /* the first one stays */
+  rig_run(rig, 0, &refuse_kernel, x, y, 1, 18); /* the first error is kept */
   rig_run(rig, 0, &add_kernel, x, y, 1, 1);
-  rig_drain(rig, 0); /* the device itself is well */
+  rig_drain(rig, 0); /* the device still works */
   const situ_status status = atomic_exchange(&rig->error, (situ_status)NULL);
   if (!rig->api->is_host) assert_string_equal(situ_status_node(status), "refuse");
   FAILS(status, SITU_INVALID_ARGUMENT, "Refused 17.");
@@ -354,15 +354,15 @@ static void a_kernel_may_fail(struct rig *rig) {
 
 static atomic_int arrived;
 
-/* Comes back when kernels on both devices have begun, or after some minutes. */
-static situ_status meet(const union arg *args, int64_t begin, int64_t end) {
+/* Returns when kernels on both devices have started, or after some minutes. */
+static situ_status wait_for_both(const union arg *args, int64_t begin, int64_t end) {
   (void)args, (void)begin, (void)end;
   atomic_fetch_add(&arrived, 1);
   for (int i = 0; i < 300000 && atomic_load(&arrived) < 2; i++) usleep(1000);
   return atomic_load(&arrived) < 2 ? INTERNAL("Nobody came.") : NULL;
 }
 
-static const struct kernel meet_kernel = {.name = "meet", .host = {[SITU_INT64] = meet}};
+static const struct kernel meet_kernel = {.name = "meet", .host = {[SITU_INT64] = wait_for_both}};
 
 struct driver {
   struct rig *rig;
@@ -373,8 +373,8 @@ struct driver {
   bool failed;
 };
 
-/* No asserts here: cmocka's are for the main thread. */
-static void *drive(void *context) {
+/* No asserts: cmocka supports them in the main thread only. */
+static void *run_device(void *context) {
   struct driver *driver = context;
   const struct backend *api = driver->rig->api;
   void *device = driver->rig->device[driver->device];
@@ -407,7 +407,7 @@ static void two_devices_work_at_once(struct rig *rig) {
                         .meeting = rig_bind(rig, i, rig_launch_of(rig, &meet_kernel, 1, 0), x, x),
                         .step = rig_bind(rig, i, rig_launch_of(rig, &add_kernel, 1, i + 1), x, x)};
   }
-  for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, drive, &drivers[i]);
+  for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, run_device, &drivers[i]);
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   assert_null(rig->error);
   for (int i = 0; i < 2; i++) {
@@ -449,7 +449,7 @@ static void the_clock_never_goes_back(struct rig *rig) {
 
 /* ---- The table ---- */
 
-/* Name, and how many devices it needs. */
+/* Name and number of devices. */
 #define TESTS(X)                               \
   X(listing_opens_nothing, 1)                  \
   X(memory_is_accounted, 2)                    \
@@ -482,7 +482,7 @@ static const struct conformance {
 #undef ROW
 };
 
-/* What a back end cannot do by its nature. */
+/* Tests that do not apply to a back end. */
 static const struct gap {
   const char *test, *backend, *reason;
 } known_gaps[] = {
@@ -517,7 +517,7 @@ static void run_one(void **state) {
   if (!is_enough) SKIP("fewer than two devices");
 }
 
-/* A gap must name a test and a back end, or it hides nothing but itself. */
+/* Every gap names an existing test and back end. */
 static void gaps_are_real(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(known_gaps); i++) {

@@ -60,7 +60,7 @@ static int32_t refuse_event(cl_queue queue, uint32_t n, const cl_event *events, 
   return CL_OUT_OF_RESOURCES;
 }
 
-/* Callbacks of events that are held back; `held` is set last, by the worker's thread. */
+/* Deferred event callbacks; `held` is set last, by the worker's thread. */
 typedef void(CL_CALLBACK *event_callback)(cl_event, int32_t, void *);
 static struct {
   event_callback callback;
@@ -95,7 +95,7 @@ static cl_memory refuse_buffer(cl_context context, uint64_t flags, size_t size, 
   return NULL;
 }
 
-/* Runs the kernel `add` on a device: what its run is told. */
+/* Runs the kernel `add` on a device; returns the status of its run. */
 static situ_status add_on(struct rig *rig, int device, struct span x) {
   struct bound_kernel *bound = NULL;
   _Atomic(situ_status) error = NULL;
@@ -112,7 +112,7 @@ static situ_status add_on(struct rig *rig, int device, struct span x) {
   return status_first(atomic_exchange(&error, NULL), status);
 }
 
-static void a_kernel_that_cannot_start(void **state) {
+static void kernel_launch_failure(void **state) {
   struct rig *rig = need(state);
   const struct span x = rig_alloc(rig, 0, 4096);
   rig_put(rig, 0, x, &(int64_t){1}, 8);
@@ -125,12 +125,12 @@ static void a_kernel_that_cannot_start(void **state) {
   assert_non_null(strstr(situ_status_message(status), "CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)"));
   assert_string_equal(situ_status_node(status), "sum");
   situ_status_release(status);
-  OK(add_on(rig, 0, x)); /* it was one kernel's failure */
+  OK(add_on(rig, 0, x)); /* only one call has failed */
   assert_int_equal(rig_get_number(rig, 0, x), 6);
   rig_free(rig, 0, x);
 }
 
-static void a_kernel_that_does_not_compile(void **state) {
+static void kernel_compile_failure(void **state) {
   struct rig *rig = need(state);
   static const struct kernel broken = {.name = "broken",
                                        .text = "KERNEL(broken, IN(T, x)) { nonsense; }\n",
@@ -150,7 +150,7 @@ static void a_kernel_that_does_not_compile(void **state) {
   rig_free(rig, 0, x);
 }
 
-static void memory_that_the_driver_refuses(void **state) {
+static void allocation_failure(void **state) {
   struct rig *rig = need(state);
   void *region = NULL;
   cl.clCreateBuffer = refuse_buffer;
@@ -160,11 +160,11 @@ static void memory_that_the_driver_refuses(void **state) {
   rig->api->free(rig->device[0], region);
 }
 
-/* A driver that gives any buffer, and has memory for small ones only. */
+/* A driver that overcommits: creates any buffer, but has memory for small ones only. */
 static _Atomic(size_t) promised;
 
-static cl_memory promise(cl_context context, uint64_t flags, size_t size, void *host,
-                         int32_t *error) {
+static cl_memory overcommit(cl_context context, uint64_t flags, size_t size, void *host,
+                            int32_t *error) {
   atomic_store(&promised, size);
   return real.clCreateBuffer(context, flags, size, host, error);
 }
@@ -176,7 +176,7 @@ static int32_t keep_promise(cl_queue queue, cl_memory memory, uint32_t blocking,
   return real.clEnqueueWriteBuffer(queue, memory, blocking, offset, size, from, n, events, event);
 }
 
-static void memory_that_was_only_promised(void **state) {
+static void overcommitted_memory(void **state) {
   struct rig *rig = need(state);
   void *region = NULL;
   struct memory *memory = NULL;
@@ -188,20 +188,20 @@ static void memory_that_was_only_promised(void **state) {
                                      .info = gpus_get(0)->info};
   uint64_t before = 0, after = 0;
   OK(rig->api->available(rig->device[0], &before));
-  cl.clCreateBuffer = promise;
+  cl.clCreateBuffer = overcommit;
   cl.clEnqueueWriteBuffer = keep_promise;
   FAILS(rig->api->alloc(rig->device[0], 4 << 20, &region), SITU_RESOURCE_EXHAUSTED, "(error -4)");
   OK(rig->api->available(rig->device[0], &after));
   assert_int_equal(before, after);
   OK(memory_create(&setup, &(struct memory_options){.limit_bytes = 8 << 20}, &memory));
-  OK(memory_alloc(memory, 1 << 20, NULL, &block)); /* it asks for less and less */
+  OK(memory_alloc(memory, 1 << 20, NULL, &block)); /* backs off to smaller regions */
   assert_in_range(atomic_load(&promised), 1 << 20, 3 << 20);
   cl = real;
   memory_free(memory, &block);
   memory_destroy(memory);
 }
 
-static int compiled; /* texts that the driver was given */
+static int compiled; /* number of sources compiled */
 
 static cl_program count_text(cl_context context, uint32_t n, const char **texts,
                              const size_t *lengths, int32_t *error) {
@@ -217,7 +217,7 @@ static cl_program refuse_binary(cl_context context, uint32_t n, const cl_device 
   return NULL;
 }
 
-/* Runs a kernel on a device that is opened for it: how often it was compiled. */
+/* Runs a kernel on a newly opened device; returns the number of compilations. */
 static int compile_anew(struct rig *rig) {
   struct rig other = {.api = rig->api};
   compiled = 0;
@@ -230,7 +230,7 @@ static int compile_anew(struct rig *rig) {
   return compiled;
 }
 
-/* Does something to every file of a folder: how many there are. */
+/* Calls `act` for every file of a folder; returns their number. */
 static int each_file(const char *folder, void (*act)(const char *path)) {
   DIR *files = opendir(folder);
   assert_non_null(files);
@@ -256,11 +256,10 @@ static void change_a_byte(const char *path) {
   fclose(file);
 }
 
-static void remove_it(const char *path) { unlink(path); }
+static void remove_file(const char *path) { unlink(path); }
 
-/* Compiled kernels are kept; a file that is damaged, or that the driver does not take, counts as
- * none and is written again. */
-static void kernels_in_files(void **state) {
+/* Compiled kernels are cached; a file that is damaged or rejected by the driver is ignored. */
+static void kernels_are_cached_on_disk(void **state) {
   struct rig *rig = need(state);
   char folder[] = "/tmp/situ_kernels_XXXXXX";
   assert_non_null(mkdtemp(folder));
@@ -275,11 +274,11 @@ static void kernels_in_files(void **state) {
   assert_int_equal(compile_anew(rig), 1);
   cl = real;
   setenv("SITU_KERNEL_CACHE", "", 1);
-  assert_int_equal(each_file(folder, remove_it), 1);
+  assert_int_equal(each_file(folder, remove_file), 1);
   assert_int_equal(rmdir(folder), 0);
 }
 
-/* Memory that is larger than a buffer may be is several buffers. */
+/* Memory larger than the maximum buffer is split into several buffers. */
 static void regions_are_split(void **state) {
   struct rig *rig = need(state);
   struct gpu *gpu = gpus_get(0);
@@ -300,8 +299,8 @@ static void regions_are_split(void **state) {
   gpu->largest = largest;
 }
 
-/* A GPU cannot report it: the loss is no number, and that of other rows is right. */
-static void a_label_that_is_no_class(void **state) {
+/* A GPU cannot report the error: the loss is NaN, and other rows are correct. */
+static void invalid_label(void **state) {
   need(state);
   situ_graph *graph = situ_graph_create();
   situ_device_push(graph, "/gpu:0");
@@ -323,8 +322,8 @@ static void a_label_that_is_no_class(void **state) {
   situ_graph_release(graph);
 }
 
-/* Without events a queue is waited for. */
-static void events_that_the_driver_refuses(void **state) {
+/* Without events, the worker waits for the queue. */
+static void event_creation_failure(void **state) {
   struct rig *rig = need(state);
   const struct span x = rig_alloc(rig, 0, 4096);
   rig_put(rig, 0, x, &(int64_t){1}, 8);
@@ -335,7 +334,7 @@ static void events_that_the_driver_refuses(void **state) {
   rig_free(rig, 0, x);
 }
 
-/* A queue reaches a mark whatever is behind it, and whatever other queues do. */
+/* A queue reaches a mark independently of later work and of other queues. */
 static void marks_are_reached_one_by_one(void **state) {
   struct rig *rig = need(state);
   void *device = rig->device[0];
@@ -366,9 +365,8 @@ static void marks_are_reached_one_by_one(void **state) {
   rig_free(rig, 0, x);
 }
 
-/* A command that fails behind the back of the caller, where the event says so or, without events,
- * the end of the queue. Comes last: the devices stay lost. */
-static void an_event_that_fails(void **state) {
+/* A command that fails asynchronously, reported by its event or, without events, by clFinish. */
+static void asynchronous_failure(void **state) {
   struct rig *rig = need(state);
   if (!rig->device[1]) SKIP("fewer than two OpenCL devices");
   const struct span y = rig_alloc(rig, 1, 4096);
@@ -382,7 +380,7 @@ static void an_event_that_fails(void **state) {
   rig_free(rig, 1, y);
 }
 
-static void a_device_that_is_lost(void **state) {
+static void lost_device(void **state) {
   struct rig *rig = need(state);
   if (!rig->device[1]) SKIP("fewer than two OpenCL devices");
   const struct span x = rig_alloc(rig, 0, 4096), y = rig_alloc(rig, 1, 4096);
@@ -406,17 +404,17 @@ static void a_device_that_is_lost(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_kernel_that_cannot_start),
-      cmocka_unit_test(a_kernel_that_does_not_compile),
-      cmocka_unit_test(memory_that_the_driver_refuses),
-      cmocka_unit_test(memory_that_was_only_promised),
-      cmocka_unit_test(kernels_in_files),
+      cmocka_unit_test(kernel_launch_failure),
+      cmocka_unit_test(kernel_compile_failure),
+      cmocka_unit_test(allocation_failure),
+      cmocka_unit_test(overcommitted_memory),
+      cmocka_unit_test(kernels_are_cached_on_disk),
       cmocka_unit_test(regions_are_split),
-      cmocka_unit_test(a_label_that_is_no_class),
-      cmocka_unit_test(events_that_the_driver_refuses),
+      cmocka_unit_test(invalid_label),
+      cmocka_unit_test(event_creation_failure),
       cmocka_unit_test(marks_are_reached_one_by_one),
-      cmocka_unit_test(a_device_that_is_lost),
-      cmocka_unit_test(an_event_that_fails),
+      cmocka_unit_test(lost_device),
+      cmocka_unit_test(asynchronous_failure),
   };
   return cmocka_run_group_tests(tests, open_rig, close_rig);
 }

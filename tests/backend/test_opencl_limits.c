@@ -11,7 +11,7 @@
 
 static struct cl_functions real;
 
-/* What the driver is made to say; NULL: what it says itself. */
+/* Overridden answers of the driver; NULL: its own. */
 static struct {
   const char *extensions, *version;
   size_t work_group;
@@ -72,7 +72,7 @@ static void devices_that_cannot_be_used(void **state) {
   assert_int_equal(count_devices(&why), 1);
 }
 
-/* Some drivers list so many that no fixed number of characters is enough. */
+/* Some drivers list more than any fixed buffer holds. */
 static void many_extensions(void **state) {
   char text[10000];
   const char *why = NULL;
@@ -85,7 +85,7 @@ static void many_extensions(void **state) {
   assert_false(gpus_get(0)->info.has_half);
 }
 
-/* Kernels that compute in double elsewhere. Comes last: it lists the devices of the process. */
+/* Kernels that compute in double elsewhere. Must be last: it lists the devices of the process. */
 static void without_double(void **state) {
   static const char *const ops[] = {"RandomUniform", "RandomStandardNormal", "TruncatedNormal",
                                     "Multinomial",   "RandomGamma",          "Cast",

@@ -13,7 +13,7 @@ static const struct backend *const api = &sim_backend;
 
 /* ---- Faults ---- */
 
-static void an_allocation_fails(void **state) {
+static void injected_allocation_failure(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, api, "Frail=64MiB;fail_alloc=2");
@@ -36,7 +36,7 @@ static void an_allocation_fails(void **state) {
   rig_close(&rig);
 }
 
-/* Everything says so, and nothing hangs. */
+/* Every call reports the loss, and none hangs. */
 static void expect_lost(struct rig *rig, struct span x, struct bound_kernel *bound) {
   void *device = rig->device[0], *region;
   int64_t number = 0;
@@ -54,7 +54,7 @@ static void expect_lost(struct rig *rig, struct span x, struct bound_kernel *bou
     FAILS(all[i], SITU_UNAVAILABLE, "Simulated GPU 0 (Frail, 0000:05:00.0) is lost: lost_after=2");
 }
 
-static void a_device_is_lost(void **state) {
+static void injected_device_loss(void **state) {
   (void)state;
   struct rig rig;
   rig_open(&rig, api, "Frail@0000:05:00.0=64MiB;lost_after=2,Robust=64MiB");
@@ -66,7 +66,7 @@ static void a_device_is_lost(void **state) {
   struct bound_kernel *bound = rig_bind(&rig, 0, rig_launch_of(&rig, &late_kernel, 1, 20), x, x);
   for (int i = 0; i < 2; i++) rig_call(&rig, 0, QUEUE_COMPUTE, bound);
   assert_int_equal((rig_drain(&rig, 0), rig_get_number(&rig, 0, x)), 2);
-  rig_run(&rig, 1, &late_kernel, gate, gate, 1, 50); /* all of this is queued while it lives */
+  rig_run(&rig, 1, &late_kernel, gate, gate, 1, 50); /* all of this is enqueued before the loss */
   rig_wait(&rig, 0, QUEUE_COMPUTE, 1, QUEUE_COMPUTE);
   rig_call(&rig, 0, QUEUE_COMPUTE, bound); /* one too many */
   OK(api->read(rig.device[0], QUEUE_COMPUTE, &after, x, 8));
@@ -88,7 +88,7 @@ static void a_device_is_lost(void **state) {
   rig_close(&rig);
 }
 
-static void handles_of_a_gpu_share_its_fate(void **state) {
+static void handles_of_a_gpu_share_memory_and_loss(void **state) {
   (void)state;
   struct rig rig;
   void *twin = NULL, *region = NULL;
@@ -100,7 +100,7 @@ static void handles_of_a_gpu_share_its_fate(void **state) {
   assert_int_equal(bytes, 24 * MIB);
   FAILS(api->alloc(twin, 24 * MIB + 1, &region), SITU_RESOURCE_EXHAUSTED,
         "Simulated GPU 0 (Frail, 0000:01:00.0) has 25165824 bytes free, not 25165825.");
-  OK(api->alloc(twin, 24 * MIB, &region)); /* to the last byte */
+  OK(api->alloc(twin, 24 * MIB, &region)); /* all remaining bytes */
   FAILS(api->write(twin, QUEUE_IN, x, "", 1), SITU_INTERNAL, "does not belong to it");
   for (int i = 0; i < 2; i++) rig_run(&rig, 0, &add_kernel, x, x, 1, 1);
   FAILS(rig_try_drain(&rig, 0), SITU_UNAVAILABLE, "Frail");
@@ -125,7 +125,7 @@ static void compute(struct rig *rig, int device, double flops, double bytes) {
   rig_call(rig, device, QUEUE_COMPUTE, rig_bind(rig, device, launch, none, none));
 }
 
-static void work_takes_its_time(void **state) {
+static void work_advances_the_clock(void **state) {
   (void)state;
   struct rig rig;
   char host[2000] = {0};
@@ -145,14 +145,14 @@ static void work_takes_its_time(void **state) {
   assert_float_equal(now(&rig, 1), 2, 1e-12);
   OK(api->peer(rig.device[0], QUEUE_COMPUTE, x, rig.device[1], y, 8));
   assert_float_equal(now(&rig, 0), 12, 1e-12);
-  compute(&rig, 1, 1e12, 1e12); /* nobody said how fast B is */
+  compute(&rig, 1, 1e12, 1e12); /* B has no speed set */
   assert_float_equal(now(&rig, 1), 2, 1e-12);
   rig_drain(&rig, 0);
   rig_drain(&rig, 1);
   rig_close(&rig);
 }
 
-static void copies_hide_behind_arithmetic(void **state) {
+static void copies_overlap_with_kernels(void **state) {
   (void)state;
   struct rig rig;
   char host[2000] = {0};
@@ -167,25 +167,25 @@ static void copies_hide_behind_arithmetic(void **state) {
   assert_float_equal(now(&rig, 0), 15, 1e-12);
   rig_wait(&rig, 1, QUEUE_IN, 0, QUEUE_COMPUTE);
   OK(api->peer(rig.device[1], QUEUE_IN, y, rig.device[0], x, 10)); /* other device: 15 to 16 */
-  compute(&rig, 1, 3, 0);                                          /* at once: 0 to 3 */
+  compute(&rig, 1, 3, 0);                                          /* immediately: 0 to 3 */
   assert_float_equal(now(&rig, 1), 16, 1e-12);
   rig_wait(&rig, 1, QUEUE_COMPUTE, 1, QUEUE_IN);
   compute(&rig, 1, 3, 0); /* 16 to 19 */
   assert_float_equal(now(&rig, 1), 19, 1e-12);
   rig_drain(&rig, 1);
-  /* the host has waited until 19: nothing that it asks for begins earlier */
+  /* the host has waited until 19: later work starts no earlier */
   OK(api->write(rig.device[0], QUEUE_IN, x, host, 10));
   assert_float_equal(now(&rig, 0), 20, 1e-12);
   rig_drain(&rig, 0);
   rig_close(&rig);
   rig_open(&rig, api, "A;flops=1");
   compute(&rig, 0, 1, 0);
-  assert_float_equal(now(&rig, 0), 1, 1e-12); /* devices that are found anew begin at 0 */
+  assert_float_equal(now(&rig, 0), 1, 1e-12); /* rediscovered devices start at 0 */
   rig_drain(&rig, 0);
   rig_close(&rig);
 }
 
-/* Many commands on two devices that wait for each other, the host slow or fast. */
+/* Many commands on two devices that wait for each other, with a slow or fast host. */
 static double long_run(int delay) {
   struct rig rig;
   char host[64] = {0};
@@ -217,7 +217,7 @@ static void the_clock_does_not_depend_on_the_host(void **state) {
 
 /* ---- Queues ---- */
 
-/* A blocked queue takes whatever comes, and keeps the order. */
+/* A blocked queue accepts any amount of work and keeps the order. */
 static void queues_grow(void **state) {
   (void)state;
   enum { MANY = 20000 };
@@ -227,7 +227,7 @@ static void queues_grow(void **state) {
   const struct span gate = rig_alloc(&rig, 1, KIB);
   int64_t *seen = calloc(MANY, sizeof *seen);
   rig_put(&rig, 0, x, &(int64_t){0}, 8);
-  for (int round = 0; round < 2; round++) { /* the second time the ring begins in its middle */
+  for (int round = 0; round < 2; round++) { /* the second time the ring buffer wraps */
     struct bound_kernel *step = rig_bind(&rig, 0, rig_launch_of(&rig, &add_kernel, 1, 1), x, y);
     rig_run(&rig, 1, &late_kernel, gate, gate, 1, 50);
     rig_wait(&rig, 0, QUEUE_COMPUTE, 1, QUEUE_COMPUTE);
@@ -301,7 +301,7 @@ static void workers_leave_signals_alone(void **state) {
   rig_close(&rig);
 }
 
-/* A thread that holds the lock while the process is forked. */
+/* A thread that holds the lock during the fork. */
 static atomic_bool has_lock, may_unlock;
 
 static void *hold_lock(void *context) {
@@ -366,12 +366,12 @@ static void children_do_not_hang(void **state) {
   pthread_join(thread, NULL);
   assert_true(fail_well);
   assert_true(work_well);
-  assert_int_equal(rig_get_number(&rig, 0, x), 1); /* the parent goes on */
+  assert_int_equal(rig_get_number(&rig, 0, x), 1); /* the parent still works */
   rig_free(&rig, 0, x);
   rig_close(&rig);
 }
 
-static void wrong_lists_change_nothing(void **state) {
+static void malformed_lists_change_nothing(void **state) {
   (void)state;
   const struct backend_request good = {.sim_gpus = "Good=1GiB"}, bad = {.sim_gpus = "Bad=x,Worse"};
   struct device_info info;
@@ -390,17 +390,17 @@ static void wrong_lists_change_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_allocation_fails),
-      cmocka_unit_test(a_device_is_lost),
-      cmocka_unit_test(handles_of_a_gpu_share_its_fate),
-      cmocka_unit_test(work_takes_its_time),
-      cmocka_unit_test(copies_hide_behind_arithmetic),
+      cmocka_unit_test(injected_allocation_failure),
+      cmocka_unit_test(injected_device_loss),
+      cmocka_unit_test(handles_of_a_gpu_share_memory_and_loss),
+      cmocka_unit_test(work_advances_the_clock),
+      cmocka_unit_test(copies_overlap_with_kernels),
       cmocka_unit_test(the_clock_does_not_depend_on_the_host),
       cmocka_unit_test(queues_grow),
       cmocka_unit_test(many_threads_wait),
       cmocka_unit_test(workers_leave_signals_alone),
       cmocka_unit_test(children_do_not_hang),
-      cmocka_unit_test(wrong_lists_change_nothing),
+      cmocka_unit_test(malformed_lists_change_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

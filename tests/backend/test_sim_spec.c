@@ -19,7 +19,8 @@ static int read_text(const char *text) {
   return count;
 }
 
-/* The message's first line ends in `what`, its mark stands under column `column` of the text. */
+/* Checks that the first line of the message ends in `what`, and the caret is under column `column`.
+ */
 static void assert_refuses(const char *text, const char *what, int column) {
   int count = -1;
   char mark[200];
@@ -32,7 +33,7 @@ static void assert_refuses(const char *text, const char *what, int column) {
   situ_status_release(s);
 }
 
-static void a_count(void **state) {
+static void count_of_gpus(void **state) {
   (void)state;
   assert_int_equal(read_text(NULL), 0);
   assert_int_equal(read_text(""), 0);
@@ -50,7 +51,7 @@ static void a_count(void **state) {
   assert_string_equal(specs[63].bus_id, "0000:40:00.0");
 }
 
-static void one_with_everything(void **state) {
+static void entry_with_all_options(void **state) {
   (void)state;
   assert_int_equal(read_text("Tesla K40c@05:00.0=1.5GiB;flops=4.3T;bandwidth=288G;link=12e9;"
                              "fail_alloc=3;lost_after=700"),
@@ -65,7 +66,7 @@ static void one_with_everything(void **state) {
   assert_int_equal(specs[0].lost_after, 700);
 }
 
-static void a_list(void **state) {
+static void list_of_gpus(void **state) {
   (void)state;
   assert_int_equal(read_text(" A , B@0000:03:00.0 = 2GB , Tesla K20m (rev 2) ; link = 8G "), 3);
   assert_string_equal(specs[0].model, "A");
@@ -78,13 +79,13 @@ static void a_list(void **state) {
   assert_true(specs[2].link == 8e9);
 }
 
-static void default_places_avoid_those_given_later(void **state) {
+static void default_bus_ids_avoid_explicit_ones(void **state) {
   (void)state;
   assert_int_equal(read_text("A,B@0000:01:00.0"), 2);
   assert_string_equal(specs[0].bus_id, "0000:02:00.0");
 }
 
-static void errors_show_the_place(void **state) {
+static void errors_show_the_position(void **state) {
   (void)state;
   assert_refuses("65", "at most 64 GPUs can be simulated", 0);
   assert_refuses("99999999999999999999", "too large a number", 0);
@@ -109,12 +110,12 @@ static void errors_show_the_place(void **state) {
   assert_refuses("A;lost_after=99999999999999999999", "too large a number", 13);
 }
 
-static void the_mark_counts_characters(void **state) {
+static void caret_counts_characters(void **state) {
   (void)state;
   assert_refuses("\xC3\xA9\xC3\xA9@x", "expected a PCI bus id such as 0000:05:00.0", 3);
 }
 
-static void long_texts_are_shown_in_part(void **state) {
+static void long_specs_are_truncated(void **state) {
   (void)state;
   char text[1000];
   memset(text, 'x', sizeof text);
@@ -132,7 +133,7 @@ static void long_texts_are_shown_in_part(void **state) {
   situ_status_release(s);
 }
 
-static void names_have_a_longest(void **state) {
+static void name_length_is_limited(void **state) {
   (void)state;
   char text[65];
   memset(text, 'x', 64);
@@ -157,14 +158,14 @@ static void at_most_64(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_count),
-      cmocka_unit_test(one_with_everything),
-      cmocka_unit_test(a_list),
-      cmocka_unit_test(default_places_avoid_those_given_later),
-      cmocka_unit_test(errors_show_the_place),
-      cmocka_unit_test(the_mark_counts_characters),
-      cmocka_unit_test(long_texts_are_shown_in_part),
-      cmocka_unit_test(names_have_a_longest),
+      cmocka_unit_test(count_of_gpus),
+      cmocka_unit_test(entry_with_all_options),
+      cmocka_unit_test(list_of_gpus),
+      cmocka_unit_test(default_bus_ids_avoid_explicit_ones),
+      cmocka_unit_test(errors_show_the_position),
+      cmocka_unit_test(caret_counts_characters),
+      cmocka_unit_test(long_specs_are_truncated),
+      cmocka_unit_test(name_length_is_limited),
       cmocka_unit_test(at_most_64),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 
-static void pieces_are_aligned_and_apart(void **state) {
+static void allocations_are_aligned_and_disjoint(void **state) {
   (void)state;
   struct arena arena = {0};
   unsigned char *pieces[1000];
@@ -27,7 +27,7 @@ static void pieces_are_aligned_and_apart(void **state) {
   arena_free(&arena);
 }
 
-static void one_piece_may_be_larger_than_a_block(void **state) {
+static void allocation_larger_than_a_block(void **state) {
   (void)state;
   struct arena arena = {0};
   const size_t bytes = (size_t)5 << 20;
@@ -39,7 +39,7 @@ static void one_piece_may_be_larger_than_a_block(void **state) {
   arena_free(&arena);
 }
 
-/* Blocks double, so that many small pieces cost few calls of malloc. */
+/* Blocks double, so that many small allocations need few calls of malloc. */
 static void blocks_grow(void **state) {
   (void)state;
   struct arena arena = {0};
@@ -60,7 +60,7 @@ static void zero_is_cleared(void **state) {
   arena_free(&arena);
 }
 
-static void texts_are_copies(void **state) {
+static void strings_are_copied(void **state) {
   (void)state;
   struct arena arena = {0};
   char source[] = "MatMul:0";
@@ -72,7 +72,7 @@ static void texts_are_copies(void **state) {
   arena_free(&arena);
 }
 
-static void impossible_sizes_set_the_flag(void **state) {
+static void impossible_sizes_set_failed(void **state) {
   (void)state;
   struct arena arena = {0};
   assert_null(arena_alloc(&arena, SIZE_MAX));
@@ -98,12 +98,12 @@ static void an_empty_arena_may_be_freed_and_used_again(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(pieces_are_aligned_and_apart),
-      cmocka_unit_test(one_piece_may_be_larger_than_a_block),
+      cmocka_unit_test(allocations_are_aligned_and_disjoint),
+      cmocka_unit_test(allocation_larger_than_a_block),
       cmocka_unit_test(blocks_grow),
       cmocka_unit_test(zero_is_cleared),
-      cmocka_unit_test(texts_are_copies),
-      cmocka_unit_test(impossible_sizes_set_the_flag),
+      cmocka_unit_test(strings_are_copied),
+      cmocka_unit_test(impossible_sizes_set_failed),
       cmocka_unit_test(an_empty_arena_may_be_freed_and_used_again),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void first_library_that_loads_wins(void **state) {
   assert_null(t.situ_no_such_symbol);
 }
 
-static void says_what_is_wrong_with_each(void **state) {
+static void reports_reason_per_library(void **state) {
   (void)state;
   static const char *const names[] = {"libsitu_no_such.so.9", "libm.so.6", NULL};
   static const struct dl_symbol symbols[] = {SYMBOLS(NEED) MISSING(NEED)};
@@ -43,7 +43,7 @@ static void says_what_is_wrong_with_each(void **state) {
   assert_null(t.cos);
 }
 
-static void says_what_to_install(void **state) {
+static void reports_package_to_install(void **state) {
   (void)state;
   const situ_status status = dl_missing("PNG", "libpng16.so.16", "libpng16-16", "not found");
   assert_int_equal(situ_status_code(status), SITU_UNIMPLEMENTED);
@@ -56,8 +56,8 @@ static void says_what_to_install(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(first_library_that_loads_wins),
-      cmocka_unit_test(says_what_is_wrong_with_each),
-      cmocka_unit_test(says_what_to_install),
+      cmocka_unit_test(reports_reason_per_library),
+      cmocka_unit_test(reports_package_to_install),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static void generations_are_counted(void **state) {
   int mine = fork_generation();
   assert_int_equal(fork_generation(), mine);
   assert_true(child_succeeds(is_next, &mine));
-  assert_int_equal(fork_generation(), mine); /* a parent stays what it is */
+  assert_int_equal(fork_generation(), mine); /* unchanged in the parent */
 }
 
 static bool is_refused(void *context) {
@@ -26,7 +26,7 @@ static bool is_refused(void *context) {
          child_expects(fork_check(fork_generation(), "GPU:7"), SITU_OK, "");
 }
 
-static void what_was_opened_before_is_refused(void **state) {
+static void devices_opened_before_a_fork_fail(void **state) {
   (void)state;
   int mine = fork_generation();
   OK(fork_check(mine, "GPU:7"));
@@ -36,7 +36,7 @@ static void what_was_opened_before_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(generations_are_counted),
-      cmocka_unit_test(what_was_opened_before_is_refused),
+      cmocka_unit_test(devices_opened_before_a_fork_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

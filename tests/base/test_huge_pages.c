@@ -32,7 +32,7 @@ static void memory_is_aligned(void **state) {
   assert_null(huge_pages_alloc(SIZE_MAX / 2 + 2, 64));
 }
 
-static void what_was_freed_is_taken_again(void **state) {
+static void freed_blocks_are_reused(void **state) {
   (void)state;
   if (!KEEPS) SKIP("the sanitizer replaces the allocator");
   huge_pages_trim();
@@ -42,19 +42,19 @@ static void what_was_freed_is_taken_again(void **state) {
   huge_pages_free(a, 5 * mib);
   huge_pages_free(c, 9 * mib);
   huge_pages_free(b, 5 * mib);
-  assert_ptr_equal(huge_pages_alloc(5 * mib, 64), b); /* the last one of that size */
+  assert_ptr_equal(huge_pages_alloc(5 * mib, 64), b); /* the most recently freed of that size */
   assert_ptr_equal(huge_pages_alloc(5 * mib - 3, 64), a);
   assert_int_equal(a[4 * mib], 7);
   huge_pages_free(b, 5 * mib);
   huge_pages_trim();
   char *d = huge_pages_alloc(9 * mib, 64);
-  memset(d, 1, 9 * mib); /* trimmed memory is not handed out twice */
+  memset(d, 1, 9 * mib); /* trimmed memory is not reused */
   free(d);
   free(a);
 }
 
-/* Many pieces and large ones push the oldest out: what is kept stays bounded. */
-static void the_oldest_goes_first(void **state) {
+/* Many or large blocks evict the oldest: the cache is bounded. */
+static void oldest_block_is_evicted(void **state) {
   (void)state;
   if (!KEEPS) SKIP("the sanitizer replaces the allocator");
   enum { COUNT = 17 };
@@ -69,8 +69,8 @@ static void the_oldest_goes_first(void **state) {
   huge_pages_trim();
 }
 
-/* Memory beyond what is free is refused before it is touched: the system might grant it. */
-static void more_than_free_is_refused(void **state) {
+/* More than the available memory is refused before it is touched: the system might overcommit. */
+static void more_than_available_is_refused(void **state) {
   (void)state;
   const size_t total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
   assert_true(huge_pages_available(0));
@@ -83,7 +83,7 @@ static void more_than_free_is_refused(void **state) {
 static void large_allocations_need_available_memory(void **state) {
   (void)state;
   const uint64_t gib = UINT64_C(1) << 30, total = 32 * gib;
-  assert_true(huge_pages_fit(gib, total, 1)); /* a small part is not looked at */
+  assert_true(huge_pages_fit(gib, total, 1)); /* a small fraction always fits */
   assert_true(huge_pages_fit(16 * gib, total, 16 * gib));
   assert_false(huge_pages_fit(16 * gib, total, 16 * gib - 1));
   assert_true(huge_pages_fit(total, total, 0)); /* unknown */
@@ -93,8 +93,8 @@ static void large_allocations_need_available_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(memory_is_aligned), cmocka_unit_test(what_was_freed_is_taken_again),
-      cmocka_unit_test(the_oldest_goes_first), cmocka_unit_test(more_than_free_is_refused),
+      cmocka_unit_test(memory_is_aligned), cmocka_unit_test(freed_blocks_are_reused),
+      cmocka_unit_test(oldest_block_is_evicted), cmocka_unit_test(more_than_available_is_refused),
       cmocka_unit_test(large_allocations_need_available_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

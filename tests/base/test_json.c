@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 
-/* Reads and writes again. */
-static void assert_round_n(const char *text, size_t length, const char *written) {
+/* Parses and writes. */
+static void assert_round_trip_n(const char *text, size_t length, const char *written) {
   struct arena arena = {0};
   struct strbuf out = {0};
   struct json *value = NULL;
@@ -24,14 +24,15 @@ static void assert_round_n(const char *text, size_t length, const char *written)
   arena_free(&arena);
 }
 
-static void assert_round(const char *text, const char *written) {
-  assert_round_n(text, strlen(text), written);
+static void assert_round_trip(const char *text, const char *written) {
+  assert_round_trip_n(text, strlen(text), written);
 }
 
-static void assert_refuses_n(const char *text, size_t length, const char *message) {
+static void assert_rejects_n(const char *text, size_t length, const char *message) {
   struct arena arena = {0};
   struct json *value = NULL;
-  char *copy = malloc(length ? length : 1); /* without an end: a read behind it is seen */
+  char *copy = malloc(
+      length ? length : 1); /* not terminated, so that sanitizers detect a read past the end */
   assert_non_null(copy);
   memcpy(copy, text, length);
   situ_status s = json_parse(copy, length, &arena, &value);
@@ -45,64 +46,64 @@ static void assert_refuses_n(const char *text, size_t length, const char *messag
   arena_free(&arena);
 }
 
-static void assert_refuses(const char *text, const char *message) {
-  assert_refuses_n(text, strlen(text), message);
+static void assert_rejects(const char *text, const char *message) {
+  assert_rejects_n(text, strlen(text), message);
 }
 
 static void values(void **state) {
   (void)state;
-  assert_round(" null ", "null");
-  assert_round("true", "true");
-  assert_round("\tfalse\r\n", "false");
-  assert_round("[]", "[]");
-  assert_round("{ }", "{}");
-  assert_round("[1,[2,{\"a\":[ ]}], \"x\"]", "[1, [2, {\"a\": []}], \"x\"]");
-  assert_round("{\"b\":1,\"a\":null}", "{\"b\": 1, \"a\": null}");
+  assert_round_trip(" null ", "null");
+  assert_round_trip("true", "true");
+  assert_round_trip("\tfalse\r\n", "false");
+  assert_round_trip("[]", "[]");
+  assert_round_trip("{ }", "{}");
+  assert_round_trip("[1,[2,{\"a\":[ ]}], \"x\"]", "[1, [2, {\"a\": []}], \"x\"]");
+  assert_round_trip("{\"b\":1,\"a\":null}", "{\"b\": 1, \"a\": null}");
 }
 
 static void numbers(void **state) {
   (void)state;
-  assert_round("0", "0");
-  assert_round("-12", "-12");
-  assert_round("9223372036854775807", "9223372036854775807");
-  assert_round("-9223372036854775808", "-9223372036854775808");
-  assert_round("9223372036854775808", "9.223372036854776e+18");
-  assert_round("1.5", "1.5");
-  assert_round("1e3", "1000.0");
-  assert_round("-0.0", "-0.0");
-  assert_round("0.1", "0.1");
-  assert_round("2.2250738585072014E-308", "2.2250738585072014e-308");
-  assert_round("1e-999", "0.0");
-  assert_refuses("01", "a number that begins with 0 at line 1, column 1");
-  assert_refuses("+1", "expected a value");
-  assert_refuses("-", "expected a digit at line 1, column 2");
-  assert_refuses("1.", "expected a digit at line 1, column 3");
-  assert_refuses(".5", "expected a value");
-  assert_refuses("1e", "expected a digit");
-  assert_refuses("1e999", "a number too large");
-  assert_refuses("NaN", "expected a value");
-  assert_refuses("0x10", "expected the end at line 1, column 2");
+  assert_round_trip("0", "0");
+  assert_round_trip("-12", "-12");
+  assert_round_trip("9223372036854775807", "9223372036854775807");
+  assert_round_trip("-9223372036854775808", "-9223372036854775808");
+  assert_round_trip("9223372036854775808", "9.223372036854776e+18");
+  assert_round_trip("1.5", "1.5");
+  assert_round_trip("1e3", "1000.0");
+  assert_round_trip("-0.0", "-0.0");
+  assert_round_trip("0.1", "0.1");
+  assert_round_trip("2.2250738585072014E-308", "2.2250738585072014e-308");
+  assert_round_trip("1e-999", "0.0");
+  assert_rejects("01", "a number that begins with 0 at line 1, column 1");
+  assert_rejects("+1", "expected a value");
+  assert_rejects("-", "expected a digit at line 1, column 2");
+  assert_rejects("1.", "expected a digit at line 1, column 3");
+  assert_rejects(".5", "expected a value");
+  assert_rejects("1e", "expected a digit");
+  assert_rejects("1e999", "a number too large");
+  assert_rejects("NaN", "expected a value");
+  assert_rejects("0x10", "expected the end at line 1, column 2");
 }
 
 static void strings(void **state) {
   (void)state;
-  assert_round("\"\"", "\"\"");
-  assert_round("\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\"");
-  assert_round("\"\\u0041\\u00e9\\u20AC\\ud83d\\uDE00\"",
-               "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
-  assert_round("\"\\u0000\\u001f\"", "\"\\u0000\\u001f\"");
-  assert_round("\"\xF0\x9F\x98\x80\"", "\"\xF0\x9F\x98\x80\"");
-  assert_refuses("\"a", "an unterminated string at line 1, column 1");
-  assert_refuses("\"a\\", "an unknown escape at line 1, column 3");
-  assert_refuses("\"\\x\"", "an unknown escape at line 1, column 2");
-  assert_refuses("\"\\u12g4\"", "expected four hexadecimal digits at line 1, column 6");
-  assert_refuses("\"\\ud800\"", "half of a surrogate pair");
-  assert_refuses("\"\\ud800\\u0041\"", "half of a surrogate pair");
-  assert_refuses("\"\\udc00\"", "half of a surrogate pair");
-  assert_refuses("\"a\nb\"", "a control character in a string at line 1, column 3");
+  assert_round_trip("\"\"", "\"\"");
+  assert_round_trip("\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\"");
+  assert_round_trip("\"\\u0041\\u00e9\\u20AC\\ud83d\\uDE00\"",
+                    "\"A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"");
+  assert_round_trip("\"\\u0000\\u001f\"", "\"\\u0000\\u001f\"");
+  assert_round_trip("\"\xF0\x9F\x98\x80\"", "\"\xF0\x9F\x98\x80\"");
+  assert_rejects("\"a", "an unterminated string at line 1, column 1");
+  assert_rejects("\"a\\", "an unknown escape at line 1, column 3");
+  assert_rejects("\"\\x\"", "an unknown escape at line 1, column 2");
+  assert_rejects("\"\\u12g4\"", "expected four hexadecimal digits at line 1, column 6");
+  assert_rejects("\"\\ud800\"", "half of a surrogate pair");
+  assert_rejects("\"\\ud800\\u0041\"", "half of a surrogate pair");
+  assert_rejects("\"\\udc00\"", "half of a surrogate pair");
+  assert_rejects("\"a\nb\"", "a control character in a string at line 1, column 3");
 }
 
-static void broken_utf8_is_refused(void **state) {
+static void invalid_utf8_is_rejected(void **state) {
   (void)state;
   static const char *const wrong[] = {"\"\x80\"",
                                       "\"\xC0\xAF\"",
@@ -113,24 +114,24 @@ static void broken_utf8_is_refused(void **state) {
                                       "\"\xE2\x82\"",
                                       "\"\xC3"};
   for (size_t i = 0; i < COUNT_OF(wrong); i++)
-    assert_refuses(wrong[i], "a byte that is not UTF-8 at line 1, column 2");
+    assert_rejects(wrong[i], "a byte that is not UTF-8 at line 1, column 2");
 }
 
-static void broken_texts_are_refused(void **state) {
+static void malformed_documents_are_rejected(void **state) {
   (void)state;
-  assert_refuses("", "expected a value at line 1, column 1");
-  assert_refuses("[1,\n 2,\n  x]", "expected a value at line 3, column 3");
-  assert_refuses("[1 2]", "expected ',' or ']' at line 1, column 4");
-  assert_refuses("[1,]", "expected a value at line 1, column 4");
-  assert_refuses("[", "expected a value");
-  assert_refuses("{\"a\":1,}", "expected a string at line 1, column 8");
-  assert_refuses("{a:1}", "expected a string");
-  assert_refuses("{\"a\" 1}", "expected ':'");
-  assert_refuses("{\"a\":1]", "expected ',' or '}'");
-  assert_refuses("nul", "expected a value");
-  assert_refuses("1 1", "expected the end");
-  assert_refuses("{\"b\":1,\"a\":1,\"c\":2,\"a\":2}", "with a duplicate key at line 1, column 1");
-  assert_refuses_n("1\0", 2, "expected the end");
+  assert_rejects("", "expected a value at line 1, column 1");
+  assert_rejects("[1,\n 2,\n  x]", "expected a value at line 3, column 3");
+  assert_rejects("[1 2]", "expected ',' or ']' at line 1, column 4");
+  assert_rejects("[1,]", "expected a value at line 1, column 4");
+  assert_rejects("[", "expected a value");
+  assert_rejects("{\"a\":1,}", "expected a string at line 1, column 8");
+  assert_rejects("{a:1}", "expected a string");
+  assert_rejects("{\"a\" 1}", "expected ':'");
+  assert_rejects("{\"a\":1]", "expected ',' or '}'");
+  assert_rejects("nul", "expected a value");
+  assert_rejects("1 1", "expected the end");
+  assert_rejects("{\"b\":1,\"a\":1,\"c\":2,\"a\":2}", "with a duplicate key at line 1, column 1");
+  assert_rejects_n("1\0", 2, "expected the end");
 }
 
 static void depth_is_limited(void **state) {
@@ -139,14 +140,14 @@ static void depth_is_limited(void **state) {
   memset(text, '[', JSON_DEPTH);
   memset(text + JSON_DEPTH, ']', JSON_DEPTH);
   text[2 * JSON_DEPTH] = 0;
-  assert_round(text, text);
+  assert_round_trip(text, text);
   memset(text, '[', JSON_DEPTH + 1);
   memset(text + JSON_DEPTH + 1, ']', JSON_DEPTH + 1);
   text[2 * JSON_DEPTH + 2] = 0;
-  assert_refuses(text, "too many levels at line 1, column 101");
+  assert_rejects(text, "too many levels at line 1, column 101");
 }
 
-static void looking(void **state) {
+static void access(void **state) {
   (void)state;
   struct arena arena = {0};
   struct json *value = NULL;
@@ -196,10 +197,10 @@ int main(void) {
       cmocka_unit_test(values),
       cmocka_unit_test(numbers),
       cmocka_unit_test(strings),
-      cmocka_unit_test(broken_utf8_is_refused),
-      cmocka_unit_test(broken_texts_are_refused),
+      cmocka_unit_test(invalid_utf8_is_rejected),
+      cmocka_unit_test(malformed_documents_are_rejected),
       cmocka_unit_test(depth_is_limited),
-      cmocka_unit_test(looking),
+      cmocka_unit_test(access),
       cmocka_unit_test(writing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,12 +35,13 @@ static const int64_t cases[][15] = {
     {2, 12, 0, 3, 12, 0, 64, 3, 3, 1, 1, 1, 1, 1, 1},
     {5, 15, 17, 3, 8, 9, 128, 7, 7, 2, 2, 1, 1, 3, 3}, /* wide tiles */
     {2, 9, 5, 4, 9, 5, 192, 3, 3, 1, 1, 1, 1, 1, 1},
-    {37, 11, 13, 3, 11, 13, 70, 5, 5, 1, 1, 1, 1, 2, 2}, /* few channels: in groups and blocks */
-    {3, 1, 70, 90, 1, 70, 83, 3, 3, 1, 1, 1, 1, 1, 1},   /* large filters: images are mixed */
+    {37, 11, 13, 3, 11, 13, 70, 5, 5, 1, 1, 1, 1, 2,
+     2}, /* few channels: partial results and blocks */
+    {3, 1, 70, 90, 1, 70, 83, 3, 3, 1, 1, 1, 1, 1, 1}, /* large filters: images are interleaved */
     {2, 3, 40, 90, 2, 40, 83, 3, 3, 2, 1, 1, 1, 1, 1},
 };
 
-static struct conv conv_of(situ_type type, const int64_t *c) {
+static struct conv make_conv(situ_type type, const int64_t *c) {
   return (struct conv){.type = type,
                        .n = c[0],
                        .h = c[1],
@@ -84,10 +85,10 @@ static void *make(situ_type type, int64_t count, uint32_t seed) {
   return data;
 }
 
-/* Adds up every product of the three: what is wanted, from the other two. */
-static double *expect(const struct conv *c, enum conv_pass want) {
+/* Reference implementation: computes one of the three from the other two with plain loops. */
+static double *expect(const struct conv *c, enum conv_pass pass) {
   const int64_t counts[] = {y_count(c), x_count(c), f_count(c)};
-  double *sums = calloc((size_t)counts[want] + 1, sizeof *sums);
+  double *sums = calloc((size_t)counts[pass] + 1, sizeof *sums);
   assert_non_null(sums);
   for (int64_t pixel = 0; pixel < c->n * c->oh * c->ow; pixel++)
     for (int64_t tap = 0; tap < c->kh * c->kw; tap++) {
@@ -100,49 +101,49 @@ static double *expect(const struct conv *c, enum conv_pass want) {
         const double vx = get(c->type, c->x, x);
         for (int64_t o = 0; o < c->o; o++) {
           const int64_t f = (tap * c->c + in) * c->o + o, y = pixel * c->o + o;
-          if (want == CONV_FORWARD) sums[y] += vx * get(c->type, c->filter, f);
-          if (want == CONV_BACKWARD_DATA)
+          if (pass == CONV_FORWARD) sums[y] += vx * get(c->type, c->filter, f);
+          if (pass == CONV_BACKWARD_DATA)
             sums[x] += get(c->type, c->y, y) * get(c->type, c->filter, f);
-          if (want == CONV_BACKWARD_FILTER) sums[f] += vx * get(c->type, c->y, y);
+          if (pass == CONV_BACKWARD_FILTER) sums[f] += vx * get(c->type, c->y, y);
         }
       }
     }
   return sums;
 }
 
-/* Whether a set of kernels gives what is wanted; NULL is the best one. */
-static void compare(const struct conv_kernels *kernels, const struct conv *c, enum conv_pass want,
+/* Compares the result of a set of kernels with the reference; NULL is the default set. */
+static void compare(const struct conv_kernels *kernels, const struct conv *c, enum conv_pass pass,
                     const double *wanted, int64_t count) {
-  void *to = want == CONV_FORWARD ? c->y : want == CONV_BACKWARD_DATA ? c->x : c->filter;
+  void *to = pass == CONV_FORWARD ? c->y : pass == CONV_BACKWARD_DATA ? c->x : c->filter;
   memset(to, 0xff, (size_t)count * situ_type_size(c->type));
-  assert_null(kernels ? conv_run_with(kernels, c, want) : conv_run(c, want));
+  assert_null(kernels ? conv_run_with(kernels, c, pass) : conv_run(c, pass));
   for (int64_t i = 0; i < count; i++) {
     const double have = get(c->type, to, i), most = c->type == SITU_FLOAT ? 1e-4 : 1e-11;
     if (!(fabs(have - wanted[i]) <= most * fmax(1, fabs(wanted[i]))))
       fail_msg("%s, %dx%d pixels, want %d: element %lld is %g, not %g",
-               kernels ? kernels->kind : "best", (int)c->h, (int)c->w, (int)want, (long long)i,
+               kernels ? kernels->kind : "best", (int)c->h, (int)c->w, (int)pass, (long long)i,
                have, wanted[i]);
   }
 }
 
-static void check(const int64_t *sizes, enum conv_pass want, situ_type type) {
-  struct conv c = conv_of(type, sizes);
-  if (!conv_supported(&c, want)) return;
+static void check(const int64_t *sizes, enum conv_pass pass, situ_type type) {
+  struct conv c = make_conv(type, sizes);
+  if (!conv_supported(&c, pass)) return;
   const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
   c.y = make(type, counts[0], 1);
   c.x = make(type, counts[1], 2);
   c.filter = make(type, counts[2], 3);
-  /* Some sets of kernels want more than the best one, which conv_workspace_size asks. */
-  const size_t bytes = (conv_workspace_size(&c, want) * 2 + (1u << 16)) / 64 * 64;
+  /* Some sets need more workspace than the default one, which conv_workspace_size reports. */
+  const size_t bytes = (conv_workspace_size(&c, pass) * 2 + (1u << 16)) / 64 * 64;
   c.workspace = aligned_alloc(64, bytes);
   assert_non_null(c.workspace);
-  double *wanted = expect(&c, want);
+  double *wanted = expect(&c, pass);
   const struct conv_kernels *kernels[8] = {NULL};
   const int n = conv_all_kernels(type, kernels + 1, 7);
   assert_true(n > 0);
   for (int k = 0; k <= n; k++) {
     memset(c.workspace, 0xff, bytes);
-    compare(kernels[k], &c, want, wanted, counts[want]);
+    compare(kernels[k], &c, pass, wanted, counts[pass]);
   }
   free(wanted);
   free(c.workspace);
@@ -156,36 +157,36 @@ static void all_kernels_agree_with_plain_loops(void **state) {
   const situ_type types[] = {SITU_FLOAT, SITU_DOUBLE};
   for (size_t t = 0; t < COUNT_OF(types); t++)
     for (size_t i = 0; i < COUNT_OF(cases); i++)
-      for (int want = CONV_FORWARD; want <= CONV_BACKWARD_FILTER; want++)
-        check(cases[i], (enum conv_pass)want, types[t]);
+      for (int pass = CONV_FORWARD; pass <= CONV_BACKWARD_FILTER; pass++)
+        check(cases[i], (enum conv_pass)pass, types[t]);
 }
 
-/* The results of one case with so many threads. */
-static void *run_with_threads(int threads, const struct conv *conv, enum conv_pass want,
+/* Runs one case with a number of threads. */
+static void *run_with_threads(int threads, const struct conv *conv, enum conv_pass pass,
                               int64_t count) {
   struct conv c = *conv;
   void *to = calloc((size_t)count, sizeof(float));
   assert_non_null(to);
-  *(want == CONV_FORWARD ? &c.y : want == CONV_BACKWARD_DATA ? &c.x : &c.filter) = to;
+  *(pass == CONV_FORWARD ? &c.y : pass == CONV_BACKWARD_DATA ? &c.x : &c.filter) = to;
   thread_pool_set_threads(threads);
-  assert_null(conv_run(&c, want));
+  assert_null(conv_run(&c, pass));
   thread_pool_set_threads(0);
   return to;
 }
 
-static void threads_change_nothing(void **state) {
+static void results_do_not_depend_on_threads(void **state) {
   (void)state;
-  for (int want = CONV_FORWARD; want <= CONV_BACKWARD_FILTER; want++) {
-    struct conv c = conv_of(SITU_FLOAT, cases[want == CONV_BACKWARD_FILTER ? 1 : 0]);
+  for (int pass = CONV_FORWARD; pass <= CONV_BACKWARD_FILTER; pass++) {
+    struct conv c = make_conv(SITU_FLOAT, cases[pass == CONV_BACKWARD_FILTER ? 1 : 0]);
     const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
     c.x = make(SITU_FLOAT, counts[1], 2);
     c.y = make(SITU_FLOAT, counts[0], 1);
     c.filter = make(SITU_FLOAT, counts[2], 3);
     c.workspace =
-        aligned_alloc(64, round_up(conv_workspace_size(&c, (enum conv_pass)want), 64) + 64);
-    void *one = run_with_threads(1, &c, (enum conv_pass)want, counts[want]);
-    void *four = run_with_threads(4, &c, (enum conv_pass)want, counts[want]);
-    assert_memory_equal(one, four, (size_t)counts[want] * sizeof(float));
+        aligned_alloc(64, round_up(conv_workspace_size(&c, (enum conv_pass)pass), 64) + 64);
+    void *one = run_with_threads(1, &c, (enum conv_pass)pass, counts[pass]);
+    void *four = run_with_threads(4, &c, (enum conv_pass)pass, counts[pass]);
+    assert_memory_equal(one, four, (size_t)counts[pass] * sizeof(float));
     free(one);
     free(four);
     free(c.workspace);
@@ -195,8 +196,8 @@ static void threads_change_nothing(void **state) {
   }
 }
 
-/* The elements of [n][c][pixels] as [n][pixels][c], or back. */
-static void *turned(const float *from, int64_t n, int64_t rows, int64_t cols) {
+/* Transposes [n][c][pixels] to [n][pixels][c], or back. */
+static void *transpose(const float *from, int64_t n, int64_t rows, int64_t cols) {
   float *to = malloc((size_t)(n * rows * cols) * sizeof *to);
   assert_non_null(to);
   for (int64_t i = 0; i < n * rows * cols; i++) {
@@ -206,29 +207,29 @@ static void *turned(const float *from, int64_t n, int64_t rows, int64_t cols) {
   return to;
 }
 
-static void planes_give_the_same(void **state) {
+static void nchw_equals_nhwc(void **state) {
   (void)state;
-  for (int want = CONV_FORWARD; want <= CONV_BACKWARD_FILTER; want++) {
-    struct conv c = conv_of(SITU_FLOAT, cases[3]), p = c;
+  for (int pass = CONV_FORWARD; pass <= CONV_BACKWARD_FILTER; pass++) {
+    struct conv c = make_conv(SITU_FLOAT, cases[3]), p = c;
     const int64_t counts[] = {y_count(&c), x_count(&c), f_count(&c)};
     c.x = make(SITU_FLOAT, counts[1], 2);
     c.y = make(SITU_FLOAT, counts[0], 1);
     c.filter = p.filter = make(SITU_FLOAT, counts[2], 3);
     p.is_nchw = true;
-    p.x = turned(c.x, c.n, c.h * c.w, c.c);
-    p.y = turned(c.y, c.n, c.oh * c.ow, c.o);
+    p.x = transpose(c.x, c.n, c.h * c.w, c.c);
+    p.y = transpose(c.y, c.n, c.oh * c.ow, c.o);
     c.workspace = p.workspace =
-        aligned_alloc(64, round_up(conv_workspace_size(&p, (enum conv_pass)want), 64));
-    assert_null(conv_run(&p, (enum conv_pass)want));
-    float *got = want == CONV_FORWARD         ? turned(p.y, c.n, c.o, c.oh * c.ow)
-                 : want == CONV_BACKWARD_DATA ? turned(p.x, c.n, c.c, c.h * c.w)
-                                              : turned(p.filter, 1, 1, counts[2]);
-    assert_null(conv_run(&c, (enum conv_pass)want));
+        aligned_alloc(64, round_up(conv_workspace_size(&p, (enum conv_pass)pass), 64));
+    assert_null(conv_run(&p, (enum conv_pass)pass));
+    float *got = pass == CONV_FORWARD         ? transpose(p.y, c.n, c.o, c.oh * c.ow)
+                 : pass == CONV_BACKWARD_DATA ? transpose(p.x, c.n, c.c, c.h * c.w)
+                                              : transpose(p.filter, 1, 1, counts[2]);
+    assert_null(conv_run(&c, (enum conv_pass)pass));
     assert_memory_equal(got,
-                        want == CONV_FORWARD         ? c.y
-                        : want == CONV_BACKWARD_DATA ? c.x
+                        pass == CONV_FORWARD         ? c.y
+                        : pass == CONV_BACKWARD_DATA ? c.x
                                                      : c.filter,
-                        (size_t)counts[want] * sizeof *got);
+                        (size_t)counts[pass] * sizeof *got);
     free(got);
     free(p.x);
     free(p.y);
@@ -239,10 +240,10 @@ static void planes_give_the_same(void **state) {
   }
 }
 
-static void strides_with_dilations_are_refused(void **state) {
+static void strides_with_dilations_are_not_supported(void **state) {
   (void)state;
   const struct conv c =
-      conv_of(SITU_FLOAT, (const int64_t[]){1, 9, 9, 4, 3, 3, 4, 3, 3, 2, 2, 2, 2, 0, 0});
+      make_conv(SITU_FLOAT, (const int64_t[]){1, 9, 9, 4, 3, 3, 4, 3, 3, 2, 2, 2, 2, 0, 0});
   assert_false(conv_supported(&c, CONV_BACKWARD_DATA));
   assert_true(conv_supported(&c, CONV_FORWARD));
   situ_status s = conv_run(&c, CONV_BACKWARD_DATA);
@@ -253,9 +254,9 @@ static void strides_with_dilations_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_kernels_agree_with_plain_loops),
-      cmocka_unit_test(threads_change_nothing),
-      cmocka_unit_test(planes_give_the_same),
-      cmocka_unit_test(strides_with_dilations_are_refused),
+      cmocka_unit_test(results_do_not_depend_on_threads),
+      cmocka_unit_test(nchw_equals_nhwc),
+      cmocka_unit_test(strides_with_dilations_are_not_supported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* Sanitizers do not understand OpenMP, and have threads of their own. */
+/* Sanitizers do not support OpenMP. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };
 #else
@@ -22,7 +22,7 @@ enum { SANITIZED = 0 };
 
 enum { M = 203, N = 170, K = 190 };
 
-static void agrees_with_our_own(void **state) {
+static void agrees_with_own_kernels(void **state) {
   (void)state;
   if (SANITIZED) SKIP("oneDNN is not loaded under a sanitizer");
   const char *why;
@@ -43,7 +43,7 @@ static void agrees_with_our_own(void **state) {
     assert_null(gemm_run_with(gemm_kernels(SITU_FLOAT), &g));
     assert_memory_equal(c, d, M * N * sizeof *c);
   }
-  /* This thread and the pool's one: none of OpenMP's. */
+  /* This thread and one of the pool, none of OpenMP. */
   assert_in_range(threads_count(), 1, 2);
   free(space);
   free(a);
@@ -52,22 +52,22 @@ static void agrees_with_our_own(void **state) {
   free(d);
 }
 
-static void has_a_reason(void **state) {
+static void unavailability_has_a_reason(void **state) {
   (void)state;
   if (SANITIZED) setenv("SITU_ONEDNN", "0", 1);
   const char *why = NULL;
   const bool there = dnn_available(&why);
   assert_non_null(why);
   assert_int_equal(there, why[0] == '\0');
-  const char *wish = getenv("SITU_ONEDNN");
-  if (wish && !strcmp(wish, "0")) assert_string_equal(why, "disabled by SITU_ONEDNN=0");
+  const char *setting = getenv("SITU_ONEDNN");
+  if (setting && !strcmp(setting, "0")) assert_string_equal(why, "disabled by SITU_ONEDNN=0");
   assert_false(dnn_use_gemm(8, 1000, 1000));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(agrees_with_our_own),
-      cmocka_unit_test(has_a_reason),
+      cmocka_unit_test(agrees_with_own_kernels),
+      cmocka_unit_test(unavailability_has_a_reason),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

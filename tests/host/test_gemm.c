@@ -40,24 +40,25 @@ static void set(situ_type type, void *data, int64_t i, double value) {
 
 static void *matrix(situ_type type, int64_t rows, int64_t cols) {
   void *data = aligned_alloc(64, round_up((size_t)(rows * cols) * situ_type_size(type) + 1, 64));
-  /* Small whole numbers: every order of summing gives the same, exactly. */
+  /* Small integers: exact in any order of summation. */
   for (int64_t i = 0; i < rows * cols; i++) set(type, data, i, random_below(7) - 3);
   return data;
 }
 
-static struct gemm make(situ_type type, int64_t m, int64_t n, int64_t k, bool turn_a, bool turn_b) {
+static struct gemm make(situ_type type, int64_t m, int64_t n, int64_t k, bool transpose_a,
+                        bool transpose_b) {
   struct gemm g = {.type = type, .m = m, .n = n, .k = k, .c_row = n, .c_col = 1};
   g.a = matrix(type, m, k);
   g.b = matrix(type, k, n);
   g.c = matrix(type, m, n);
-  g.a_row = turn_a ? 1 : k, g.a_col = turn_a ? m : 1;
-  g.b_row = turn_b ? 1 : n, g.b_col = turn_b ? k : 1;
+  g.a_row = transpose_a ? 1 : k, g.a_col = transpose_a ? m : 1;
+  g.b_row = transpose_b ? 1 : n, g.b_col = transpose_b ? k : 1;
   const size_t space = round_up(gemm_workspace_size(type, m, n, k), 64);
   g.workspace = space ? aligned_alloc(64, space) : NULL;
   return g;
 }
 
-static void drop(struct gemm *g) {
+static void free_gemm(struct gemm *g) {
   free((void *)(uintptr_t)g->a);
   free((void *)(uintptr_t)g->b);
   free(g->c);
@@ -104,7 +105,7 @@ static void all_kernels_agree_with_plain_loops(void **state) {
         assert_null(gemm_run_with(kernels[i], &g));
         check(&g);
       }
-      drop(&g);
+      free_gemm(&g);
     }
   }
 }
@@ -126,7 +127,7 @@ static void bits_do_not_depend_on_threads(void **state) {
     assert_memory_equal(first, g.c, bytes);
   }
   free(first);
-  drop(&g);
+  free_gemm(&g);
 }
 
 static void empty_sums_are_zero(void **state) {
@@ -153,14 +154,14 @@ static void integers_wrap(void **state) {
   assert_int_equal(c[3], 16);
 }
 
-static void infinities_stay_in_their_place(void **state) {
+static void infinities_do_not_spread(void **state) {
   (void)state;
   struct gemm g = make(SITU_FLOAT, 20, 21, 22, false, false);
   ((float *)(uintptr_t)g.a)[3 * 22 + 4] = INFINITY;
   assert_null(gemm_run(&g));
   for (int i = 0; i < 20; i++)
     for (int j = 0; j < 21; j++) assert_int_equal(!isfinite(((float *)g.c)[i * 21 + j]), i == 3);
-  drop(&g);
+  free_gemm(&g);
 }
 
 int main(void) {
@@ -169,7 +170,7 @@ int main(void) {
       cmocka_unit_test(bits_do_not_depend_on_threads),
       cmocka_unit_test(empty_sums_are_zero),
       cmocka_unit_test(integers_wrap),
-      cmocka_unit_test(infinities_stay_in_their_place),
+      cmocka_unit_test(infinities_do_not_spread),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

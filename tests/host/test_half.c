@@ -18,9 +18,9 @@ static double value(unsigned h) {
   return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
 
-static void every_half_survives(void **state) {
+static void every_half_round_trips(void **state) {
   (void)state;
-  for (unsigned first = 0; first < 65536; first += 9) { /* 8 with vectors and 1 without */
+  for (unsigned first = 0; first < 65536; first += 9) { /* 8 in vectors and 1 scalar */
     uint16_t from[9], back[9];
     float wide[9];
     for (unsigned i = 0; i < 9; i++) from[i] = (uint16_t)(first + i);
@@ -55,7 +55,7 @@ static void rounds_to_the_nearest(void **state) {
   }
 }
 
-static void large_numbers_become_infinite(void **state) {
+static void large_numbers_overflow_to_infinity(void **state) {
   (void)state;
   const float x[] = {65504, 65519.99f, 65520, 1e30f, -65520, INFINITY, 1e-30f, -1e-30f, 65520};
   const uint16_t want[] = {0x7bff, 0x7bff, 0x7c00, 0x7c00, 0xfc00, 0x7c00, 0, 0x8000, 0x7c00};
@@ -70,9 +70,9 @@ static void large_numbers_become_infinite(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_half_survives),
+      cmocka_unit_test(every_half_round_trips),
       cmocka_unit_test(rounds_to_the_nearest),
-      cmocka_unit_test(large_numbers_become_infinite),
+      cmocka_unit_test(large_numbers_overflow_to_infinity),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static int set_up(void **state) {
   return !mkdtemp(folder) || setenv("SITU_KERNEL_CACHE", folder, 1);
 }
 
-/* Calls `visit` for every file of the folder; how many there are. */
+/* Calls `visit` for every file of the folder; returns their number. */
 static int each_file(void (*visit)(const char *path)) {
   DIR *files = opendir(folder);
   int count = 0;
@@ -48,20 +48,20 @@ static int tear_down(void **state) {
   return rmdir(folder);
 }
 
-static void expect(const struct kernel_cache_key *key, const char *want) {
+static void expect(const struct kernel_cache_key *key, const char *expected) {
   size_t size = 0;
   unsigned char *data = kernel_cache_read(key, &size);
-  if (!want) {
+  if (!expected) {
     assert_null(data);
     return;
   }
   assert_non_null(data);
-  assert_int_equal(size, strlen(want));
-  assert_memory_equal(data, want, size);
+  assert_int_equal(size, strlen(expected));
+  assert_memory_equal(data, expected, size);
   free(data);
 }
 
-static void what_is_written_is_read(void **state) {
+static void written_data_is_read(void **state) {
   (void)state;
   const struct kernel_cache_key key = kernel_cache_make_key(texts);
   const struct kernel_cache_key other =
@@ -89,7 +89,7 @@ static void damage(const char *path) {
 
 static void cut(const char *path) { assert_int_equal(truncate(path, 30), 0); }
 
-static void damaged_files_count_as_none(void **state) {
+static void damaged_files_are_ignored(void **state) {
   (void)state;
   const struct kernel_cache_key key = kernel_cache_make_key(texts);
   kernel_cache_write(&key, (const unsigned char *)"compiled", 8);
@@ -109,8 +109,8 @@ static void *write_often(void *context) {
   return NULL;
 }
 
-/* Whoever reads meanwhile gets one of the files, whole. */
-static void writers_do_not_disturb_each_other(void **state) {
+/* Concurrent readers get one of the complete files. */
+static void concurrent_writers_are_safe(void **state) {
   (void)state;
   pthread_t threads[4];
   const struct kernel_cache_key key = kernel_cache_make_key(texts);
@@ -130,7 +130,7 @@ static void writers_do_not_disturb_each_other(void **state) {
   assert_int_equal(each_file(NULL), 1);
 }
 
-static void an_empty_name_turns_it_off(void **state) {
+static void empty_name_disables_the_cache(void **state) {
   (void)state;
   const struct kernel_cache_key key = kernel_cache_make_key(texts);
   setenv("SITU_KERNEL_CACHE", "", 1);
@@ -142,10 +142,10 @@ static void an_empty_name_turns_it_off(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_written_is_read),
-      cmocka_unit_test(damaged_files_count_as_none),
-      cmocka_unit_test(writers_do_not_disturb_each_other),
-      cmocka_unit_test(an_empty_name_turns_it_off),
+      cmocka_unit_test(written_data_is_read),
+      cmocka_unit_test(damaged_files_are_ignored),
+      cmocka_unit_test(concurrent_writers_are_safe),
+      cmocka_unit_test(empty_name_disables_the_cache),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

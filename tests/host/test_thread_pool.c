@@ -28,7 +28,7 @@ static void waste_time(void) {
   }
 }
 
-/* Adds 1 to every item, and says so where a chunk begins. */
+/* Adds 1 to every item and records where a chunk begins. */
 static situ_status count_kernel(const union arg *args, int64_t begin, int64_t end) {
   begin_work();
   int *items = args[0].pointer;
@@ -56,11 +56,11 @@ static situ_status fail_kernel(const union arg *args, int64_t begin, int64_t end
   return NULL;
 }
 
-static void check_counts(const int *items, int64_t count, int want) {
-  for (int64_t i = 0; i < count; i++) assert_int_equal(items[i], want);
+static void check_counts(const int *items, int64_t count, int expected) {
+  for (int64_t i = 0; i < count; i++) assert_int_equal(items[i], expected);
 }
 
-static void every_item_once_at_fixed_borders(void **state) {
+static void every_item_runs_once_in_fixed_chunks(void **state) {
   (void)state;
   int *items = calloc(ITEMS, sizeof *items);
   char *borders[3] = {calloc(ITEMS, 1), calloc(ITEMS, 1), calloc(ITEMS, 1)};
@@ -91,7 +91,7 @@ static void small_calls_are_not_split(void **state) {
   assert_int_equal(begun, 1);
 }
 
-static void cuts_are_fair(void **state) {
+static void chunks_have_similar_sizes(void **state) {
   (void)state;
   for (int64_t items = 1; items < 5000; items += 37) {
     for (int64_t grain = 0; grain < 300; grain += 13) {
@@ -115,7 +115,7 @@ static void first_failure_wins(void **state) {
   }
 }
 
-static void kernels_may_split_again(void **state) {
+static void nested_calls_work(void **state) {
   (void)state;
   int *items = calloc(ITEMS, sizeof *items);
   thread_pool_set_threads(4);
@@ -147,12 +147,12 @@ static void callers_share_the_cores(void **state) {
     assert_null(failed);
   }
   check_counts(items, ITEMS, 20);
-  /* A helper gives way between two chunks: one per caller may be late. */
+  /* A helper yields between two chunks: one per caller may be late. */
   assert_in_range(atomic_load(&most_running), 1, 2 * CALLERS - 1);
   free(items);
 }
 
-static void no_helper_comes_while_all_cores_work(void **state) {
+static void no_helper_joins_while_all_cores_work(void **state) {
   (void)state;
   thread_pool_set_threads(1);
   atomic_store(&most_running, 0);
@@ -167,7 +167,7 @@ static void no_helper_comes_while_all_cores_work(void **state) {
   free(items);
 }
 
-static void a_child_runs_alone(void **state) {
+static void forked_child_runs_alone(void **state) {
   (void)state;
   thread_pool_set_threads(4);
   int *items = calloc(ITEMS, sizeof *items);
@@ -206,14 +206,14 @@ static void number_of_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_item_once_at_fixed_borders),
+      cmocka_unit_test(every_item_runs_once_in_fixed_chunks),
       cmocka_unit_test(small_calls_are_not_split),
-      cmocka_unit_test(cuts_are_fair),
+      cmocka_unit_test(chunks_have_similar_sizes),
       cmocka_unit_test(first_failure_wins),
-      cmocka_unit_test(kernels_may_split_again),
+      cmocka_unit_test(nested_calls_work),
       cmocka_unit_test(callers_share_the_cores),
-      cmocka_unit_test(no_helper_comes_while_all_cores_work),
-      cmocka_unit_test(a_child_runs_alone),
+      cmocka_unit_test(no_helper_joins_while_all_cores_work),
+      cmocka_unit_test(forked_child_runs_alone),
       cmocka_unit_test(number_of_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
