@@ -338,3 +338,94 @@ def test_pairs_of_words():
     pairs, labels = sequence.skipgrams([1, 2, 3], 10, 1, negative_samples=0.5, seed=1)
     assert sorted(p for p, y in zip(pairs, labels) if y) == [[1, 2], [2, 1], [2, 3], [3, 2]]
     assert labels.count(0) == 2 and sequence.make_sampling_table(9).shape == (9,)
+
+
+SEQUENCES = {
+    "int64": (list(range(1, 7)), 0, -1, "int64"),
+    "float32": ([0.5 * i for i in range(1, 7)], 0.0, -1.0, "float"),
+    "string": ([b"a", b"b", b"c", b"d", b"e", b"f"], b"", b"none", "bytes"),
+}
+
+
+def sequence_example(dtype, count):
+    values = SEQUENCES[dtype][0][:count]
+    feature = {
+        "int64": lambda: tf.train.Feature(int64_list=tf.train.Int64List(value=values)),
+        "float32": lambda: tf.train.Feature(float_list=tf.train.FloatList(value=values)),
+        "string": lambda: tf.train.Feature(bytes_list=tf.train.BytesList(value=values)),
+    }[dtype]()
+    features = {"x": feature} if count else {}
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+
+
+@pytest.mark.parametrize("dtype", SEQUENCES)
+@pytest.mark.parametrize("default", [False, True])
+@pytest.mark.parametrize("counts, bad", [([2, 3], 0), ([3, 2], 1), ([3, 6, 4], 2), ([4], 0)])
+def test_each_sequence_is_a_multiple_of_its_shape(dtype, default, counts, bad):
+    padding = SEQUENCES[dtype][2] if default else None
+    feature = tf.io.FixedLenSequenceFeature([3], dtype, True, padding)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=rf"Key: x, Index: {bad}.  Number of {SEQUENCES[dtype][3]} values is not a multiple "
+        rf"of stride length. Saw {counts[bad]} values but output shape is: \[\?,3\]",
+    ):
+        tf.io.parse_example([sequence_example(dtype, n) for n in counts], {"x": feature})
+
+
+@pytest.mark.parametrize("dtype", SEQUENCES)
+@pytest.mark.parametrize("default", [False, True])
+def test_sequences_are_padded_to_the_longest(dtype, default):
+    values, zero, other, _ = SEQUENCES[dtype]
+    feature = tf.io.FixedLenSequenceFeature([3], dtype, True, other if default else None)
+    pad = other if default else zero
+    found = tf.io.parse_example([sequence_example(dtype, n) for n in (3, 0, 6)], {"x": feature})
+    assert found["x"].numpy().tolist() == [
+        [values[:3], [pad] * 3],
+        [[pad] * 3, [pad] * 3],
+        [values[:3], values[3:]],
+    ]
+    none = tf.io.parse_example([sequence_example(dtype, 0)] * 2, {"x": feature})
+    assert none["x"].shape == [2, 0, 3]
+    one = tf.io.parse_single_example(sequence_example(dtype, 6), {"x": feature})
+    assert one["x"].numpy().tolist() == [values[:3], values[3:]]
+    missing = tf.io.parse_single_example(sequence_example(dtype, 0), {"x": feature})
+    assert missing["x"].shape == [0, 3]
+
+
+@pytest.mark.parametrize("dtype", SEQUENCES)
+def test_single_sequence_is_a_multiple_of_its_shape(dtype):
+    features = {"x": tf.io.FixedLenSequenceFeature([3], dtype, True)}
+    text = "feature with key x: number of elements should be divisible by 3, found 2 instead"
+    record = sequence_example(dtype, 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        tf.io.parse_single_example(record, features)
+    with pytest.raises(ValueError, match="Unsupported FixedLenSequenceFeature .* for key 'x'"):
+        tf.io.parse_single_sequence_example(record, features)
+    features = {"y": tf.io.FixedLenSequenceFeature([3], dtype, True, SEQUENCES[dtype][2])}
+    with pytest.raises(ValueError, match=r"feature_list.dense_defaults\[y\] must be None"):
+        tf.io.parse_single_sequence_example(record, None, features)
+
+
+def test_sequences_of_a_traced_batch():
+    features = {"x": tf.io.FixedLenSequenceFeature([3], "int64", True)}
+    shapes = []
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def parse(records):
+        found = tf.io.parse_example(records, features)["x"]
+        shapes.append(found.shape.as_list())
+        return found
+
+    assert parse([sequence_example("int64", 3)]).numpy().tolist() == [[[1, 2, 3]]]
+    assert shapes == [[None, None, 3]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not a multiple of stride length"):
+        parse([sequence_example("int64", n) for n in (2, 3)])
+
+
+def test_sequence_of_parts_without_elements():
+    features = {"x": tf.io.FixedLenSequenceFeature([0], "int64", True)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not a multiple of stride length"):
+        tf.io.parse_example([sequence_example("int64", 3)], features)
+    features = {"x": tf.io.FixedLenSequenceFeature([None], "int64", True)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="unknown inner dimensions"):
+        tf.io.parse_example([sequence_example("int64", 3)], features)

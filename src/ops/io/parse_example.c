@@ -249,13 +249,18 @@ static situ_status take_default(const situ_tensor *preset, int64_t count, struct
   return NULL;
 }
 
+/* The name of the list in tf.train.Feature that holds values of a type. */
+static const char *list_name(situ_type type) {
+  return type == SITU_STRING ? "bytes" : situ_type_name(type);
+}
+
 static situ_status wrong_count(const struct parsing *p, int index, int64_t example, int64_t count) {
   const situ_shape *want = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
   const situ_string key = situ_tensor_string(p->compute->in[DENSE_KEYS], index);
   char place[2 * MOST_SHOWN + 64], shape[SHAPE_STRING_SIZE];
   return INVALID("%sNumber of %s values != expected.  Values size: %lld but output shape: %s",
                  place_of(p, example, key, place),
-                 situ_type_name(p->compute->in[DEFAULTS + index]->type), (long long)count,
+                 list_name(p->compute->in[DEFAULTS + index]->type), (long long)count,
                  shape_print(want, shape));
 }
 
@@ -278,15 +283,18 @@ static situ_status dense_values(const struct parsing *p, int index, int64_t coun
   return status;
 }
 
+/* The shape of a dense feature in a batch of n examples. */
+static situ_shape with_examples(situ_shape shape, int64_t n) {
+  memmove(shape.dim + 1, shape.dim, sizeof *shape.dim * (size_t)shape.rank++);
+  shape.dim[0] = n;
+  return shape;
+}
+
 static situ_status parse_dense(const struct parsing *p, int index, int out) {
   const situ_shape *shape = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
   const situ_type type = p->compute->in[DEFAULTS + index]->type;
   const int64_t count = situ_shape_count(*shape);
-  situ_shape whole = *shape;
-  if (!p->one) {
-    memmove(whole.dim + 1, whole.dim, sizeof *whole.dim * (size_t)whole.rank++);
-    whole.dim[0] = p->n;
-  }
+  const situ_shape whole = p->one ? *shape : with_examples(*shape, p->n);
   const size_t n = (size_t)(count * p->n) + 1;
   void *data = calloc(n, 8);
   situ_string *texts = calloc(n, sizeof *texts);
@@ -297,16 +305,15 @@ static situ_status parse_dense(const struct parsing *p, int index, int out) {
   return status;
 }
 
-/* All values of a sparse feature: those of each example behind those of the one before. */
-static situ_status gather(const struct parsing *p, int index, situ_type type, struct values *all,
-                          int64_t *counts) {
-  const situ_string key = situ_tensor_string(p->compute->in[SPARSE_KEYS], index);
+/* Concatenates the values of a feature in all examples. */
+static situ_status gather(const struct parsing *p, situ_string key, bool dense, situ_type type,
+                          struct values *all, int64_t *counts) {
   struct values values = {0};
   situ_status status = NULL;
   all->type = type;
   for (int64_t i = 0; i < p->n && !status; i++) {
     bool found = false;
-    status = read_feature(p, i, key, false, type, &values, &found);
+    status = read_feature(p, i, key, dense, type, &values, &found);
     counts[i] = status ? 0 : values.count;
     for (int64_t k = 0; k < counts[i] && !status; k++) {
       struct field field = {0};
@@ -320,6 +327,91 @@ static situ_status gather(const struct parsing *p, int index, situ_type type, st
     }
   }
   values_free(&values);
+  return status;
+}
+
+/* A dense feature with any number of parts: dense_shapes has an unknown first dimension. */
+static bool is_variable(const situ_shape *shape) { return shape->rank > 0 && shape->dim[0] < 0; }
+
+static situ_status not_a_multiple(const struct parsing *p, int index, int64_t example,
+                                  int64_t count, int64_t stride) {
+  const situ_shape *want = &call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
+  const situ_string key = situ_tensor_string(p->compute->in[DENSE_KEYS], index);
+  char place[2 * MOST_SHOWN + 64], shape[SHAPE_STRING_SIZE];
+  if (p->one)
+    return INVALID(
+        "Error while parsing feature with key %.*s: number of elements should be "
+        "divisible by %lld, found %lld instead",
+        shown(key), key.data, (long long)stride, (long long)count);
+  return INVALID(
+      "%sNumber of %s values is not a multiple of stride length. Saw %lld values but "
+      "output shape is: %s",
+      place_of(p, example, key, place), list_name(p->compute->in[DEFAULTS + index]->type),
+      (long long)count, shape_print(want, shape));
+}
+
+/* Sets *widest to the largest number of parts of an example. */
+static situ_status count_parts(const struct parsing *p, int index, int64_t stride,
+                               const int64_t *counts, int64_t *widest) {
+  *widest = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    if (stride ? counts[i] % stride : counts[i])
+      return not_a_multiple(p, index, i, counts[i], stride);
+    if (stride) *widest = max_i64(*widest, counts[i] / stride);
+  }
+  return NULL;
+}
+
+/* Copies the values of each example to its row and fills the row up with the default. */
+static void fill_rows(const struct parsing *p, const struct values *all, const int64_t *counts,
+                      int64_t width, const void *preset, void *out) {
+  const bool text = all->type == SITU_STRING;
+  const size_t size = text ? sizeof(situ_string) : situ_type_size(all->type);
+  const char *from = text                      ? (const char *)all->texts
+                     : all->type == SITU_INT64 ? (const char *)all->integers
+                                               : (const char *)all->reals;
+  char *to = out;
+  for (int64_t i = 0; i < p->n; i++) {
+    const size_t bytes = (size_t)counts[i] * size;
+    if (bytes) memcpy(to, from, bytes);
+    from += bytes;
+    for (int64_t k = counts[i]; k < width; k++) memcpy(to + (size_t)k * size, preset, size);
+    to += (size_t)width * size;
+  }
+}
+
+static situ_status pad_rows(const struct parsing *p, int out, const situ_tensor *preset,
+                            situ_shape shape, const struct values *all, const int64_t *counts) {
+  const int64_t width = situ_shape_count(shape) / max_i64(1, p->n);
+  void *data = NULL;
+  if (all->type != SITU_STRING) {
+    TRY(compute_output(p->compute, out, shape, &data));
+    fill_rows(p, all, counts, width, situ_tensor_data(preset), data);
+    return NULL;
+  }
+  const situ_string text = situ_tensor_string(preset, 0);
+  situ_string *texts = calloc((size_t)situ_shape_count(shape) + 1, sizeof *texts);
+  if (!texts) return NO_MEMORY();
+  fill_rows(p, all, counts, width, &text, texts);
+  situ_status status = situ_tensor_create_strings(shape, texts, &p->compute->out[out]);
+  free(texts);
+  return status;
+}
+
+static situ_status parse_variable(const struct parsing *p, int index, int out) {
+  const situ_string key = situ_tensor_string(p->compute->in[DENSE_KEYS], index);
+  const situ_tensor *preset = p->compute->in[DEFAULTS + index];
+  situ_shape shape = call_attr(p->compute->call, "dense_shapes")->shapes.items[index];
+  struct values all = {0};
+  int64_t *counts = calloc((size_t)p->n + 1, sizeof *counts);
+  if (!counts) return NO_MEMORY();
+  situ_status status = gather(p, key, true, preset->type, &all, counts);
+  shape.dim[0] = 1;
+  if (!status) status = count_parts(p, index, situ_shape_count(shape), counts, &shape.dim[0]);
+  if (!p->one) shape = with_examples(shape, p->n);
+  if (!status) status = pad_rows(p, out, preset, shape, &all, counts);
+  values_free(&all);
+  free(counts);
   return status;
 }
 
@@ -349,7 +441,8 @@ static situ_status parse_sparse(const struct parsing *p, int index, int n_sparse
   struct values all = {0};
   int64_t *counts = calloc((size_t)p->n + 1, sizeof *counts);
   if (!counts) return NO_MEMORY();
-  situ_status status = gather(p, index, type, &all, counts);
+  const situ_string key = situ_tensor_string(compute->in[SPARSE_KEYS], index);
+  situ_status status = gather(p, key, false, type, &all, counts);
   void *data = type == SITU_INT64 ? (void *)all.integers : (void *)all.reals;
   if (!status)
     status = finish(compute, n_sparse + index, type, SITU_SHAPE(all.count), data, all.texts);
@@ -368,7 +461,9 @@ static situ_status compute_parse(struct compute *compute) {
                             .n = situ_shape_count(examples->shape),
                             .one = !examples->shape.rank};
   for (int i = 0; i < n_sparse; i++) TRY(parse_sparse(&p, i, n_sparse));
-  for (int i = 0; i < n_dense; i++) TRY(parse_dense(&p, i, 3 * n_sparse + i));
+  const situ_shape *shapes = call_attr(compute->call, "dense_shapes")->shapes.items;
+  for (int i = 0; i < n_dense; i++)
+    TRY((is_variable(&shapes[i]) ? parse_variable : parse_dense)(&p, i, 3 * n_sparse + i));
   return NULL;
 }
 
@@ -381,21 +476,40 @@ static situ_status need_keys(const struct call *call, int input, int64_t count, 
                  (long long)count, shape_print(shape, have));
 }
 
+/* The default of a variable-length feature is the padding, a single value. */
+static situ_status need_padding(int i, const situ_shape *want, const situ_shape *have) {
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
+  situ_shape part = *want;
+  part.dim[0] = 1;
+  if (!shape_is_known(&part))
+    return INVALID("dense_shapes[%d] has unknown rank or unknown inner dimensions: %s", i,
+                   shape_print(want, a));
+  if (!shape_is_known(have) || situ_shape_count(*have) == 1) return NULL;
+  return INVALID(
+      "dense_shapes[%d] is a variable length shape: %s, therefore dense_defaults[%d] "
+      "must contain a single element (the padding element).  But its shape is: %s",
+      i, shape_print(want, a), i, shape_print(have, b));
+}
+
 /* A default is empty (the feature is required) or has all values of the feature. */
+static situ_status need_default(int i, const situ_shape *want, const situ_shape *have) {
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
+  if (want->rank == SITU_MAX_RANK)
+    return INVALID("dense_shapes[%d] = %s has too many dimensions", i, shape_print(want, a));
+  if (is_variable(want)) return need_padding(i, want, have);
+  const int64_t values = situ_shape_count(*want), given = situ_shape_count(*have);
+  if (values < 0)
+    return INVALID("dense_shapes[%d] = %s is not fully known", i, shape_print(want, a));
+  if (shape_is_known(have) && given && given != values)
+    return INVALID("dense_defaults[%d].shape = %s is not compatible with dense_shapes[%d] = %s", i,
+                   shape_print(have, a), i, shape_print(want, b));
+  return NULL;
+}
+
 static situ_status need_defaults(const struct call *call) {
   const struct attr_value *shapes = call_attr(call, "dense_shapes");
-  for (int i = 0; i < shapes->shapes.count; i++) {
-    const situ_shape *want = &shapes->shapes.items[i], *have = &call->in[DEFAULTS + i].shape;
-    const int64_t values = situ_shape_count(*want), given = situ_shape_count(*have);
-    char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
-    if (values < 0)
-      return INVALID("dense_shapes[%d] = %s is not fully known", i, shape_print(want, a));
-    if (want->rank == SITU_MAX_RANK)
-      return INVALID("dense_shapes[%d] = %s has too many dimensions", i, shape_print(want, a));
-    if (shape_is_known(have) && given && given != values)
-      return INVALID("dense_defaults[%d].shape = %s is not compatible with dense_shapes[%d] = %s",
-                     i, shape_print(have, a), i, shape_print(want, b));
-  }
+  for (int i = 0; i < shapes->shapes.count; i++)
+    TRY(need_default(i, &shapes->shapes.items[i], &call->in[DEFAULTS + i].shape));
   return NULL;
 }
 
@@ -439,10 +553,7 @@ static situ_status parse_shape(struct call *call) {
     const int dense = i - 3 * n_sparse;
     if (dense >= 0 && dense < shapes->shapes.count && in->rank >= 0) {
       shape = shapes->shapes.items[dense];
-      if (in->rank == 1 && shape.rank >= 0 && shape.rank < SITU_MAX_RANK) {
-        memmove(shape.dim + 1, shape.dim, sizeof *shape.dim * (size_t)shape.rank++);
-        shape.dim[0] = in->dim[0];
-      }
+      if (in->rank == 1) shape = with_examples(shape, in->dim[0]);
     }
     call->out[i].shape = shape;
   }

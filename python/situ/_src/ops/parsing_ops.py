@@ -11,9 +11,9 @@ from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import constant_value
 from situ._src.framework.tensor_shape import as_shape
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
-from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
+from situ._src.ops.sparse_ops import SparseTensor
 
 
 class FixedLenFeature(collections.namedtuple("FixedLenFeature", "shape dtype default_value")):
@@ -45,13 +45,22 @@ def type_name(dtype):
     return {"float32": "float", "float64": "double"}.get(dtype.name, dtype.name)
 
 
+def _dense_shape(feature):
+    """The shape of a dense feature in one record; a sequence has an unknown first dimension."""
+    shape = as_shape(feature.shape)
+    return shape if isinstance(feature, FixedLenFeature) else as_shape([None]).concatenate(shape)
+
+
 def _default(key, feature, shape):
-    """The values for records that lack a feature; none: it is required."""
+    """The values of records without the feature (empty: it is required), or the padding."""
     dtype = as_dtype(feature.dtype)
+    variable = isinstance(feature, FixedLenSequenceFeature)
     if feature.default_value is None:
-        return constant([], dtype)
+        padding = "" if dtype.name == "string" else 0
+        return constant(padding if variable else [], dtype)
     try:
-        return op("Reshape", convert_to_tensor(feature.default_value, dtype), shape)
+        value = convert_to_tensor(feature.default_value, dtype)
+        return op("Reshape", value, [] if variable else shape.as_list())
     except (errors.InvalidArgumentError, TypeError, ValueError) as error:
         text = f"Feature: {key} (data type: {type_name(dtype)}) has a wrong default_value: {error}"
         if isinstance(error, errors.InvalidArgumentError):
@@ -97,54 +106,30 @@ def _parse(serialized, features, name, names=None):
             raise ValueError(
                 "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
             )
-    dense = sorted(k for k, f in features.items() if isinstance(f, FixedLenFeature))
-    sparse = sorted(k for k in features if k not in dense)
+    sparse = sorted(k for k, f in features.items() if isinstance(f, VarLenFeature))
+    dense = sorted(k for k in features if k not in sparse)
+    shapes = [_dense_shape(features[k]) for k in dense]
     with scope(name, "ParseSingleExample"):
         serialized = convert_to_tensor(serialized, "string", name="serialized")
-        one = as_shape(serialized.shape).rank == 0
         keys = [constant(k, "string") if k else constant([], "string") for k in (sparse, dense)]
         parts = OPS["ParseExampleV2"](
             serialized,
             convert_to_tensor([] if names is None else names, "string"),
             *keys,
             constant([], "string"),
-            [_default(k, features[k], as_shape(features[k].shape).as_list()) for k in dense],
+            [_default(k, features[k], shape) for k, shape in zip(dense, shapes)],
             num_sparse=len(sparse),
             Tdense=[as_dtype(features[k].dtype) for k in dense],
             sparse_types=[as_dtype(features[k].dtype) for k in sparse],
-            dense_shapes=[as_shape(features[k].shape) for k in dense],
+            dense_shapes=shapes,
             name="ParseExample",
         )
     parts = parts if isinstance(parts, (list, tuple)) else [parts]
     n, found = len(sparse), {}
     for i, key in enumerate(sparse):
-        found[key] = _sparse(key, features[key], *parts[i : 3 * n : n], one)
+        found[key] = SparseTensor(*parts[i : 3 * n : n])
     found.update(zip(dense, parts[3 * n :]))
     return {k: found[k] for k in features}
-
-
-def _sparse(key, feature, indices, values, shape, one):
-    if isinstance(feature, VarLenFeature):
-        return SparseTensor(indices, values, shape)
-    tail = as_shape(feature.shape).as_list()
-    if one:
-        return op("Reshape", values, [-1] + tail)
-    default = None if feature.default_value is None else _default(key, feature, [])
-    made = sparse_tensor_to_dense(SparseTensor(indices, values, shape), default)
-    rows = op("StridedSlice", shape, [0], [1], [1], shrink_axis_mask=1)
-    return (
-        op(
-            "Reshape",
-            made,
-            op(
-                "ConcatV2",
-                [op("Reshape", cast(rows, "int32"), [1]), constant([-1] + tail, "int32")],
-                0,
-            ),
-        )
-        if tail
-        else made
-    )
 
 
 @export("io.parse_single_example", v1="parse_single_example")
@@ -267,6 +252,12 @@ def parse_single_sequence_example(
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
     check_features(sequence_features or {})
+    for key, feature in (context_features or {}).items():
+        if isinstance(feature, FixedLenSequenceFeature):
+            raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
+    for key, feature in (sequence_features or {}).items():
+        if getattr(feature, "default_value", None) is not None:
+            raise ValueError(f"Value feature_list.dense_defaults[{key}] must be None")
     with scope(name, "ParseSingleSequenceExample"):
         serialized = convert_to_tensor(serialized, "string", name="serialized")
         # The context stands where a tf.Example has its features.
