@@ -282,3 +282,65 @@ def test_invalid_rows_are_errors(make):
 def test_rows_without_validation():
     made = tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 1], validate=False)
     assert made.to_list() == [[1]]
+
+
+INVALID_ROWS = [
+    ("from_row_splits", [0, 2, 9]),
+    ("from_row_splits", [1, 2, 3]),
+    ("from_row_splits", [0, 2, 1, 3]),
+    ("from_row_splits", []),
+    ("from_row_lengths", [1, 1]),
+    ("from_row_lengths", [4, -1]),
+    ("from_row_starts", [1, 2]),
+    ("from_row_starts", [0, 7]),
+    ("from_row_limits", [1, 2]),
+    ("from_row_limits", [2, 1, 3]),
+    ("from_value_rowids", [1, 0, 2]),
+    ("from_value_rowids", [-1, 0, 1]),
+    ("from_value_rowids", [0, 1]),
+]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("method, rows", INVALID_ROWS)
+def test_invalid_rows_of_functions_are_errors(method, rows, dtype):
+    @tf.function(input_signature=[tf.TensorSpec([None], "int32"), tf.TensorSpec([None], dtype)])
+    def values(v, r):
+        return getattr(tf.RaggedTensor, method)(v, r).values
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"{method} do not form a valid Ragg"):
+        values(tf.constant([1, 2, 3]), tf.constant(rows, dtype))
+
+
+@pytest.mark.parametrize("method, rows", INVALID_ROWS)
+@pytest.mark.parametrize("fed", [False, True])
+def test_invalid_rows_of_graphs_are_errors(method, rows, fed):
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        given = v1.placeholder("int64", [None]) if fed else tf.constant(rows, "int64")
+        made = getattr(tf.RaggedTensor, method)(tf.constant([1, 2, 3]), given)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="do not form a valid RaggedT"):
+            session.run(made.row_splits, {given: rows} if fed else None)
+        made = getattr(tf.RaggedTensor, method)(tf.constant([1, 2, 3]), given, validate=False)
+        assert not [o for o in session.graph.get_operations() if o.type == "Assert"][5:]
+
+
+@pytest.mark.parametrize(
+    "method, rows",
+    [
+        ("from_row_splits", [0, 2, 2, 3]),
+        ("from_row_lengths", [2, 0, 1]),
+        ("from_row_starts", [0, 2, 2]),
+        ("from_row_limits", [2, 2, 3]),
+        ("from_value_rowids", [0, 0, 2]),
+    ],
+)
+def test_valid_rows_of_functions(method, rows):
+    made = tf.function(lambda v, r: getattr(tf.RaggedTensor, method)(v, r))
+    assert made(tf.constant([1, 2, 3]), tf.constant(rows)).to_list() == [[1, 2], [], [3]]
+
+
+@pytest.mark.parametrize("method", ["from_row_lengths", "from_value_rowids", "from_row_limits"])
+def test_no_rows_of_functions(method):
+    made = tf.function(lambda v, r: getattr(tf.RaggedTensor, method)(v, r))
+    assert made(tf.zeros([0]), tf.zeros([0], tf.int64)).to_list() == []

@@ -46,7 +46,7 @@ def ragged_constant(
         flat = [v for r in flat for v in r]
     values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
     return RaggedTensor.from_nested_row_lengths(
-        values, [constant(n, "int64") for n in lengths]
+        values, [constant(n, "int64") for n in lengths], validate=False
     ).with_row_splits_dtype(row_splits_dtype or "int64")
 
 
@@ -57,7 +57,9 @@ def ragged_stack(values, axis=0, name=None):
     if any(isinstance(p, RaggedTensor) for p in parts):
         return op("Pack", parts, axis=axis)
     return RaggedTensor.from_row_lengths(
-        concat(parts, 0), op("Pack", [op("Shape", p, out_type="int64")[0] for p in parts])
+        concat(parts, 0),
+        op("Pack", [op("Shape", p, out_type="int64")[0] for p in parts]),
+        validate=False,
     )
 
 
@@ -71,7 +73,7 @@ def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_split
     rows = [numpy.arange(*p) for p in zip(*[numpy.atleast_1d(a) for a in parts])]
     kind = dtype or ("int32" if rows[0].dtype.kind == "i" else "float32")
     return RaggedTensor.from_row_lengths(
-        constant(numpy.concatenate(rows), kind), [len(r) for r in rows]
+        constant(numpy.concatenate(rows), kind), [len(r) for r in rows], validate=False
     ).with_row_splits_dtype(row_splits_dtype or "int64")
 
 
@@ -89,7 +91,7 @@ def ragged_boolean_mask(data, mask, name=None):
     mask = convert_to_tensor(mask, "bool")
     lengths = op("Sum", cast(mask, "int64"), [1])
     return RaggedTensor.from_row_lengths(
-        BOTH["boolean_mask"](convert_to_tensor(data), mask), lengths
+        BOTH["boolean_mask"](convert_to_tensor(data), mask), lengths, validate=False
     )
 
 
@@ -113,7 +115,7 @@ def _strings_split(input=None, sep=None, maxsplit=-1, name=None):
     if texts.shape.ndims != 1:
         raise ValueError("situ splits one text, or a vector of texts.")
     indices, values, sizes = _split(texts, sep)
-    return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0])
+    return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
 
 
 V2["strings.split"] = _strings_split
@@ -185,7 +187,8 @@ def _concat(values, axis, name=None):
     joined = (
         _concat(inner, 0) if any(isinstance(v, RaggedTensor) for v in inner) else concat(inner, 0)
     )
-    whole = RaggedTensor.from_row_lengths(joined, concat([v.row_lengths() for v in values], 0))
+    lengths = concat([v.row_lengths() for v in values], 0)
+    whole = RaggedTensor.from_row_lengths(joined, lengths, validate=False)
     if axis == 0:
         return whole
     count, k = values[0].nrows(), len(values)
@@ -200,7 +203,7 @@ def _stack(values, axis=0, name=None):
     if axis % (values[0].shape.rank + 1):
         return _concat([_expand(v, axis) for v in values], axis)
     return RaggedTensor.from_row_lengths(
-        _concat(values, 0), op("Pack", [v.nrows() for v in values])
+        _concat(values, 0), op("Pack", [v.nrows() for v in values]), validate=False
     )
 
 

@@ -10,7 +10,9 @@ import numpy
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
+from situ._src.ops.check_ops import Assert
 from situ._src.ops.sparse_ops import SparseTensor
 
 _MISMATCH = (
@@ -82,28 +84,79 @@ def ranges(starts, lengths):
     return shift + op("Range", constant(0, "int64"), count, constant(1, "int64"))
 
 
+def _reason(splits, count):
+    """Why eager row_splits do not divide that many values into rows, or None if they do."""
+    if not splits.size:
+        return "row_splits tensor may not be empty"
+    if splits[0]:
+        return "zero: the first row must begin at 0"
+    if (splits[1:] < splits[:-1]).any():
+        return "monotonic: row_splits must not decrease"
+    if splits[-1] != count:
+        return f"the rows hold {splits[-1]} values, but there are {count}"
+    return None
+
+
+def _graph_checks(splits, count, text):
+    """Assert ops that row_splits of a graph divide that many values into rows."""
+
+    def check(reason, condition, *data):
+        everywhere = op("Reshape", condition, [-1])
+        return Assert(op("All", everywhere, [0]), [text + reason, *data], summarize=10)
+
+    # Slices, not elements: they also exist if row_splits are empty.
+    size, zero = op("Size", splits, out_type="int64"), constant(0, "int64")
+    return [
+        check("row_splits tensor may not be empty", op("Greater", size, zero)),
+        check("zero: the first row must begin at 0", op("Equal", splits[:1], zero), splits),
+        check(
+            "monotonic: row_splits must not decrease",
+            op("LessEqual", splits[:-1], splits[1:]),
+            splits,
+        ),
+        check(
+            "the last row must end at the number of values",
+            op("Equal", splits[-1:], count),
+            splits,
+            count,
+        ),
+    ]
+
+
 def _check_rows(made, method):
-    """Raises InvalidArgumentError if eager row_splits do not divide the values into rows."""
-    splits = made.row_splits
-    if not hasattr(splits, "numpy"):
+    """Checks that row_splits divide the values into rows: eagerly, or when a graph runs.
+
+    Raises:
+        InvalidArgumentError: if the row_splits of an eager tensor do not.
+    """
+    text = f"Arguments to {method} do not form a valid RaggedTensor:"
+    splits, count = made.row_splits, count_of(made.values)
+    if hasattr(splits, "numpy") and hasattr(count, "numpy"):
+        reason = _reason(splits.numpy(), int(count))
+        if reason is not None:
+            raise errors.InvalidArgumentError(None, None, text + reason)
         return made
-    splits, count = splits.numpy(), int(count_of(made.values))
-    reason = (
-        "row_splits tensor may not be empty"
-        if not splits.size
-        else "zero: the first row must begin at 0"
-        if splits[0]
-        else "monotonic: row_splits must not decrease"
-        if (splits[1:] < splits[:-1]).any()
-        else f"the rows hold {splits[-1]} values, but there are {count}"
-        if splits[-1] != count
-        else None
+    checks = _graph_checks(cast(splits, "int64"), count, text)
+    with control_dependencies(checks):
+        made.row_splits = op("Identity", splits)
+    return made
+
+
+def _check_rowids(rowids):
+    """The row of each value, checked eagerly or when a graph runs: they must not decrease."""
+    text = (
+        "Arguments to from_value_rowids do not form a valid RaggedTensor:"
+        "value_rowids must not be negative or decrease"
     )
-    if reason is None:
-        return made
-    raise errors.InvalidArgumentError(
-        None, None, f"Arguments to {method} do not form a valid RaggedTensor:{reason}"
-    )
+    if hasattr(rowids, "numpy"):
+        if (numpy.diff(rowids.numpy(), prepend=0) < 0).any():
+            raise errors.InvalidArgumentError(None, None, text)
+        return rowids
+    before = concat([constant([0], "int64"), rowids[:-1]], 0)
+    # Of no rowids, `before` has one too many.
+    rising = op("LessEqual", before[: op("Size", rowids)], rowids)
+    with control_dependencies([Assert(op("All", rising, [0]), [text, rowids], summarize=10)]):
+        return op("Identity", rowids)
 
 
 def _validated(method):
@@ -208,13 +261,8 @@ class RaggedTensor:
         wide, kind = _index(value_rowids, "value_rowids")
         if kind == "int32" and getattr(nrows, "dtype", kind) != kind:
             raise ValueError(f"nrows: Tensor conversion requested dtype {kind} for {nrows!r}")
-        if validate and hasattr(wide, "numpy") and (numpy.diff(wide.numpy()) < 0).any():
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                "Arguments to from_value_rowids do not form a valid RaggedTensor:"
-                "value_rowids must not decrease",
-            )
+        if validate:
+            wide = _check_rowids(wide)
         rows = cast(wide, "int32")
         if nrows is None:
             nrows = op("Max", concat([rows, constant([-1])], 0), [0]) + 1
@@ -224,7 +272,7 @@ class RaggedTensor:
             cast(
                 OPS["UnsortedSegmentSum"](ones, rows, cast(convert_to_tensor(nrows), "int32")), kind
             ),
-            validate=validate,
+            validate=False,
         )
 
     @classmethod
@@ -280,7 +328,7 @@ class RaggedTensor:
 
     @classmethod
     def _situ_made_(cls, pieces):
-        return cls.from_nested_row_splits(pieces[0], pieces[1:])
+        return cls.from_nested_row_splits(pieces[0], pieces[1:], validate=False)
 
     @property
     def shape(self):
@@ -353,7 +401,7 @@ class RaggedTensor:
         numbers = cast(convert_to_tensor(numbers), "int64")
         lengths = op("GatherV2", self.row_lengths(), numbers, 0)
         at = ranges(op("GatherV2", self.row_starts(), numbers, 0), lengths)
-        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths)
+        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths, validate=False)
 
     @_wide()
     def to_tensor(self, default_value=None, name=None, shape=None):
@@ -432,7 +480,7 @@ class RaggedTensor:
         first, last = place(key.start, op("ZerosLike", sizes)), place(key.stop, sizes)
         lengths = op("Maximum", last - first, zero)
         at = ranges(self.row_starts() + first, lengths)
-        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths)
+        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths, validate=False)
 
     @_wide()
     def __getitem__(self, key):

@@ -47,7 +47,7 @@ def _split(texts, parts, dtype):
         raise ValueError(
             f"situ splits a text or a vector of texts, but this has rank {texts.shape.rank}."
         )
-    return RaggedTensor.from_row_splits(values, splits)
+    return RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
 def _characters(text, encoding, errors, replacement):
@@ -313,5 +313,5 @@ def ngrams(
     )
     if is_vector:
         return values
-    made = RaggedTensor.from_row_splits(values, splits)
+    made = RaggedTensor.from_row_splits(values, splits, validate=False)
     return made if isinstance(data, RaggedTensor) else made.to_tensor()
