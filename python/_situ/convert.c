@@ -223,6 +223,24 @@ static PyObject *as_native(PyObject *array) {
   return made;
 }
 
+/* Raises the error of an array whose elements have no type here: uint32, complex64, ... */
+static void unsupported_array(PyObject *array, const char *code) {
+  PyObject *class = context_graph() ? PyExc_TypeError : PyExc_ValueError;
+  const bool number = code[1] == 'u' || code[1] == 'c' || code[1] == 'f';
+  PyObject *dtype = number ? PyObject_GetAttrString(array, "dtype") : NULL;
+  PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
+  PyErr_Clear();
+  if (name)
+    PyErr_Format(class,
+                 "Failed to convert a NumPy array to a Tensor (%S is not supported by situ yet).",
+                 name);
+  else
+    PyErr_Format(class, "Failed to convert a NumPy array to a Tensor (Unsupported numpy type %s).",
+                 code);
+  Py_XDECREF(name);
+  Py_XDECREF(dtype);
+}
+
 /* What C cannot read goes through NumPy. */
 static situ_tensor *through_numpy(PyObject *value, situ_type type, bool is_list, bool of_arrays) {
   PyObject *array = as_array(value, is_list && type == SITU_NO_TYPE, of_arrays);
@@ -243,10 +261,7 @@ static situ_tensor *through_numpy(PyObject *value, situ_type type, bool is_list,
   } else {
     if (code[0] == '>') Py_SETREF(array, as_native(array));
     if (!unfit) result = array ? buffer_value(array, type, false, &unfit) : NULL;
-    if (unfit)
-      PyErr_Format(context_graph() ? PyExc_TypeError : PyExc_ValueError,
-                   "Failed to convert a NumPy array to a Tensor (Unsupported numpy type %s).",
-                   code);
+    if (unfit) unsupported_array(array, code);
   }
   Py_XDECREF(array);
   return result;

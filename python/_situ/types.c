@@ -4,6 +4,15 @@
 
 #include "situ_python.h"
 
+/* Raises TypeError for a dtype of TensorFlow that the runtime does not have. */
+static int need_supported(PyObject *dtype, situ_type type) {
+  if (type == SITU_NO_TYPE || situ_type_size(type)) return 0;
+  PyObject *name = PyObject_GetAttrString(dtype, "name");
+  if (name) PyErr_Format(PyExc_TypeError, "%S is not supported by situ yet.", name);
+  Py_XDECREF(name);
+  return -1;
+}
+
 int types_number(PyObject *dtype, situ_type *out) {
   *out = SITU_NO_TYPE;
   if (!dtype || dtype == Py_None) return 0;
@@ -23,7 +32,7 @@ int types_number(PyObject *dtype, situ_type *out) {
     *out = (situ_type)PyLong_AsLong(number);
     Py_DECREF(number);
     *out = (situ_type)((int)*out % 100); /* reference types */
-    return PyErr_Occurred() ? -1 : 0;
+    return PyErr_Occurred() ? -1 : need_supported(dtype, *out);
   }
   PyErr_Clear();
   word = PyObject_GetAttrString(dtype, PyType_Check(dtype) ? "__name__" : "name");

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 /* Takes a candidate if it comes behind `after` and before what was found so far. */
 static void offer(struct attrs_walk *best, const char *after, const char *name, int index) {
@@ -87,12 +88,15 @@ static situ_status copy_reals(struct arena *arena, const situ_attr *attr, struct
   return NULL;
 }
 
+static situ_status check_type(const situ_attr *attr, int64_t type) {
+  char text[TYPE_ERROR_TEXT];
+  if (situ_type_size((situ_type)type)) return NULL;
+  return INVALID("Attribute '%s': %s.", attr->name, type_error(type, NULL, text));
+}
+
 static situ_status copy_types(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   TRY(copy_list(arena, attr, out));
-  for (int64_t i = 0; i < attr->integer; i++)
-    if (!situ_type_size((situ_type)attr->integers[i]))
-      return INVALID("Attribute '%s': %lld is no element type.", attr->name,
-                     (long long)attr->integers[i]);
+  for (int64_t i = 0; i < attr->integer; i++) TRY(check_type(attr, attr->integers[i]));
   return NULL;
 }
 
@@ -151,9 +155,7 @@ static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
       return NULL;
     case SITU_ATTR_TYPE:
       out->type = (situ_type)attr->integer;
-      if (situ_type_size(out->type)) return NULL;
-      return INVALID("Attribute '%s': %lld is no element type.", attr->name,
-                     (long long)attr->integer);
+      return check_type(attr, attr->integer);
     case SITU_ATTR_SHAPE:
       return copy_shape(&graph->arena, attr, out);
     case SITU_ATTR_STRING:

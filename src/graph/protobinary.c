@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/proto.h"
+#include "tensor/type.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BLOCK = 2, WIRE_FIXED32 = 5 };
 
@@ -90,10 +91,10 @@ static situ_status set_integer(const struct proto_source *source, uint64_t bits,
   value->integer = (int64_t)bits;
   if (value->field->kind == PROTO_INT32) value->integer = (int32_t)(uint32_t)bits;
   if (value->field->kind == PROTO_BOOL) value->integer = bits != 0;
+  char text[TYPE_ERROR_TEXT];
   const bool is_type = bits <= INT32_MAX && situ_type_size((situ_type)bits);
   if (value->field->kind == PROTO_TYPE && !is_type)
-    return proto_wrong(source, value->offset, "there is no element type %lld",
-                       (long long)value->integer);
+    return proto_wrong(source, value->offset, "%s", type_error(value->integer, NULL, text));
   return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "graph/attrs.h"
 #include "graph/proto.h"
 #include "tensor/number.h"
+#include "tensor/type.h"
 
 /* Names */
 
@@ -122,8 +123,10 @@ static situ_status read_type(const struct proto_source *source, const struct jso
                              struct proto_value *out) {
   out->integer = json_integer(json, situ_type_parse(json_string(json, "")));
   if (situ_type_size((situ_type)out->integer)) return NULL;
-  if (json->kind == JSON_STRING)
-    return proto_wrong(source, json->offset, "there is no element type %.40s", json->string.text);
+  char text[TYPE_ERROR_TEXT];
+  if (json->kind == JSON_STRING || out->integer)
+    return proto_wrong(source, json->offset, "%s",
+                       type_error(out->integer, json_text(json, NULL), text));
   return wrong(source, json, out->field, "an element type");
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph/proto.h"
+#include "tensor/type.h"
 
 struct reader {
   const struct proto_source *source;
@@ -249,8 +250,9 @@ static situ_status read_type(struct reader *reader, int64_t *out) {
   }
   if (situ_type_size((situ_type)*out)) return NULL;
   if (!word.length) return expected(reader, "an element type");
-  return proto_wrong(reader->source, word.offset, "there is no element type %.*s",
-                     (int)(word.length < 40 ? word.length : 40), word.at);
+  char text[TYPE_ERROR_TEXT];
+  snprintf(name, sizeof name, "%.*s", (int)min_i64((int64_t)word.length, sizeof name - 1), word.at);
+  return proto_wrong(reader->source, word.offset, "%s", type_error(*out, name, text));
 }
 
 /* Messages */

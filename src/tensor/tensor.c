@@ -8,11 +8,12 @@
 #include "base/huge_pages.h"
 #include "base/strbuf.h"
 #include "tensor/shape.h"
+#include "tensor/type.h"
 
 /* Checks that the type is valid, the shape is known and valid, and the size does not overflow. */
 static situ_status check_args(situ_type type, const situ_shape *shape, size_t *bytes) {
-  char text[SHAPE_STRING_SIZE];
-  if (!situ_type_size(type)) return INVALID("%d is not an element type.", (int)type);
+  char text[SHAPE_STRING_SIZE], reason[TYPE_ERROR_TEXT];
+  if (!situ_type_size(type)) return INVALID("%s.", type_error((int)type, NULL, reason));
   TRY(shape_check(shape));
   if (!shape_is_known(shape))
     return INVALID("A tensor needs a known shape, not %s.", shape_print(shape, text));

@@ -1,8 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * type.c: names and sizes of the element types, all from SITU_TYPES. */
+#include "tensor/type.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "situ/tensor.h"
+/* The element types of TensorFlow that situ does not have: DataType, number, name. */
+#define UNSUPPORTED_TYPES(X)            \
+  X(COMPLEX64, 8, "complex64")          \
+  X(QINT8, 11, "qint8")                 \
+  X(QUINT8, 12, "quint8")               \
+  X(QINT32, 13, "qint32")               \
+  X(BFLOAT16, 14, "bfloat16")           \
+  X(QINT16, 15, "qint16")               \
+  X(QUINT16, 16, "quint16")             \
+  X(COMPLEX128, 18, "complex128")       \
+  X(UINT32, 22, "uint32")               \
+  X(UINT64, 23, "uint64")               \
+  X(FLOAT8_E5M2, 24, "float8_e5m2")     \
+  X(FLOAT8_E4M3FN, 25, "float8_e4m3fn") \
+  X(INT4, 29, "int4")                   \
+  X(UINT4, 30, "uint4")
 
 const char *situ_type_name(situ_type type) {
 #define TYPE_NAME(name, number, bytes, type_name, numpy) \
@@ -41,4 +59,23 @@ situ_type situ_type_parse(const char *name) {
   SITU_TYPES(TYPE_PARSE)
 #undef TYPE_PARSE
   return SITU_NO_TYPE;
+}
+
+static const char *unsupported(int64_t number, const char *text) {
+#define UNSUPPORTED_NAME(name, number_, word) \
+  if (number == (number_) || (text && !strcmp(text, "DT_" #name))) return word;
+  UNSUPPORTED_TYPES(UNSUPPORTED_NAME)
+#undef UNSUPPORTED_NAME
+  return NULL;
+}
+
+const char *type_error(int64_t number, const char *name, char out[TYPE_ERROR_TEXT]) {
+  const char *word = unsupported(number, name);
+  if (word)
+    snprintf(out, TYPE_ERROR_TEXT, "%s is not supported by situ yet", word);
+  else if (name)
+    snprintf(out, TYPE_ERROR_TEXT, "there is no element type %.40s", name);
+  else
+    snprintf(out, TYPE_ERROR_TEXT, "there is no element type %lld", (long long)number);
+  return out;
 }

@@ -10,7 +10,7 @@ from situ._src.data.iterators import _spec
 from situ._src.data.structure import flatten, map_leaves, tensor
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
-from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.dtypes import as_dtype, check_supported
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops import tf_record
@@ -99,6 +99,8 @@ def from_generator(generator, output_types, output_shapes, args, signature):
     spec = signature if signature is not None else _spec(output_types, output_shapes)
     types = map_leaves(lambda s: s.dtype, spec)
     leaves = flatten(spec)
+    for leaf in leaves:
+        check_supported(as_dtype(leaf.dtype))
     values = [tensor(a) for a in (args or ())]
 
     def rows_of(*arguments):

@@ -24,6 +24,8 @@ class DType:
 
         if self.name in ("string", "resource", "variant"):
             return object
+        if self.base_dtype.name == "bfloat16":
+            check_supported(self)
         return getattr(numpy, {"bool": "bool_"}.get(self.base_dtype.name, self.base_dtype.name))
 
     @property
@@ -115,6 +117,12 @@ NAMES = {
     for n, t in BY_NAME.items()
     if n not in ("object", "bool_", "str", "int", "float", "bytes", "object_")
 }
+
+
+def check_supported(dtype):
+    """Raises TypeError for a DType whose tensors the runtime cannot hold."""
+    if dtype.base_dtype.as_datatype_enum in _NUMPY_ONLY:
+        raise TypeError(f"{dtype.base_dtype.name} is not supported by situ yet.")
 
 
 def as_dtype(type_value):

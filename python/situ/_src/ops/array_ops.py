@@ -8,7 +8,7 @@ import numbers
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export, read_rows
-from situ._src.framework.dtypes import as_dtype, beyond_int32, dtype_of
+from situ._src.framework.dtypes import as_dtype, beyond_int32, check_supported, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.tensor import GraphTensor, Tensor, constant_value
 
@@ -376,6 +376,8 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
             ]
         )
         order = ["int32", "int64", "float32", "float64"]
+        for kind in kinds:
+            check_supported(as_dtype(kind))
         kind = as_dtype(max((k.name for k in kinds), key=order.index))
         parts = [
             cast(v, kind) if dtype_of(v) else convert_to_tensor(v, kind, name=n)
