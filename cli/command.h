@@ -20,6 +20,7 @@ struct args;
 struct command {
   const char *name;
   const char *words;            /* what it takes besides options: "GRAPH", "[NAME]" */
+  const char *choices;          /* the allowed words, "bash zsh fish"; NULL: files */
   const char *usage;            /* what stands behind its name in its usage line; NULL: words and
                                    options */
   int least, most;              /* how many words */

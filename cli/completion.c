@@ -27,8 +27,17 @@ static void print_bash_option(const struct command *command, const struct option
   printf(" --%s", option->name);
 }
 
+/* Completes the words of commands that allow only some. */
+static void print_bash_choices(void) {
+  printf("  case ${COMP_WORDS[1]} in\n");
+  for (int i = 0; commands[i]; i++)
+    if (commands[i]->choices)
+      printf("    %s) words='%s' ;;\n", commands[i]->name, commands[i]->choices);
+  printf("  esac\n");
+}
+
 static void print_bash(void) {
-  printf("_situ() {\n  local current=${COMP_WORDS[COMP_CWORD]} options=\n  COMPREPLY=()\n");
+  printf("_situ() {\n  local current=${COMP_WORDS[COMP_CWORD]} options= words=\n  COMPREPLY=()\n");
   printf("  if [ \"$COMP_CWORD\" = 1 ]; then\n    options='");
   for (int i = 0; commands[i]; i++) printf("%s ", commands[i]->name);
   printf("--help --version'\n  else\n    case ${COMP_WORDS[1]} in\n");
@@ -37,11 +46,12 @@ static void print_bash(void) {
     each_option(commands[i], print_bash_option);
     printf("' ;;\n");
   }
+  printf("    esac\n  fi\n");
+  print_bash_choices();
   printf(
-      "    esac\n  fi\n"
       "  case $current in\n"
       "    -*) ;;\n"
-      "    *) [ \"$COMP_CWORD\" = 1 ] || options= ;;\n"
+      "    *) [ \"$COMP_CWORD\" = 1 ] || options=$words ;;\n"
       "  esac\n"
       "  mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
       "  [ -n \"$options\" ] || mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
@@ -76,7 +86,10 @@ static void print_zsh(void) {
   for (int i = 0; commands[i]; i++) {
     printf("    %s)\n      _arguments", commands[i]->name);
     each_option(commands[i], print_zsh_option);
-    printf(" '*:file:_files' ;;\n");
+    if (commands[i]->choices)
+      printf(" ':%s:(%s)' ;;\n", commands[i]->words, commands[i]->choices);
+    else
+      printf(" '*:file:_files' ;;\n");
   }
   printf("  esac\n}\ncompdef _situ situ\n");
 }
@@ -94,13 +107,24 @@ static void print_fish(void) {
     print_quoted(commands[i]->help);
     printf("'\n");
   }
-  for (int i = 0; commands[i]; i++) each_option(commands[i], print_fish_option);
+  for (int i = 0; commands[i]; i++) {
+    each_option(commands[i], print_fish_option);
+    if (commands[i]->choices)
+      printf("complete -c situ -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", commands[i]->name,
+             commands[i]->choices);
+  }
 }
+
+#define SHELLS(X) X(bash) X(zsh) X(fish)
 
 static const struct {
   const char *name;
   void (*print)(void);
-} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+} shells[] = {
+#define SHELL_ROW(name) {#name, print_##name},
+    SHELLS(SHELL_ROW)
+#undef SHELL_ROW
+};
 
 static int run(const struct args *args) {
   for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
@@ -114,6 +138,9 @@ static int run(const struct args *args) {
 const struct command completion_command = {
     .name = "completion",
     .words = "SHELL",
+#define SHELL_CHOICE(name) #name " "
+    .choices = SHELLS(SHELL_CHOICE),
+#undef SHELL_CHOICE
     .least = 1,
     .most = 1,
     .help = "print a completion script for bash, zsh or fish",

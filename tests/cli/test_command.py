@@ -473,6 +473,15 @@ class Completion(unittest.TestCase):
             Path(folder, "train.py").touch()
             self.assertEqual([f"{folder}/train.py"], self.complete("situ", "run", f"{folder}/tr"))
 
+    def test_bash_offers_the_allowed_words(self):
+        self.assertEqual(["bash", "zsh", "fish"], self.complete("situ", "completion", ""))
+        self.assertEqual(["zsh"], self.complete("situ", "completion", "z"))
+        self.assertIn("--help", self.complete("situ", "completion", "--"))
+
+    def test_zsh_and_fish_offer_the_allowed_words(self):
+        self.assertIn("':SHELL:(bash zsh fish", run("completion", "zsh").stdout)
+        self.assertIn("-f -a 'bash zsh fish", run("completion", "fish").stdout)
+
     def test_each_shell_and_the_man_page_name_every_option(self):
         help_text = run("--help").stdout.split("\n\n")[2]
         commands = [line.split()[0] for line in help_text.splitlines()]
