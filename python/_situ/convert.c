@@ -103,7 +103,6 @@ static bool fits(enum kind kind, situ_type type) {
   if (kind == KIND_BOOL) return type != SITU_STRING;
   if (kind == KIND_TEXT) return type == SITU_STRING;
   if (kind == KIND_FLOAT) return types_is_real(type);
-  if (kind == KIND_LONG && type == SITU_INT32) return false;
   return type != SITU_BOOL && type != SITU_STRING;
 }
 

@@ -64,3 +64,24 @@ def test_shape_beyond_int32(call, make):
 def test_filled_shape_beyond_int32_in_a_function():
     made = tf.function(lambda: tf.ones([2**32 + 2])).get_concrete_function()
     assert made.outputs[0].shape.as_list() == [2**32 + 2]
+
+
+@pytest.mark.parametrize(
+    "make, want",
+    [
+        (lambda: tf.constant(1) + 2**40, 1),
+        (lambda: 2**31 + tf.constant(1), -(2**31) + 1),
+        (lambda: tf.constant(2) * -(2**40), 0),
+        (lambda: tf.constant(1) < 2**40, False),
+        (lambda: tf.minimum(tf.constant(1), 2**40 + 5), 1),
+        (lambda: tf.constant([1]) + [2**40 + 3], [4]),
+        (lambda: tf.constant(2**40 + 7, tf.int32), 7),
+        (lambda: tf.constant(1, tf.uint8) + 300, 45),
+        (lambda: tf.constant(1, tf.int8) + 200, -55),
+    ],
+)
+def test_python_integers_wrap_to_the_dtype_of_a_tensor(make, want):
+    assert make().numpy().tolist() == want
+    assert tf.function(make)().numpy().tolist() == want
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        assert session.run(make()).tolist() == want
