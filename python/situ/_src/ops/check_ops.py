@@ -6,7 +6,7 @@ import _situ
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.scopes import name_scope
+from situ._src.framework.scopes import control_dependencies, name_scope
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
 from situ._src.ops.array_ops import convert_to_tensor, op
 
@@ -65,6 +65,17 @@ def Assert(condition, data, summarize=None, name=None):
             summarize=3 if summarize is None else summarize,
             name="Assert",
         )
+
+
+def checked(tensor, condition, message, error=errors.InvalidArgumentError):
+    """The tensor, if a condition holds everywhere: checked eagerly, or when a graph runs."""
+    holds = OPS["All"](op("Reshape", condition, [-1]), [0])
+    if isinstance(holds, EagerTensor):
+        if not bool(holds):
+            raise error(None, None, message)
+        return tensor
+    with control_dependencies([Assert(holds, [message])]):
+        return op("Identity", tensor)
 
 
 def _where(x, y, test, sym, count):

@@ -7,6 +7,7 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.check_ops import checked
 from situ._src.variables.resource_variable import ResourceVariable
 
 
@@ -40,7 +41,7 @@ for _word in ("Update", "Add", "Sub"):
 
 
 def _increasing(segment_ids):
-    """(numbers of segments, how many there are); numbers that decrease become wrong ones."""
+    """(numbers of segments, how many there are); an error if they decrease."""
     ids = convert_to_tensor(segment_ids, name="segment_ids")
     end = op("StridedSlice", ids, [-1], [0], [1], end_mask=1)
     last = OPS["Max"](op("ConcatV2", [end, constant([-1], ids.dtype)], 0), 0)
@@ -49,8 +50,15 @@ def _increasing(segment_ids):
         [constant([0], ids.dtype), op("StridedSlice", ids, [0], [-1], [1], begin_mask=1)],
         0,
     )
-    wrong = op("Less", ids, before)
-    ids = op("SelectV2", wrong, constant(ids.dtype.max, ids.dtype), ids)
+    first = op("StridedSlice", ids, [0], [1], [1])
+    ids = checked(
+        ids,
+        op("GreaterEqual", first, constant(0, ids.dtype)),
+        "segment ids must not be negative",
+    )
+    size = op("Reshape", op("Size", ids), [1])
+    rising = op("LessEqual", op("Slice", before, [0], size), ids)
+    ids = checked(ids, rising, "segment ids are not increasing")
     return ids, op("Add", last, constant(1, ids.dtype))
 
 

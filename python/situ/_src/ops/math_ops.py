@@ -251,13 +251,11 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None
     """Ones on the diagonal of a matrix, or of many."""
     sizes = [num_rows, num_rows if num_columns is None else num_columns]
     kind = as_dtype(dtype)
-    if all(isinstance(s, int) for s in sizes) and not batch_shape:
-        import numpy
-
-        return constant(numpy.eye(*sizes, dtype=kind.as_numpy_dtype), name=name or "eye")
     whole = list(batch_shape or []) + sizes
-    zeros_ = op("Fill", convert_to_tensor(whole, "int32"), constant(0, kind))
-    return op("MatrixSetDiag", zeros_, op("OnesLike", op("MatrixDiagPart", zeros_)), name=name)
+    zero = constant(False if kind.is_bool else 0, kind)
+    zeros_ = op("Fill", convert_to_tensor(whole, "int32"), zero)
+    ones_ = op("OnesLike", op("MatrixDiagPart", zeros_))
+    return op("MatrixSetDiag", zeros_, ones_, name=name or "eye")
 
 
 @export("nn.zero_fraction", "math.zero_fraction")

@@ -147,12 +147,21 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims
         return op("Pow", total, constant(1 / float(ord), tensor.dtype))
 
 
+def _linspace_float64(start, stop, num):
+    """numpy.linspace, by ops of the engine."""
+    if num < 1:
+        raise errors.InvalidArgumentError(None, None, f"Requires num > 0: {num}")
+    step = (stop - start) / max(num - 1, 1)
+    places = op("Range", constant(0, "int64"), constant(num, "int64"), constant(1, "int64"))
+    made = op("Add", op("Mul", cast(places, "float64"), constant(step, "float64")), start)
+    last = constant([stop if num > 1 else start], "float64")
+    return op("ConcatV2", [op("Slice", made, [0], [num - 1]), last], 0)
+
+
 @export("linspace", v1="lin_space")
 def linspace(start, stop, num, name=None, axis=0):
     """`num` numbers from start to stop, equally far apart."""
     unsupported("linspace", axis=(axis, 0))
-    import numpy
-
     kind = (
         dtype_of(start)
         or dtype_of(stop)
@@ -160,8 +169,8 @@ def linspace(start, stop, num, name=None, axis=0):
     )
     kind = kind if kind.is_floating else as_dtype("float64")
     if dtype_of(start) is None and dtype_of(stop) is None and isinstance(num, int):
-        real = numpy.linspace(start, stop, num, dtype=kind.as_numpy_dtype)
-        return constant(real, name=name or "LinSpace")
+        with scope(name, "LinSpace"):
+            return cast(_linspace_float64(float(start), float(stop), num), kind)
     with scope(name, "linspace"):
         start, stop = (cast(convert_to_tensor(v), kind) for v in (start, stop))
         count = cast(convert_to_tensor(num, "int32"), kind)

@@ -3,7 +3,7 @@
 engine."""
 
 import _situ
-from situ._src.framework import tensor_shape
+from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.scopes import name_scope
@@ -54,7 +54,12 @@ class _EagerArray(_Common):
 
     def __init__(self, dtype, size, dynamic, infer_shape, element_shape, clear):
         self._begin(dtype, infer_shape, element_shape, dynamic)
-        self._items, self._clear = [None] * int(size), clear
+        try:
+            self._items, self._clear = [None] * int(size), clear
+        except (MemoryError, OverflowError) as error:
+            raise errors.ResourceExhaustedError(
+                None, None, f"OOM when allocating a TensorArray of {size} elements"
+            ) from error
 
     handle = flow = property(lambda s: None)
 
@@ -65,8 +70,6 @@ class _EagerArray(_Common):
         return index
 
     def read(self, index, name=None):
-        from situ._src.framework import errors
-
         index = self._at(index)
         if index >= len(self._items):
             raise errors.OutOfRangeError(
@@ -90,8 +93,6 @@ class _EagerArray(_Common):
         return value
 
     def _zeros(self, index):
-        from situ._src.framework import errors
-
         if not self._known[0].is_fully_defined():
             raise errors.InvalidArgumentError(
                 None, None, f"Could not read index {index} because it has not been written to."
@@ -103,8 +104,6 @@ class _EagerArray(_Common):
         self._learn(value.shape)
         if index >= len(self._items):
             if not self._dynamic:
-                from situ._src.framework import errors
-
                 raise errors.OutOfRangeError(
                     None,
                     None,

@@ -9,6 +9,7 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
+from situ._src.ops.check_ops import checked
 from situ._src.ops.reduction_ops import swapped
 
 Unique = collections.namedtuple("Unique", "y idx")
@@ -245,7 +246,12 @@ def reverse_sequence(
         batch, steps = op("Unpack", op("Slice", shape_op(x), [0], [2]), num=2, axis=0)
         zero, one = constant(0, "int32"), constant(1, "int32")
         times = op("ExpandDims", op("Range", zero, steps, one), 0)
-        lengths = op("ExpandDims", cast(seq_lengths, "int32"), 1)
+        lengths = cast(seq_lengths, "int32")
+        lengths = checked(
+            lengths, op("LessEqual", lengths, steps), f"seq_lens > input.dims({seq_axis})"
+        )
+        lengths = checked(lengths, op("GreaterEqual", lengths, zero), "seq_lens < 0")
+        lengths = op("ExpandDims", lengths, 1)
         turned = op("Sub", op("Sub", lengths, one), times)
         places = op("SelectV2", op("Less", times, lengths), turned, times)
         rows = op(

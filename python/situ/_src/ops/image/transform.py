@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """transform.py: tf.image.crop_and_resize, and the projective transforms of tf.contrib.image."""
 
-from situ._src.framework import tensor_shape
+from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops.check_ops import checked
 
 
 def _at(images, which, y, x):
@@ -79,6 +80,9 @@ def _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, nam
         columns = op("ExpandDims", _line(x1, x2, shape[2], sizes[1]), 1)
         y, x = rows + op("ZerosLike", columns), columns + op("ZerosLike", rows)
         which = cast(convert_to_tensor(box_indices), "int32")
+        inside = op("LogicalAnd", op("GreaterEqual", which, 0), op("Less", which, shape[0]))
+        text = "box_index has values outside [0, batch_size)"
+        which = checked(which, inside, text, errors.OutOfRangeError)
         which = op("Reshape", which, [-1, 1, 1]) + cast(op("ZerosLike", y), "int32")
         made = sample(image, which, y, x, method, extrapolation_value)
         rank = tensor_shape.as_shape(image.shape)
