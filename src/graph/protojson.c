@@ -126,7 +126,7 @@ static situ_status read_type(const struct proto_source *source, const struct jso
   char text[TYPE_ERROR_TEXT];
   if (json->kind == JSON_STRING || out->integer)
     return proto_wrong(source, json->offset, "%s",
-                       type_error(out->integer, json_text(json, NULL), text));
+                       type_error(out->integer, json_string(json, NULL), text));
   return wrong(source, json, out->field, "an element type");
 }
 
