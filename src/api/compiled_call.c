@@ -161,16 +161,16 @@ static situ_status plan(struct compiled_call *compiled, const situ_call *call,
   for (int i = 0; i < node->n_outputs; i++) fetches[i] = (struct edge){node->id, i};
   if (!node->n_outputs) fetches[0] = (struct edge){node->id, -1};
   struct edge need;
-  TRY(plan_make(&(struct plan_request){.graph = compiled->graph,
-                                       .placement = placement,
-                                       .devices = devices,
-                                       .feeds = feeds,
-                                       .n_feeds = call->n_inputs,
-                                       .fetches = fetches,
-                                       .n_fetches = node->n_outputs ? node->n_outputs : 1,
-                                       .checked = checked,
-                                       .keep = true},
-                &compiled->program, &need));
+  TRY(plan_compile(&(struct plan_request){.graph = compiled->graph,
+                                          .placement = placement,
+                                          .devices = devices,
+                                          .feeds = feeds,
+                                          .n_feeds = call->n_inputs,
+                                          .fetches = fetches,
+                                          .n_fetches = node->n_outputs ? node->n_outputs : 1,
+                                          .check_numerics = checked,
+                                          .keep_on_device = true},
+                   &compiled->program, &need));
   if (need.node < 0) return NULL;
   return INVALID("Input %d of %s must be in host memory: the shape of the result depends on it.",
                  need.node, node->schema->op->name);

@@ -93,7 +93,7 @@ static situ_status add_program(struct replay *replay, const struct program *cons
   }
   TRY(add_frame(replay, program, number));
   for (int32_t i = 0; i < program->n_slots; i++)
-    if (program->slots[i].kind == SLOT_MADE && is_here(replay, &program->slots[i]))
+    if (program->slots[i].kind == SLOT_HOST_OUTPUT && is_here(replay, &program->slots[i]))
       TRY(add(replay, MADE, number, program->slots[i].bytes));
   return NULL;
 }

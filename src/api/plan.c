@@ -220,13 +220,13 @@ static situ_status find_fetches(const struct situ_session *session, const situ_v
 
 static bool needs_variables(const struct program *program) {
   for (int32_t i = 0; i < program->n_slots; i++)
-    if (program->slots[i].kind == SLOT_STATE && program->slots[i].needs) return true;
+    if (program->slots[i].kind == SLOT_STATE && program->slots[i].read_before_write) return true;
   return false;
 }
 
 static situ_status plan_whole(const struct plan_request *request, struct program **out) {
   struct edge need;
-  TRY(plan_make(request, out, &need));
+  TRY(plan_compile(request, out, &need));
   if (need.node < 0) return NULL;
   return situ_status_create(SITU_UNIMPLEMENTED,
                             "The plan depends on the value of '%s', which only a run can give: "

@@ -21,9 +21,10 @@ static bool same_feed(const struct feed *have, const struct plan_feed *want) {
 }
 
 static bool serves(const struct program *program, const struct plan_request *request) {
-  if (program->n_asked != request->n_fetches || program->n_feeds != request->n_feeds ||
-      program->keep != request->keep || program->checked != request->checked ||
-      program->before != (request->before ? request->before->id : 0))
+  if (program->n_requested != request->n_fetches || program->n_feeds != request->n_feeds ||
+      program->keep_on_device != request->keep_on_device ||
+      program->check_numerics != request->check_numerics ||
+      program->previous_id != (request->previous ? request->previous->id : 0))
     return false;
   for (int32_t i = 0; i < request->n_fetches; i++)
     if (!same_edge(program->fetches[i].edge, request->fetches[i])) return false;
@@ -121,13 +122,13 @@ situ_status program_cache_enter(struct situ_session *session, const struct plan_
     struct program *program = NULL;
     struct edge need;
     TRY(check_twice(request));
-    TRY(plan_make(request, &program, &need));
-    if (session->log == LOG_FUNCTION && !request->before) {
+    TRY(plan_compile(request, &program, &need));
+    if (session->log == LOG_FUNCTION && !request->previous) {
       const situ_status status = session_log_program(session, request);
       if (status) plan_free(program);
       if (status) return status;
     }
-    program->need = need;
+    program->missing = need;
     TRY(add(session, program, out));
   }
   (*out)->active++;

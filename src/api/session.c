@@ -105,7 +105,7 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   init_locks(session);
   session->services = (struct services){.resources = &session->resources,
                                         .cancelled = &session->cancelled,
-                                        .ask = host_ops_ask,
+                                        .ask = host_ops_check_cancellation,
                                         .run = functions_run,
                                         .context = session,
                                         .logs = session->log != LOG_NOTHING};
@@ -355,7 +355,7 @@ situ_status situ_session_run_with(situ_session *session, const situ_run_options 
                                   int n_fetches, situ_tensor **results) {
   if (!options) return situ_session_run(session, feeds, n_feeds, fetches, n_fetches, results);
   struct cancellation cancellation = {.trace = options->trace,
-                                      .also = atomic_load(&global_trace),
+                                      .global_trace = atomic_load(&trace_of_all),
                                       .stop = options->stop,
                                       .context = options->context,
                                       .timeout_ms = options->timeout_ms};

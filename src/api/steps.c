@@ -29,11 +29,11 @@ static situ_status enter(struct situ_session *session, const struct asked *asked
                                          .n_feeds = asked->n_feeds,
                                          .fetches = asked->fetches,
                                          .n_fetches = asked->n_fetches,
-                                         .keep = asked->keep,
-                                         .gradients = cost_log_wanted(),
-                                         .checked = checked,
-                                         .feeds_too = checked && !session->is_inner && !before,
-                                         .before = before};
+                                         .keep_on_device = asked->keep,
+                                         .gradients = cost_log_is_enabled(),
+                                         .check_numerics = checked,
+                                         .check_feeds = checked && !session->is_inner && !before,
+                                         .previous = before};
     status = program_cache_enter(session, &request, &out->cached, &out->frame);
   }
   pthread_mutex_unlock(&session->lock);
@@ -83,15 +83,15 @@ static situ_status run_program(struct situ_session *session, struct entered *ent
 /* Feeds of the next part: those of this one, and what it computed for it. */
 static situ_status feed_next(const struct program *part, situ_tensor *const *values,
                              const struct asked *asked, struct asked *out) {
-  const int32_t more = part->n_fetches - part->n_asked, n = asked->n_feeds + more;
+  const int32_t more = part->n_fetches - part->n_requested, n = asked->n_feeds + more;
   struct plan_feed *feeds = ARENA_ARRAY(&out->arena, struct plan_feed, n + 1);
   situ_tensor **tensors = ARENA_ARRAY(&out->arena, situ_tensor *, n + 1);
   if (out->arena.failed) return NO_MEMORY();
   memcpy(feeds, asked->feeds, sizeof *feeds * (size_t)asked->n_feeds);
   memcpy(tensors, asked->tensors, sizeof *tensors * (size_t)asked->n_feeds);
   for (int32_t i = 0; i < more; i++) {
-    situ_tensor *value = values[part->n_asked + i];
-    const struct edge edge = part->fetches[part->n_asked + i].edge;
+    situ_tensor *value = values[part->n_requested + i];
+    const struct edge edge = part->fetches[part->n_requested + i].edge;
     tensors[asked->n_feeds + i] = value;
     feeds[asked->n_feeds + i] =
         (struct plan_feed){.edge = edge,
@@ -157,7 +157,7 @@ static situ_status run_and_go_on(struct situ_session *session, struct entered *e
   leave(session, cached);
   for (int32_t i = 0; ran && i < part->n_fetches; i++) {
     const struct fetch *fetch = &part->fetches[i];
-    if (i >= part->n_asked || status || fetch->given || fetch->deferred)
+    if (i >= part->n_requested || status || fetch->fetched_earlier || fetch->deferred)
       situ_tensor_release(values[i]);
     else
       results[i] = values[i];
@@ -171,7 +171,7 @@ static situ_status run_entered(struct situ_session *session, const struct progra
                                situ_tensor **results) {
   const struct program *program = entered->cached->program;
   if (!program->done) return run_program(session, entered, asked->tensors, results);
-  const int32_t feed = feed_on_device(asked, program->need);
+  const int32_t feed = feed_on_device(asked, program->missing);
   if (feed < 0) return run_and_go_on(session, entered, asked, results);
   leave(session, entered->cached);
   return run_with_copy(session, before, asked, feed, results);
@@ -182,7 +182,7 @@ static situ_status run_part(struct situ_session *session, const struct program *
   struct entered entered = {0};
   TRY(enter(session, asked, before, &entered));
   const bool is_call =
-      cost_log_wanted() && !session->is_inner && cost_log_begin(entered.cached->program->id);
+      cost_log_is_enabled() && !session->is_inner && cost_log_begin(entered.cached->program->id);
   const situ_status status = run_entered(session, before, &entered, asked, results);
   if (is_call) cost_log_end();
   return status;

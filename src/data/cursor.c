@@ -101,7 +101,7 @@ situ_status cursor_number(const struct cursor *cursor, int index, int64_t *out) 
 }
 
 situ_status cursor_wait(pthread_cond_t *condition, pthread_mutex_t *lock) {
-  static const struct services alone = {.ask = host_ops_ask};
+  static const struct services alone = {.ask = host_ops_check_cancellation};
   const struct compute compute = {.services = cursor_services ? cursor_services : &alone};
   return compute_wait(&compute, condition, lock, "Iterator::GetNext");
 }

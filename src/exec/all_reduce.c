@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * all_reduce.c: all-reduces that a collective library runs: their communicators and their
- * execution. */
+ * all_reduce.c: runs all-reduces through the collective library of a back end. */
 #include "exec/frame.h"
 
 static struct device *device_of(const struct frame *frame, int32_t command) {

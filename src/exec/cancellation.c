@@ -7,7 +7,7 @@
 
 #include "device/device.h"
 
-enum { PATIENCE_NS = 20 * 1000 * 1000 }; /* between two questions whether to go on */
+enum { CHECK_INTERVAL_NS = 20 * 1000 * 1000 };
 
 _Thread_local struct cancellation *cancellation_current;
 
@@ -19,32 +19,32 @@ int64_t cancellation_clock(void) {
 
 void cancellation_begin(struct cancellation *cancellation) {
   const int64_t now = cancellation_clock();
-  cancellation->next = now + PATIENCE_NS;
+  cancellation->next_check = now + CHECK_INTERVAL_NS;
   cancellation->deadline =
       cancellation->timeout_ms > 0 ? now + cancellation->timeout_ms * 1000000 : 0;
-  if (cancellation->deadline && cancellation->deadline < cancellation->next)
-    cancellation->next = cancellation->deadline;
+  if (cancellation->deadline && cancellation->deadline < cancellation->next_check)
+    cancellation->next_check = cancellation->deadline;
 }
 
 situ_status cancellation_check_deadline(const struct cancellation *cancellation) {
-  if (!cancellation->deadline || cancellation->ended ||
+  if (!cancellation->deadline || cancellation->stopped ||
       cancellation_clock() < cancellation->deadline)
     return NULL;
   return situ_status_create(SITU_DEADLINE_EXCEEDED,
-                            "Timed out waiting for notification\nThe run took longer than the "
-                            "%lld ms that it was given.",
+                            "Timed out waiting for notification\nThe run took longer than its "
+                            "timeout of %lld ms.",
                             (long long)cancellation->timeout_ms);
 }
 
 situ_status cancellation_check(struct cancellation *cancellation) {
-  if (cancellation->ended) return NULL;
+  if (cancellation->stopped) return NULL;
   situ_status status = cancellation_check_deadline(cancellation);
   if (!status && cancellation->stop && cancellation->stop(cancellation->context))
-    status = situ_status_create(SITU_CANCELLED, "The run was told to stop.");
-  cancellation->ended = status != NULL;
-  cancellation->next = cancellation_clock() + PATIENCE_NS;
-  if (cancellation->deadline && cancellation->deadline < cancellation->next)
-    cancellation->next = cancellation->deadline;
+    status = situ_status_create(SITU_CANCELLED, "The run was cancelled.");
+  cancellation->stopped = status != NULL;
+  cancellation->next_check = cancellation_clock() + CHECK_INTERVAL_NS;
+  if (cancellation->deadline && cancellation->deadline < cancellation->next_check)
+    cancellation->next_check = cancellation->deadline;
   return status;
 }
 
@@ -53,29 +53,29 @@ situ_status cancellation_start_timing(struct frame *frame) {
   return frame->times ? NULL : NO_MEMORY();
 }
 
-static void record(const struct frame *frame, int32_t index) {
+static void add_record(const struct frame *frame, int32_t index) {
   const struct program *program = frame->program;
   const struct plan_command *command = &program->commands[index];
   struct device *const *devices = program->devices->devices;
   const struct node *node = program->graph->nodes[command->node];
-  situ_trace_record row = {.node = node->name,
-                           .op = node->schema->op->name,
-                           .device = devices[command->device]->full,
-                           .queue = command->queue,
-                           .start_ns = frame->times[2 * index],
-                           .end_ns = frame->times[2 * index + 1]};
+  situ_trace_record record = {.node = node->name,
+                              .op = node->schema->op->name,
+                              .device = devices[command->device]->full,
+                              .queue = command->queue,
+                              .start_ns = frame->times[2 * index],
+                              .end_ns = frame->times[2 * index + 1]};
   if (command->kind == COMMAND_COPY) {
-    row.op = "Copy";
-    row.from = devices[program->slots[command->from].device]->full;
-    row.bytes = command->bytes;
+    record.op = "Copy";
+    record.from = devices[program->slots[command->from].device]->full;
+    record.bytes = command->bytes;
   }
-  if (frame->cancellation->trace) trace_add(frame->cancellation->trace, &row);
-  if (frame->cancellation->also) trace_add(frame->cancellation->also, &row);
+  if (frame->cancellation->trace) trace_add(frame->cancellation->trace, &record);
+  if (frame->cancellation->global_trace) trace_add(frame->cancellation->global_trace, &record);
 }
 
 void cancellation_record_times(struct frame *frame) {
   for (int32_t i = 0; i < frame->program->n_commands; i++)
-    if (frame->times[2 * i + 1]) record(frame, i);
+    if (frame->times[2 * i + 1]) add_record(frame, i);
   free(frame->times);
   frame->times = NULL;
 }

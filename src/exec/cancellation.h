@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cancellation.h: cancellation, deadline and profiling of a run.
  *
- * A run has a watch where the thread that calls it has one; without one it pays for a look at a
- * variable. */
+ * A run is cancellable if cancellation_current of its thread is set; otherwise the only cost is a
+ * test of that pointer. */
 #ifndef SITU_EXEC_CANCELLATION_H
 #define SITU_EXEC_CANCELLATION_H
 
@@ -10,39 +10,40 @@
 #include "exec/frame.h"
 
 struct cancellation {
-  situ_trace *trace, *also;    /* get records; NULL: nobody wants them */
-  bool (*stop)(void *context); /* NULL, or whether the run shall end */
+  situ_trace *trace;           /* profile of this run, or NULL */
+  situ_trace *global_trace;    /* profile of all runs of the process, or NULL */
+  bool (*stop)(void *context); /* returns whether to cancel the run; may be NULL */
   void *context;
-  int64_t next;       /* when to ask again, as trace_now */
-  int64_t deadline;   /* when the run must be over; 0: never */
-  int64_t timeout_ms; /* as it was asked for, to be said */
-  bool ended;         /* it was told to: not to be asked again */
+  int64_t next_check; /* time of the next check, in ns as cancellation_clock */
+  int64_t deadline;   /* in ns; 0: none */
+  int64_t timeout_ms; /* as requested, for the error message */
+  bool stopped;       /* a check has already failed */
 };
 
-/* The watch of this thread's runs, or NULL. */
+/* The cancellation of this thread's runs, or NULL. */
 extern _Thread_local struct cancellation *cancellation_current;
 
-/* Sets it up for a run that begins now. */
+/* Starts the timeout of a run. */
 void cancellation_begin(struct cancellation *cancellation);
 
-/* NULL, or why the run has to end. */
+/* CANCELLED or DEADLINE_EXCEEDED if the run must end, else NULL. Fails once per run. */
 situ_status cancellation_check(struct cancellation *cancellation) SITU_MUST_USE;
 
-/* Nanoseconds on the cheapest clock there is, a few milliseconds behind trace_now's. */
+/* The coarse monotonic clock, in nanoseconds: cheap, and a few milliseconds behind trace_now. */
 int64_t cancellation_clock(void);
 
-/* The same as cancellation_check, but only when it is time to. */
+/* Calls cancellation_check every few milliseconds; cheap enough for each command. */
 static inline situ_status cancellation_check_if_due(struct cancellation *cancellation) {
-  return cancellation_clock() < cancellation->next ? NULL : cancellation_check(cancellation);
+  return cancellation_clock() < cancellation->next_check ? NULL : cancellation_check(cancellation);
 }
 
-/* Why a run that is done came too late, or NULL. */
+/* DEADLINE_EXCEEDED if a run finished after its deadline, else NULL. */
 situ_status cancellation_check_deadline(const struct cancellation *cancellation) SITU_MUST_USE;
 
-/* Room for the times of a frame's commands, in frame->times. */
+/* Allocates frame->times. */
 situ_status cancellation_start_timing(struct frame *frame) SITU_MUST_USE;
 
-/* Adds the commands that ran to the trace and gives the room back. */
+/* Adds the executed commands to the traces and frees frame->times. */
 void cancellation_record_times(struct frame *frame);
 
 #endif

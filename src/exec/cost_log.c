@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cost_log.c: see cost_log.h. */
+ * cost_log.c: counts runs per (call, program) in a hash table and appends them to the log file. */
 #include "exec/cost_log.h"
 
 #include <pthread.h>
@@ -11,20 +11,20 @@
 #include "device/device.h"
 
 enum { BUCKETS = 4096 };
-static const uint64_t DESCRIBED = UINT64_MAX; /* in place of a call: the program is written */
+static const uint64_t DESCRIBED = UINT64_MAX; /* as a call id: whether the program is written */
 
-/* How often a program ran in calls of a kind. */
+/* Runs of a program in calls with one id. */
 struct count {
   struct count *next;
   uint64_t call, program, runs, written;
 };
 
 static const char *path;
-static pid_t owner; /* a child of fork writes nothing: its numbers would be those of others */
+static pid_t owner; /* children of fork do not write: their program ids are not unique */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fork_handler fork_handler;
 static struct count *counts[BUCKETS]; /* guarded by the lock, as is the file */
-static _Thread_local uint64_t call_here;
+static _Thread_local uint64_t current_call;
 
 static void write_runs(FILE *file, struct count *count) {
   fprintf(file, "R %llu %llu %llu\n", (unsigned long long)count->call,
@@ -32,7 +32,7 @@ static void write_runs(FILE *file, struct count *count) {
   count->written = count->runs;
 }
 
-/* At the end of the process: what was not written yet. */
+/* Writes the remaining counts at exit. */
 static void write_all(void) {
   if (getpid() != owner || pthread_mutex_trylock(&lock)) return;
   FILE *file = fopen(path, "a");
@@ -43,27 +43,27 @@ static void write_all(void) {
   pthread_mutex_unlock(&lock);
 }
 
-static void look(void) {
-  const char *named = getenv("SITU_COSTS");
-  path = named && *named ? named : NULL;
+static void read_environment(void) {
+  const char *value = getenv("SITU_COSTS");
+  path = value && *value ? value : NULL;
   owner = getpid();
   if (path) atexit(write_all);
   fork_mutex_register(&lock, &fork_handler);
 }
 
-bool cost_log_wanted(void) {
+bool cost_log_is_enabled(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, look);
+  pthread_once(&once, read_environment);
   return path != NULL;
 }
 
 bool cost_log_begin(uint64_t program) {
-  if (call_here) return false;
-  call_here = program;
+  if (current_call) return false;
+  current_call = program;
   return true;
 }
 
-void cost_log_end(void) { call_here = 0; }
+void cost_log_end(void) { current_call = 0; }
 
 static struct count *find(uint64_t call, uint64_t program) {
   struct count **bucket = &counts[(call * 31 + program) % BUCKETS];
@@ -91,12 +91,12 @@ static void write_program(FILE *file, const struct program *program) {
             program->gradients[i].variable);
 }
 
-void cost_log_note(const struct frame *frame) {
+void cost_log_add_run(const struct frame *frame) {
   if (getpid() != owner) return;
   pthread_mutex_lock(&lock);
-  struct count *count = find(call_here, frame->program->id);
+  struct count *count = find(current_call, frame->program->id);
   const uint64_t runs = count ? ++count->runs : 0;
-  const bool is_due = runs && !(runs & (runs - 1)); /* where the process ends without exit() */
+  const bool is_due = runs && !(runs & (runs - 1)); /* the process may end without exit() */
   FILE *file = is_due ? fopen(path, "a") : NULL;
   if (file) {
     struct count *described = find(DESCRIBED, frame->program->id);

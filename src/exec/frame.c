@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * frame.c: gives a program's slots their memory and prepares its calls. */
+ * frame.c: creates frames: allocates one block per device, maps slots to memory and binds the
+ * kernel calls. */
 #include "exec/frame.h"
 
 #include <stdlib.h>
@@ -11,31 +12,30 @@ static struct device *device_of(const struct frame *frame, int32_t number) {
   return frame->program->devices->devices[number];
 }
 
-/* Whether the slot lies in the lane's block when that is fullest. */
-static bool lives_at_peak(const struct lane *lane, const struct slot *slot) {
+/* Whether the slot is alive in the lane's block at its peak. */
+static bool is_live_at_peak(const struct lane *lane, const struct slot *slot) {
   return slot->kind == SLOT_BLOCK && slot->device == lane->device && slot->first >= 0 &&
          slot->first <= lane->peak_command && slot->last >= lane->peak_command;
 }
 
-/* The largest slot at the peak behind `last`, larger ones and among equals earlier ones first; -1:
- * none. */
+/* The slot after `last` among those alive at the peak, by decreasing size; -1: none. */
 static int32_t next_largest(const struct program *program, const struct lane *lane, int32_t last) {
   const struct slot *slots = program->slots;
   int32_t largest = -1;
   for (int32_t i = 0; i < program->n_slots; i++) {
-    if (!lives_at_peak(lane, &slots[i])) continue;
-    const bool shown = last >= 0 && (slots[i].bytes > slots[last].bytes ||
-                                     (slots[i].bytes == slots[last].bytes && i <= last));
-    if (!shown && (largest < 0 || slots[i].bytes > slots[largest].bytes)) largest = i;
+    if (!is_live_at_peak(lane, &slots[i])) continue;
+    const bool is_listed = last >= 0 && (slots[i].bytes > slots[last].bytes ||
+                                         (slots[i].bytes == slots[last].bytes && i <= last));
+    if (!is_listed && (largest < 0 || slots[i].bytes > slots[largest].bytes)) largest = i;
   }
   return largest;
 }
 
-/* Says what the step holds when it holds most, largest first: behind the allocator's own report. */
-static situ_status explain(const struct program *program, const struct lane *lane,
-                           situ_status status) {
+/* Appends the largest values at the peak of the step to the allocator's out-of-memory report. */
+static situ_status append_peak_report(const struct program *program, const struct lane *lane,
+                                      situ_status status) {
   char bytes[32];
-  status = status_note(status, "The step needs %s there in all. When that is fullest it holds:",
+  status = status_note(status, "The step needs %s on this device. Its largest values at the peak:",
                        strbuf_format_bytes(lane->block_bytes, bytes));
   int32_t at = next_largest(program, lane, -1);
   for (int line = 0; at >= 0 && line < 5; line++) {
@@ -48,7 +48,7 @@ static situ_status explain(const struct program *program, const struct lane *lan
   return status;
 }
 
-static situ_status make_block(struct frame *frame, int32_t number) {
+static situ_status allocate_block(struct frame *frame, int32_t number) {
   const struct program *program = frame->program;
   const struct lane *lane = &program->lanes[number];
   struct device *device = device_of(frame, lane->device);
@@ -65,7 +65,7 @@ static situ_status make_block(struct frame *frame, int32_t number) {
   TRY(device_open(device));
   const situ_status status = buffer_device(device, lane->block_bytes, &tag, &frame->blocks[number]);
   if (!status) return NULL;
-  return status_at_node(explain(program, lane, status), tag.op);
+  return status_at_node(append_peak_report(program, lane, status), tag.op);
 }
 
 static struct buffer *block_of(const struct frame *frame, int32_t device) {
@@ -74,7 +74,7 @@ static struct buffer *block_of(const struct frame *frame, int32_t device) {
   return NULL;
 }
 
-static void place_slot(struct frame *frame, int32_t number) {
+static void map_slot(struct frame *frame, int32_t number) {
   const struct slot *slot = &frame->program->slots[number];
   struct span *span = &frame->slots[number];
   if (slot->kind == SLOT_BLOCK) {
@@ -85,22 +85,22 @@ static void place_slot(struct frame *frame, int32_t number) {
   }
 }
 
-/* Variables outlive the frame: they are allocated before its blocks, so that these leave no hole in
- * front of them when they are freed. */
-static situ_status place_states(struct frame *frame, struct state *state) {
+/* Variables outlive the frame. They are allocated before its blocks, so that freeing the blocks
+ * leaves no hole before them. */
+static situ_status map_states(struct frame *frame, struct state *state) {
   for (int32_t i = 0; i < frame->program->n_slots; i++) {
     const struct slot *slot = &frame->program->slots[i];
     struct state_entry *entry = NULL;
     if (slot->kind != SLOT_STATE) continue;
     TRY(state_find(state, frame->program, slot, &entry));
     frame->slots[i] = entry->buffer->span;
-    if (slot->needs || slot->sets)
-      frame->states[frame->n_states++] = (struct held_state){slot, entry};
+    if (slot->read_before_write || slot->written)
+      frame->states[frame->n_states++] = (struct bound_variable){slot, entry};
   }
   return NULL;
 }
 
-situ_status frame_new_result(struct frame *frame, int32_t index) {
+situ_status frame_allocate_result(struct frame *frame, int32_t index) {
   const struct fetch *fetch = &frame->program->fetches[index];
   const struct slot *slot = &frame->program->slots[fetch->slot];
   const struct memory_tag tag = {.op = frame->program->graph->nodes[fetch->edge.node]->name,
@@ -113,35 +113,36 @@ situ_status frame_new_result(struct frame *frame, int32_t index) {
   return tensor_from_buffer(fetch->type, fetch->shape, buffer, &frame->results[index]);
 }
 
-/* Fed and fetched memory is set in every run; calls are prepared with that of the first. */
-static situ_status place_moving(struct frame *frame, situ_tensor *const *fed) {
+/* Feeds and results are rebound in every run; calls are first bound to those of the first run. */
+static situ_status map_feeds_and_results(struct frame *frame, situ_tensor *const *feeds) {
   const struct program *program = frame->program;
   for (int32_t i = 0; i < program->n_feeds; i++)
-    if (program->feeds[i].slot >= 0) frame->slots[program->feeds[i].slot] = fed[i]->buffer->span;
+    if (program->feeds[i].slot >= 0) frame->slots[program->feeds[i].slot] = feeds[i]->buffer->span;
   for (int32_t i = 0; i < program->n_fetches; i++) {
     const int32_t number = program->fetches[i].slot;
     const struct slot *slot = number < 0 ? NULL : &program->slots[number];
     if (!slot || slot->kind != SLOT_RESULT || slot->index != i) continue;
-    TRY(frame_new_result(frame, i));
+    TRY(frame_allocate_result(frame, i));
     frame->slots[number] = frame->results[i]->buffer->span;
   }
   return NULL;
 }
 
-situ_status frame_move(struct frame *frame, int32_t slot, struct span span) {
-  struct span *now = &frame->slots[slot];
-  if (now->region == span.region && now->offset == span.offset) return NULL;
-  *now = span;
+situ_status frame_rebind(struct frame *frame, int32_t slot, struct span span) {
+  struct span *current = &frame->slots[slot];
+  if (current->region == span.region && current->offset == span.offset) return NULL;
+  *current = span;
   const struct program *program = frame->program;
-  for (int32_t i = program->slots[slot].moving; i >= 0; i = program->moving[i].next) {
-    const struct moving *moving = &program->moving[i];
-    struct device *device = device_of(frame, program->commands[moving->command].device);
-    TRY(device->backend->rebind(device->handle, frame->calls[moving->command], moving->arg, span));
+  for (int32_t i = program->slots[slot].first_rebinding; i >= 0; i = program->rebindings[i].next) {
+    const struct rebinding *rebinding = &program->rebindings[i];
+    struct device *device = device_of(frame, program->commands[rebinding->command].device);
+    TRY(device->backend->rebind(device->handle, frame->calls[rebinding->command], rebinding->arg,
+                                span));
   }
   return NULL;
 }
 
-static situ_status prepare_calls(struct frame *frame) {
+static situ_status bind_calls(struct frame *frame) {
   const struct program *program = frame->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
@@ -156,7 +157,7 @@ static situ_status prepare_calls(struct frame *frame) {
   return NULL;
 }
 
-static situ_status fill(struct frame *frame, struct state *state, situ_tensor *const *fed) {
+static situ_status init(struct frame *frame, struct state *state, situ_tensor *const *feeds) {
   const struct program *program = frame->program;
   struct arena *arena = &frame->arena;
   frame->slots = ARENA_ARRAY(arena, struct span, program->n_slots + 1);
@@ -164,25 +165,25 @@ static situ_status fill(struct frame *frame, struct state *state, situ_tensor *c
   frame->calls = ARENA_ARRAY(arena, struct bound_kernel *, program->n_commands + 1);
   frame->marks = ARENA_ARRAY(arena, uint64_t, program->host_only ? 1 : program->n_commands + 1);
   frame->results = ARENA_ARRAY(arena, situ_tensor *, program->n_fetches + 1);
-  frame->states = ARENA_ARRAY(arena, struct held_state, program->n_states + 1);
+  frame->states = ARENA_ARRAY(arena, struct bound_variable, program->n_states + 1);
   if (arena->failed) return NO_MEMORY();
-  if (program->n_states) TRY(place_states(frame, state));
-  for (int32_t i = 0; i < program->n_lanes; i++) TRY(make_block(frame, i));
-  TRY(place_moving(frame, fed));
-  for (int32_t i = 0; i < program->n_slots; i++) place_slot(frame, i);
+  if (program->n_states) TRY(map_states(frame, state));
+  for (int32_t i = 0; i < program->n_lanes; i++) TRY(allocate_block(frame, i));
+  TRY(map_feeds_and_results(frame, feeds));
+  for (int32_t i = 0; i < program->n_slots; i++) map_slot(frame, i);
   if (program->n_host_ops) TRY(host_ops_prepare(frame));
   if (program->n_checks) TRY(numerics_prepare_counts(frame));
   if (program->n_all_reduces) TRY(all_reduce_prepare(frame));
-  return prepare_calls(frame);
+  return bind_calls(frame);
 }
 
 situ_status frame_create(const struct program *program, struct state *state,
-                         situ_tensor *const *fed, struct frame **out) {
+                         situ_tensor *const *feeds, struct frame **out) {
   struct frame *frame = calloc(1, sizeof *frame);
   if (!frame) return NO_MEMORY();
   frame->program = program;
   frame->state = state;
-  const situ_status status = fill(frame, state, fed);
+  const situ_status status = init(frame, state, feeds);
   if (status)
     frame_destroy(frame);
   else
@@ -197,7 +198,7 @@ uint64_t frame_device_bytes(const struct frame *frame) {
   return bytes;
 }
 
-static void unbind(struct frame *frame) {
+static void unbind_calls(struct frame *frame) {
   for (int32_t i = 0; i < frame->program->n_commands; i++) {
     if (!frame->calls[i]) continue;
     struct device *device = device_of(frame, frame->program->commands[i].device);
@@ -207,9 +208,9 @@ static void unbind(struct frame *frame) {
 
 void frame_destroy(struct frame *frame) {
   if (!frame) return;
-  if (frame->calls) unbind(frame);
-  for (int32_t i = 0; frame->views && i < frame->program->n_views; i++)
-    situ_tensor_release(frame->views[i]);
+  if (frame->calls) unbind_calls(frame);
+  for (int32_t i = 0; frame->input_views && i < frame->program->n_views; i++)
+    situ_tensor_release(frame->input_views[i]);
   for (int32_t i = 0; frame->results && i < frame->program->n_fetches; i++)
     situ_tensor_release(frame->results[i]);
   for (int32_t i = 0; frame->blocks && i < frame->program->n_lanes; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host_ops.c: runs host ops: hands their row tensors, and takes over those that it makes. */
+ * host_ops.c: runs host ops: calls op_def.compute with the input tensors and stores the tensors
+ * that it returns in the frame. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +11,13 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* Whether the memory of a slot is the program's from beginning to end. */
+/* Whether a slot has the same memory in all runs of a frame. */
 static bool is_fixed(const struct slot *slot) {
   return slot->kind == SLOT_BLOCK || slot->kind == SLOT_STATE;
 }
 
-static situ_status make_view(struct frame *frame, const struct host_op *op, int32_t input,
-                             situ_tensor **out) {
+static situ_status create_view(struct frame *frame, const struct host_op *op, int32_t input,
+                               situ_tensor **out) {
   const int32_t number = op->in[input];
   const struct slot *slot = &frame->program->slots[number];
   if (!is_fixed(slot)) return NULL;
@@ -28,54 +29,54 @@ static situ_status make_view(struct frame *frame, const struct host_op *op, int3
 
 situ_status host_ops_prepare(struct frame *frame) {
   const struct program *program = frame->program;
-  frame->views = ARENA_ARRAY(&frame->arena, situ_tensor *, program->n_views + 1);
-  frame->made = ARENA_ARRAY(&frame->arena, situ_tensor *, program->n_slots + 1);
+  frame->input_views = ARENA_ARRAY(&frame->arena, situ_tensor *, program->n_views + 1);
+  frame->host_outputs = ARENA_ARRAY(&frame->arena, situ_tensor *, program->n_slots + 1);
   if (frame->arena.failed) return NO_MEMORY();
   for (int32_t i = 0; i < program->n_host_ops; i++) {
     const struct host_op *op = &program->host_ops[i];
     for (int32_t k = 0; k < op->n_in; k++)
-      TRY(make_view(frame, op, k, &frame->views[op->first_view + k]));
+      TRY(create_view(frame, op, k, &frame->input_views[op->first_view + k]));
   }
   return NULL;
 }
 
-/* The tensor behind a slot that moves from run to run. */
+/* The tensor of a slot whose memory changes from run to run. */
 static situ_tensor *tensor_of(const struct frame *frame, int32_t number) {
   const struct slot *slot = &frame->program->slots[number];
-  if (slot->kind == SLOT_MADE) return frame->made[number];
-  if (slot->kind == SLOT_FEED) return frame->fed[slot->index];
+  if (slot->kind == SLOT_HOST_OUTPUT) return frame->host_outputs[number];
+  if (slot->kind == SLOT_FEED) return frame->feeds[slot->index];
   if (slot->kind == SLOT_RESULT) return frame->results[slot->index];
   return (situ_tensor *)slot->constant;
 }
 
-/* A call of a host op while it runs. */
-struct hosting {
+/* A call of a host op. */
+struct host_call {
   const struct host_op *op;
   const struct node *node;
   struct operand *operands;
   situ_tensor **tensors; /* inputs with a reference each, then outputs */
 };
 
-static situ_status take_inputs(const struct frame *frame, struct hosting *hosting) {
-  const struct host_op *op = hosting->op;
+static situ_status get_inputs(const struct frame *frame, struct host_call *call_data) {
+  const struct host_op *op = call_data->op;
   for (int32_t i = 0; i < op->n_in; i++) {
-    situ_tensor *tensor = frame->views[op->first_view + i];
+    situ_tensor *tensor = frame->input_views[op->first_view + i];
     if (!tensor) tensor = tensor_of(frame, op->in[i]);
     const situ_shape *shape = &op->shapes[i];
     if (shape_is_known(shape) && !shape_equal(shape, &tensor->shape))
-      TRY(tensor_reshape(tensor, *shape, &hosting->tensors[i]));
+      TRY(tensor_reshape(tensor, *shape, &call_data->tensors[i]));
     else
-      hosting->tensors[i] = situ_tensor_retain(tensor);
-    tensor = hosting->tensors[i];
-    hosting->operands[i] =
+      call_data->tensors[i] = situ_tensor_retain(tensor);
+    tensor = call_data->tensors[i];
+    call_data->operands[i] =
         (struct operand){.type = tensor->type, .slot = -1, .shape = tensor->shape, .value = tensor};
   }
   return NULL;
 }
 
-/* Rows without `compute` that move strings: their kernels move pointers, so the texts are copied
- * behind them. */
-static situ_status move_texts(struct call *call, situ_tensor **out) {
+/* Runs the kernels of an op without `compute` on strings. Kernels copy pointers, so the strings
+ * they point to are duplicated afterwards. */
+static situ_status run_string_kernels(struct call *call, situ_tensor **out) {
   TRY(eval_call(call, out));
   situ_status status = NULL;
   for (int i = 0; i < call->n_out && !status; i++) {
@@ -88,64 +89,67 @@ static situ_status move_texts(struct call *call, situ_tensor **out) {
   return status;
 }
 
-static situ_status check_output(const struct hosting *hosting, int32_t index) {
-  const struct host_op *op = hosting->op;
-  const situ_tensor *tensor = hosting->tensors[op->n_in + index];
-  const struct output *output = &hosting->node->outputs[index];
-  if (!tensor) return INTERNAL("%s made no output %d.", hosting->node->schema->op->name, index);
-  char want[SHAPE_STRING_SIZE], have[SHAPE_STRING_SIZE];
+static situ_status check_output(const struct host_call *call_data, int32_t index) {
+  const struct host_op *op = call_data->op;
+  const situ_tensor *tensor = call_data->tensors[op->n_in + index];
+  const struct output *output = &call_data->node->outputs[index];
+  if (!tensor)
+    return INTERNAL("%s did not return output %d.", call_data->node->schema->op->name, index);
+  char expected[SHAPE_TEXT], actual[SHAPE_TEXT];
   if (tensor->type != output->type)
-    return INTERNAL("%s made output %d of type %s, not %s.", hosting->node->schema->op->name, index,
-                    situ_type_name(tensor->type), situ_type_name(output->type));
+    return INTERNAL("%s returned output %d with type %s instead of %s.",
+                    call_data->node->schema->op->name, index, situ_type_name(tensor->type),
+                    situ_type_name(output->type));
   const situ_shape *shape = &op->shapes[op->n_in + index];
   if (shape_compatible(shape, &tensor->shape)) return NULL;
-  return INVALID("%s made output %d of shape %s, but the graph says %s.",
-                 hosting->node->schema->op->name, index, shape_print(&tensor->shape, have),
-                 shape_print(shape, want));
+  return INVALID("%s returned output %d with shape %s, but the graph declares shape %s.",
+                 call_data->node->schema->op->name, index, shape_print(&tensor->shape, actual),
+                 shape_print(shape, expected));
 }
 
-/* A tensor on the device that the plan says. */
-static situ_status bring(const struct frame *frame, const struct slot *slot, situ_tensor **tensor) {
+/* Copies a tensor to the device of its slot. */
+static situ_status copy_to_device(const struct frame *frame, const struct slot *slot,
+                                  situ_tensor **tensor) {
   struct device *device = frame->program->devices->devices[slot->device];
-  const struct device *wanted = device->backend->is_host ? NULL : device;
-  if ((*tensor)->buffer->device == wanted) return NULL;
-  situ_tensor *there = NULL;
-  TRY(tensor_copy(*tensor, device, frame->program->graph->nodes[slot->node]->name, &there));
+  const struct device *target = device->backend->is_host ? NULL : device;
+  if ((*tensor)->buffer->device == target) return NULL;
+  situ_tensor *copy = NULL;
+  TRY(tensor_copy(*tensor, device, frame->program->graph->nodes[slot->node]->name, &copy));
   situ_tensor_release(*tensor);
-  *tensor = there;
+  *tensor = copy;
   return NULL;
 }
 
-/* Fails where the op made NaN or infinities. What takes its inputs where they are only hands on. */
-static situ_status check_numerics(const struct frame *frame, const struct hosting *hosting) {
-  const struct host_op *op = hosting->op;
-  if (hosting->node->schema->op->flags & OP_ANYWHERE) return NULL;
-  situ_tensor *const *outputs = hosting->tensors + op->n_in;
+/* Fails if an output contains NaN or infinities. Ops with OP_ANYWHERE only forward values. */
+static situ_status check_numerics(const struct frame *frame, const struct host_call *call_data) {
+  const struct host_op *op = call_data->op;
+  if (call_data->node->schema->op->flags & OP_ANYWHERE) return NULL;
+  situ_tensor *const *outputs = call_data->tensors + op->n_in;
   for (int32_t i = 0; i < op->n_out; i++)
-    if (outputs[i]) hosting->operands[op->n_in + i].shape = outputs[i]->shape;
-  return numerics_counts_failure(frame, hosting->node, hosting->operands, outputs);
+    if (outputs[i]) call_data->operands[op->n_in + i].shape = outputs[i]->shape;
+  return numerics_check_outputs(frame, call_data->node, call_data->operands, outputs);
 }
 
-/* The outputs go to their slots: the frame has them until the run is over. */
-static situ_status give_outputs(struct frame *frame, const struct hosting *hosting) {
-  const struct host_op *op = hosting->op;
-  if (frame->program->checked) TRY(check_numerics(frame, hosting));
+/* Stores the outputs in the frame, which releases them at the end of the run. */
+static situ_status store_outputs(struct frame *frame, const struct host_call *call_data) {
+  const struct host_op *op = call_data->op;
+  if (frame->program->check_numerics) TRY(check_numerics(frame, call_data));
   for (int32_t i = 0; i < op->n_out; i++) {
     const int32_t slot = op->out[i];
-    situ_tensor **tensor = &hosting->tensors[op->n_in + i];
+    situ_tensor **tensor = &call_data->tensors[op->n_in + i];
     if (op->unused && op->unused[i]) continue;
-    TRY(check_output(hosting, i));
+    TRY(check_output(call_data, i));
     TRY(tensor_own(tensor));
-    TRY(bring(frame, &frame->program->slots[slot], tensor));
-    situ_tensor_release(frame->made[slot]);
-    frame->made[slot] = *tensor;
+    TRY(copy_to_device(frame, &frame->program->slots[slot], tensor));
+    situ_tensor_release(frame->host_outputs[slot]);
+    frame->host_outputs[slot] = *tensor;
     *tensor = NULL;
-    TRY(frame_move(frame, slot, frame->made[slot]->buffer->span));
+    TRY(frame_rebind(frame, slot, frame->host_outputs[slot]->buffer->span));
   }
   return NULL;
 }
 
-/* Whether the variable that a host op asks about has a value at this point of the run. */
+/* Finds the `ready` flag of the variable that a host op tests (OP_PROBES). */
 static situ_status find_ready(const struct frame *frame, const struct host_op *op,
                               _Atomic bool **ready) {
   const struct slot *slot = &frame->program->slots[op->in[0]];
@@ -153,28 +157,28 @@ static situ_status find_ready(const struct frame *frame, const struct host_op *o
   if (slot->kind != SLOT_STATE) return NULL;
   TRY(state_find(frame->state, frame->program, slot, &entry));
   if (op->is_set) state_set(frame->state, entry);
-  *ready = &state_holder(entry)->ready;
+  *ready = &state_current(entry)->ready;
   return NULL;
 }
 
-static situ_status call_row(const struct frame *frame, struct hosting *hosting) {
-  const struct host_op *op = hosting->op;
-  const struct node *node = hosting->node;
+static situ_status compute(const struct frame *frame, struct host_call *call_data) {
+  const struct host_op *op = call_data->op;
+  const struct node *node = call_data->node;
   struct call call = {.schema = node->schema,
                       .attrs = node->attrs,
                       .node = node->name,
                       .n_in = op->n_in,
                       .n_out = op->n_out,
-                      .in = hosting->operands,
-                      .out = hosting->operands + op->n_in};
+                      .in = call_data->operands,
+                      .out = call_data->operands + op->n_in};
   for (int32_t i = 0; i < op->n_out; i++)
     call.out[i] =
         (struct operand){.type = node->outputs[i].type, .slot = -1, .shape = SITU_ANY_SHAPE};
-  situ_tensor **out = hosting->tensors + op->n_in;
-  if (!node->schema->op->compute) return move_texts(&call, out);
+  situ_tensor **out = call_data->tensors + op->n_in;
+  if (!node->schema->op->compute) return run_string_kernels(&call, out);
   TRY(node->schema->op->shape(&call));
   struct compute compute = {.call = &call,
-                            .in = hosting->tensors,
+                            .in = call_data->tensors,
                             .out = out,
                             .unused = op->unused,
                             .services = frame->state->services,
@@ -182,20 +186,20 @@ static situ_status call_row(const struct frame *frame, struct hosting *hosting) 
   char task[NAME_SIZE];
   if (frame->state->store)
     compute.task = store_task(frame->program->graph, node, frame->state->task, task);
-  _Atomic bool is_there = true; /* a variable that a function was given has a value */
-  compute.ready = &is_there;
+  _Atomic bool is_ready = true; /* a variable passed to a function is initialized */
+  compute.ready = &is_ready;
   if (node->schema->op->flags & OP_PROBES) TRY(find_ready(frame, op, &compute.ready));
   return node->schema->op->compute(&compute);
 }
 
 situ_status host_ops_run(struct frame *frame, int32_t index) {
-  enum { FEW = 12 };
+  enum { INLINE_OPERANDS = 12 };
   const struct host_op *op = &frame->program->host_ops[index];
   const size_t n = (size_t)op->n_in + (size_t)op->n_out;
-  struct operand few_operands[FEW], *operands = few_operands;
-  situ_tensor *few_tensors[FEW], **tensors = few_tensors;
+  struct operand inline_operands[INLINE_OPERANDS], *operands = inline_operands;
+  situ_tensor *inline_tensors[INLINE_OPERANDS], **tensors = inline_tensors;
   struct arena arena = {0};
-  if (n > FEW) {
+  if (n > INLINE_OPERANDS) {
     operands = ARENA_ARRAY(&arena, struct operand, n);
     tensors = ARENA_ARRAY(&arena, situ_tensor *, n);
     if (arena.failed) {
@@ -203,13 +207,13 @@ situ_status host_ops_run(struct frame *frame, int32_t index) {
       return NO_MEMORY();
     }
   } else {
-    memset(few_tensors, 0, sizeof few_tensors);
+    memset(inline_tensors, 0, sizeof inline_tensors);
   }
-  struct hosting hosting = {op, frame->program->graph->nodes[op->node], operands, tensors};
-  situ_status status = take_inputs(frame, &hosting);
-  if (!status) status = call_row(frame, &hosting);
+  struct host_call call_data = {op, frame->program->graph->nodes[op->node], operands, tensors};
+  situ_status status = get_inputs(frame, &call_data);
+  if (!status) status = compute(frame, &call_data);
   const bool turned_away = frame->patience && frame->patience->turned_away;
-  if (!status && !turned_away) status = give_outputs(frame, &hosting);
+  if (!status && !turned_away) status = store_outputs(frame, &call_data);
   if (turned_away) {
     situ_status_release(status);
     status = NULL;
@@ -219,16 +223,16 @@ situ_status host_ops_run(struct frame *frame, int32_t index) {
   return status;
 }
 
-situ_status host_ops_ask(void) {
+situ_status host_ops_check_cancellation(void) {
   return cancellation_current ? cancellation_check(cancellation_current) : NULL;
 }
 
-void host_ops_end(struct frame *frame) {
+void host_ops_release_outputs(struct frame *frame) {
   for (int32_t i = 0; i < frame->program->n_host_ops; i++) {
     const struct host_op *op = &frame->program->host_ops[i];
     for (int32_t k = 0; k < op->n_out; k++) {
-      situ_tensor_release(frame->made[op->out[k]]);
-      frame->made[op->out[k]] = NULL;
+      situ_tensor_release(frame->host_outputs[op->out[k]]);
+      frame->host_outputs[op->out[k]] = NULL;
     }
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * state.c: see state.h. */
+ * state.c: the entries of a session's own state, keyed by (node, output, device). */
 #include "exec/state.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "exec/store.h"
 #include "graph/variable.h"
 
-static struct state_entry *lookup(const struct state *state, const struct slot *slot) {
+static struct state_entry *find_entry(const struct state *state, const struct slot *slot) {
   struct state_entry *entry = state->entries;
   while (entry && (entry->node != slot->node || entry->output != slot->output ||
                    entry->device != slot->device))
@@ -32,8 +32,8 @@ situ_status state_fill(struct state_entry *entry, const struct program *program,
   return buffer_write(entry->buffer, 0, slot->initial, slot->bytes);
 }
 
-static situ_status make(struct state *state, const struct program *program, const struct slot *slot,
-                        struct state_entry **out) {
+static situ_status create_entry(struct state *state, const struct program *program,
+                                const struct slot *slot, struct state_entry **out) {
   struct state_entry *entry = calloc(1, sizeof *entry);
   if (!entry) return NO_MEMORY();
   entry->node = slot->node;
@@ -56,23 +56,23 @@ situ_status state_find(struct state *state, const struct program *program, const
   if (state->store && (slot->output >= 0 || state->scope))
     return store_find(state, program, slot, out);
   pthread_mutex_lock(&state->lock);
-  *out = lookup(state, slot);
-  const situ_status status = *out ? NULL : make(state, program, slot, out);
+  *out = find_entry(state, slot);
+  const situ_status status = *out ? NULL : create_entry(state, program, slot, out);
   pthread_mutex_unlock(&state->lock);
   return status;
 }
 
 void state_set(const struct state *state, struct state_entry *entry) {
-  if (entry->twin)
+  if (entry->sibling)
     store_set(state->store, entry);
   else
     entry->ready = true;
 }
 
-struct state_entry *state_holder(struct state_entry *entry) {
-  struct state_entry *twin = entry->twin;
-  while (twin && twin != entry && !twin->ready) twin = twin->twin;
-  return !entry->ready && twin ? twin : entry;
+struct state_entry *state_current(struct state_entry *entry) {
+  struct state_entry *sibling = entry->sibling;
+  while (sibling && sibling != entry && !sibling->ready) sibling = sibling->sibling;
+  return !entry->ready && sibling ? sibling : entry;
 }
 
 void state_clear(struct state *state) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * store.c: see store.h. */
+ * store.c: a list of entries, each with its key, type and shape, under one lock. */
 #include "exec/store.h"
 
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "graph/variable.h"
 #include "tensor/shape.h"
 
-/* An entry, found by key and device. */
+/* An entry with its key. */
 struct stored {
   struct state_entry entry; /* `next` is not used */
   struct stored *next;
   char *key, *container;
   situ_type type; /* of a variable; SITU_NO_TYPE for other state */
   situ_shape shape;
-  bool reset; /* the container was cleared since: the shape binds nobody */
+  bool reset; /* its container was reset: another type and shape are allowed */
 };
 
 struct situ_store {
@@ -26,7 +26,7 @@ struct situ_store {
   pthread_mutex_t lock;
   struct stored *entries;
   struct resources resources;
-  bool open; /* the list of devices is acquired */
+  bool open; /* holds a reference to the device list */
 };
 
 situ_status situ_store_create(situ_store **out) {
@@ -64,17 +64,17 @@ void situ_store_release(situ_store *store) {
   free(store);
 }
 
-static void forget(struct stored *stored) {
+static void reset(struct stored *stored) {
   stored->entry.ready = false;
   stored->reset = true;
 }
 
-/* Frames of idle sessions hold addresses of entries: the memory stays, without a value. */
+/* Keeps the memory, since frames of idle sessions hold its address, but marks it uninitialized. */
 void situ_store_reset(situ_store *store, const char *container) {
   pthread_mutex_lock(&store->lock);
   for (struct stored *stored = store->entries; stored; stored = stored->next)
     if (stored->type != SITU_NO_TYPE && (!container || !strcmp(stored->container, container)))
-      forget(stored);
+      reset(stored);
   pthread_mutex_unlock(&store->lock);
   if (container)
     resource_clear_container(&store->resources, container);
@@ -141,7 +141,7 @@ static bool same_value(const struct stored *stored, const struct output *value) 
   return value->type == stored->type && shape_equal(&value->shape, &stored->shape);
 }
 
-/* The entry of the key with the type and shape of the slot; `other` gets one with another. */
+/* The entry of the key with the slot's type and shape. `other` receives one with another. */
 static struct stored *lookup(const situ_store *store, const char *key,
                              const struct program *program, const struct slot *slot,
                              struct stored **other) {
@@ -155,8 +155,8 @@ static struct stored *lookup(const situ_store *store, const char *key,
   return NULL;
 }
 
-static situ_status make(situ_store *store, const char *key, const struct program *program,
-                        const struct slot *slot, struct stored **out) {
+static situ_status create_entry(situ_store *store, const char *key, const struct program *program,
+                                const struct slot *slot, struct stored **out) {
   struct stored *stored = calloc(1, sizeof *stored);
   if (!stored) return NO_MEMORY();
   stored->key = strdup(key);
@@ -169,8 +169,8 @@ static situ_status make(situ_store *store, const char *key, const struct program
     stored->type = value.type;
     stored->shape = value.shape;
   }
-  const bool named = stored->key && (!is_variable(slot) || stored->container);
-  const situ_status status = named ? state_fill(&stored->entry, program, slot) : NO_MEMORY();
+  const bool has_key = stored->key && (!is_variable(slot) || stored->container);
+  const situ_status status = has_key ? state_fill(&stored->entry, program, slot) : NO_MEMORY();
   if (status) {
     destroy(stored);
     return status;
@@ -185,50 +185,50 @@ static bool is_handle(const struct program *program, const struct slot *slot) {
   return program->graph->nodes[slot->node]->outputs[0].type == SITU_RESOURCE;
 }
 
-/* Whether the container was reset and nobody has assigned the variable since. */
-static bool is_free(const struct stored *stored) { return stored->reset && !stored->entry.ready; }
+/* Whether the container was reset and the variable has not been assigned since. */
+static bool is_unused(const struct stored *stored) { return stored->reset && !stored->entry.ready; }
 
-/* Whether a variable may have another type or shape than a session of another graph has made it. */
-static situ_status check(const struct stored *stored, const struct program *program,
-                         const struct slot *slot) {
+/* Fails unless the variable may change its type or shape. */
+static situ_status check_declaration(const struct stored *stored, const struct program *program,
+                                     const struct slot *slot) {
   const struct node *node = program->graph->nodes[slot->node];
   const struct output value = value_of(program, slot);
-  if (is_free(stored) || (is_handle(program, slot) && value.type == stored->type)) return NULL;
-  char here[256], there[256];
+  if (is_unused(stored) || (is_handle(program, slot) && value.type == stored->type)) return NULL;
+  char declared[256], stored_shape[256];
   return INVALID(
-      "Variable '%s' is %s of shape %s, but another session of its task has made it %s "
-      "of shape %s.",
-      node->name, situ_type_name(value.type), shape_print_python(&value.shape, here),
-      situ_type_name(stored->type), shape_print_python(&stored->shape, there));
+      "Variable '%s' has type %s and shape %s, but another session of its task declared it with "
+      "type %s and shape %s. Use another name or reset the container.",
+      node->name, situ_type_name(value.type), shape_print_python(&value.shape, declared),
+      situ_type_name(stored->type), shape_print_python(&stored->shape, stored_shape));
 }
 
-/* Puts an entry into the ring of another one. */
-static void join(struct state_entry *entry, struct state_entry *other) {
-  struct state_entry *next = other->twin;
-  entry->twin = next ? next : other;
-  other->twin = entry;
+/* Inserts an entry into the sibling ring of another. */
+static void add_sibling(struct state_entry *entry, struct state_entry *other) {
+  struct state_entry *next = other->sibling;
+  entry->sibling = next ? next : other;
+  other->sibling = entry;
 }
 
 void store_set(situ_store *store, struct state_entry *entry) {
   pthread_mutex_lock(&store->lock);
-  for (struct state_entry *twin = entry->twin; twin != entry; twin = twin->twin)
-    twin->ready = false;
+  for (struct state_entry *sibling = entry->sibling; sibling != entry; sibling = sibling->sibling)
+    sibling->ready = false;
   entry->ready = true;
   pthread_mutex_unlock(&store->lock);
 }
 
-static situ_status find_or_make(situ_store *store, const char *key, const struct program *program,
-                                const struct slot *slot, struct stored **out) {
+static situ_status find_or_create(situ_store *store, const char *key, const struct program *program,
+                                  const struct slot *slot, struct stored **out) {
   struct stored *other = NULL;
   *out = lookup(store, key, program, slot, &other);
-  if (*out && !is_free(*out)) return NULL;
-  if (other) TRY(check(other, program, slot));
+  if (*out && !is_unused(*out)) return NULL;
+  if (other) TRY(check_declaration(other, program, slot));
   if (*out) {
     (*out)->reset = false;
     return NULL;
   }
-  TRY(make(store, key, program, slot, out));
-  if (other) join(&(*out)->entry, &other->entry);
+  TRY(create_entry(store, key, program, slot, out));
+  if (other) add_sibling(&(*out)->entry, &other->entry);
   return NULL;
 }
 
@@ -243,7 +243,7 @@ situ_status store_find(const struct state *state, const struct program *program,
   }
   pthread_mutex_lock(&store->lock);
   struct stored *stored = NULL;
-  const situ_status status = find_or_make(store, strbuf_get(&key), program, slot, &stored);
+  const situ_status status = find_or_create(store, strbuf_get(&key), program, slot, &stored);
   pthread_mutex_unlock(&store->lock);
   strbuf_free(&key);
   if (!status) *out = &stored->entry;

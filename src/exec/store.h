@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * store.h: variables and resources that several sessions of a process share, by task and name.
+ * store.h: variables and resources shared by several sessions of a process, keyed by task,
+ * container and name.
  *
- * The tasks of a cluster that live in one process keep their variables here: a session of any graph
- * that names the same variable of the same task finds the same memory. As in TensorFlow, a variable
- * by reference keeps the shape of its first session until the container is reset; one by handle
- * takes the shape of what is assigned to it. Since frames hold addresses, each shape has memory of
- * its own, and the one that was assigned last has the value. */
+ * It holds the variables of the cluster tasks in this process: sessions of different graphs that
+ * use the same variable of the same task share its memory. As in TensorFlow, a reference variable
+ * keeps the shape of its first session until its container is reset; a resource variable has the
+ * shape of the value last assigned. Frames hold addresses, so each shape has its own memory, and
+ * only the entry that was assigned last is ready. */
 #ifndef SITU_EXEC_STORE_H
 #define SITU_EXEC_STORE_H
 
@@ -15,19 +16,20 @@
 /* The resources of a store; borrowed. */
 struct resources *store_resources(situ_store *store);
 
-/* Keeps the devices open while the store has memory on them: called by each session that uses it,
- * whose list of devices this is. */
+/* Acquires the device list so that devices stay open while the store has memory on them. Each
+ * session that uses the store calls it. */
 situ_status store_open(situ_store *store) SITU_MUST_USE;
 
-/* The memory of a state slot, made when it is first asked for. Variables are shared by task and
- * name, counters of random ops within a scope. Borrowed from the store. */
+/* Finds the memory of a state slot; allocates it at first use. Variables are keyed by task,
+ * container and name, RNG counters by scope. Borrowed from the store. */
 situ_status store_find(const struct state *state, const struct program *program,
                        const struct slot *slot, struct state_entry **out) SITU_MUST_USE;
 
-/* Notes that an entry has a value and its twins have none. */
+/* Marks an entry as ready and its siblings as not ready. */
 void store_set(situ_store *store, struct state_entry *entry);
 
-/* Writes "/job:J/task:T" of the task that a node asks for; `home`, where it asks for none. */
+/* Returns "/job:J/task:T" of the task that a node requests, in `out`; `home` if it requests none.
+ */
 const char *store_task(const struct situ_graph *graph, const struct node *node, const char *home,
                        char out[NAME_SIZE]);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * all_reduce.c: finds all-reduces that a collective library (NCCL) can run as one operation: as
- * many nodes as there are terms, each with the same inputs, one on each of the devices that have
- * a term. */
+ * all_reduce.c: finds all-reduces that a collective library (NCCL) can run: n nodes that sum the
+ * same n inputs, one node and one input on each of n devices. */
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
-enum { MOST = 64 };
+enum { MAX_DEVICES = 64 };
 
-/* The nodes of a sum, by the term that is on their device. */
+/* The nodes of an all-reduce; nodes[i] is on the device of input i. */
 struct parts {
-  const struct node *nodes[MOST];
+  const struct node *nodes[MAX_DEVICES];
   int n_found;
 };
 
@@ -18,11 +17,11 @@ static const struct device *device_at(const struct builder *builder, int32_t num
 }
 
 static int32_t home_of(const struct builder *builder, const struct node *node) {
-  return builder_home(builder, builder->request->placement[node->id]);
+  return builder_memory_device(builder, builder->request->placement[node->id]);
 }
 
-/* Whether the terms are on different devices of one back end that can add them. */
-static bool can_add(const struct builder *builder, const struct node *node) {
+/* Whether the inputs are on different devices of a back end whose library supports the type. */
+static bool is_supported(const struct builder *builder, const struct node *node) {
   const struct value *first = builder_value(builder, node->inputs[0]);
   const struct comm *comm = device_at(builder, first->device)->backend->comm;
   if (!comm || !comm->supports(first->type) || situ_shape_count(*first->shape) < 1) return false;
@@ -38,7 +37,7 @@ static bool can_add(const struct builder *builder, const struct node *node) {
   return true;
 }
 
-/* Whether a node is a part of the same sum that has no command yet. */
+/* Whether a node belongs to the same all-reduce and has no command yet. */
 static bool is_part(const struct builder *builder, const struct node *first,
                     const struct node *node) {
   if (builder->live[node->id] != LIVE_RUN || node->schema != first->schema || node->n_controls ||
@@ -51,8 +50,9 @@ static bool is_part(const struct builder *builder, const struct node *first,
   return true;
 }
 
-/* Gives a node its place in the sum: that of the term on its device. */
-static void enlist(const struct builder *builder, const struct node *node, struct parts *parts) {
+/* Assigns a node to the input on its device. */
+static void assign_part(const struct builder *builder, const struct node *node,
+                        struct parts *parts) {
   const int32_t home = home_of(builder, node);
   for (int32_t i = 0; i < node->n_inputs; i++) {
     if (builder_value(builder, node->inputs[i])->device != home || parts->nodes[i]) continue;
@@ -66,27 +66,27 @@ static bool find_parts(const struct builder *builder, const struct node *node,
                        struct parts *parts) {
   const struct situ_graph *graph = builder->request->graph;
   for (int32_t i = node->id; i < graph->n_nodes && parts->n_found < node->n_inputs; i++)
-    if (is_part(builder, node, graph->nodes[i])) enlist(builder, graph->nodes[i], parts);
+    if (is_part(builder, node, graph->nodes[i])) assign_part(builder, graph->nodes[i], parts);
   return parts->n_found == node->n_inputs;
 }
 
 static situ_status add_part(struct builder *builder, const struct parts *parts, int32_t index,
                             int32_t all_reduce) {
   const struct node *node = parts->nodes[index];
-  const struct value *term = builder_value(builder, node->inputs[index]);
+  const struct value *input = builder_value(builder, node->inputs[index]);
   struct value *sum = builder_value(builder, (struct edge){node->id, 0});
-  struct slot slot = {.kind = SLOT_BLOCK, .device = term->device, .node = node->id};
-  shape_bytes(term->type, term->shape, &slot.bytes);
-  struct plan_command part = {.kind = COMMAND_REDUCE,
+  struct slot slot = {.kind = SLOT_BLOCK, .device = input->device, .node = node->id};
+  shape_bytes(input->type, input->shape, &slot.bytes);
+  struct plan_command part = {.kind = COMMAND_ALL_REDUCE,
                               .node = node->id,
-                              .device = term->device,
+                              .device = input->device,
                               .queue = QUEUE_COMPUTE,
                               .launch = all_reduce,
-                              .from = term->slot,
-                              .to = builder_slot(builder, &slot),
+                              .from = input->slot,
+                              .to = builder_add_slot(builder, &slot),
                               .bytes = slot.bytes};
-  builder_wait(builder, term->command);
-  const int32_t command = part.to < 0 ? -1 : builder_command(builder, &part);
+  builder_add_wait(builder, input->command);
+  const int32_t command = part.to < 0 ? -1 : builder_add_command(builder, &part);
   if (command < 0) return NO_MEMORY();
   builder->program->all_reduces[all_reduce].commands[index] = command;
   builder->node_command[node->id] = sum->command = command;
@@ -98,18 +98,18 @@ static situ_status add_part(struct builder *builder, const struct parts *parts, 
 situ_status all_reduce_add(struct builder *builder, const struct node *node, bool *added) {
   struct parts parts = {0};
   *added = builder->node_command[node->id] >= 0;
-  if (*added || builder->program->checked || node->n_inputs < 2 || node->n_inputs > MOST ||
-      node->n_controls)
+  if (*added || builder->program->check_numerics || node->n_inputs < 2 ||
+      node->n_inputs > MAX_DEVICES || node->n_controls)
     return NULL;
-  for (int32_t i = 0; i < node->n_inputs; i++) TRY(commands_settle(builder, node->inputs[i]));
-  if (!can_add(builder, node) || !find_parts(builder, node, &parts)) return NULL;
+  for (int32_t i = 0; i < node->n_inputs; i++) TRY(commands_assign_slot(builder, node->inputs[i]));
+  if (!is_supported(builder, node) || !find_parts(builder, node, &parts)) return NULL;
   const struct value *first = builder_value(builder, node->inputs[0]);
   struct all_reduce all_reduce = {
       .type = first->type,
       .count = situ_shape_count(*first->shape),
       .n = node->n_inputs,
       .commands = ARENA_ARRAY(&builder->program->arena, int32_t, node->n_inputs)};
-  const int32_t number = all_reduce.commands ? builder_all_reduce(builder, &all_reduce) : -1;
+  const int32_t number = all_reduce.commands ? builder_add_all_reduce(builder, &all_reduce) : -1;
   if (number < 0) return NO_MEMORY();
   for (int32_t i = 0; i < node->n_inputs; i++) TRY(add_part(builder, &parts, i, number));
   *added = true;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * buffer_donation.c: buffer donation: results that reuse the memory of feeds: the new value of a
- * variable in that of the old one. The caller says which (struct plan_feed); here is found where
- * that does no harm: the result is made element by element, behind everything else that reads
- * what is fed. */
+ * buffer_donation.c: results that reuse the buffer of a feed, such as the new value of a variable
+ * in place of the old one. The caller offers the buffer (plan_feed.donate). It is reused if the
+ * result is computed element by element after every other command that reads the feed. */
 #include <string.h>
 
 #include "host/fused_update.h"
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
-/* A feed and the result that wants its memory, by slots, and the commands that make the result. */
+/* The slots of a feed and of the result that would reuse its buffer, and the commands that write
+ * the result: several for a fused update, which are adjacent. */
 struct pair {
   int32_t from, to;
-  int32_t first, last; /* of the makers: parts of one sweep stand together */
+  int32_t first, last;
 };
 
 /* How often a command reads or writes a slot. */
 static int32_t count_uses(const struct program *program, const struct plan_command *command,
                           int32_t slot) {
   int32_t count = 0;
-  if (command->kind == COMMAND_COPY || command->kind == COMMAND_REDUCE)
+  if (command->kind == COMMAND_COPY || command->kind == COMMAND_ALL_REDUCE)
     return (command->from == slot) + (command->to == slot);
   if (command->kind == COMMAND_CALL) {
     const struct launch *launch = &program->launches[command->launch];
@@ -33,17 +33,17 @@ static int32_t count_uses(const struct program *program, const struct plan_comma
   return count;
 }
 
-/* Whether a call reads no element of `from` once it has written the one of `to`. */
+/* Whether a call reads each element of `from` before it writes that element of `to`. */
 static bool is_safe_call(const struct program *program, const struct plan_command *command,
                          const struct pair *pair) {
   const struct launch *launch = &program->launches[command->launch];
-  const bool is_sweep = launch->kernel == &fused_update_kernel;
+  const bool is_fused = launch->kernel == &fused_update_kernel;
   int32_t from = -1, to = -1;
-  if (!is_sweep && !launch->elementwise) return false;
+  if (!is_fused && !launch->each) return false;
   for (int32_t a = launch->n_args - 1; a >= 0; a--) {
     if (launch->args[a].kind != ARG_SLOT) continue;
     const int32_t slot = launch->args[a].slot;
-    if ((slot == pair->from || slot == pair->to) && !is_sweep && !(launch->elementwise >> a & 1))
+    if ((slot == pair->from || slot == pair->to) && !is_fused && !(launch->each >> a & 1))
       return false;
     if (slot == pair->to) to = a;
     if (slot == pair->from && from >= 0) return false;
@@ -59,30 +59,31 @@ static bool is_safe(const struct program *program, const struct plan_command *co
   return command->kind == COMMAND_CALL && is_safe_call(program, command, pair);
 }
 
-/* The commands that make the result: the first that touches it, with the other parts of a sweep. */
-static bool find_makers(const struct program *program, struct pair *pair) {
+/* Finds the commands that write the result: the first that accesses it, with the other parts of a
+ * fused update. */
+static bool find_writers(const struct program *program, struct pair *pair) {
   const struct plan_command *commands = program->commands;
   int32_t i = 0;
   while (i < program->n_commands && !count_uses(program, &commands[i], pair->to)) i++;
   pair->first = i;
   for (; i < program->n_commands; i++) {
-    const bool is_maker = commands[i].kind == commands[pair->first].kind &&
-                          commands[i].node == commands[pair->first].node &&
-                          count_uses(program, &commands[i], pair->to);
-    if (!is_maker) break;
+    const bool is_writer = commands[i].kind == commands[pair->first].kind &&
+                           commands[i].node == commands[pair->first].node &&
+                           count_uses(program, &commands[i], pair->to);
+    if (!is_writer) break;
     if (!is_safe(program, &commands[i], pair)) return false;
     pair->last = i;
   }
   if (pair->first == program->n_commands) return false;
-  const struct plan_command *maker = &commands[pair->first];
+  const struct plan_command *writer = &commands[pair->first];
   return pair->first == pair->last ||
-         (maker->kind == COMMAND_CALL &&
-          program->launches[maker->launch].kernel == &fused_update_kernel);
+         (writer->kind == COMMAND_CALL &&
+          program->launches[writer->launch].kernel == &fused_update_kernel);
 }
 
-/* Lets a maker wait for all that read what is fed; false without memory. */
-static bool add_waits(struct builder *builder, int32_t maker, const struct numbers *readers) {
-  struct plan_command *command = &builder->program->commands[maker];
+/* Makes a writer wait for all readers of the feed; false when memory runs out. */
+static bool add_waits(struct builder *builder, int32_t writer, const struct index_list *readers) {
+  struct plan_command *command = &builder->program->commands[writer];
   const size_t old = (size_t)command->n_waits, more = (size_t)readers->count;
   if (builder->one_queue || !more) return true;
   int32_t *waits = arena_alloc(&builder->program->arena, sizeof *waits * (old + more));
@@ -94,9 +95,9 @@ static bool add_waits(struct builder *builder, int32_t maker, const struct numbe
   return true;
 }
 
-/* Collects the commands that read what is fed; false where one comes behind the makers. */
+/* Collects the commands that read the feed; false if one comes after the writers. */
 static bool find_readers(const struct builder *builder, const struct pair *pair,
-                         struct numbers *out) {
+                         struct index_list *out) {
   const struct program *program = builder->program;
   out->count = 0;
   for (int32_t i = 0; i < program->n_commands; i++) {
@@ -110,8 +111,8 @@ static bool find_readers(const struct builder *builder, const struct pair *pair,
   return true;
 }
 
-static bool do_fit(const struct program *program, const struct feed *feed,
-                   const struct fetch *fetch, int32_t index) {
+static bool is_compatible(const struct program *program, const struct feed *feed,
+                          const struct fetch *fetch, int32_t index) {
   const struct slot *to = fetch->slot < 0 ? NULL : &program->slots[fetch->slot];
   return feed->slot >= 0 && to && to->kind == SLOT_RESULT && to->index == index &&
          to->device == feed->device && feed->type == fetch->type &&
@@ -120,18 +121,19 @@ static bool do_fit(const struct program *program, const struct feed *feed,
 
 situ_status buffer_donation_find(struct builder *builder) {
   struct program *program = builder->program;
-  struct numbers readers = {0};
-  if (program->checked || builder->need.node >= 0 || builder->request->before) return NULL;
+  struct index_list readers = {0};
+  if (program->check_numerics || builder->missing.node >= 0 || builder->request->previous)
+    return NULL;
   for (int32_t i = 0; i < program->n_feeds; i++) {
     const struct feed *feed = &program->feeds[i];
-    if (feed->donate < 1 || feed->donate > program->n_asked) continue;
+    if (feed->donate < 1 || feed->donate > program->n_requested) continue;
     struct fetch *fetch = &program->fetches[feed->donate - 1];
     struct pair pair = {feed->slot, fetch->slot, 0, 0};
-    if (!do_fit(program, feed, fetch, feed->donate - 1)) continue;
+    if (!is_compatible(program, feed, fetch, feed->donate - 1)) continue;
     if (!readers.items)
       readers.items = ARENA_ARRAY(&builder->scratch, int32_t, program->n_commands + 1);
     if (!readers.items) return NO_MEMORY();
-    if (!find_makers(program, &pair) || !find_readers(builder, &pair, &readers)) continue;
+    if (!find_writers(program, &pair) || !find_readers(builder, &pair, &readers)) continue;
     for (int32_t k = pair.first; k <= pair.last; k++)
       if (!add_waits(builder, k, &readers)) return NO_MEMORY();
     fetch->donated_feed = i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * commands.c: turns nodes into calls of kernels, with the copies between devices that they need:
- * one per value and device. */
+ * commands.c: compiles nodes to kernel calls and adds the copies between devices that they need. A
+ * value is copied at most once to each device. */
 #include <string.h>
 
 #include "graph/variable.h"
@@ -19,30 +19,30 @@ static size_t value_bytes(const struct value *value) {
 }
 
 static situ_status add_slot(struct builder *builder, const struct slot *slot, int32_t *out) {
-  *out = builder_slot(builder, slot);
+  *out = builder_add_slot(builder, slot);
   return *out < 0 ? NO_MEMORY() : NULL;
 }
 
 static situ_status add_command(struct builder *builder, const struct plan_command *command,
                                int32_t *out) {
-  *out = builder_command(builder, command);
+  *out = builder_add_command(builder, command);
   return *out < 0 ? NO_MEMORY() : NULL;
 }
 
-/* Fed values and constants get a slot when somebody reads them. */
-situ_status commands_settle(struct builder *builder, struct edge edge) {
+situ_status commands_assign_slot(struct builder *builder, struct edge edge) {
   struct value *value = builder_value(builder, edge);
   if (value->slot >= 0) return NULL;
-  struct slot slot = {.device = value->feed >= 0 ? value->device : builder_home(builder, 0),
-                      .node = edge.node,
-                      .output = edge.output,
-                      .bytes = value_bytes(value)};
+  struct slot slot = {
+      .device = value->feed >= 0 ? value->device : builder_memory_device(builder, 0),
+      .node = edge.node,
+      .output = edge.output,
+      .bytes = value_bytes(value)};
   if (value->feed >= 0) {
     slot.kind = SLOT_FEED;
     slot.index = value->feed;
   } else {
     slot.kind = SLOT_CONSTANT;
-    slot.constant = value->known;
+    slot.constant = value->static_value;
   }
   TRY(add_slot(builder, &slot, &value->slot));
   value->device = slot.device;
@@ -50,7 +50,7 @@ situ_status commands_settle(struct builder *builder, struct edge edge) {
   return NULL;
 }
 
-/* A copy is queued by the device that is not the host: the receiver's where both are not. */
+/* A copy enters a queue of the device that is not the host; between two GPUs, of the receiver. */
 static struct plan_command copy_command(const struct builder *builder, int32_t node, int32_t from,
                                         int32_t to, bool once) {
   const struct slot *slots = builder->program->slots;
@@ -65,29 +65,29 @@ static struct plan_command copy_command(const struct builder *builder, int32_t n
                                .once = once};
 }
 
-/* Whether the receiver can fetch from the sender without going through the host. */
+/* Whether a copy between the devices need not go through the host. */
 static bool are_peers(const struct builder *builder, int32_t a, int32_t b) {
   struct device *const *devices = builder->request->devices->devices;
   return devices[a]->backend == devices[b]->backend && devices[a]->backend->peer;
 }
 
-/* Makes the copy of a value on a device. */
-static situ_status replicate(struct builder *builder, struct edge edge, struct value *value,
-                             int32_t device, struct replica *replica) {
+static situ_status add_replica(struct builder *builder, struct edge edge, struct value *value,
+                               int32_t device, struct replica *replica) {
   int32_t from = value->slot, after = value->command;
   const bool direct = is_host(builder, device) || is_host(builder, value->device) ||
                       are_peers(builder, value->device, device);
-  if (!direct) TRY(commands_bring(builder, edge, builder_home(builder, 0), &from, &after));
+  if (!direct)
+    TRY(commands_copy_to(builder, edge, builder_memory_device(builder, 0), &from, &after));
   const struct slot slot = {.kind = SLOT_BLOCK,
                             .device = device,
                             .node = edge.node,
                             .output = edge.output,
                             .bytes = value_bytes(value)};
   TRY(add_slot(builder, &slot, &replica->slot));
-  /* What the next command waits for was collected by the caller: keep it apart. */
-  const struct numbers pending = builder->waits;
-  builder->waits = (struct numbers){0};
-  builder_wait(builder, after);
+  /* builder->waits holds what the caller's command waits for; the copy has its own waits. */
+  const struct index_list pending = builder->waits;
+  builder->waits = (struct index_list){0};
+  builder_add_wait(builder, after);
   const struct plan_command copy =
       copy_command(builder, edge.node, from, replica->slot, value->constant);
   const situ_status status = add_command(builder, &copy, &replica->command);
@@ -95,10 +95,10 @@ static situ_status replicate(struct builder *builder, struct edge edge, struct v
   return status;
 }
 
-situ_status commands_bring(struct builder *builder, struct edge edge, int32_t device, int32_t *slot,
-                           int32_t *command) {
+situ_status commands_copy_to(struct builder *builder, struct edge edge, int32_t device,
+                             int32_t *slot, int32_t *command) {
   struct value *value = builder_value(builder, edge);
-  TRY(commands_settle(builder, edge));
+  TRY(commands_assign_slot(builder, edge));
   *slot = value->slot;
   *command = value->command;
   if (value->device == device) return NULL;
@@ -108,7 +108,7 @@ situ_status commands_bring(struct builder *builder, struct edge edge, int32_t de
     replica = ARENA_ARRAY(&builder->scratch, struct replica, 1);
     if (!replica) return NO_MEMORY();
     replica->device = device;
-    TRY(replicate(builder, edge, value, device, replica));
+    TRY(add_replica(builder, edge, value, device, replica));
     replica->next = value->replicas;
     value->replicas = replica;
   }
@@ -117,60 +117,60 @@ situ_status commands_bring(struct builder *builder, struct edge edge, int32_t de
   return NULL;
 }
 
-/* An input whose elements are known: what comes before it still has to come before the node. */
-static void wait_known(struct builder *builder, struct edge edge) {
+/* Waits for the control inputs of an input that is a static value. */
+static void wait_for_controls(struct builder *builder, struct edge edge) {
   const struct value *value = builder_value(builder, edge);
-  if (value->feed < 0 && value->ordered) builder_wait(builder, value->command);
+  if (value->feed < 0 && value->ordered) builder_add_wait(builder, value->command);
 }
 
-/* Collects what the node must come after: inputs (brought to its device) and control inputs. */
-static situ_status bring_inputs(struct builder *builder, const struct node *node, int32_t device,
-                                int32_t *slots) {
+/* Copies the inputs to the node's device and waits for them and for the control inputs. */
+static situ_status prepare_inputs(struct builder *builder, const struct node *node, int32_t device,
+                                  int32_t *slots) {
   const bool updates = node->schema->op->flags & OP_UPDATES;
   if (updates && builder_value(builder, node->inputs[0])->device != device)
     return INVALID("'%s' updates '%s', which is on another device.", node->name,
                    builder->request->graph->nodes[node->inputs[0].node]->name);
-  const bool some_host = node->schema->op->host && *node->schema->op->host;
+  const bool has_host_inputs = node->schema->op->host && *node->schema->op->host;
   for (int32_t i = 0; i < node->n_inputs; i++) {
     slots[i] = -1;
     int32_t command = -1;
-    if (some_host && schema_input_port(node->schema, node->attrs, i)->is_host) {
-      wait_known(builder, node->inputs[i]);
+    if (has_host_inputs && schema_input_port(node->schema, node->attrs, i)->is_host) {
+      wait_for_controls(builder, node->inputs[i]);
       continue;
     }
-    TRY(commands_bring(builder, node->inputs[i], device, &slots[i], &command));
-    builder_wait(builder, command);
+    TRY(commands_copy_to(builder, node->inputs[i], device, &slots[i], &command));
+    builder_add_wait(builder, command);
   }
   for (int32_t i = 0; i < node->n_controls; i++)
-    builder_wait(builder, builder->node_command[node->controls[i]]);
+    builder_add_wait(builder, builder->node_command[node->controls[i]]);
   return NULL;
 }
 
-/* Whether the first run does all that there is to do for a node. */
+/* Whether a node is executed in the first run of a frame only. */
 static bool is_once(const struct builder *builder, const struct node *node) {
   return node->n_outputs && builder_value(builder, (struct edge){node->id, 0})->constant;
 }
 
-/* A node without kernels: a point in the order where one is needed. */
-static situ_status add_point(struct builder *builder, const struct node *node, int32_t *command) {
+/* Joins the collected waits to one command: the only one, or a COMMAND_NOOP. */
+static situ_status join_waits(struct builder *builder, const struct node *node, int32_t *command) {
   if (builder->waits.count <= 1 && !node->n_controls) {
     *command = builder->waits.count ? builder->waits.items[0] : -1;
     builder->waits.count = 0;
     return NULL;
   }
-  const struct plan_command point = {.kind = COMMAND_NOTHING,
-                                     .node = node->id,
-                                     .device = builder_home(builder, 0),
-                                     .once = is_once(builder, node)};
-  return add_command(builder, &point, command);
+  const struct plan_command noop = {.kind = COMMAND_NOOP,
+                                    .node = node->id,
+                                    .device = builder_memory_device(builder, 0),
+                                    .once = is_once(builder, node)};
+  return add_command(builder, &noop, command);
 }
 
-/* Control inputs of a node that runs nothing: whoever reads it comes after them, too. */
+/* Makes the readers of a node that executes nothing wait for its control inputs. */
 static situ_status add_controls(struct builder *builder, const struct node *node) {
   if (!node->n_controls) return NULL;
   for (int32_t i = 0; i < node->n_controls; i++)
-    builder_wait(builder, builder->node_command[node->controls[i]]);
-  TRY(add_point(builder, node, &builder->node_command[node->id]));
+    builder_add_wait(builder, builder->node_command[node->controls[i]]);
+  TRY(join_waits(builder, node, &builder->node_command[node->id]));
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
     if (value->feed < 0) value->command = builder->node_command[node->id];
@@ -181,13 +181,13 @@ static situ_status add_controls(struct builder *builder, const struct node *node
 static situ_status add_alias(struct builder *builder, const struct node *node, int32_t device) {
   struct operand in = {0};
   int32_t command = -1;
-  TRY(commands_bring(builder, node->inputs[0], device, &in.slot, &command));
-  builder_wait(builder, command);
-  for (int32_t i = 1; i < node->n_inputs; i++) wait_known(builder, node->inputs[i]);
+  TRY(commands_copy_to(builder, node->inputs[0], device, &in.slot, &command));
+  builder_add_wait(builder, command);
+  for (int32_t i = 1; i < node->n_inputs; i++) wait_for_controls(builder, node->inputs[i]);
   for (int32_t i = 0; i < node->n_controls; i++)
-    builder_wait(builder, builder->node_command[node->controls[i]]);
+    builder_add_wait(builder, builder->node_command[node->controls[i]]);
   struct value *value = builder_value(builder, (struct edge){node->id, 0});
-  TRY(add_point(builder, node, &value->command));
+  TRY(join_waits(builder, node, &value->command));
   builder->node_command[node->id] = value->command;
   if (value->feed >= 0) return NULL;
   const struct value *from = builder_value(builder, node->inputs[0]);
@@ -213,7 +213,7 @@ static situ_status make_output_slots(struct builder *builder, const struct node 
   return NULL;
 }
 
-/* Scratch and state that the row asked for while it recorded. */
+/* Adds the slots of the scratch memory and state that `record` requested. */
 static situ_status add_scratch(struct builder *builder, const struct node *node, int32_t device,
                                const struct recording *recording, int32_t *slots) {
   struct arena *arena = &builder->program->arena;
@@ -224,7 +224,7 @@ static situ_status add_scratch(struct builder *builder, const struct node *node,
                         .node = node->id,
                         .output = -1 - i,
                         .bytes = scratch->bytes};
-    if (scratch->initial) { /* the recording does not live as long as the program */
+    if (scratch->initial) { /* the program outlives the recording */
       void *initial = arena_alloc(arena, scratch->bytes);
       if (!initial) return NO_MEMORY();
       slot.initial = memcpy(initial, scratch->initial, scratch->bytes);
@@ -234,7 +234,7 @@ static situ_status add_scratch(struct builder *builder, const struct node *node,
   return NULL;
 }
 
-/* The slot of a variable that another node named before, or -1. */
+/* The slot of a variable that another node refers to as well, or -1. */
 static int32_t find_variable(const struct builder *builder, int32_t first, int32_t device) {
   const struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_slots; i++) {
@@ -245,7 +245,7 @@ static int32_t find_variable(const struct builder *builder, int32_t first, int32
   return -1;
 }
 
-/* A variable is state that begins as nothing; reading it is reading its memory. */
+/* A variable is state without an initial value; its readers read the state's memory. */
 static situ_status add_variable(struct builder *builder, const struct node *node, int32_t device) {
   struct value *value = builder_value(builder, (struct edge){node->id, 0});
   if (value->feed >= 0) return NULL;
@@ -256,8 +256,8 @@ static situ_status add_variable(struct builder *builder, const struct node *node
   return value->slot >= 0 ? NULL : add_slot(builder, &slot, &value->slot);
 }
 
-situ_status commands_duplicate(struct builder *builder, const struct value *value, int32_t node,
-                               int32_t *slot, int32_t *command) {
+situ_status commands_copy_value(struct builder *builder, const struct value *value, int32_t node,
+                                int32_t *slot, int32_t *command) {
   const struct slot *from = &builder->program->slots[value->slot];
   const struct slot to = {.kind = SLOT_BLOCK,
                           .device = from->device,
@@ -265,28 +265,28 @@ situ_status commands_duplicate(struct builder *builder, const struct value *valu
                           .output = from->output,
                           .bytes = from->bytes};
   TRY(add_slot(builder, &to, slot));
-  builder_wait(builder, value->command);
+  builder_add_wait(builder, value->command);
   const struct plan_command copy = copy_command(builder, node, value->slot, *slot, false);
   return add_command(builder, &copy, command);
 }
 
-/* What was read of the variables that a node changes stays as it was. */
-static situ_status keep_snapshots(struct builder *builder, const struct node *node) {
+/* Preserves the values read from the variables that a node updates. */
+static situ_status save_snapshots(struct builder *builder, const struct node *node) {
   if (!(node->schema->op->flags & OP_UPDATES)) return NULL;
   if (!node->schema->has_handles) {
-    TRY(commands_settle(builder, node->inputs[0]));
+    TRY(commands_assign_slot(builder, node->inputs[0]));
     return copy_on_write_save_references(builder, node,
                                          builder_value(builder, node->inputs[0])->slot);
   }
   for (int32_t i = 0; i < node->n_inputs; i++) {
     if (!schema_input_port(node->schema, node->attrs, i)->is_handle) continue;
-    TRY(commands_settle(builder, node->inputs[i]));
+    TRY(commands_assign_slot(builder, node->inputs[i]));
     TRY(copy_on_write_save(builder, node, builder_value(builder, node->inputs[i])->slot));
   }
   return NULL;
 }
 
-/* One command for each kernel that the row recorded; the first one waits for the inputs. */
+/* Adds one command per recorded launch; the first one waits for the inputs. */
 static situ_status add_launches(struct builder *builder, const struct node *node, int32_t device,
                                 const struct recording *recording, const int32_t *slots,
                                 int32_t *last) {
@@ -297,7 +297,7 @@ static situ_status add_launches(struct builder *builder, const struct node *node
                               .once = is_once(builder, node)};
   for (int32_t i = 0; i < recording->recorder.n_launches; i++) {
     TRY(record_launch(builder, &recording->recorder.launches[i], node, slots, &call.launch));
-    if (i) builder_wait(builder, *last);
+    if (i) builder_add_wait(builder, *last);
     TRY(add_command(builder, &call, last));
   }
   return NULL;
@@ -305,19 +305,19 @@ static situ_status add_launches(struct builder *builder, const struct node *node
 
 static situ_status add_calls(struct builder *builder, const struct node *node, int32_t device,
                              const struct recording *recording, int32_t *slots) {
-  TRY(keep_snapshots(builder, node));
-  TRY(bring_inputs(builder, node, device, slots));
+  TRY(save_snapshots(builder, node));
+  TRY(prepare_inputs(builder, node, device, slots));
   TRY(make_output_slots(builder, node, device, recording, slots));
-  const struct saved_result *saved = saved_results_find(builder, node);
+  const struct saved_result *saved = saved_results_get(builder, node);
   if (saved) slots[node->n_inputs + node->n_outputs] = saved->slot;
   TRY(add_scratch(builder, node, device, recording, slots));
   saved_results_set(builder, node, recording, slots);
   int32_t last = -1;
   TRY(recording->recorder.n_launches ? add_launches(builder, node, device, recording, slots, &last)
-                                     : add_point(builder, node, &last));
-  /* An empty variable gets its value without a kernel. */
+                                     : join_waits(builder, node, &last));
+  /* Assigning an empty tensor launches no kernel. */
   if (node->schema->op->flags & OP_SETS && node->n_inputs && !recording->recorder.n_launches)
-    builder->program->slots[slots[0]].sets = true;
+    builder->program->slots[slots[0]].written = true;
   builder->node_command[node->id] = last;
   for (int32_t i = 0; i < node->n_outputs; i++) {
     struct value *value = builder_value(builder, (struct edge){node->id, i});
@@ -333,9 +333,9 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   const unsigned flags = node->schema->op->flags;
   if (flags & (OP_CONSTANT | OP_VARIABLE)) TRY(add_controls(builder, node));
   if (flags & OP_CONSTANT) return NULL;
-  const int32_t device = builder_home(builder, builder->request->placement[node->id]);
+  const int32_t device = builder_memory_device(builder, builder->request->placement[node->id]);
   if (flags & OP_VARIABLE) return add_variable(builder, node, device);
-  if (builder_is_hosted(node))
+  if (builder_is_host_op(node))
     return status_at_node(host_ops_add(builder, node, device), node->name);
   if (flags & OP_ALIAS) return status_at_node(add_alias(builder, node, device), node->name);
   if (flags & OP_SUMS) {
@@ -346,39 +346,40 @@ situ_status commands_add(struct builder *builder, const struct node *node) {
   const struct recording *recording = NULL;
   TRY(status_at_node(record_node(builder, node, device, &recording), node->name));
   const int32_t n = node->n_inputs + node->n_outputs + 1 + recording->recorder.n_scratch;
-  int32_t few[16] = {0}, *slots = few;
+  int32_t inline_buffer[16] = {0}, *slots = inline_buffer;
   if (n > 16) slots = arena_alloc(&builder->scratch, sizeof *slots * (size_t)n);
   if (!slots) return NO_MEMORY();
   return status_at_node(add_calls(builder, node, device, recording, slots), node->name);
 }
 
 /* Whether a result stays on the device that computes it. */
-static bool stays(const struct builder *builder, int32_t index) {
+static bool stays_on_device(const struct builder *builder, int32_t index) {
   const struct fetch *fetch = &builder->program->fetches[index];
-  if (index < builder->program->n_asked) return builder->request->keep;
-  return !builder_value(builder, fetch->edge)->to_host;
+  if (index < builder->program->n_requested) return builder->request->keep_on_device;
+  return !builder_value(builder, fetch->edge)->used_on_host;
 }
 
-/* A copy into memory of its own, for what the caller gets. */
+/* Copies a value into the memory of a result. */
 static situ_status copy_result(struct builder *builder, struct fetch *fetch, int32_t index,
                                int32_t from, int32_t after) {
   const struct slot *source = &builder->program->slots[from];
-  const struct slot slot = {
-      .kind = SLOT_RESULT,
-      .device = stays(builder, index) ? source->device : builder_home(builder, 0),
-      .index = index,
-      .node = source->node,
-      .output = source->output,
-      .bytes = source->bytes};
+  const struct slot slot = {.kind = SLOT_RESULT,
+                            .device = stays_on_device(builder, index)
+                                          ? source->device
+                                          : builder_memory_device(builder, 0),
+                            .index = index,
+                            .node = source->node,
+                            .output = source->output,
+                            .bytes = source->bytes};
   TRY(add_slot(builder, &slot, &fetch->slot));
-  builder_wait(builder, after);
+  builder_add_wait(builder, after);
   const struct plan_command copy =
       copy_command(builder, fetch->edge.node, from, fetch->slot, false);
   int32_t command = -1;
   return add_command(builder, &copy, &command);
 }
 
-static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int32_t index) {
+static situ_status add_fetch(struct builder *builder, struct fetch *fetch, int32_t index) {
   struct value *value = builder_value(builder, fetch->edge);
   const struct node *handle = variable_of(builder->request->graph, fetch->edge);
   if (handle && value->feed < 0)
@@ -386,19 +387,20 @@ static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int
         "'%s' is the handle of a variable, which cannot be fetched. Fetch a "
         "ReadVariableOp of it.",
         handle->name);
-  TRY(commands_settle(builder, fetch->edge));
+  TRY(commands_assign_slot(builder, fetch->edge));
   fetch->type = value->type;
   fetch->shape = *value->shape;
   fetch->constant = value->constant;
-  const int32_t host = builder_home(builder, 0);
+  const int32_t host = builder_memory_device(builder, 0);
   int32_t command = -1;
-  if (value->constant) return commands_bring(builder, fetch->edge, host, &fetch->slot, &command);
+  if (value->constant) return commands_copy_to(builder, fetch->edge, host, &fetch->slot, &command);
   struct slot *slot = &builder->program->slots[value->slot];
   fetch->slot = value->slot;
   if (slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_CONSTANT)
     return NULL;
-  if (slot->kind == SLOT_MADE && (value->device == host || stays(builder, index))) return NULL;
-  if (slot->kind == SLOT_BLOCK && (value->device == host || stays(builder, index))) {
+  if (slot->kind == SLOT_HOST_OUTPUT && (value->device == host || stays_on_device(builder, index)))
+    return NULL;
+  if (slot->kind == SLOT_BLOCK && (value->device == host || stays_on_device(builder, index))) {
     slot->kind = SLOT_RESULT;
     slot->index = index;
     return NULL;
@@ -406,11 +408,11 @@ static situ_status fetch_value(struct builder *builder, struct fetch *fetch, int
   return copy_result(builder, fetch, index, value->slot, value->command);
 }
 
-situ_status commands_fetch(struct builder *builder) {
+situ_status commands_add_fetches(struct builder *builder) {
   for (int32_t i = 0; i < builder->program->n_fetches; i++) {
     struct fetch *fetch = &builder->program->fetches[i];
-    if (!fetch->given && !fetch->deferred && fetch->edge.output >= 0)
-      TRY(fetch_value(builder, fetch, i));
+    if (!fetch->fetched_earlier && !fetch->deferred && fetch->edge.output >= 0)
+      TRY(add_fetch(builder, fetch, i));
   }
   return NULL;
 }

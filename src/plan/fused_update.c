@@ -1,58 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fused_update.c: joins a sum over devices, what is done with the sum element by element (the step
- * of an optimizer), and the copies in front and behind to one call (host/fused_update.h): it reads
- * the terms where they are and writes the result to all who want it. Only for devices whose kernels
- * reach each other's memory. Every element is computed as before, so results are the same. */
+ * fused_update.c: fuses a sum over devices, the element-wise calls on the sum (an optimizer step)
+ * and the copies before and after to one call (host/fused_update.h), which reads its inputs on the
+ * devices that hold them and writes the results to all devices that need them. Requires kernels
+ * that can access the memory of other devices. Results are bit-identical to those without fusion.
+ */
 #include "host/fused_update.h"
 
 #include <string.h>
 
 #include "plan/builder.h"
 
-/* Elements that are worth a thread, and a device: a sweep does more with each than other calls. */
-enum { GRAIN = 8192, PART = 16384, MOST_DEVICES = 64 };
+/* Minimum elements per thread and per device; a fused call does more work per element than others.
+ */
+enum { GRAIN = 8192, PART = 16384, MAX_DEVICES = 64 };
 
-/* Commands that become one call, in the place of the last of them. */
+/* Commands that are fused to one call, which takes the place of the last of them. */
 struct group {
-  int32_t first, last; /* members: see struct sweeping */
-  int32_t end;         /* the last call of them in the order: there the new one stands */
+  int32_t first, last; /* list of members, linked by fusion.next */
+  int32_t end;         /* the last call among them */
   int32_t node, device;
-  uint64_t devices; /* bit i: device i gives or gets elements, too, and may do a part of the work */
+  uint64_t devices; /* bit i: device i holds inputs or outputs too and may do a part of the work */
   situ_type type;
   int64_t items;
   int32_t n_peers;             /* copies between devices */
-  int32_t n_inside;            /* values without memory */
+  int32_t n_inside;            /* values that need no memory */
   int32_t n_args;              /* of all kernels */
-  int32_t first_part, n_parts; /* the calls that take the place of the members */
-  bool open;
+  int32_t first_part, n_parts; /* the fused calls, one per device */
+  bool open;                   /* commands may still join */
 };
 
-struct sweeping {
+/* Arrays per command or slot; -1: none. */
+struct fusion {
   struct builder *builder;
   struct program *program;
   struct group *groups;
   int32_t n_groups;
-  int32_t *group; /* per command; -1: none */
-  int32_t *next;  /* per command: the next member of its group; -1: none */
-  int32_t *place; /* per command: its number in the new program */
+  int32_t *group; /* per command */
+  int32_t *next;  /* per command: the next member of its group */
+  int32_t *place; /* per command: its index in the new program */
   const struct plan_command *old;
-  int32_t *user;   /* per command: who waits for it; -1: nobody, n_commands: several */
-  int32_t *copy;   /* per slot: the copy between devices that writes it, which has one user; -1 */
-  int32_t *maker;  /* per slot: the group that writes it; -1: none */
-  int32_t *inside; /* per slot: its number among the values inside; -1: it has memory */
-  int32_t *source; /* per slot: the one of another device that is read instead; -1: none */
+  int32_t *user;     /* per command: the command that waits for it; n_commands: several */
+  int32_t *copy;     /* per slot: the copy between devices that writes it, if it has one user */
+  int32_t *producer; /* per slot: the group that writes it */
+  int32_t *inside;   /* per slot: its index among the group's values without memory */
+  int32_t *source;   /* per slot: the slot of another device to read instead */
 };
 
-static const struct backend *backend_of(const struct sweeping *s, int32_t device) {
+static const struct backend *backend_of(const struct fusion *s, int32_t device) {
   return s->builder->request->devices->devices[device]->backend;
 }
 
-static bool is_member(const struct sweeping *s, int32_t command) {
+static bool is_member(const struct fusion *s, int32_t command) {
   return s->group[command] >= 0 && s->old[command].kind == COMMAND_CALL;
 }
 
-/* Whether a copy goes from device to device, and calls could see both ends instead. */
-static bool is_peer_copy(const struct sweeping *s, const struct plan_command *command) {
+/* Whether a copy is between devices whose kernels can access both ends. */
+static bool is_peer_copy(const struct fusion *s, const struct plan_command *command) {
   if (command->kind != COMMAND_COPY || command->once) return false;
   const struct slot *from = &s->program->slots[command->from];
   const struct slot *to = &s->program->slots[command->to];
@@ -62,7 +65,7 @@ static bool is_peer_copy(const struct sweeping *s, const struct plan_command *co
          from->device != to->device && from->kind != SLOT_STATE && is_new && command->bytes;
 }
 
-static bool is_elementwise(const struct sweeping *s, const struct plan_command *command) {
+static bool is_elementwise(const struct fusion *s, const struct plan_command *command) {
   if (command->kind != COMMAND_CALL || command->once) return false;
   const struct launch *launch = &s->program->launches[command->launch];
   const struct op_def *op = s->program->graph->nodes[command->node]->schema->op;
@@ -72,15 +75,15 @@ static bool is_elementwise(const struct sweeping *s, const struct plan_command *
          fused_update_kernel.host[launch->type];
 }
 
-/* Whether a call writes this slot: it is an output of its node, where the call runs. */
-static bool writes(const struct sweeping *s, const struct plan_command *call, int32_t slot) {
+/* Whether a call writes the slot: it is an output of its node, on the device of the call. */
+static bool writes(const struct fusion *s, const struct plan_command *call, int32_t slot) {
   const struct slot *to = &s->program->slots[slot];
   return to->node == call->node && to->device == call->device && to->output >= 0 &&
          (to->kind == SLOT_BLOCK || to->kind == SLOT_RESULT);
 }
 
-/* The group that a call waits for and may join, or -1. */
-static int32_t group_for_call(const struct sweeping *s, const struct plan_command *command) {
+/* The open group that a call waits for and can join, or -1. */
+static int32_t group_for_call(const struct fusion *s, const struct plan_command *command) {
   const struct launch *launch = &s->program->launches[command->launch];
   for (int32_t w = 0; w < command->n_waits; w++) {
     const int32_t number = s->group[command->waits[w]];
@@ -93,16 +96,16 @@ static int32_t group_for_call(const struct sweeping *s, const struct plan_comman
   return -1;
 }
 
-/* The group that makes what a copy copies, or -1: the copy waits for nothing else, so it may be
- * made there and then. */
-static int32_t group_for_copy(const struct sweeping *s, const struct plan_command *command) {
-  const int32_t number = s->maker[command->from];
+/* The group that produces the source of a copy, or -1. The copy waits for nothing else, so the
+ * fused call can write the target as well. */
+static int32_t group_for_copy(const struct fusion *s, const struct plan_command *command) {
+  const int32_t number = s->producer[command->from];
   if (number < 0 || command->n_waits != 1 || s->group[command->waits[0]] != number) return -1;
   const struct group *group = &s->groups[number];
   return command->bytes == (size_t)group->items * situ_type_size(group->type) ? number : -1;
 }
 
-static void add_member(struct sweeping *s, int32_t index, int32_t number, int32_t n_args) {
+static void add_member(struct fusion *s, int32_t index, int32_t number, int32_t n_args) {
   struct group *group = &s->groups[number];
   if (group->last >= 0) s->next[group->last] = index;
   if (group->first < 0) group->first = index;
@@ -111,28 +114,28 @@ static void add_member(struct sweeping *s, int32_t index, int32_t number, int32_
   s->group[index] = number;
 }
 
-/* A group has to do with the device of a slot. */
-static void meet(struct sweeping *s, int32_t number, int32_t slot) {
+/* Adds the device of a slot to a group. */
+static void add_peer(struct fusion *s, int32_t number, int32_t slot) {
   const int32_t device = s->program->slots[slot].device;
   struct group *group = &s->groups[number];
   group->n_peers++;
-  if (device < MOST_DEVICES && device != group->device) group->devices |= UINT64_C(1) << device;
+  if (device < MAX_DEVICES && device != group->device) group->devices |= UINT64_C(1) << device;
 }
 
-/* Takes the copies that bring a call's arguments from other devices into its group, if nobody else
- * waits for them: the call reads the source. */
-static void take_copies(struct sweeping *s, const struct launch *launch, int32_t number) {
+/* Adds the copies of a call's arguments from other devices to its group if nothing else waits for
+ * them: the fused call reads the source. */
+static void absorb_copies(struct fusion *s, const struct launch *launch, int32_t number) {
   for (int32_t a = 0; a < launch->n_args; a++) {
     const int32_t slot = launch->elementwise >> a & 1 ? launch->args[a].slot : -1;
     const int32_t copy = slot < 0 ? -1 : s->copy[slot];
     if (copy < 0 || s->group[copy] >= 0 || s->group[s->user[copy]] != number) continue;
     s->source[slot] = s->old[copy].from;
-    meet(s, number, s->old[copy].from);
+    add_peer(s, number, s->old[copy].from);
     add_member(s, copy, number, 0);
   }
 }
 
-static void join_call(struct sweeping *s, int32_t index, int32_t number) {
+static void join_call(struct fusion *s, int32_t index, int32_t number) {
   const struct plan_command *command = &s->old[index];
   const struct launch *launch = &s->program->launches[command->launch];
   if (number < 0) {
@@ -148,18 +151,18 @@ static void join_call(struct sweeping *s, int32_t index, int32_t number) {
   s->groups[number].node = command->node;
   add_member(s, index, number, FUSED_UPDATE_HEADER + launch->n_args);
   for (int32_t a = 0; a < launch->n_args; a++)
-    if (launch->elementwise >> a & 1 && writes(s, command, launch->args[a].slot))
-      s->maker[launch->args[a].slot] = number;
-  take_copies(s, launch, number);
+    if (launch->each >> a & 1 && writes(s, command, launch->args[a].slot))
+      s->producer[launch->args[a].slot] = number;
+  absorb_copies(s, launch, number);
 }
 
-static void join_copy(struct sweeping *s, int32_t index, int32_t number) {
-  meet(s, number, s->old[index].to);
-  add_member(s, index, number, FUSED_UPDATE_HEADER + 3);
+static void join_copy(struct fusion *s, int32_t index, int32_t number) {
+  add_peer(s, number, s->old[index].to);
+  add_member(s, index, number, FUSED_UPDATE_HEAD + 3);
 }
 
-/* Whoever waits for a group and is not in it must come after all of it: nothing joins any more. */
-static void close_groups(struct sweeping *s, int32_t index) {
+/* Closes the groups that a command outside of them waits for: it must run after all members. */
+static void close_groups(struct fusion *s, int32_t index) {
   const struct plan_command *command = &s->old[index];
   for (int32_t w = 0; w < command->n_waits; w++) {
     const int32_t on = s->group[command->waits[w]];
@@ -167,8 +170,8 @@ static void close_groups(struct sweeping *s, int32_t index) {
   }
 }
 
-/* Copies between devices that only one command waits for. */
-static void find_copies(struct sweeping *s) {
+/* Finds the copies between devices that exactly one command waits for. */
+static void find_copies(struct fusion *s) {
   const int32_t n = s->program->n_commands;
   for (int32_t i = n - 1; i >= 0; i--)
     for (int32_t w = 0; w < s->old[i].n_waits; w++) {
@@ -179,7 +182,7 @@ static void find_copies(struct sweeping *s) {
     if (s->user[i] >= 0 && s->user[i] < n && is_peer_copy(s, &s->old[i])) s->copy[s->old[i].to] = i;
 }
 
-static void find_groups(struct sweeping *s) {
+static void find_groups(struct fusion *s) {
   const struct program *program = s->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &s->old[i];
@@ -195,49 +198,49 @@ static void find_groups(struct sweeping *s) {
 
 /* ---- Values that need no memory ---- */
 
-/* A group that reaches no other device stays as it was. */
-static void forget_lonely(struct sweeping *s) {
+/* Dissolves groups that access no other device. */
+static void drop_local_groups(struct fusion *s) {
   for (int32_t i = 0; i < s->program->n_commands; i++)
     if (s->group[i] >= 0 && !s->groups[s->group[i]].n_peers) s->group[i] = -1;
   for (int32_t i = 0; i < s->program->n_slots; i++)
-    if (s->maker[i] >= 0 && !s->groups[s->maker[i]].n_peers) s->maker[i] = -1;
+    if (s->producer[i] >= 0 && !s->groups[s->producer[i]].n_peers) s->producer[i] = -1;
 }
 
-/* A slot is not inside of a group if any other command touches it. */
-static void touch(struct sweeping *s, int32_t command, int32_t slot) {
-  if (slot >= 0 && s->maker[slot] != s->group[command]) s->inside[slot] = -1;
+/* A slot needs memory if a command outside of its group accesses it. */
+static void access_slot(struct fusion *s, int32_t command, int32_t slot) {
+  if (slot >= 0 && s->producer[slot] != s->group[command]) s->inside[slot] = -1;
 }
 
-static void touch_all(struct sweeping *s, int32_t index) {
+static void access_slots(struct fusion *s, int32_t index) {
   const struct program *program = s->program;
   const struct plan_command *command = &s->old[index];
-  if (command->kind == COMMAND_COPY) touch(s, index, command->from);
+  if (command->kind == COMMAND_COPY) access_slot(s, index, command->from);
   if (command->kind == COMMAND_CALL) {
     const struct launch *launch = &program->launches[command->launch];
     for (int32_t a = 0; a < launch->n_args; a++)
-      if (launch->args[a].kind == ARG_SLOT) touch(s, index, launch->args[a].slot);
+      if (launch->args[a].kind == ARG_SLOT) access_slot(s, index, launch->args[a].slot);
   }
   if (command->kind == COMMAND_HOST) {
     const struct host_op *host_op = &program->host_ops[command->launch];
-    for (int32_t k = 0; k < host_op->n_in; k++) touch(s, index, host_op->in[k]);
+    for (int32_t k = 0; k < host_op->n_in; k++) access_slot(s, index, host_op->in[k]);
   }
 }
 
-static void find_inside(struct sweeping *s) {
+static void find_inside_values(struct fusion *s) {
   const struct program *program = s->program;
   for (int32_t i = 0; i < program->n_slots; i++)
-    s->inside[i] = s->maker[i] >= 0 && program->slots[i].kind == SLOT_BLOCK ? 0 : -1;
-  for (int32_t i = 0; i < program->n_commands; i++) touch_all(s, i);
+    s->inside[i] = s->producer[i] >= 0 && program->slots[i].kind == SLOT_BLOCK ? 0 : -1;
+  for (int32_t i = 0; i < program->n_commands; i++) access_slots(s, i);
   for (int32_t i = 0; i < program->n_slots; i++) {
     if (s->inside[i] < 0) continue;
-    struct group *group = &s->groups[s->maker[i]];
-    s->inside[i] = group->n_inside < FUSED_UPDATE_MAX_TEMPS ? group->n_inside++ : -1;
+    struct group *group = &s->groups[s->producer[i]];
+    s->inside[i] = group->n_inside < FUSED_UPDATE_TEMPS ? group->n_inside++ : -1;
   }
 }
 
 /* ---- The new calls ---- */
 
-/* A part of a group's elements, and the call that is made of it. */
+/* A range of a group's elements and the fused call that computes it. */
 struct part {
   const struct group *group;
   int32_t device;
@@ -249,8 +252,8 @@ static void add_number(struct launch *launch, int64_t number) {
   launch->args[launch->n_args++] = (struct launch_arg){.kind = ARG_INTEGER, .integer = number};
 }
 
-/* Adds an argument with an element for each item; whether it is a value inside. */
-static bool add_elements(const struct sweeping *s, const struct part *part, struct launch_arg arg) {
+/* Adds an argument with one element per item. Returns whether it is a value without memory. */
+static bool add_elements(const struct fusion *s, const struct part *part, struct launch_arg arg) {
   struct launch *launch = part->launch;
   const int64_t size = (int64_t)situ_type_size(part->group->type);
   if (s->source[arg.slot] >= 0) arg.slot = s->source[arg.slot];
@@ -266,7 +269,7 @@ static bool add_elements(const struct sweeping *s, const struct part *part, stru
   return false;
 }
 
-static void add_kernel(const struct sweeping *s, const struct part *part, const struct launch *from,
+static void add_kernel(const struct fusion *s, const struct part *part, const struct launch *from,
                        int64_t kernel) {
   struct launch *launch = part->launch;
   const int32_t head = launch->n_args;
@@ -286,7 +289,7 @@ static void add_kernel(const struct sweeping *s, const struct part *part, const 
 }
 
 /* A copy as a call of fused_update_copy. */
-static void add_copy(const struct sweeping *s, const struct part *part,
+static void add_copy(const struct fusion *s, const struct part *part,
                      const struct plan_command *copy) {
   struct launch_arg args[3] = {
       {.kind = ARG_SLOT, .slot = copy->from},
@@ -296,8 +299,8 @@ static void add_copy(const struct sweeping *s, const struct part *part,
   add_kernel(s, part, &from, (int64_t)(intptr_t)fused_update_copy);
 }
 
-/* The call of a part; copies in front of the group are none: their sources are read. */
-static situ_status record_part(struct sweeping *s, const struct part *part) {
+/* Records the fused call of a part. Copies of inputs are left out: the call reads their sources. */
+static situ_status record_part(struct fusion *s, const struct part *part) {
   const struct program *program = s->program;
   const int32_t number = s->group[part->group->first];
   struct launch *launch = part->launch;
@@ -306,7 +309,7 @@ static situ_status record_part(struct sweeping *s, const struct part *part) {
   add_number(launch, 0);
   for (int32_t i = part->group->first; i >= 0; i = s->next[i]) {
     const struct plan_command *command = &s->old[i];
-    if (command->kind == COMMAND_COPY && s->maker[command->from] != number) continue;
+    if (command->kind == COMMAND_COPY && s->producer[command->from] != number) continue;
     launch->args[0].integer++;
     if (command->kind == COMMAND_COPY) {
       add_copy(s, part, command);
@@ -318,20 +321,20 @@ static situ_status record_part(struct sweeping *s, const struct part *part) {
   return NULL;
 }
 
-/* ---- The program, written anew ---- */
+/* ---- The new program ---- */
 
-/* The next command comes after an old one, or after all that took its place. */
-static void add_wait(struct sweeping *s, int32_t old) {
+/* Makes the next command wait for an old one, or for the fused calls that replace it. */
+static void add_wait(struct fusion *s, int32_t old) {
   const int32_t number = s->group[old];
   const int32_t first = number < 0 ? s->place[old] : s->groups[number].first_part;
   const int32_t count = number < 0 ? 1 : s->groups[number].n_parts;
-  for (int32_t i = 0; i < count; i++) builder_wait(s->builder, first + i);
+  for (int32_t i = 0; i < count; i++) builder_add_wait(s->builder, first + i);
 }
 
-static situ_status add_part(struct sweeping *s, int32_t number, int32_t device, int64_t begin,
+static situ_status add_part(struct fusion *s, int32_t number, int32_t device, int64_t begin,
                             int64_t end) {
   struct group *group = &s->groups[number];
-  struct launch *launch = builder_launch(s->builder);
+  struct launch *launch = builder_add_launch(s->builder);
   if (!launch) return NO_MEMORY();
   *launch = (struct launch){.kernel = &fused_update_kernel,
                             .type = group->type,
@@ -348,16 +351,16 @@ static situ_status add_part(struct sweeping *s, int32_t number, int32_t device, 
                                     .device = device,
                                     .queue = QUEUE_COMPUTE,
                                     .launch = s->program->n_launches - 1};
-  const int32_t added = builder_command(s->builder, &call);
+  const int32_t added = builder_add_command(s->builder, &call);
   if (!group->n_parts++) group->first_part = added;
   return added < 0 ? NO_MEMORY() : NULL;
 }
 
-/* Shares a group's elements out to the devices that have to do with them. */
-static situ_status add_group(struct sweeping *s, int32_t number) {
+/* Distributes a group's elements over its devices. */
+static situ_status add_group(struct fusion *s, int32_t number) {
   const struct group *group = &s->groups[number];
-  const int64_t most = min_i64(1 + __builtin_popcountll(group->devices), group->items / PART);
-  const int64_t size = (group->items / max_i64(1, most) + PART - 1) / PART * PART;
+  const int64_t max_parts = min_i64(1 + __builtin_popcountll(group->devices), group->items / PART);
+  const int64_t size = (group->items / max_i64(1, max_parts) + PART - 1) / PART * PART;
   uint64_t others = group->devices;
   int32_t device = group->device;
   for (int64_t begin = 0; begin < group->items; begin += size) {
@@ -368,7 +371,7 @@ static situ_status add_group(struct sweeping *s, int32_t number) {
   return NULL;
 }
 
-static situ_status write_anew(struct sweeping *s) {
+static situ_status rewrite_commands(struct fusion *s) {
   struct program *program = s->program;
   const int32_t n = program->n_commands;
   program->commands = NULL;
@@ -380,44 +383,43 @@ static situ_status write_anew(struct sweeping *s) {
       continue;
     }
     for (int32_t w = 0; w < s->old[i].n_waits; w++) add_wait(s, s->old[i].waits[w]);
-    s->place[i] = builder_command(s->builder, &s->old[i]);
+    s->place[i] = builder_add_command(s->builder, &s->old[i]);
     if (s->place[i] < 0) return NO_MEMORY();
   }
   return NULL;
 }
 
-/* An array of numbers, all -1. */
-static int32_t *numbers(const struct sweeping *s, int32_t count) {
+/* Allocates an array of `count` elements, all -1. */
+static int32_t *alloc_indices(const struct fusion *s, int32_t count) {
   int32_t *items = ARENA_ARRAY(&s->builder->scratch, int32_t, count + 1);
   if (items) memset(items, 0xff, sizeof *items * ((size_t)count + 1));
   return items;
 }
 
-/* Whether devices that reach each other's memory have anything to do with each other. */
-static bool has_peer_copies(const struct sweeping *s) {
+static bool has_peer_copies(const struct fusion *s) {
   for (int32_t i = 0; i < s->program->n_commands; i++)
     if (is_peer_copy(s, &s->old[i])) return true;
   return false;
 }
 
-situ_status fused_update_commands(struct builder *builder) {
+situ_status fused_update_fuse(struct builder *builder) {
   struct program *program = builder->program;
-  struct sweeping s = {.builder = builder, .program = program, .old = program->commands};
+  struct fusion s = {.builder = builder, .program = program, .old = program->commands};
   if (builder->one_queue || program->n_checks || program->n_all_reduces || !has_peer_copies(&s))
     return NULL;
   s.groups = ARENA_ARRAY(&builder->scratch, struct group, program->n_commands + 1);
-  s.user = numbers(&s, program->n_commands);
-  s.group = numbers(&s, program->n_commands);
-  s.next = numbers(&s, program->n_commands);
-  s.place = numbers(&s, program->n_commands);
-  s.maker = numbers(&s, program->n_slots);
-  s.inside = numbers(&s, program->n_slots);
-  s.source = numbers(&s, program->n_slots);
-  s.copy = numbers(&s, program->n_slots);
+  s.user = alloc_indices(&s, program->n_commands);
+  s.group = alloc_indices(&s, program->n_commands);
+  s.next = alloc_indices(&s, program->n_commands);
+  s.place = alloc_indices(&s, program->n_commands);
+  s.producer = alloc_indices(&s, program->n_slots);
+  s.inside = alloc_indices(&s, program->n_slots);
+  s.source = alloc_indices(&s, program->n_slots);
+  s.copy = alloc_indices(&s, program->n_slots);
   if (builder->scratch.failed) return NO_MEMORY();
   find_copies(&s);
   find_groups(&s);
-  forget_lonely(&s);
-  find_inside(&s);
-  return write_anew(&s);
+  drop_local_groups(&s);
+  find_inside_values(&s);
+  return rewrite_commands(&s);
 }

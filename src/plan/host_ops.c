@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * host_ops.c: turns a host op into a command: its inputs are brought to the host, its outputs are
- * the tensors that it makes. */
+ * host_ops.c: compiles a host op to a command: copies its inputs to the host; its outputs are the
+ * tensors that it returns at run time. */
 #include <string.h>
 
 #include "graph/variable.h"
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
-/* Texts, handles and lists stay in the host, wherever the op is; so does what is of a size that is
- * not known yet: a plan has no copies of it. */
+/* Strings, handles and variants are always in host memory, and so are tensors of unknown size: the
+ * planner cannot add copies of those. */
 static int32_t output_device(const struct builder *builder, const struct node *node, int32_t device,
                              int32_t index) {
   const situ_type type = node->outputs[index].type;
   const situ_shape *shape = builder_value(builder, (struct edge){node->id, index})->shape;
-  if (!shape_is_known(shape)) return builder_home(builder, 0);
+  if (!shape_is_known(shape)) return builder_memory_device(builder, 0);
   const bool in_host = type == SITU_STRING || type == SITU_RESOURCE || type == SITU_VARIANT;
-  return in_host ? builder_home(builder, 0) : device;
+  return in_host ? builder_memory_device(builder, 0) : device;
 }
 
-/* Which outputs nobody reads, for an op that can leave them out. */
+/* Finds the outputs that nothing reads, for ops that need not compute them (OP_LAZY). */
 static situ_status find_unused(struct builder *builder, const struct node *node, const bool **out) {
   const struct plan_request *request = builder->request;
   if (!(node->schema->op->flags & OP_LAZY)) return NULL;
@@ -41,28 +41,31 @@ static situ_status find_unused(struct builder *builder, const struct node *node,
 static situ_status add_output(struct builder *builder, const struct node *node, int32_t device,
                               int32_t index, int32_t *slot) {
   const struct value *value = builder_value(builder, (struct edge){node->id, index});
-  struct slot made = {.kind = SLOT_MADE, .device = device, .node = node->id, .output = index};
-  if (!shape_bytes(value->type, value->shape, &made.bytes)) made.bytes = 0; /* not known yet */
-  *slot = builder_slot(builder, &made);
+  struct slot output_slot = {
+      .kind = SLOT_HOST_OUTPUT, .device = device, .node = node->id, .output = index};
+  if (!shape_bytes(value->type, value->shape, &output_slot.bytes))
+    output_slot.bytes = 0; /* unknown */
+  *slot = builder_add_slot(builder, &output_slot);
   return *slot < 0 ? NO_MEMORY() : NULL;
 }
 
-/* Inputs come to the host, or stay where they are. */
+/* Copies an input to the host unless the op accepts it anywhere. */
 static situ_status add_input(struct builder *builder, struct edge edge, bool anywhere,
                              int32_t *slot) {
   int32_t command = -1;
   if (anywhere) {
-    TRY(commands_settle(builder, edge));
+    TRY(commands_assign_slot(builder, edge));
     *slot = builder_value(builder, edge)->slot;
     command = builder_value(builder, edge)->command;
   } else {
-    TRY(commands_bring(builder, edge, builder_home(builder, 0), slot, &command));
+    TRY(commands_copy_to(builder, edge, builder_memory_device(builder, 0), slot, &command));
   }
-  builder_wait(builder, command);
+  builder_add_wait(builder, command);
   return NULL;
 }
 
-/* The handle of a variable is the variable; only functions pass it on as such. */
+/* The planner represents the handle of a variable by the variable's memory, so only function calls
+ * (OP_ANYWHERE) can pass it on. */
 static situ_status check_handle(const struct builder *builder, const struct node *node,
                                 int32_t input) {
   if (node->schema->op->flags & OP_ANYWHERE ||
@@ -70,8 +73,8 @@ static situ_status check_handle(const struct builder *builder, const struct node
     return NULL;
   const struct node *variable = variable_of(builder->request->graph, node->inputs[input]);
   if (!variable) return NULL;
-  return INVALID("%s takes the handle of an object, and '%s' is a variable.",
-                 node->schema->op->name, variable->name);
+  return INVALID("%s ('%s') does not accept the handle of a variable ('%s').",
+                 node->schema->op->name, node->name, variable->name);
 }
 
 static situ_status add_operands(struct builder *builder, const struct node *node, int32_t device,
@@ -106,14 +109,16 @@ static situ_status add_operands(struct builder *builder, const struct node *node
 
 situ_status host_ops_add(struct builder *builder, const struct node *node, int32_t device) {
   struct host_op host_op;
-  if (!(node->schema->op->flags & OP_ANYWHERE)) device = builder_home(builder, 0);
+  if (!(node->schema->op->flags & OP_ANYWHERE)) device = builder_memory_device(builder, 0);
   TRY(add_operands(builder, node, device, &host_op));
   for (int32_t i = 0; i < node->n_controls; i++)
-    builder_wait(builder, builder->node_command[node->controls[i]]);
-  const int32_t number = builder_host_op(builder, &host_op);
-  const struct plan_command call = {
-      .kind = COMMAND_HOST, .node = node->id, .device = builder_home(builder, 0), .launch = number};
-  const int32_t command = number < 0 ? -1 : builder_command(builder, &call);
+    builder_add_wait(builder, builder->node_command[node->controls[i]]);
+  const int32_t number = builder_add_host_op(builder, &host_op);
+  const struct plan_command call = {.kind = COMMAND_HOST,
+                                    .node = node->id,
+                                    .device = builder_memory_device(builder, 0),
+                                    .launch = number};
+  const int32_t command = number < 0 ? -1 : builder_add_command(builder, &call);
   if (command < 0) return NO_MEMORY();
   builder->node_command[node->id] = command;
   for (int32_t i = 0; i < node->n_outputs; i++) {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory_plan.c: memory planning: the offset of each value in its device's block, from
- * lifetimes, with the allocator that devices use, so that the peak of a step is known before it
- * runs. */
+ * memory_plan.c: static memory planning. Computes the lifetime of each value, then replays the
+ * allocations in command order on the devices' own allocator (BFC) over an imaginary region. The
+ * plan it returns and the peak are the layout of the device's block. Outputs of in-place calls
+ * take over the memory of an input that dies with the call. */
 #include <string.h>
 
 #include "device/bfc.h"
 #include "plan/builder.h"
 
-/* Touches a slot by command i. */
-static void touch(struct slot *slot, int32_t i) {
+/* Extends the lifetime of a slot to command i. */
+static void extend(struct slot *slot, int32_t i) {
   if (slot->first < 0) slot->first = i;
   if (slot->last < i) slot->last = i;
 }
 
-/* A copy runs on a queue of its own, beside the kernels: what it writes is taken from the
- * beginning, what it reads is kept to the end. */
-static void touch_copy(struct program *program, const struct plan_command *command, int32_t i) {
+/* Copies run concurrently with kernels: the target is allocated from the first command on, and the
+ * source is kept until the last. */
+static void extend_copy(struct program *program, const struct plan_command *command, int32_t i) {
   struct slot *from = &program->slots[command->from], *to = &program->slots[command->to];
   if (from->first < 0) from->first = i;
   from->last = program->n_commands;
@@ -23,13 +24,13 @@ static void touch_copy(struct program *program, const struct plan_command *comma
   if (to->last < i) to->last = i;
 }
 
-/* The same of what a call reads or writes on other devices: it runs beside their kernels. */
-static void touch_far(const struct program *program, struct slot *slot) {
+/* A call that accesses another device's memory runs concurrently with that device's kernels. */
+static void extend_peer(const struct program *program, struct slot *slot) {
   if (slot->first < 0) slot->first = 0;
   slot->last = program->n_commands;
 }
 
-static bool touch_call(struct builder *builder, const struct plan_command *command, int32_t i) {
+static bool extend_call(struct builder *builder, const struct plan_command *command, int32_t i) {
   const struct program *program = builder->program;
   const struct launch *launch = &program->launches[command->launch];
   for (int a = 0; a < launch->n_args; a++) {
@@ -37,24 +38,23 @@ static bool touch_call(struct builder *builder, const struct plan_command *comma
     if (launch->args[a].kind != ARG_SLOT || number < 0) continue;
     struct slot *slot = &program->slots[number];
     if (slot->device == command->device)
-      touch(slot, i);
+      extend(slot, i);
     else
-      touch_far(program, slot);
-    if ((slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_MADE) &&
-        !builder_move(builder, i, a, number))
+      extend_peer(program, slot);
+    if ((slot->kind == SLOT_FEED || slot->kind == SLOT_RESULT || slot->kind == SLOT_HOST_OUTPUT) &&
+        !builder_add_rebinding(builder, i, a, number))
       return false;
   }
   return true;
 }
 
-/* What a host op reads must be there until it has run. */
-static void touch_host(struct program *program, const struct plan_command *command, int32_t i) {
+static void extend_host_op(struct program *program, const struct plan_command *command, int32_t i) {
   const struct host_op *host_op = &program->host_ops[command->launch];
   for (int32_t k = 0; k < host_op->n_in; k++)
-    if (host_op->in[k] >= 0) touch(&program->slots[host_op->in[k]], i);
+    if (host_op->in[k] >= 0) extend(&program->slots[host_op->in[k]], i);
 }
 
-/* What constants' commands made and others read must last for all runs of a frame. */
+/* Constants that later commands or fetches read live as long as the frame. */
 static void keep_constants(struct program *program) {
   for (int32_t i = 0; i < program->n_slots; i++) {
     struct slot *slot = &program->slots[i];
@@ -77,19 +77,19 @@ static bool find_lifetimes(struct builder *builder) {
   struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
-    if (command->kind == COMMAND_CALL && !touch_call(builder, command, i)) return false;
-    if (command->kind == COMMAND_COPY) touch_copy(program, command, i);
-    if (command->kind == COMMAND_HOST) touch_host(program, command, i);
-    for (int32_t k = command->from; command->kind == COMMAND_LOOK && k < command->to; k++)
-      touch(&program->slots[program->checks[k].slot], i);
-    if (command->kind == COMMAND_REDUCE) {
-      touch(&program->slots[command->from], i);
-      touch(&program->slots[command->to], i);
+    if (command->kind == COMMAND_CALL && !extend_call(builder, command, i)) return false;
+    if (command->kind == COMMAND_COPY) extend_copy(program, command, i);
+    if (command->kind == COMMAND_HOST) extend_host_op(program, command, i);
+    for (int32_t k = command->from; command->kind == COMMAND_CHECK_NUMERICS && k < command->to; k++)
+      extend(&program->slots[program->checks[k].slot], i);
+    if (command->kind == COMMAND_ALL_REDUCE) {
+      extend(&program->slots[command->from], i);
+      extend(&program->slots[command->to], i);
     }
   }
   keep_constants(program);
-  for (int32_t i = 0; i < program->n_slots && program->free_order; i++) {
-    struct slot *slot = &program->slots[i]; /* nobody knows when it is read */
+  for (int32_t i = 0; i < program->n_slots && program->dynamic_order; i++) {
+    struct slot *slot = &program->slots[i]; /* commands have no fixed order */
     if (slot->first < 0) continue;
     slot->first = 0;
     slot->last = program->n_commands;
@@ -97,7 +97,7 @@ static bool find_lifetimes(struct builder *builder) {
   return true;
 }
 
-/* Lists of slots by the command where they begin and end. */
+/* Lists of the slots whose lifetime begins or ends at a command. */
 struct events {
   int32_t *begin, *end;           /* per command: first slot, or -1 */
   int32_t *next_begin, *next_end; /* per slot */
@@ -124,17 +124,17 @@ static bool list_events(struct builder *builder, struct events *out) {
   return true;
 }
 
-/* The memory of one device while it is planned. The allocator cuts a region that does not exist. */
+/* The memory of one device during planning. The allocator manages a region that does not exist. */
 struct lane_state {
   struct bfc *bfc;
   struct lane lane;
 };
 
-struct offsets {
+struct memory_plan {
   struct builder *builder;
   struct events events;
-  struct lane_state *lanes; /* per device number */
-  int32_t *handles;         /* per slot: of its piece; -1: none */
+  struct lane_state *lanes; /* per device */
+  int32_t *handles;         /* per slot: of its allocation; -1: none */
 };
 
 static bool imaginary_alloc(void *context, size_t bytes, void **region, uint64_t *address) {
@@ -151,8 +151,8 @@ static void imaginary_free(void *context, void *region, uint64_t address, size_t
   (void)bytes;
 }
 
-static struct lane_state *lane_of(struct offsets *offsets, int32_t device) {
-  struct lane_state *state = &offsets->lanes[device];
+static struct lane_state *lane_of(struct memory_plan *plan, int32_t device) {
+  struct lane_state *state = &plan->lanes[device];
   if (!state->bfc) {
     state->bfc = bfc_create(&(struct bfc_options){.limit = UINT64_C(1) << 46},
                             (struct bfc_sub_allocator){state, imaginary_alloc, imaginary_free});
@@ -162,15 +162,15 @@ static struct lane_state *lane_of(struct offsets *offsets, int32_t device) {
   return state;
 }
 
-static bool take(struct offsets *offsets, int32_t number, int32_t command) {
-  struct slot *slot = &offsets->builder->program->slots[number];
-  struct lane_state *state = lane_of(offsets, slot->device);
-  struct bfc_chunk piece;
-  const size_t align = offsets->builder->request->devices->devices[slot->device]->info.align;
+static bool allocate(struct memory_plan *plan, int32_t number, int32_t command) {
+  struct slot *slot = &plan->builder->program->slots[number];
+  struct lane_state *state = lane_of(plan, slot->device);
+  struct bfc_piece piece;
+  const size_t align = plan->builder->request->devices->devices[slot->device]->info.align;
   const size_t bytes = align ? round_up(slot->bytes, align) : slot->bytes;
   if (!state->bfc || !bfc_alloc(state->bfc, bytes, &piece)) return false;
   slot->offset = piece.offset;
-  offsets->handles[number] = piece.handle;
+  plan->handles[number] = piece.handle;
   if (piece.offset + piece.size > state->lane.block_bytes) {
     state->lane.block_bytes = piece.offset + piece.size;
     state->lane.peak_command = command;
@@ -178,20 +178,20 @@ static bool take(struct offsets *offsets, int32_t number, int32_t command) {
   return true;
 }
 
-static void give(struct offsets *offsets, int32_t number) {
-  const struct slot *slot = &offsets->builder->program->slots[number];
+static void release(struct memory_plan *plan, int32_t number) {
+  const struct slot *slot = &plan->builder->program->slots[number];
   /* The region begins at address 0. */
-  const struct bfc_chunk piece = {.handle = offsets->handles[number], .address = slot->offset};
-  if (piece.handle >= 0) bfc_free(offsets->lanes[slot->device].bfc, &piece);
+  const struct bfc_piece piece = {.handle = plan->handles[number], .address = slot->offset};
+  if (piece.handle >= 0) bfc_free(plan->lanes[slot->device].bfc, &piece);
 }
 
-/* Whether a call that begins `to` may write it over `from`, which ends with it. */
-static bool may_replace(const struct slot *from, const struct slot *to, int32_t command) {
+/* Whether the command that writes `to` is the last to read `from`, so that `to` can reuse it. */
+static bool can_reuse(const struct slot *from, const struct slot *to, int32_t command) {
   return from->kind == SLOT_BLOCK && from->last == command && from->first < command &&
          from->bytes == to->bytes && from->device == to->device;
 }
 
-/* Whether the slot is an input of the node, at home or as a copy. */
+/* Whether the slot is an input of the node or a copy of it. */
 static bool is_input(const struct builder *builder, const struct node *node, int input,
                      int32_t slot) {
   const struct value *value = builder_value(builder, node->inputs[input]);
@@ -201,30 +201,29 @@ static bool is_input(const struct builder *builder, const struct node *node, int
   return false;
 }
 
-/* Lets a slot have the memory of another one. */
-static void hand_over(struct offsets *offsets, int32_t from, int32_t to) {
-  struct slot *slots = offsets->builder->program->slots;
-  offsets->handles[to] = offsets->handles[from];
-  offsets->handles[from] = -1;
+/* Transfers the memory of slot `from` to slot `to`. */
+static void transfer(struct memory_plan *plan, int32_t from, int32_t to) {
+  struct slot *slots = plan->builder->program->slots;
+  plan->handles[to] = plan->handles[from];
+  plan->handles[from] = -1;
   slots[to].offset = slots[from].offset;
 }
 
-/* The same for a joint sum, whose term lies where the sum is. */
-static bool sum_takes_over(struct offsets *offsets, int32_t number, int32_t index) {
-  const struct program *program = offsets->builder->program;
+/* Runs an all-reduce in place if its input dies with it. */
+static bool reuse_all_reduce_input(struct memory_plan *plan, int32_t number, int32_t index) {
+  const struct program *program = plan->builder->program;
   const int32_t from = program->commands[index].from;
-  if (offsets->handles[from] < 0 ||
-      !may_replace(&program->slots[from], &program->slots[number], index))
+  if (plan->handles[from] < 0 || !can_reuse(&program->slots[from], &program->slots[number], index))
     return false;
-  hand_over(offsets, from, number);
+  transfer(plan, from, number);
   return true;
 }
 
-/* Lets the output of an element-wise call take the memory of an input that dies with it. */
-static bool take_over(struct offsets *offsets, int32_t number, int32_t index) {
-  const struct program *program = offsets->builder->program;
+/* Gives the output of an in-place call the memory of an input that dies with it. */
+static bool reuse_input(struct memory_plan *plan, int32_t number, int32_t index) {
+  const struct program *program = plan->builder->program;
   const struct plan_command *command = &program->commands[index];
-  if (command->kind == COMMAND_REDUCE) return sum_takes_over(offsets, number, index);
+  if (command->kind == COMMAND_ALL_REDUCE) return reuse_all_reduce_input(plan, number, index);
   if (command->kind != COMMAND_CALL) return false;
   const struct node *node = program->graph->nodes[command->node];
   const unsigned flags = node->schema->op->flags;
@@ -232,27 +231,26 @@ static bool take_over(struct offsets *offsets, int32_t number, int32_t index) {
   const struct launch *launch = &program->launches[command->launch];
   for (int a = 0; a < launch->n_args; a++) {
     const int32_t from = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
-    if (from < 0 || from == number || offsets->handles[from] < 0) continue;
-    if (!(flags & OP_INPLACE) && !is_input(offsets->builder, node, 0, from)) continue;
-    if (!may_replace(&program->slots[from], &program->slots[number], index)) continue;
-    hand_over(offsets, from, number);
+    if (from < 0 || from == number || plan->handles[from] < 0) continue;
+    if (!(flags & OP_INPLACE) && !is_input(plan->builder, node, 0, from)) continue;
+    if (!can_reuse(&program->slots[from], &program->slots[number], index)) continue;
+    transfer(plan, from, number);
     return true;
   }
   return false;
 }
 
-static bool walk(struct offsets *offsets) {
-  const struct program *program = offsets->builder->program;
+static bool assign_offsets(struct memory_plan *plan) {
+  const struct program *program = plan->builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
-    for (int32_t s = offsets->events.begin[i]; s >= 0; s = offsets->events.next_begin[s])
-      if (!take_over(offsets, s, i) && !take(offsets, s, i)) return false;
-    for (int32_t s = offsets->events.end[i]; s >= 0; s = offsets->events.next_end[s])
-      give(offsets, s);
+    for (int32_t s = plan->events.begin[i]; s >= 0; s = plan->events.next_begin[s])
+      if (!reuse_input(plan, s, i) && !allocate(plan, s, i)) return false;
+    for (int32_t s = plan->events.end[i]; s >= 0; s = plan->events.next_end[s]) release(plan, s);
   }
   return true;
 }
 
-/* The largest value that lives when the block is fullest: the one to name when it does not fit. */
+/* Finds the largest value alive at the peak, which out-of-memory errors name. */
 static void find_peak(const struct builder *builder, struct lane *lane) {
   const struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_slots; i++) {
@@ -264,38 +262,38 @@ static void find_peak(const struct builder *builder, struct lane *lane) {
   }
   if (lane->peak_slot < 0) return;
   const struct slot *peak = &program->slots[lane->peak_slot];
-  if (peak->output < 0) return; /* scratch has no shape */
+  if (peak->output < 0) return; /* scratch memory has no shape */
   lane->peak_shape = *builder_value(builder, (struct edge){peak->node, peak->output})->shape;
 }
 
-static void make_lanes(struct offsets *offsets) {
-  struct program *program = offsets->builder->program;
+static void make_lanes(struct memory_plan *plan) {
+  struct program *program = plan->builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
-    struct lane_state *state = lane_of(offsets, command->device);
-    state->lane.n_calls += command->kind == COMMAND_CALL || command->kind == COMMAND_REDUCE;
+    struct lane_state *state = lane_of(plan, command->device);
+    state->lane.n_calls += command->kind == COMMAND_CALL || command->kind == COMMAND_ALL_REDUCE;
   }
   program->lanes = ARENA_ARRAY(&program->arena, struct lane, program->devices->count + 1);
   for (int32_t d = 0; d < program->devices->count && program->lanes; d++) {
-    if (!offsets->lanes[d].bfc) continue;
-    find_peak(offsets->builder, &offsets->lanes[d].lane);
-    program->lanes[program->n_lanes++] = offsets->lanes[d].lane;
+    if (!plan->lanes[d].bfc) continue;
+    find_peak(plan->builder, &plan->lanes[d].lane);
+    program->lanes[program->n_lanes++] = plan->lanes[d].lane;
   }
 }
 
 situ_status memory_plan_assign(struct builder *builder) {
   struct program *program = builder->program;
-  struct offsets offsets = {.builder = builder};
-  offsets.lanes =
+  struct memory_plan plan = {.builder = builder};
+  plan.lanes =
       ARENA_ARRAY(&builder->scratch, struct lane_state, builder->request->devices->count + 1);
-  const size_t bytes = sizeof *offsets.handles * ((size_t)program->n_slots + 1);
-  offsets.handles = arena_alloc(&builder->scratch, bytes);
+  const size_t bytes = sizeof *plan.handles * ((size_t)program->n_slots + 1);
+  plan.handles = arena_alloc(&builder->scratch, bytes);
   bool ok = !builder->scratch.failed && find_lifetimes(builder);
-  if (ok) memset(offsets.handles, 0xff, bytes);
-  if (ok) ok = list_events(builder, &offsets.events);
-  if (ok) ok = walk(&offsets);
-  if (ok) make_lanes(&offsets);
-  for (int32_t d = 0; offsets.lanes && d < builder->request->devices->count; d++)
-    bfc_destroy(offsets.lanes[d].bfc);
+  if (ok) memset(plan.handles, 0xff, bytes);
+  if (ok) ok = list_events(builder, &plan.events);
+  if (ok) ok = assign_offsets(&plan);
+  if (ok) make_lanes(&plan);
+  for (int32_t d = 0; plan.lanes && d < builder->request->devices->count; d++)
+    bfc_destroy(plan.lanes[d].bfc);
   return ok ? NULL : NO_MEMORY();
 }

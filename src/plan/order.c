@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * order.c: the order of a program: constants first, then as the graph was built, but what devices
- * do before what the caller does itself, so that devices are kept busy while it computes. */
+ * order.c: schedules the commands: a topological sort that puts constants first and prefers
+ * commands that only enqueue work on devices to those that the calling thread executes, so that
+ * devices are busy while the host computes. Also removes waits that queue order implies. */
 #include <string.h>
 
 #include "plan/builder.h"
 
-/* Devices' commands come first, those that wait for other devices after those that do not, so that
- * a device computes what it can before it waits; then the caller's own, then host ops, those that
- * may wait for others last. */
-enum { N_CLASSES = 5 };
+/* Among the ready commands the lowest priority class runs first. */
+enum {
+  CLASS_DEVICE,      /* device commands that wait for no other device */
+  CLASS_DEVICE_WAIT, /* device commands that do */
+  CLASS_HOST,        /* commands of the calling thread */
+  CLASS_HOST_OP,     /* host ops */
+  CLASS_BLOCKING,    /* host ops that may block */
+  N_CLASSES
+};
 
-/* What the caller's thread does while it walks the commands. */
-static bool is_hosted(const struct builder *builder, const struct plan_command *command) {
+/* Whether the calling thread executes the command. */
+static bool is_on_host(const struct builder *builder, const struct plan_command *command) {
   return builder->request->devices->devices[command->device]->backend->is_host;
 }
 
-/* Whether a command of another device, or a copy from one, comes before a kernel. */
-static bool meets_others(const struct builder *builder, const struct plan_command *command) {
+/* Whether a kernel waits for another device or for a copy from one. */
+static bool waits_for_device(const struct builder *builder, const struct plan_command *command) {
   const struct program *program = builder->program;
   for (int32_t w = 0; w < command->n_waits && command->kind == COMMAND_CALL; w++) {
     const struct plan_command *other = &program->commands[command->waits[w]];
@@ -29,12 +35,15 @@ static bool meets_others(const struct builder *builder, const struct plan_comman
 
 static int class_of(const struct builder *builder, const struct plan_command *command) {
   if (command->kind == COMMAND_HOST)
-    return builder->program->graph->nodes[command->node]->schema->op->flags & OP_BLOCKS ? 4 : 3;
-  return is_hosted(builder, command) ? 2 : meets_others(builder, command);
+    return builder->program->graph->nodes[command->node]->schema->op->flags & OP_BLOCKS
+               ? CLASS_BLOCKING
+               : CLASS_HOST_OP;
+  if (is_on_host(builder, command)) return CLASS_HOST;
+  return waits_for_device(builder, command) ? CLASS_DEVICE_WAIT : CLASS_DEVICE;
 }
 
-/* Who waits for whom, turned round: the commands that wait for command i are users[start[i] ..
- * start[i + 1]). */
+/* The reverse of `waits`: the commands that wait for command i are users[start[i] .. start[i + 1]),
+ * and pending[i] is the number of commands that i still waits for. */
 struct users {
   int32_t *start, *users, *pending;
 };
@@ -61,21 +70,21 @@ static bool find_users(struct builder *builder, struct users *out) {
   return true;
 }
 
-/* A queue of command numbers, first in first out. */
+/* A queue of command indices. */
 struct fifo {
   int32_t *items, head, tail;
 };
 
-/* The queue whose turn it is, or NULL. */
+/* The queue of the lowest class with a ready command; NULL: none. */
 static struct fifo *first_ready(struct fifo ready[N_CLASSES]) {
   for (int k = 0; k < N_CLASSES; k++)
     if (ready[k].head < ready[k].tail) return &ready[k];
   return NULL;
 }
 
-/* Puts a command next in the order, and what waited for it alone among the ready ones. */
-static void put_next(struct builder *builder, bool once, int32_t command, int32_t *order,
-                     int32_t *count, struct users *users, struct fifo ready[N_CLASSES]) {
+/* Appends a command to the order and makes the commands ready that waited for it only. */
+static void append(struct builder *builder, bool once, int32_t command, int32_t *order,
+                   int32_t *count, struct users *users, struct fifo ready[N_CLASSES]) {
   const struct program *program = builder->program;
   order[(*count)++] = command;
   for (int32_t u = users->start[command]; u < users->start[command + 1]; u++) {
@@ -86,14 +95,15 @@ static void put_next(struct builder *builder, bool once, int32_t command, int32_
   }
 }
 
-/* Whether all parts of a joint sum are ready. */
+/* Whether all commands of an all-reduce are ready. */
 static bool is_complete(const struct all_reduce *all_reduce, const struct users *users) {
   for (int32_t i = 0; i < all_reduce->n; i++)
     if (users->pending[all_reduce->commands[i]] >= 0) return false;
   return true;
 }
 
-/* Walks the commands that are ready, class by class. `order[k]` is the k-th command. */
+/* Appends all commands with this value of `once` to the order: order[k] is the k-th command. The
+ * commands of an all-reduce are appended together. */
 static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t *count,
                      struct users *users) {
   const struct program *program = builder->program;
@@ -109,19 +119,20 @@ static bool schedule(struct builder *builder, bool once, int32_t *order, int32_t
     }
   for (struct fifo *from = first_ready(ready); from; from = first_ready(ready)) {
     const int32_t command = from->items[from->head++];
-    const bool is_joint = program->commands[command].kind == COMMAND_REDUCE;
     const struct all_reduce *all_reduce =
-        is_joint ? &program->all_reduces[program->commands[command].launch] : NULL;
+        program->commands[command].kind == COMMAND_ALL_REDUCE
+            ? &program->all_reduces[program->commands[command].launch]
+            : NULL;
     users->pending[command] = -1;
     if (all_reduce && !is_complete(all_reduce, users)) continue;
     for (int32_t i = 0; i < (all_reduce ? all_reduce->n : 1); i++)
-      put_next(builder, once, all_reduce ? all_reduce->commands[i] : command, order, count, users,
-               ready);
+      append(builder, once, all_reduce ? all_reduce->commands[i] : command, order, count, users,
+             ready);
   }
   return true;
 }
 
-/* The order of a program that only the caller runs: as built, constants first. */
+/* The order of a program of the calling thread alone: graph order, constants first. */
 static void keep_order(const struct program *program, int32_t *order) {
   int32_t count = 0;
   for (int pass = 1; pass >= 0; pass--)
@@ -129,8 +140,8 @@ static void keep_order(const struct program *program, int32_t *order) {
       if (program->commands[i].once == pass) order[count++] = i;
 }
 
-/* Keeps of a command's waits those that the queues do not see to by themselves: the last one of
- * each other queue. The caller's own commands are done when it goes on. */
+/* Keeps only the waits that queue order does not imply: the last one of each other queue. Commands
+ * of the calling thread complete before it continues and need no wait. */
 static void reduce_waits(const struct builder *builder, const int32_t *place, int32_t self) {
   struct plan_command *commands = builder->program->commands;
   struct plan_command *command = &commands[self];
@@ -138,9 +149,9 @@ static void reduce_waits(const struct builder *builder, const int32_t *place, in
   for (int32_t w = 0; w < command->n_waits; w++) {
     const int32_t on = place[waits[w]];
     const struct plan_command *other = &commands[on];
-    if (is_hosted(builder, other)) continue;
+    if (is_on_host(builder, other)) continue;
     if (other->device == command->device && other->queue == command->queue) continue;
-    int32_t k = builder->program->free_order ? n : 0; /* there the last one is not known */
+    int32_t k = builder->program->dynamic_order ? n : 0; /* the last one is not known then */
     while (k < n &&
            (commands[waits[k]].device != other->device || commands[waits[k]].queue != other->queue))
       k++;
@@ -151,18 +162,18 @@ static void reduce_waits(const struct builder *builder, const int32_t *place, in
   for (int32_t w = 0; w < n; w++) commands[waits[w]].signal = true;
 }
 
-/* The order of a program with several queues: `order[k]` is the k-th command. */
-static situ_status plan_order(struct builder *builder, int32_t *order) {
+/* Schedules a program with several queues. */
+static situ_status schedule_all(struct builder *builder, int32_t *order) {
   int32_t count = 0;
   struct users users;
   if (!find_users(builder, &users)) return NO_MEMORY();
   if (!schedule(builder, true, order, &count, &users)) return NO_MEMORY();
   if (!schedule(builder, false, order, &count, &users)) return NO_MEMORY();
   const int32_t lost = builder->program->n_commands - count;
-  return lost ? INTERNAL("The order of a program lost %d commands.", lost) : NULL;
+  return lost ? INTERNAL("Scheduling lost %d commands of a program.", lost) : NULL;
 }
 
-/* Whether the commands stand as they must: nothing to do. */
+/* Whether the commands are already in their final order. */
 static bool is_ordered(const struct builder *builder) {
   const struct program *program = builder->program;
   if (!builder->one_queue) return false;
@@ -171,34 +182,36 @@ static bool is_ordered(const struct builder *builder) {
   return true;
 }
 
-/* The first command that touches a variable sets it, or needs what it was. */
-static void touch_state(struct slot *slot, bool sets, int32_t node) {
-  if (slot->kind != SLOT_STATE || slot->initial || slot->needs || slot->sets) return;
-  slot->sets = sets;
-  slot->needs = !sets;
-  slot->reader = node;
+/* The first command that accesses a variable either assigns it or reads its old value. */
+static void access_state(struct slot *slot, bool sets, int32_t node) {
+  if (slot->kind != SLOT_STATE || slot->initial || slot->read_before_write || slot->written) return;
+  slot->written = sets;
+  slot->read_before_write = !sets;
+  slot->first_reader = node;
 }
 
-/* A host op that asks whether a variable has a value: it has one when a command before sets it. */
-static bool note_probe(const struct program *program, const struct plan_command *command) {
+/* Handles a host op that tests whether a variable is initialized: it is if an earlier command
+ * assigns it. */
+static bool access_probe(const struct program *program, const struct plan_command *command) {
   if (!(program->graph->nodes[command->node]->schema->op->flags & OP_PROBES)) return false;
   struct host_op *host_op = &program->host_ops[command->launch];
-  host_op->is_set = program->slots[host_op->in[0]].sets;
+  host_op->is_set = program->slots[host_op->in[0]].written;
   return true;
 }
 
-/* Which variables a run needs and sets. */
+/* Finds out which variables a run reads and assigns. */
 static void find_state(const struct builder *builder) {
   const struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_commands; i++) {
     const struct plan_command *command = &program->commands[i];
-    if (command->kind == COMMAND_COPY || command->kind == COMMAND_REDUCE)
-      touch_state(&program->slots[command->from], false, command->node);
-    if (command->kind == COMMAND_HOST && note_probe(program, command)) continue;
+    if (command->kind == COMMAND_COPY || command->kind == COMMAND_ALL_REDUCE)
+      access_state(&program->slots[command->from], false, command->node);
+    if (command->kind == COMMAND_HOST && access_probe(program, command)) continue;
     if (command->kind == COMMAND_HOST) {
       const struct host_op *host_op = &program->host_ops[command->launch];
       for (int32_t k = 0; k < host_op->n_in; k++)
-        if (host_op->in[k] >= 0) touch_state(&program->slots[host_op->in[k]], false, command->node);
+        if (host_op->in[k] >= 0)
+          access_state(&program->slots[host_op->in[k]], false, command->node);
     }
     if (command->kind != COMMAND_CALL) continue;
     const struct node *node = program->graph->nodes[command->node];
@@ -207,16 +220,16 @@ static void find_state(const struct builder *builder) {
     const struct launch *launch = &program->launches[command->launch];
     for (int a = 0; a < launch->n_args; a++) {
       const int32_t slot = launch->args[a].kind == ARG_SLOT ? launch->args[a].slot : -1;
-      if (slot >= 0 && slot != target) touch_state(&program->slots[slot], false, command->node);
+      if (slot >= 0 && slot != target) access_state(&program->slots[slot], false, command->node);
     }
     if (target >= 0) {
-      touch_state(&program->slots[target], true, command->node);
-      program->slots[target].sets = program->slots[target].kind == SLOT_STATE;
+      access_state(&program->slots[target], true, command->node);
+      program->slots[target].written = program->slots[target].kind == SLOT_STATE;
     }
   }
 }
 
-static situ_status put_in_order(struct builder *builder) {
+static situ_status reorder(struct builder *builder) {
   struct program *program = builder->program;
   const int32_t n = program->n_commands;
   int32_t *order = ARENA_ARRAY(&builder->scratch, int32_t, n + 1);
@@ -226,7 +239,7 @@ static situ_status put_in_order(struct builder *builder) {
   if (program->host_only)
     keep_order(program, order);
   else
-    TRY(plan_order(builder, order));
+    TRY(schedule_all(builder, order));
   for (int32_t i = 0; i < n; i++) {
     place[order[i]] = i;
     commands[i] = program->commands[order[i]];
@@ -244,7 +257,7 @@ static situ_status put_in_order(struct builder *builder) {
 situ_status order_commands(struct builder *builder) {
   builder->program->host_only = builder->one_queue;
   TRY(blocking_ops_find(builder));
-  if (!is_ordered(builder)) TRY(put_in_order(builder));
+  if (!is_ordered(builder)) TRY(reorder(builder));
   if (builder->program->n_states) find_state(builder);
   return NULL;
 }

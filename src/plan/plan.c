@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan.c: runs the passes of the planner one after another. */
+ * plan.c: runs the passes of the planner, and grows the arrays of the program. */
 #include "plan/plan.h"
 
 #include <stdlib.h>
@@ -7,8 +7,7 @@
 
 #include "plan/builder.h"
 
-/* Makes room for one more element of an array in the program's arena; the old one stays until the
- * arena goes. */
+/* Doubles an array if it is full. The old array stays in the arena. NULL when memory runs out. */
 static void *grow(struct arena *arena, void *items, int32_t count, int32_t *capacity, size_t size) {
   if (count < *capacity) return items;
   const int32_t more = *capacity ? *capacity * 2 : 64;
@@ -19,43 +18,44 @@ static void *grow(struct arena *arena, void *items, int32_t count, int32_t *capa
   return moved;
 }
 
-int32_t builder_slot(struct builder *builder, const struct slot *slot) {
+int32_t builder_add_slot(struct builder *builder, const struct slot *slot) {
   struct program *program = builder->program;
   struct slot *slots = grow(&program->arena, program->slots, program->n_slots,
                             &builder->slot_capacity, sizeof *slots);
   if (!slots) return -1;
   program->slots = slots;
   slots[program->n_slots] = *slot;
-  slots[program->n_slots].first = slots[program->n_slots].moving = -1;
+  slots[program->n_slots].first = slots[program->n_slots].first_rebinding = -1;
   program->n_states += slot->kind == SLOT_STATE;
   return program->n_slots++;
 }
 
-bool builder_move(struct builder *builder, int32_t command, int32_t arg, int32_t slot) {
+bool builder_add_rebinding(struct builder *builder, int32_t command, int32_t arg, int32_t slot) {
   struct program *program = builder->program;
-  struct moving *moving = grow(&program->arena, program->moving, program->n_moving,
-                               &builder->moving_capacity, sizeof *moving);
-  if (!moving) return false;
-  program->moving = moving;
-  moving[program->n_moving] = (struct moving){command, arg, program->slots[slot].moving};
-  program->slots[slot].moving = program->n_moving++;
+  struct rebinding *rebindings = grow(&program->arena, program->rebindings, program->n_rebindings,
+                                      &builder->rebinding_capacity, sizeof *rebindings);
+  if (!rebindings) return false;
+  program->rebindings = rebindings;
+  rebindings[program->n_rebindings] =
+      (struct rebinding){command, arg, program->slots[slot].first_rebinding};
+  program->slots[slot].first_rebinding = program->n_rebindings++;
   return true;
 }
 
-void builder_wait(struct builder *builder, int32_t command) {
-  struct numbers *waits = &builder->waits;
+void builder_add_wait(struct builder *builder, int32_t command) {
+  struct index_list *waits = &builder->waits;
   if (command < 0 || builder->one_queue) return;
-  /* The usual duplicates are neighbours (x + x); others do no harm. */
+  /* Duplicates are usually adjacent (x + x); others are harmless. */
   for (int32_t i = waits->count - 1; i >= 0 && i >= waits->count - 4; i--)
     if (waits->items[i] == command) return;
   int32_t *items =
       grow(&builder->scratch, waits->items, waits->count, &waits->capacity, sizeof *items);
-  if (!items) return; /* the arena remembers the failure */
+  if (!items) return; /* scratch.failed is set */
   waits->items = items;
   items[waits->count++] = command;
 }
 
-int32_t builder_command(struct builder *builder, const struct plan_command *command) {
+int32_t builder_add_command(struct builder *builder, const struct plan_command *command) {
   struct program *program = builder->program;
   struct plan_command *commands = grow(&program->arena, program->commands, program->n_commands,
                                        &builder->command_capacity, sizeof *commands);
@@ -71,7 +71,7 @@ int32_t builder_command(struct builder *builder, const struct plan_command *comm
   return program->n_commands++;
 }
 
-int32_t builder_host_op(struct builder *builder, const struct host_op *host_op) {
+int32_t builder_add_host_op(struct builder *builder, const struct host_op *host_op) {
   struct program *program = builder->program;
   struct host_op *host_ops = grow(&program->arena, program->host_ops, program->n_host_ops,
                                   &builder->host_op_capacity, sizeof *host_ops);
@@ -83,7 +83,7 @@ int32_t builder_host_op(struct builder *builder, const struct host_op *host_op) 
   return program->n_host_ops++;
 }
 
-bool builder_check(struct builder *builder, const struct check *check) {
+bool builder_add_check(struct builder *builder, const struct check *check) {
   struct program *program = builder->program;
   struct check *checks = grow(&program->arena, program->checks, program->n_checks,
                               &builder->check_capacity, sizeof *checks);
@@ -93,7 +93,7 @@ bool builder_check(struct builder *builder, const struct check *check) {
   return true;
 }
 
-int32_t builder_all_reduce(struct builder *builder, const struct all_reduce *all_reduce) {
+int32_t builder_add_all_reduce(struct builder *builder, const struct all_reduce *all_reduce) {
   struct program *program = builder->program;
   struct all_reduce *all_reduces =
       grow(&program->arena, program->all_reduces, program->n_all_reduces,
@@ -104,7 +104,7 @@ int32_t builder_all_reduce(struct builder *builder, const struct all_reduce *all
   return program->n_all_reduces++;
 }
 
-struct launch *builder_launch(struct builder *builder) {
+struct launch *builder_add_launch(struct builder *builder) {
   struct program *program = builder->program;
   struct launch *launches = grow(&program->arena, program->launches, program->n_launches,
                                  &builder->launch_capacity, sizeof *launches);
@@ -113,8 +113,8 @@ struct launch *builder_launch(struct builder *builder) {
   return &launches[program->n_launches++];
 }
 
-/* Room for what a graph of plain nodes needs, so that nothing is moved while it is built, and
- * whether one queue does it all. */
+/* Allocates the arrays with the capacity that most graphs need, and finds out whether one queue
+ * executes everything. */
 static situ_status reserve(struct builder *builder) {
   const struct plan_request *request = builder->request;
   struct program *program = builder->program;
@@ -123,13 +123,13 @@ static situ_status reserve(struct builder *builder) {
   for (int32_t i = 0; i < request->graph->n_nodes; i++) {
     if (!builder->live[i]) continue;
     n_live++;
-    if (builder_home(builder, request->placement[i])) builder->one_queue = false;
+    if (builder_memory_device(builder, request->placement[i])) builder->one_queue = false;
     const struct op_def *op = request->graph->nodes[i]->schema->op;
     if (op->flags & OP_BLOCKS) builder->one_queue = false;
-    if (op->asks) TRY(saved_results_ask(builder, request->graph->nodes[i]));
+    if (op->asks) TRY(saved_results_find_producer(builder, request->graph->nodes[i]));
   }
   for (int32_t i = 0; i < request->n_feeds; i++)
-    if (builder_home(builder, request->feeds[i].device)) builder->one_queue = false;
+    if (builder_memory_device(builder, request->feeds[i].device)) builder->one_queue = false;
   builder->slot_capacity = builder->n_values + request->n_fetches + 16;
   builder->command_capacity = builder->launch_capacity = n_live + 16;
   program->slots =
@@ -149,11 +149,11 @@ static situ_status begin(struct builder *builder) {
   program->id = ++last_id;
   program->graph = request->graph;
   program->devices = request->devices;
-  program->keep = request->keep;
-  program->checked = request->checked;
+  program->keep_on_device = request->keep_on_device;
+  program->check_numerics = request->check_numerics;
   program->n_feeds = request->n_feeds;
-  program->n_fetches = program->n_asked = request->n_fetches;
-  program->before = request->before ? request->before->id : 0;
+  program->n_fetches = program->n_requested = request->n_fetches;
+  program->previous_id = request->previous ? request->previous->id : 0;
   program->feeds = ARENA_ARRAY(&program->arena, struct feed, request->n_feeds + 1);
   program->fetches = ARENA_ARRAY(&program->arena, struct fetch, request->n_fetches + 1);
   if (program->arena.failed) return NO_MEMORY();
@@ -165,23 +165,22 @@ static situ_status begin(struct builder *builder) {
                                       .type = request->feeds[i].type,
                                       .shape = request->feeds[i].shape};
   for (int32_t i = 0; i < request->n_fetches; i++)
-    program->fetches[i] =
-        (struct fetch){.edge = request->fetches[i],
-                       .given = request->before && (request->before->fetches[i].given ||
-                                                    !request->before->fetches[i].deferred),
-                       .slot = -1,
-                       .donated_feed = -1};
-  builder->need.node = -1;
+    program->fetches[i] = (struct fetch){
+        .edge = request->fetches[i],
+        .fetched_earlier = request->previous && (request->previous->fetches[i].fetched_earlier ||
+                                                 !request->previous->fetches[i].deferred),
+        .slot = -1,
+        .donated_feed = -1};
+  builder->missing.node = -1;
   TRY(prune_mark_live(builder));
   return reserve(builder);
 }
 
-/* The commands of a node. */
 static situ_status add_node(struct builder *builder, const struct node *node) {
-  const bool checked = builder->request->checked;
-  if (checked) TRY(numerics_before(builder, node));
+  const bool check_numerics = builder->request->check_numerics;
+  if (check_numerics) TRY(numerics_add_check_before(builder, node));
   TRY(commands_add(builder, node));
-  return checked ? numerics_add(builder, node) : NULL;
+  return check_numerics ? numerics_add(builder, node) : NULL;
 }
 
 static situ_status add_nodes(struct builder *builder) {
@@ -193,40 +192,41 @@ static situ_status add_nodes(struct builder *builder) {
       prune_bind_reference(builder, node);
       continue;
     }
-    builder->lacks = false;
-    if (builder->need.node >= 0 && continuation_must_wait(builder, node)) {
+    builder->is_blocked = false;
+    if (builder->missing.node >= 0 && continuation_is_deferred(builder, node)) {
       builder->deferred[i] = 1;
       continue;
     }
     TRY(values_infer(builder, node));
-    builder->deferred[i] = builder->lacks;
-    if (!builder->lacks) TRY(add_node(builder, node));
+    builder->deferred[i] = builder->is_blocked;
+    if (!builder->is_blocked) TRY(add_node(builder, node));
   }
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
 }
 
 static situ_status finish(struct builder *builder) {
-  if (builder->need.node >= 0) TRY(continuation_collect(builder));
+  if (builder->missing.node >= 0) TRY(continuation_collect(builder));
   if (builder->request->gradients) TRY(variable_gradients_find(builder));
-  TRY(commands_fetch(builder));
-  TRY(numerics_look(builder));
-  TRY(copy_on_write_order(builder));
-  TRY(fused_update_commands(builder));
+  TRY(commands_add_fetches(builder));
+  TRY(numerics_add_check(builder));
+  TRY(copy_on_write_add_waits(builder));
+  TRY(fused_update_fuse(builder));
   TRY(buffer_donation_find(builder));
   TRY(order_commands(builder));
   TRY(memory_plan_assign(builder));
   return builder->scratch.failed || builder->program->arena.failed ? NO_MEMORY() : NULL;
 }
 
-situ_status plan_make(const struct plan_request *request, struct program **out, struct edge *need) {
+situ_status plan_compile(const struct plan_request *request, struct program **out,
+                         struct edge *missing) {
   *out = NULL;
   struct builder builder = {.request = request, .program = calloc(1, sizeof *builder.program)};
   if (!builder.program) return NO_MEMORY();
   situ_status status = begin(&builder);
-  if (!status && request->feeds_too) status = numerics_add_feeds(&builder);
+  if (!status && request->check_feeds) status = numerics_add_feeds(&builder);
   if (!status) status = add_nodes(&builder);
   if (!status) status = finish(&builder);
-  *need = builder.need;
+  *missing = builder.missing;
   for (int32_t i = 0; i < builder.n_owned; i++) situ_tensor_release(builder.owned[i]);
   arena_free(&builder.scratch);
   if (status)

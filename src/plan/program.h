@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * program.h: a run of a graph, compiled: which kernels and copies in which order, and where each
- * value lies.
+ * program.h: a compiled run of a graph: kernel calls, copies and host ops in execution order, and
+ * the memory of every value.
  *
- * A program belongs to a set of fetches and the shapes of what is fed. It names memory by slot; a
- * frame (exec/frame.h) gives the slots addresses. So one program serves many runs, and several at
- * once.
+ * A program is specific to its fetches, its feeds and their shapes. It refers to memory by slot; a
+ * frame (exec/frame.h) maps slots to addresses. A program is immutable once compiled, so several
+ * frames can run it concurrently.
  */
 #ifndef SITU_PLAN_PROGRAM_H
 #define SITU_PLAN_PROGRAM_H
@@ -14,105 +14,103 @@
 #include "graph/graph.h"
 
 enum slot_kind {
-  SLOT_BLOCK,    /* in the block of its device, at `offset` */
-  SLOT_CONSTANT, /* a tensor of the graph, in host memory */
-  SLOT_FEED,     /* what is fed as number `index` */
-  SLOT_RESULT,   /* the result number `index` */
-  SLOT_STATE,    /* state of the session: see struct scratch */
-  SLOT_MADE,     /* the tensor that a host op made */
+  SLOT_BLOCK,       /* in the memory block of its device, at `offset` */
+  SLOT_CONSTANT,    /* a tensor of the graph, in host memory */
+  SLOT_FEED,        /* feed `index` */
+  SLOT_RESULT,      /* fetch `index` */
+  SLOT_STATE,       /* state of the session: a variable or an RNG counter (exec/state.h) */
+  SLOT_HOST_OUTPUT, /* the tensor that a host op returned */
 };
 
 struct slot {
   enum slot_kind kind;
-  int32_t device; /* number in the list; every host device counts as the first one */
-  int32_t index;
-  int32_t node;   /* who made it, for reports and as the key of state */
-  int32_t output; /* of the node; negative for scratch and state: their number within the node, as
-                     -1 - number */
-  int32_t first, last; /* commands that write and read it, while it lives */
-  int32_t
-      moving; /* of a fed or fetched one: the last of its arguments in program->moving; -1: none */
+  int32_t device;      /* index in the device list; 0 for every host device */
+  int32_t index;       /* of SLOT_FEED and SLOT_RESULT */
+  int32_t node;        /* that produces it: for reports, and the key of state */
+  int32_t output;      /* of the node; scratch and state number i of a node have output -1 - i */
+  int32_t first, last; /* lifetime: the first and the last command that access it */
+  int32_t first_rebinding; /* head of its list in program->rebindings; -1: none */
   size_t bytes, offset;
   const situ_tensor *constant;
-  const void *initial; /* of state: what it begins as; NULL: it must be set before it is read */
-  bool needs,
-      sets;       /* of state without a beginning: whether a run reads it as it was, and sets it */
-  int32_t reader; /* of state that is needed: the node that reads it first */
+  const void *initial; /* initial value of state; NULL: a run must write it before one reads it */
+  /* Of state without an initial value: whether the run reads its old value, and whether it assigns
+   * a new one. */
+  bool read_before_write, written;
+  int32_t first_reader; /* the node that reads the old value first */
 };
 
 enum command_kind {
-  COMMAND_CALL,    /* of kernel `launch` */
-  COMMAND_COPY,    /* of `bytes` bytes from slot to slot */
-  COMMAND_NOTHING, /* a point in the order */
-  COMMAND_HOST,    /* of the host op `launch` */
-  COMMAND_LOOK,    /* at the counts of checks `from` to before `to` */
-  COMMAND_REDUCE,  /* a device's part in the joint sum `launch`: of slot `from`, into slot `to` */
+  COMMAND_CALL,           /* launch kernel `launch` */
+  COMMAND_COPY,           /* copy `bytes` bytes from slot `from` to slot `to` */
+  COMMAND_NOOP,           /* only orders other commands */
+  COMMAND_HOST,           /* run host op `launch` */
+  COMMAND_CHECK_NUMERICS, /* fail if a check in [from, to) counted NaN or infinity */
+  COMMAND_ALL_REDUCE,     /* one device's part of all-reduce `launch`, from slot `from` to `to` */
 };
 
 struct plan_command {
   enum command_kind kind;
   int32_t node;
-  int32_t device; /* that queues it; the host's first device for what the caller does itself */
+  int32_t device; /* whose queue it enters; 0 for commands that the calling thread executes */
   int32_t queue;
   int32_t launch;
-  int32_t from, to; /* slots of a copy; checks */
+  int32_t from, to; /* slots, or a range of checks */
   size_t bytes;
-  bool once;   /* depends on constants alone: done in a frame's first run only */
+  bool once;   /* depends on constants only: executed in the first run of a frame */
   bool signal; /* a command of another queue waits for it */
   int32_t n_waits;
-  const int32_t *waits; /* commands of other queues that must be done before */
-  int32_t n_needs;
-  const int32_t *needs; /* in a free order: all commands that must be done before */
+  const int32_t *waits; /* commands of other queues that must complete first */
+  int32_t n_dependencies;
+  const int32_t *dependencies; /* with dynamic_order: all commands that must complete first */
 };
 
-/* An argument of a call that is fed or fetched, and so moves from run to run. */
-struct moving {
+/* A kernel argument in memory that changes from run to run (a feed, a fetch or a host output) and
+ * is therefore bound again before each run. */
+struct rebinding {
   int32_t command, arg;
-  int32_t next; /* of the same slot; -1: none */
+  int32_t next; /* rebinding of the same slot; -1: none */
 };
 
-/* A host op: its row's `compute` is called with tensors. */
+/* A call of op_def.compute on host tensors. */
 struct host_op {
   int32_t node;
   int32_t n_in, n_out;
-  int32_t first_view;       /* of its inputs in a frame's views */
+  int32_t first_view;       /* index of its first input in frame->input_views */
   const int32_t *in, *out;  /* slots */
-  const situ_shape *shapes; /* of the inputs, then of the outputs, as far as they are known */
+  const situ_shape *shapes; /* of the inputs, then of the outputs; may be partially known */
   const situ_type *types;   /* of the inputs */
-  bool is_set;              /* of one with OP_PROBES: a command before it sets the variable */
-  const bool *unused;       /* by output: nobody reads it; NULL: not asked */
+  bool is_set;              /* OP_PROBES: an earlier command assigns the variable */
+  const bool *unused;       /* per output: nothing reads it; NULL without OP_LAZY */
 };
 
-/* A sum over devices that their back end makes as a whole. Its parts stand one behind another; the
- * last one does the work. */
+/* An all-reduce that the collective library of a back end runs. Its commands are adjacent; the last
+ * one starts the operation for all devices. */
 struct all_reduce {
   situ_type type;
-  int64_t count; /* of numbers */
-  int32_t n;
-  int32_t *commands; /* the parts, in the order of the terms */
+  int64_t count; /* of elements */
+  int32_t n;     /* number of devices */
+  int32_t *commands;
 };
 
-/* What a run gives back for a fetch. */
 struct fetch {
   struct edge edge;
-  bool given, deferred; /* an earlier part of the step gave it; a later one gives it */
-  int32_t slot;         /* the slot with the result; -1: a node without outputs */
-  int32_t donated_feed; /* the feed whose memory it may take; -1: none */
+  bool fetched_earlier; /* by a previous program of the step */
+  bool deferred;        /* to the next program of the step */
+  int32_t slot;         /* -1: a node without outputs */
+  int32_t donated_feed; /* the feed whose buffer the result may reuse; -1: none */
   bool constant;        /* the same in every run */
   situ_type type;
   situ_shape shape;
 };
 
-/* What a run takes. `value` is a copy of the fed elements where the plan depends on them, else
- * NULL. */
 struct feed {
   struct edge edge;
-  int32_t slot;   /* -1: nobody reads it */
-  int32_t device; /* that holds it; 0: the host */
-  int32_t donate; /* as in struct plan_feed */
+  int32_t slot;   /* -1: unused */
+  int32_t device; /* of its memory; 0: host */
+  int32_t donate; /* see struct plan_feed */
   situ_type type;
   situ_shape shape;
-  void *value;
+  void *value; /* copy of the elements if the program depends on them, else NULL */
 };
 
 /* The gradient of a variable that the program computes. */
@@ -121,22 +119,23 @@ struct program_gradient {
   size_t bytes;
 };
 
-/* What a device has to give to a frame. */
+/* The part of a program on one device. */
 struct lane {
   int32_t device;
   size_t block_bytes;
   int32_t n_calls;
-  int32_t peak_slot;     /* the largest value that lives when the block is fullest; -1: none */
-  situ_shape peak_shape; /* of that value in this run */
-  int32_t peak_command;
+  int32_t peak_command;  /* the command at which the block is fullest */
+  int32_t peak_slot;     /* the largest value alive at peak_command; -1: none */
+  situ_shape peak_shape; /* its shape */
 };
 
-/* A program is a step, or a part of one: where a shape depends on what a run computes, the nodes
- * behind that wait for the next part, which is planned when the shape is known. Fetches behind the
- * first `n_asked` are values that the next part needs. */
+/* A step is one program, or a sequence of them: where a shape depends on computed data, the nodes
+ * that need the shape are deferred to the next program, which is compiled once the shape is known.
+ * Fetches from `n_requested` on are the values that the next program needs. */
 struct program {
   struct arena arena;
-  uint64_t id, before; /* its number in the process, and that of the part before (0: none) */
+  uint64_t id;          /* unique in the process */
+  uint64_t previous_id; /* the previous program of the step; 0: none */
   const struct situ_graph *graph;
   const struct device_list *devices;
   struct slot *slots;
@@ -145,20 +144,20 @@ struct program {
   struct fetch *fetches;
   struct feed *feeds;
   struct lane *lanes;
-  struct moving *moving;
+  struct rebinding *rebindings;
   struct host_op *host_ops;
-  struct check *checks; /* for NaN and infinities: plan/numerics.h */
+  struct check *checks; /* plan/numerics.h */
   struct all_reduce *all_reduces;
-  struct program_gradient *gradients; /* where the request asks for them */
-  struct edge need; /* the first value that the next part waits for; node -1: none */
-  char *done;       /* per node: ran in this part or an earlier one; NULL where no part follows */
-  int32_t n_host_ops, n_views, n_asked, n_checks, n_all_reduces, n_gradients;
-  int32_t n_moving, n_states; /* of slots: SLOT_STATE */
+  struct program_gradient *gradients; /* if plan_request.gradients */
+  struct edge missing; /* the first value that the next program waits for; node -1: none */
+  char *done; /* per node: executed by this or a previous program; NULL: this is the last one */
+  int32_t n_host_ops, n_views, n_requested, n_checks, n_all_reduces, n_gradients;
+  int32_t n_rebindings, n_states; /* n_states: slots of kind SLOT_STATE */
   int32_t n_slots, n_launches, n_commands, n_once, n_fetches, n_feeds, n_lanes;
-  bool keep;       /* results stay on the devices that compute them */
-  bool checked;    /* for NaN and infinities */
-  bool host_only;  /* nothing but calls in the caller's thread */
-  bool free_order; /* host ops may wait for each other: a run goes on with what it can */
+  bool keep_on_device; /* results stay on the devices that compute them */
+  bool check_numerics; /* fail on NaN and infinity */
+  bool host_only;      /* every command executes in the calling thread, in order */
+  bool dynamic_order;  /* host ops may block on each other: the run chooses the order */
 };
 
 #endif

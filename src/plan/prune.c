@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prune.c: prunes the graph: the nodes that the fetches need, up to the feeds. */
+ * prune.c: marks the nodes that the fetches depend on, stopping at feeds. */
 #include <string.h>
 
 #include "plan/builder.h"
 
-/* Whether that output is fed; only nodes that feeds name are looked at twice. */
+/* Whether an output is fed. Nodes with feeds are marked live first, so most lookups end early. */
 static bool is_fed(const struct builder *builder, struct edge edge) {
   if (!builder->live[edge.node]) return false;
   const struct plan_request *request = builder->request;
@@ -14,40 +14,41 @@ static bool is_fed(const struct builder *builder, struct edge edge) {
   return false;
 }
 
-/* Whether an earlier part of the step ran the node. */
+/* Whether a previous program of the step executed the node. */
 static bool is_done(const struct builder *builder, int32_t node) {
-  const struct program *before = builder->request->before;
-  return before && before->done[node];
+  const struct program *previous = builder->request->previous;
+  return previous && previous->done[node];
 }
 
-/* A node that is only fed so far carries LIVE_FED, which is_fed reads; needing another output of it
- * makes it LIVE_RUN. What ran in an earlier part and was not handed on is a reference. */
-static void need(struct builder *builder, struct edge edge) {
+/* Marks the producer of a value. A LIVE_FED node becomes LIVE_RUN when one of its outputs that is
+ * not fed is used. A node that a previous program executed and whose value is not fed is a
+ * reference to a variable. */
+static void mark(struct builder *builder, struct edge edge) {
   if (is_fed(builder, edge)) return;
   if (!is_done(builder, edge.node)) {
     builder->live[edge.node] = LIVE_RUN;
     return;
   }
   builder->live[edge.node] = LIVE_REFERENCE;
-  need(builder, builder->request->graph->nodes[edge.node]->inputs[0]);
+  mark(builder, builder->request->graph->nodes[edge.node]->inputs[0]);
 }
 
 void prune_bind_reference(struct builder *builder, const struct node *node) {
   *builder_value(builder, (struct edge){node->id, 0}) = *builder_value(builder, node->inputs[0]);
 }
 
-static void need_inputs(struct builder *builder, const struct node *node) {
-  for (int32_t i = 0; i < node->n_inputs; i++) need(builder, node->inputs[i]);
+static void mark_inputs(struct builder *builder, const struct node *node) {
+  for (int32_t i = 0; i < node->n_inputs; i++) mark(builder, node->inputs[i]);
   for (int32_t i = 0; i < node->n_controls; i++)
     if (!is_done(builder, node->controls[i])) builder->live[node->controls[i]] = LIVE_RUN;
 }
 
-/* Numbers the outputs of all that is live or fed. */
+/* Numbers the outputs of live and fed nodes. */
 static situ_status number_values(struct builder *builder, int32_t n_nodes) {
   struct node *const *nodes = builder->request->graph->nodes;
   int32_t count = 0;
   for (int32_t i = 0; i < n_nodes; i++) {
-    builder->node_command[i] = -1; /* a control input may have run in an earlier part */
+    builder->node_command[i] = -1; /* also for control inputs that ran in a previous program */
     if (!builder->live[i]) continue;
     builder->first_value[i] = count;
     count += nodes[i]->n_outputs;
@@ -66,7 +67,7 @@ static void set_fed_values(struct builder *builder) {
     value->feed = i;
     value->type = request->feeds[i].type;
     value->shape = &builder->program->feeds[i].shape;
-    value->device = builder_home(builder, request->feeds[i].device);
+    value->device = builder_memory_device(builder, request->feeds[i].device);
   }
 }
 
@@ -82,17 +83,17 @@ situ_status prune_mark_live(struct builder *builder) {
     builder->live[request->feeds[i].edge.node] = LIVE_FED;
   for (int32_t i = 0; i < request->n_fetches; i++) {
     const struct edge edge = request->fetches[i];
-    if (builder->program->fetches[i].given) continue;
+    if (builder->program->fetches[i].fetched_earlier) continue;
     if (edge.output < 0)
       builder->live[edge.node] = LIVE_RUN;
     else
-      need(builder, edge);
+      mark(builder, edge);
   }
   for (int32_t i = n_nodes - 1; i >= 0; i--)
-    if (builder->live[i] == LIVE_RUN) need_inputs(builder, request->graph->nodes[i]);
+    if (builder->live[i] == LIVE_RUN) mark_inputs(builder, request->graph->nodes[i]);
   TRY(number_values(builder, n_nodes));
   set_fed_values(builder);
   for (int32_t i = 0; i < n_nodes; i++)
-    if (builder->live[i] == LIVE_FED) builder->live[i] = LIVE_NOT;
+    if (builder->live[i] == LIVE_FED) builder->live[i] = LIVE_NONE;
   return NULL;
 }

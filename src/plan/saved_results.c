@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * saved_results.c: forward results that kernels save for other kernels, besides values. An op
- * that needs what another one found out anyway (MaxPoolGrad: where the largest elements are)
- * names that op in its row (`asks`). Where both are in a program, on one device and with the
- * same operands, the first is told that it is awaited, and the second reads what it kept; else
- * each op does without. */
+ * saved_results.c: intermediate results that a forward kernel saves for its gradient kernel, such
+ * as the argmax of MaxPool for MaxPoolGrad. The gradient's op definition names the forward op
+ * (`asks`). If both are in the program, on one device and with the same operands, the forward call
+ * saves the result and the gradient reads it; otherwise the gradient recomputes it. */
 #include <string.h>
 
 #include "plan/builder.h"
@@ -12,48 +11,48 @@ static bool same_edge(struct edge a, struct edge b) {
   return a.node == b.node && a.output == b.output;
 }
 
-/* Whether the first inputs of a node are those of `maker`, and then its outputs, as it makes them.
- */
+/* Whether the inputs of a node begin with the inputs of `producer` and its computed outputs. */
 static bool has_operands_of(const struct builder *builder, const struct node *node,
-                            const struct node *maker) {
-  if (node->n_inputs < maker->n_inputs + maker->n_outputs) return false;
-  for (int32_t i = 0; i < maker->n_inputs; i++)
-    if (!same_edge(node->inputs[i], maker->inputs[i])) return false;
-  for (int32_t i = 0; i < maker->n_outputs; i++) {
-    const struct edge edge = {maker->id, i};
-    if (!same_edge(node->inputs[maker->n_inputs + i], edge)) return false;
+                            const struct node *producer) {
+  if (node->n_inputs < producer->n_inputs + producer->n_outputs) return false;
+  for (int32_t i = 0; i < producer->n_inputs; i++)
+    if (!same_edge(node->inputs[i], producer->inputs[i])) return false;
+  for (int32_t i = 0; i < producer->n_outputs; i++) {
+    const struct edge edge = {producer->id, i};
+    if (!same_edge(node->inputs[producer->n_inputs + i], edge)) return false;
     if (builder_value(builder, edge)->feed >= 0) return false;
   }
   return true;
 }
 
-static int32_t home(const struct builder *builder, const struct node *node) {
-  return builder_home(builder, builder->request->placement[node->id]);
+static int32_t memory_device(const struct builder *builder, const struct node *node) {
+  return builder_memory_device(builder, builder->request->placement[node->id]);
 }
 
-situ_status saved_results_ask(struct builder *builder, const struct node *node) {
+situ_status saved_results_find_producer(struct builder *builder, const struct node *node) {
   const struct situ_graph *graph = builder->request->graph;
   for (int32_t i = 0; i < node->n_inputs; i++) {
-    const struct node *maker = graph->nodes[node->inputs[i].node];
-    if (strcmp(maker->schema->op->name, node->schema->op->asks) != 0 ||
-        builder->live[maker->id] != LIVE_RUN || home(builder, maker) != home(builder, node) ||
-        !has_operands_of(builder, node, maker))
+    const struct node *producer = graph->nodes[node->inputs[i].node];
+    if (strcmp(producer->schema->op->name, node->schema->op->asks) != 0 ||
+        builder->live[producer->id] != LIVE_RUN ||
+        memory_device(builder, producer) != memory_device(builder, node) ||
+        !has_operands_of(builder, node, producer))
       continue;
     if (!builder->saved_results)
       builder->saved_results =
           ARENA_ARRAY(&builder->scratch, struct saved_result_state, graph->n_nodes + 1);
     if (!builder->saved_results) return NO_MEMORY();
-    builder->saved_results[maker->id].awaited = true;
-    builder->saved_results[node->id].maker = maker->id + 1;
+    builder->saved_results[producer->id].requested = true;
+    builder->saved_results[node->id].producer = producer->id + 1;
     return NULL;
   }
   return NULL;
 }
 
-const struct saved_result *saved_results_find(const struct builder *builder,
-                                              const struct node *node) {
-  const int32_t maker = builder->saved_results ? builder->saved_results[node->id].maker : 0;
-  const struct saved_result *saved = maker ? &builder->saved_results[maker - 1].saved : NULL;
+const struct saved_result *saved_results_get(const struct builder *builder,
+                                             const struct node *node) {
+  const int32_t producer = builder->saved_results ? builder->saved_results[node->id].producer : 0;
+  const struct saved_result *saved = producer ? &builder->saved_results[producer - 1].saved : NULL;
   return saved && saved->bytes ? saved : NULL;
 }
 

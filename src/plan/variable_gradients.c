@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * variable_gradients.c: the gradients of variables that a program computes: those that the maker of
- * the graph noted (situ_gradient_register), or else, as in a graph from a file, those that its
- * update ops take. */
+ * variable_gradients.c: finds the gradients of variables that a program computes: those registered
+ * with the graph (situ_gradient_register) or, in a graph without any (read from a file), the inputs
+ * of its update ops. */
 #include <string.h>
 
 #include "graph/variable.h"
@@ -18,17 +18,17 @@ static size_t bytes_of(const struct builder *builder, struct edge edge) {
   const struct plan_request *request = builder->request;
   for (int32_t i = 0; i < request->n_feeds; i++) {
     const struct plan_feed *feed = &request->feeds[i];
-    size_t fed = 0;
+    size_t feed_bytes = 0;
     if (feed->edge.node != edge.node || feed->edge.output != edge.output) continue;
-    return shape_bytes(feed->type, &feed->shape, &fed) ? fed : 0;
+    return shape_bytes(feed->type, &feed->shape, &feed_bytes) ? feed_bytes : 0;
   }
   const struct value *value = builder->live[edge.node] ? builder_value(builder, edge) : NULL;
   size_t bytes = 0;
   return value && value->shape && shape_bytes(value->type, value->shape, &bytes) ? bytes : 0;
 }
 
-/* A variable counts once, however many towers have gradients of it. */
-static void add(struct builder *builder, const char *variable, size_t bytes) {
+/* Adds a gradient. A variable counts once, even if several towers compute its gradient. */
+static void add_gradient(struct builder *builder, const char *variable, size_t bytes) {
   struct program *program = builder->program;
   for (int32_t i = 0; i < program->n_gradients; i++) {
     if (strcmp(program->gradients[i].variable, variable) != 0) continue;
@@ -38,32 +38,32 @@ static void add(struct builder *builder, const char *variable, size_t bytes) {
   program->gradients[program->n_gradients++] = (struct program_gradient){variable, bytes};
 }
 
-static void add_notes(struct builder *builder) {
+static void add_registered(struct builder *builder) {
   const struct gradient_note *note = builder->request->graph->gradient_notes;
   for (; note; note = note->next) {
     size_t bytes = 0;
     if (!is_computed(builder, note->parts[0])) continue;
     for (int i = 0; i < note->n_parts; i++) bytes += bytes_of(builder, note->parts[i]);
-    add(builder, note->variable, bytes);
+    add_gradient(builder, note->variable, bytes);
   }
 }
 
 /* ---- Update ops ---- */
 
-static const struct node *variable_behind(const struct situ_graph *graph, struct edge edge) {
+static const struct node *find_variable(const struct situ_graph *graph, struct edge edge) {
   const struct node *node = graph->nodes[edge.node];
   while (node->schema->op->flags & OP_UPDATES && node->n_inputs)
     node = graph->nodes[node->inputs[0].node];
   return node->schema->op->flags & OP_VARIABLE ? node : variable_of(graph, edge);
 }
 
-static int32_t input_of(const struct node *node, const char *port) {
+static int32_t find_input(const struct node *node, const char *port) {
   for (int32_t i = 0; i < node->n_inputs; i++)
     if (!strcmp(schema_input_port(node->schema, node->attrs, i)->name, port)) return i;
   return -1;
 }
 
-/* Whether a node is in the name scope that optimizers of TensorFlow make for the update of a
+/* Whether a node is in the name scope that TensorFlow's optimizers open for the update of a
  * variable: "train/update_w/ScatterSub". */
 static bool is_in_scope(const struct node *node, const char *variable) {
   const size_t length = strlen(variable);
@@ -75,30 +75,32 @@ static bool is_in_scope(const struct node *node, const char *variable) {
   return false;
 }
 
-/* The gradient that an update op takes: `grad`, of slices with their `indices`; or the `updates`
- * of a scatter op that stands in the scope of an optimizer. */
-static size_t taken_by(const struct builder *builder, const struct node *node,
-                       const struct node *variable) {
-  int32_t gradient = input_of(node, "grad");
-  if (gradient < 0 && is_in_scope(node, variable->name)) gradient = input_of(node, "updates");
+/* The size of the gradient input of an update op: `grad` with its `indices`, or the `updates` of a
+ * scatter op in the name scope of an optimizer; 0: none. */
+static size_t gradient_bytes(const struct builder *builder, const struct node *node,
+                             const struct node *variable) {
+  int32_t gradient = find_input(node, "grad");
+  if (gradient < 0 && is_in_scope(node, variable->name)) gradient = find_input(node, "updates");
   if (gradient < 0) return 0;
-  const struct node *maker = builder->request->graph->nodes[node->inputs[gradient].node];
-  const int32_t segments = input_of(maker, "segment_ids"), indices = input_of(node, "indices");
-  if (segments > 0 && is_in_scope(maker, variable->name)) /* slices that the optimizer adds up */
-    return bytes_of(builder, maker->inputs[0]) + bytes_of(builder, maker->inputs[segments]);
+  const struct node *producer = builder->request->graph->nodes[node->inputs[gradient].node];
+  const int32_t segments = find_input(producer, "segment_ids"),
+                indices = find_input(node, "indices");
+  if (segments > 0 &&
+      is_in_scope(producer, variable->name)) /* duplicate indices are summed first */
+    return bytes_of(builder, producer->inputs[0]) + bytes_of(builder, producer->inputs[segments]);
   return bytes_of(builder, node->inputs[gradient]) +
          (indices < 0 ? 0 : bytes_of(builder, node->inputs[indices]));
 }
 
-/* A variable that an optimizer updates by ops of several kinds, as Adam does with slices: the
- * scatter op on one of its slots takes as many rows. */
-static size_t rows_in_scope(const struct builder *builder, const struct node *variable) {
+/* The gradient size of a variable that an optimizer updates by several ops, as Adam does for sparse
+ * gradients: the scatter op on one of its slot variables has the same size. */
+static size_t slot_gradient_bytes(const struct builder *builder, const struct node *variable) {
   const struct situ_graph *graph = builder->request->graph;
   for (int32_t i = 0; i < graph->n_nodes; i++) {
     const struct node *node = graph->nodes[i];
     if (!builder->live[i] || !(node->schema->op->flags & OP_UPDATES)) continue;
     if (!is_in_scope(node, variable->name)) continue;
-    const size_t bytes = taken_by(builder, node, variable);
+    const size_t bytes = gradient_bytes(builder, node, variable);
     if (bytes) return bytes;
   }
   size_t bytes = 0;
@@ -111,15 +113,15 @@ static void add_updates(struct builder *builder) {
     const struct node *node = graph->nodes[i];
     if (!builder->live[i] || builder->deferred[i] || !node->n_inputs) continue;
     if (!(node->schema->op->flags & OP_UPDATES)) continue;
-    const struct node *variable = variable_behind(graph, node->inputs[0]);
+    const struct node *variable = find_variable(graph, node->inputs[0]);
     if (!variable) continue;
-    size_t bytes = taken_by(builder, node, variable);
-    if (!bytes && is_in_scope(node, variable->name)) bytes = rows_in_scope(builder, variable);
-    if (bytes) add(builder, variable_name(variable), bytes);
+    size_t bytes = gradient_bytes(builder, node, variable);
+    if (!bytes && is_in_scope(node, variable->name)) bytes = slot_gradient_bytes(builder, variable);
+    if (bytes) add_gradient(builder, variable_name(variable), bytes);
   }
 }
 
-static int32_t count_room(const struct situ_graph *graph) {
+static int32_t max_gradients(const struct situ_graph *graph) {
   int32_t n = graph->n_nodes + 1;
   for (const struct gradient_note *note = graph->gradient_notes; note; note = note->next) n++;
   return n;
@@ -128,10 +130,10 @@ static int32_t count_room(const struct situ_graph *graph) {
 situ_status variable_gradients_find(struct builder *builder) {
   const struct situ_graph *graph = builder->request->graph;
   struct program *program = builder->program;
-  program->gradients = ARENA_ARRAY(&program->arena, struct program_gradient, count_room(graph));
+  program->gradients = ARENA_ARRAY(&program->arena, struct program_gradient, max_gradients(graph));
   if (!program->gradients) return NO_MEMORY();
   if (graph->gradient_notes)
-    add_notes(builder);
+    add_registered(builder);
   else
     add_updates(builder);
   return NULL;

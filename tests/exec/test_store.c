@@ -76,7 +76,7 @@ static void a_variable_has_one_shape(void **state) {
   expect(&two, two.begin, 1, 2);
   situ_tensor *result = NULL;
   FAILS(situ_session_eval(three.session, three.begin, &result), SITU_INVALID_ARGUMENT,
-        "another session of its task has made it float of shape (2,)");
+        "another session of its task declared it with type float and shape (2,)");
   expect(&two, two.w, 1, 2);
   close_program(&three);
   close_program(&two);
@@ -157,7 +157,7 @@ static void a_reset_frees_the_shape(void **state) {
   situ_tensor_release(result);
   open_program(&again, store, "", 2);
   FAILS(situ_session_eval(again.session, again.begin, &result), SITU_INVALID_ARGUMENT,
-        "another session of its task has made it float of shape (3,)");
+        "another session of its task declared it with type float and shape (3,)");
   close_program(&again);
   close_program(&three);
   close_program(&two);
