@@ -132,7 +132,7 @@ static situ_status build(struct compiled_call *compiled, const situ_call *call) 
     free(inputs);
     return NO_MEMORY();
   }
-  compiled->graph->at_once = true;
+  compiled->graph->is_eager = true;
   for (int i = 0; i < call->n_inputs; i++)
     inputs[i] =
         situ_placeholder(compiled->graph, "input", call->inputs[i]->type, call->inputs[i]->shape);

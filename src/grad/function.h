@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * function.h: gradients of functions of a graph. */
+ * function.h: gradients of the functions of a graph (branches, loop bodies). */
 #ifndef SITU_GRAD_FUNCTION_H
 #define SITU_GRAD_FUNCTION_H
 
 #include "schema/function.h"
 #include "situ/gradient.h"
 
-/* Which outputs of a function depend on these inputs, as far as gradients go. */
-situ_status function_reaches(const struct function *function, const bool *in,
-                             bool *out) SITU_MUST_USE;
+/* Sets out[i] for the outputs that depend differentiably on an input with in[i]. */
+situ_status function_propagate(const struct function *function, const bool *in,
+                               bool *out) SITU_MUST_USE;
 
-/* Gives the graph `owner` the gradient of a function, as it is wished for: schema/function.h. Its
- * nodes are in the function's own graph, beside those whose gradients they are. */
+/* Adds the gradient of a function to the graph `owner`, with the signature that `wish` describes
+ * (schema/function.h). The body of the gradient is in the function's own graph. */
 situ_status function_differentiate(situ_graph *owner, const struct function *function,
                                    const struct function_wish *wish,
                                    const situ_gradient_options *options,

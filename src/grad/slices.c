@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * slices.c: see slices.h. */
+ * slices.c: a list of sparse gradients, their sum and their conversion to dense tensors. */
 #include "grad/slices.h"
 
 #include <stdlib.h>

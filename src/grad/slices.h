@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * slices.h: gradients of which only some rows are not 0, as those of what rows were taken from:
- * kept as the rows and their numbers, until something wants all of them. */
+ * slices.h: sparse gradients (IndexedSlices), such as those of tf.gather: kept as values and
+ * indices until an op needs the dense tensor. */
 #ifndef SITU_GRAD_SLICES_H
 #define SITU_GRAD_SLICES_H
 
 #include "ops/gradient.h"
 
-/* Row indices[i] of a tensor of shape `shape` is values[i]; rows that are named twice are added. */
+/* Slice indices[i] of a tensor of shape `shape` is values[i]; duplicate indices are summed. */
 struct slices {
   struct term values, indices, shape;
-  struct term dense; /* all of it, once something wanted that; or none */
-  situ_shape known;  /* the shape as far as it is known */
+  struct term dense; /* the dense tensor once it is computed, or NO_TERM */
+  situ_shape known;  /* static shape */
 };
 
-/* Those of a walk. A term for one of them is no output of a node. */
+/* All slices of a backward pass. A term with output SLICES_OUTPUT is an index into the list. */
 struct slices_list {
   struct slices *items;
   int32_t count, capacity;
@@ -23,13 +23,13 @@ enum { SLICES_OUTPUT = -2 };
 
 static inline bool slices_is(struct term term) { return term.output == SLICES_OUTPUT; }
 
-/* Keeps slices, and gives the term for them; none without memory. */
+/* Adds slices and returns their term; NO_TERM when memory runs out. */
 struct term slices_add(struct slices_list *list, struct slices slices);
 
-/* All of a tensor, of which slices are given: an op, the first time. */
+/* The dense tensor of slices; emits an op at the first call. */
 struct term slices_dense(struct gradient *g, struct slices *slices);
 
-/* The sum of terms that all are slices: their rows one after the other. */
+/* The sum of terms that are all slices: their concatenation. */
 struct term slices_join(struct gradient *g, struct slices_list *list, const struct term *terms,
                         int count);
 

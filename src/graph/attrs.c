@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attrs.c: see attrs.h. */
+ * attrs.c: iterates over, formats and sets the attributes of nodes. */
 #include "graph/attrs.h"
 
 #include <string.h>
@@ -9,23 +9,23 @@
 #include "tensor/tensor.h"
 #include "tensor/type.h"
 
-/* Takes a candidate if it comes behind `after` and before what was found so far. */
-static void offer(struct attrs_walk *best, const char *after, const char *name, int index) {
+/* Replaces the best candidate if `name` lies between `after` and it. */
+static void consider(struct attr_iterator *best, const char *after, const char *name, int index) {
   if (after && strcmp(name, after) <= 0) return;
   if (best->name && strcmp(name, best->name) >= 0) return;
   best->name = name;
   best->index = index;
 }
 
-bool attrs_next(struct attrs_walk *walk) {
-  const struct node *node = walk->node;
-  struct attrs_walk best = {.node = node};
+bool attrs_next(struct attr_iterator *iterator) {
+  const struct node *node = iterator->node;
+  struct attr_iterator best = {.node = node};
   for (int i = 0; i < node->schema->n_attrs; i++)
     if (node->attrs[i].kind != SITU_ATTR_NONE)
-      offer(&best, walk->name, node->schema->attrs[i].name, i);
-  if (node->n_groups) offer(&best, walk->name, "_class", ATTRS_CLASS);
+      consider(&best, iterator->name, node->schema->attrs[i].name, i);
+  if (node->n_groups) consider(&best, iterator->name, "_class", ATTRS_CLASS);
   if (!best.name) return false;
-  *walk = best;
+  *iterator = best;
   return true;
 }
 
@@ -52,9 +52,9 @@ void attrs_escape(struct strbuf *out, const char *bytes, size_t length) {
   }
 }
 
-/* Attributes as users give them */
+/* ---- Attributes passed to situ_emit ---- */
 
-static situ_status no_such_attr(const struct schema *schema, const char *name) {
+static situ_status unknown_attr_error(const struct schema *schema, const char *name) {
   struct strbuf list = {0};
   for (int i = 0; i < schema->n_attrs; i++)
     strbuf_appendf(&list, "%s%s", i ? ", " : "", schema->attrs[i].name);
@@ -67,7 +67,7 @@ static situ_status no_such_attr(const struct schema *schema, const char *name) {
 
 static situ_status copy_list(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   if (attr->integer < 0 || (attr->integer && !attr->integers))
-    return INVALID("Attribute '%s': a list of %lld integers.", attr->name,
+    return INVALID("Attribute '%s': invalid list of %lld integers.", attr->name,
                    (long long)attr->integer);
   int64_t *items = ARENA_ARRAY(arena, int64_t, attr->integer);
   if (!items) return NO_MEMORY();
@@ -79,7 +79,8 @@ static situ_status copy_list(struct arena *arena, const situ_attr *attr, struct 
 
 static situ_status copy_reals(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   if (attr->integer < 0 || (attr->integer && !attr->reals))
-    return INVALID("Attribute '%s': a list of %lld numbers.", attr->name, (long long)attr->integer);
+    return INVALID("Attribute '%s': invalid list of %lld numbers.", attr->name,
+                   (long long)attr->integer);
   double *items = ARENA_ARRAY(arena, double, attr->integer + 1);
   if (!items) return NO_MEMORY();
   for (int64_t i = 0; i < attr->integer; i++) items[i] = attr->reals[i];
@@ -96,13 +97,17 @@ static situ_status check_type(const situ_attr *attr, int64_t type) {
 
 static situ_status copy_types(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   TRY(copy_list(arena, attr, out));
-  for (int64_t i = 0; i < attr->integer; i++) TRY(check_type(attr, attr->integers[i]));
+  for (int64_t i = 0; i < attr->integer; i++)
+    if (!situ_type_size((situ_type)attr->integers[i]))
+      return INVALID("Attribute '%s': %lld is not an element type.", attr->name,
+                     (long long)attr->integers[i]);
   return NULL;
 }
 
 static situ_status copy_shapes(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   if (attr->integer < 0 || (attr->integer && !attr->shapes))
-    return INVALID("Attribute '%s': a list of %lld shapes.", attr->name, (long long)attr->integer);
+    return INVALID("Attribute '%s': invalid list of %lld shapes.", attr->name,
+                   (long long)attr->integer);
   situ_shape *items = ARENA_ARRAY(arena, situ_shape, attr->integer + 1);
   if (!items) return NO_MEMORY();
   for (int64_t i = 0; i < attr->integer; i++) {
@@ -132,12 +137,13 @@ static situ_status copy_shape(struct arena *arena, const situ_attr *attr, struct
 }
 
 /* Constants are kept in host memory. */
-static situ_status hold_tensor(struct situ_graph *graph, const situ_attr *attr, situ_tensor **out) {
+static situ_status retain_tensor(struct situ_graph *graph, const situ_attr *attr,
+                                 situ_tensor **out) {
   if (!attr->tensor) return INVALID("Attribute '%s': the tensor is NULL.", attr->name);
   TRY(tensor_host(attr->tensor, out));
-  const bool held = graph_hold(graph, *out);
+  const bool is_retained = graph_retain_tensor(graph, *out);
   situ_tensor_release(*out);
-  return held ? NULL : NO_MEMORY();
+  return is_retained ? NULL : NO_MEMORY();
 }
 
 static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
@@ -155,15 +161,17 @@ static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
       return NULL;
     case SITU_ATTR_TYPE:
       out->type = (situ_type)attr->integer;
-      return check_type(attr, attr->integer);
+      if (situ_type_size(out->type)) return NULL;
+      return INVALID("Attribute '%s': %lld is not an element type.", attr->name,
+                     (long long)attr->integer);
     case SITU_ATTR_SHAPE:
       return copy_shape(&graph->arena, attr, out);
     case SITU_ATTR_STRING:
-      if (!attr->text) return INVALID("Attribute '%s': the text is NULL.", attr->name);
-      out->text = arena_strndup(&graph->arena, attr->text, strlen(attr->text));
+      if (!attr->text) return INVALID("Attribute '%s': the string is NULL.", attr->name);
+      out->text = arena_text(&graph->arena, attr->text, strlen(attr->text));
       return out->text ? NULL : NO_MEMORY();
     case SITU_ATTR_TENSOR:
-      return hold_tensor(graph, attr, &out->tensor);
+      return retain_tensor(graph, attr, &out->tensor);
     case SITU_ATTR_INTS:
       return copy_list(&graph->arena, attr, out);
     case SITU_ATTR_FLOATS:
@@ -177,14 +185,14 @@ static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
     case SITU_ATTR_NONE:
       break;
   }
-  return INVALID("Attribute '%s': %d is no kind of attribute.", attr->name, (int)attr->kind);
+  return INVALID("Attribute '%s': %d is not a kind of attribute.", attr->name, (int)attr->kind);
 }
 
 situ_status attrs_set(struct situ_graph *graph, struct draft *draft, const situ_attr *attr) {
   const struct schema *schema = draft->node->schema;
-  if (!attr->name) return INVALID("An attribute without a name.");
+  if (!attr->name) return INVALID("An attribute has no name.");
   const int index = schema_attr(schema, attr->name);
-  if (index < 0) return no_such_attr(schema, attr->name);
+  if (index < 0) return unknown_attr_error(schema, attr->name);
   if (draft->attrs[index].kind != SITU_ATTR_NONE)
     return INVALID("Attribute '%s' is given twice.", attr->name);
   return copy_value(graph, attr, &draft->attrs[index]);

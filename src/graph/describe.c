@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * describe.c: a node on one line, as TensorFlow shows it in errors. */
+ * describe.c: formats a node on one line, as TensorFlow does in errors. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +14,17 @@
 
 enum { SHOWN_VALUES = 3 };
 
-/* C escapes, as in a GraphDef. */
 static void add_escaped(struct strbuf *out, const char *text) {
   attrs_escape(out, text, strlen(text));
 }
 
-static void add_text(struct strbuf *out, situ_string text) {
+static void add_string(struct strbuf *out, situ_string text) {
   attrs_escape(out, text.data, text.length);
 }
 
 static void add_element(struct strbuf *out, situ_type type, const void *data, int64_t index) {
   if (type == SITU_STRING)
-    add_text(out, tensor_string_at(data, index));
+    add_string(out, tensor_text_at(data, index));
   else if (type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF)
     number_write(out, type, number_at(type, data, index));
   else
@@ -117,15 +116,15 @@ static void add_groups(struct strbuf *out, const struct node *node) {
 
 static void add_attrs(struct strbuf *out, const struct situ_graph *graph, const struct node *node) {
   const char *comma = "";
-  struct attrs_walk walk = {.node = node};
-  while (attrs_next(&walk)) {
+  struct attr_iterator iterator = {.node = node};
+  while (attrs_next(&iterator)) {
     strbuf_append(out, comma);
     comma = ", ";
-    if (walk.index == ATTRS_CLASS) {
+    if (iterator.index == ATTRS_CLASS) {
       add_groups(out, node);
     } else {
-      strbuf_appendf(out, "%s=", node->schema->attrs[walk.index].name);
-      add_value(out, &node->attrs[walk.index]);
+      strbuf_appendf(out, "%s=", node->schema->attrs[iterator.index].name);
+      add_value(out, &node->attrs[iterator.index]);
     }
   }
   if (node->spec) strbuf_appendf(out, "%s_device=\"%s\"", comma, graph->specs[node->spec].written);

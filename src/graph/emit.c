@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * emit.c: adding a node.
+ * emit.c: adds a node to a graph (situ_emit).
  *
- * This is called a hundred thousand times to build a large graph: a node is two pieces of the
- * graph's arena (itself and its name), and nothing is allocated besides. */
+ * Large graphs have a hundred thousand nodes, so a node needs only two allocations in the graph's
+ * arena: the node with its inputs, and its name. */
 #include <string.h>
 
 #include "graph/attrs.h"
@@ -17,7 +17,8 @@ bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n
   const size_t attrs = sizeof(struct attr_value) * (size_t)schema->n_attrs;
   const size_t inputs = sizeof(struct edge) * (size_t)n_inputs;
   struct node *node = arena_alloc(&graph->arena, sizeof *node + inputs);
-  out->attrs = schema->n_attrs <= DRAFT_ATTRS ? out->room : arena_alloc(&graph->arena, attrs);
+  out->attrs =
+      schema->n_attrs <= DRAFT_ATTRS ? out->inline_attrs : arena_alloc(&graph->arena, attrs);
   if (!node || !out->attrs) return false;
   memset(out->attrs, 0, attrs);
   out->node = node;
@@ -29,10 +30,10 @@ bool emit_begin(struct situ_graph *graph, const struct schema *schema, int32_t n
 
 static situ_status append(struct situ_graph *graph, struct node *node) {
   if (!graph_grow_nodes(graph)) return NO_MEMORY();
-  graph_changed(graph);
+  graph_invalidate_snapshot(graph);
   node->id = graph->n_nodes;
   graph->nodes[graph->n_nodes++] = node;
-  if (!(node->schema->op->flags & OP_VARIABLE) || variable_enter(graph, node)) return NULL;
+  if (!(node->schema->op->flags & OP_VARIABLE) || variable_register(graph, node)) return NULL;
   graph->n_nodes--;
   return NO_MEMORY();
 }
@@ -54,29 +55,29 @@ situ_status emit_unknown_op(const char *op) {
                             nearest ? "'?" : "");
 }
 
-/* TensorFlow's rule: "a/" is a name as it stands, outside of all scopes. */
-static situ_status enter_name(struct situ_graph *graph, const char *name, size_t length,
-                              const char **out) {
-  *out = arena_strndup(&graph->arena, name, length);
+/* Uses a name unchanged, outside of all scopes: TensorFlow's rule for names that end in "/". */
+static situ_status use_exact_name(struct situ_graph *graph, const char *name, size_t length,
+                                  const char **out) {
+  *out = arena_text(&graph->arena, name, length);
   if (!*out) return NO_MEMORY();
   if (!names_legal(*out)) return INVALID("'%s' is not a valid node name", *out);
   if (graph_find(graph, *out, length) >= 0)
     return INVALID("Duplicate node name in graph: '%s'", *out);
-  return names_enter(&graph->scopes->names, &graph->arena, *out, graph->n_nodes) ? NULL
-                                                                                 : NO_MEMORY();
+  return names_add(&graph->scopes->names, &graph->arena, *out, graph->n_nodes) ? NULL : NO_MEMORY();
 }
 
-/* Without a name of its own a node has that of its op. */
+/* The default name of a node is that of its op. */
 static situ_status choose_name(struct situ_graph *graph, const struct schema *schema,
                                const char *name, const char **out) {
   struct names *names = &graph->scopes->names;
   const char *prefix = scope_prefix(graph);
   if (!name || !*name) {
-    *out = names_number(names, &graph->arena, prefix, schema->op->name, schema->id, graph->n_nodes);
+    *out =
+        names_unique_op(names, &graph->arena, prefix, schema->op->name, schema->id, graph->n_nodes);
     return *out ? NULL : NO_MEMORY();
   }
   const size_t length = strlen(name);
-  if (name[length - 1] == '/') return enter_name(graph, name, length - 1, out);
+  if (name[length - 1] == '/') return use_exact_name(graph, name, length - 1, out);
   if (!(*prefix ? names_legal_inside(name) : names_legal(name)))
     return INVALID("'%s%s' is not a valid node name", prefix, name);
   *out = names_unique(names, &graph->arena, prefix, name, graph->n_nodes);
@@ -118,48 +119,48 @@ static situ_status add_node(struct situ_graph *graph, struct draft *draft, const
 situ_value situ_emit(situ_graph *graph, const char *op, const char *name, const situ_value *inputs,
                      int n_inputs, const situ_attr *attrs, int n_attrs) {
   GRAPH_GUARD(graph);
-  if (!graph || graph->error) return graph_no_value(graph);
+  if (!graph || graph->error) return graph_invalid_value(graph);
   const struct schema *schema = op ? schema_find(op) : NULL;
   struct draft draft;
   situ_status status = NULL;
   if (!schema)
     status = op ? emit_unknown_op(op) : INVALID("situ_emit: op is NULL.");
   else if (n_inputs < 0 || (n_inputs && !inputs))
-    status = INVALID("situ_emit of '%s': %d inputs at NULL.", op, n_inputs);
+    status = INVALID("situ_emit of '%s': %d inputs, but the array is NULL.", op, n_inputs);
   else if (n_attrs < 0 || (n_attrs && !attrs))
-    status = INVALID("situ_emit of '%s': %d attributes at NULL.", op, n_attrs);
+    status = INVALID("situ_emit of '%s': %d attributes, but the array is NULL.", op, n_attrs);
   else if (!emit_begin(graph, schema, n_inputs, &draft))
     status = NO_MEMORY();
   else
     status = add_node(graph, &draft, name, inputs, attrs, n_attrs);
   if (!status) return graph_value(graph, draft.node);
-  graph_fail(graph, status);
-  return graph_no_value(graph);
+  graph_set_error(graph, status);
+  return graph_invalid_value(graph);
 }
 
 static situ_status copy_node(struct situ_graph *graph, struct draft *draft, const struct node *from,
                              const situ_value *inputs) {
   struct node *node = draft->node;
   const size_t n_attrs = (size_t)from->schema->n_attrs;
-  TRY(enter_name(graph, from->name, strlen(from->name), &node->name));
+  TRY(use_exact_name(graph, from->name, strlen(from->name), &node->name));
   TRY(set_inputs(graph, draft, inputs));
   if (n_attrs) memcpy(draft->attrs, from->attrs, sizeof *draft->attrs * n_attrs);
   if (!scope_apply(graph, node)) return NO_MEMORY();
   node->origin = from->origin;
   TRY(emit_finish(graph, draft));
-  node->outputs = from->outputs; /* with the shapes that the program told */
-  node->told = from->told;
+  node->outputs = from->outputs; /* including shapes set by situ_value_set_shape */
+  node->has_set_shape = from->has_set_shape;
   return NULL;
 }
 
 situ_value situ_emit_copy(situ_graph *graph, situ_value value, const situ_value *inputs,
                           int n_inputs) {
   GRAPH_GUARD(graph);
-  if (!graph || graph->error) return graph_no_value(graph);
+  if (!graph || graph->error) return graph_invalid_value(graph);
   struct draft draft;
   situ_status status = NULL;
-  const bool known = value.graph && value.node >= 0 && value.node < graph_count(value.graph);
-  const struct node *from = known ? graph_node(value.graph, value.node) : NULL;
+  const bool exists = value.graph && value.node >= 0 && value.node < graph_count(value.graph);
+  const struct node *from = exists ? graph_node(value.graph, value.node) : NULL;
   if (!from || n_inputs != from->n_inputs || (n_inputs && !inputs))
     status = INVALID("situ_emit_copy: a node with %d inputs was expected.", n_inputs);
   else if (!emit_begin(graph, from->schema, n_inputs, &draft))
@@ -167,6 +168,6 @@ situ_value situ_emit_copy(situ_graph *graph, situ_value value, const situ_value 
   else
     status = copy_node(graph, &draft, from, inputs);
   if (!status) return graph_value(graph, draft.node);
-  graph_fail(graph, status);
-  return graph_no_value(graph);
+  graph_set_error(graph, status);
+  return graph_invalid_value(graph);
 }

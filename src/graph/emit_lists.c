@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * emit_lists.c: adding a node whose inputs are lists. */
+ * emit_lists.c: adds a node whose inputs are lists of values (situ_emit_lists). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/build.h"
 
-/* The number of all values; -1 where a list is none. */
+/* The total number of values; -1 if a list is invalid. */
 static int count_all(const situ_values *inputs, int n_inputs) {
   int64_t total = 0;
   for (int i = 0; i < n_inputs; i++) {
@@ -17,10 +17,10 @@ static int count_all(const situ_values *inputs, int n_inputs) {
 
 static situ_value fail(situ_graph *graph, situ_status status) {
   if (graph)
-    graph_fail(graph, status);
+    graph_set_error(graph, status);
   else
     situ_status_release(status);
-  return graph_no_value(graph);
+  return graph_invalid_value(graph);
 }
 
 situ_value situ_emit_lists(situ_graph *graph, const char *op, const char *name,

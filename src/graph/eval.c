@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * eval.c: see eval.h. */
+ * eval.c: evaluates one op on the host: infers shapes, records its launches, binds and runs them.
+ */
 #include "graph/eval.h"
 
 #include <string.h>
@@ -8,14 +9,14 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* The back end that runs in the caller's thread. */
+/* The back end that runs in the calling thread. */
 static const struct backend *host_backend(void) {
   for (int i = 0; backends[i]; i++)
     if (backends[i]->is_host) return backends[i];
   return NULL;
 }
 
-/* What lives while a call runs. */
+/* The state of one evaluation. */
 struct evaluation {
   struct arena arena;
   struct recorder recorder;
@@ -24,13 +25,13 @@ struct evaluation {
   struct buffer **buffers; /* of scratch and state */
 };
 
-static situ_status make_outputs(struct call *call, situ_tensor **results) {
+static situ_status allocate_outputs(struct call *call, situ_tensor **results) {
   for (int i = 0; i < call->n_out; i++) {
     call->out[i].slot = call->n_in + i;
     size_t bytes = 0;
     char shape[256];
     if (!shape_bytes(call->out[i].type, &call->out[i].shape, &bytes))
-      return INVALID("Output %d of '%s' has the shape %s, which is not known or too large.", i,
+      return INVALID("Output %d of '%s' has shape %s, which is not fully defined or too large.", i,
                      call->node, shape_print(&call->out[i].shape, shape));
     struct buffer *buffer = NULL;
     TRY(buffer_host(bytes, &buffer));
@@ -39,9 +40,9 @@ static situ_status make_outputs(struct call *call, situ_tensor **results) {
   return NULL;
 }
 
-/* Gives every slot its memory: inputs, outputs, then what the row asked for. */
-static situ_status place_slots(struct evaluation *e, const struct call *call,
-                               situ_tensor *const *results) {
+/* Maps slots to memory: inputs, outputs, then scratch. */
+static situ_status map_slots(struct evaluation *e, const struct call *call,
+                             situ_tensor *const *results) {
   e->slots = ARENA_ARRAY(&e->arena, struct span, e->recorder.next_slot + 1);
   e->buffers = ARENA_ARRAY(&e->arena, struct buffer *, e->recorder.n_scratch + 1);
   if (e->arena.failed) return NO_MEMORY();
@@ -71,17 +72,17 @@ static situ_status run_launches(struct evaluation *e) {
 
 static situ_status record_and_run(struct evaluation *e, struct call *call, situ_tensor **results) {
   TRY(call->schema->op->shape(call));
-  TRY(make_outputs(call, results));
+  TRY(allocate_outputs(call, results));
   for (int i = 0; i < call->n_in; i++) call->in[i].slot = i;
   e->recorder = (struct recorder){
       .arena = &e->arena, .device = &e->info, .next_slot = call->n_in + call->n_out};
   call->to = &e->recorder;
   TRY(call->schema->op->record(call));
-  TRY(place_slots(e, call, results));
+  TRY(map_slots(e, call, results));
   return run_launches(e);
 }
 
-/* An alias shares its input's memory: nothing is recorded for it. */
+/* The output of an alias shares its input's memory. */
 static situ_status share_input(struct call *call, situ_tensor **results) {
   TRY(call->schema->op->shape(call));
   return tensor_reshape(call->in[0].value, call->out[0].shape, &results[0]);

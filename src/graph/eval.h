@@ -6,8 +6,8 @@
 
 #include "schema/schema.h"
 
-/* Computes a call whose inputs are host tensors (in[i].value; may be NULL where the row reads only
- * their shapes). Sets the output shapes and gives one tensor per output to the caller. */
+/* Evaluates a call whose inputs are host tensors (in[i].value; may be NULL if the op reads only its
+ * shape). Sets the output shapes and returns one new tensor per output. */
 situ_status eval_call(struct call *call, situ_tensor **results) SITU_MUST_USE;
 
 #endif

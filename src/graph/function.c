@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * function.c: functions of a graph. */
+ * function.c: adds functions to a graph (situ_function_add) and finds them by name. */
 #include <string.h>
 
 #include "graph/build.h"
@@ -12,7 +12,7 @@ const struct function *graph_function(const struct situ_graph *graph, const char
   return NULL;
 }
 
-/* Copies values of the body, with what is known of them. */
+/* Copies values of the body with their types and static shapes. */
 static situ_status copy_values(const struct situ_graph *body, const situ_value *from, int n,
                                situ_value *to, situ_type *types, situ_shape *shapes) {
   for (int i = 0; i < n; i++) {
@@ -25,11 +25,11 @@ static situ_status copy_values(const struct situ_graph *body, const situ_value *
   return NULL;
 }
 
-static situ_status add(struct situ_graph *graph, const char *name, situ_graph *body,
-                       situ_values inputs, situ_values outputs) {
+static situ_status add_function(struct situ_graph *graph, const char *name, situ_graph *body,
+                                situ_values inputs, situ_values outputs) {
   if (!name || !body || body == graph)
-    return INVALID("situ_function_add: a function needs a name and a graph of its own.");
-  if (graph_function(graph, name)) return INVALID("The graph has a function '%s' already.", name);
+    return INVALID("situ_function_add: a function needs a name and its own graph.");
+  if (graph_function(graph, name)) return INVALID("The graph already has a function '%s'.", name);
   TRY(situ_graph_status(body));
   struct arena *arena = &graph->arena;
   const int n = inputs.count + outputs.count;
@@ -50,7 +50,7 @@ static situ_status add(struct situ_graph *graph, const char *name, situ_graph *b
   TRY(copy_values(body, outputs.items, outputs.count, values + inputs.count, types + inputs.count,
                   shapes + inputs.count));
   function->graph = situ_graph_retain(body);
-  graph_changed(graph);
+  graph_invalidate_snapshot(graph);
   graph->functions[graph->n_functions++] = function;
   return NULL;
 }
@@ -60,6 +60,6 @@ void situ_function_add(situ_graph *graph, const char *name, situ_graph *body,
                        int n_outputs) {
   GRAPH_GUARD(graph);
   if (!graph || graph->error) return;
-  graph_fail(graph, add(graph, name, body, (situ_values){inputs, n_inputs},
-                        (situ_values){outputs, n_outputs}));
+  graph_set_error(graph, add_function(graph, name, body, (situ_values){inputs, n_inputs},
+                                      (situ_values){outputs, n_outputs}));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph.c: the life of a graph, and what may be asked of its values. */
+ * graph.c: creates and destroys graphs; accessors of graphs and values. */
 #include "graph/graph.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void destroy(struct situ_graph *graph) {
   for (int32_t i = 0; i < graph->n_tensors; i++) situ_tensor_release(graph->tensors[i]);
   for (int32_t i = 0; i < graph->n_functions; i++) situ_graph_release(graph->functions[i]->graph);
   scope_destroy(graph);
-  graph_unshare(graph);
+  graph_destroy_shared(graph);
   map_free(&graph->spec_numbers);
   map_free(&graph->variables);
   situ_status_release(graph->error);
@@ -33,7 +33,7 @@ situ_graph *situ_graph_create(void) {
   if (!graph) return NULL;
   graph->references = 1;
   const struct device_name none = {0};
-  if (graph_share(graph) && scope_create(graph) && spec_intern(graph, &none, NULL) == 0)
+  if (graph_create_shared(graph) && scope_create(graph) && spec_intern(graph, &none, NULL) == 0)
     return graph;
   destroy(graph);
   return NULL;
@@ -49,10 +49,10 @@ void situ_graph_release(situ_graph *graph) {
   destroy(graph);
 }
 
-void graph_fail(struct situ_graph *graph, situ_status status) {
+void graph_set_error(struct situ_graph *graph, situ_status status) {
   if (!status) return;
   GRAPH_GUARD(graph);
-  graph_changed(graph);
+  graph_invalidate_snapshot(graph);
   graph->error = status_first(graph->error, status);
 }
 
@@ -76,7 +76,7 @@ situ_status situ_graph_take_error(situ_graph *graph) {
   return status;
 }
 
-bool graph_hold(struct situ_graph *graph, situ_tensor *tensor) {
+bool graph_retain_tensor(struct situ_graph *graph, situ_tensor *tensor) {
   if (!GROW(graph->tensors, graph->n_tensors, graph->tensor_capacity)) return false;
   graph->tensors[graph->n_tensors++] = situ_tensor_retain(tensor);
   return true;
@@ -125,20 +125,20 @@ bool situ_value_valid(situ_value value) {
 situ_value situ_value_output(situ_value value, int output) {
   GRAPH_GUARD(value.graph);
   const situ_value other = {value.graph, value.node, output};
-  return output_of(other) ? other : graph_no_value(value.graph);
+  return output_of(other) ? other : graph_invalid_value(value.graph);
 }
 
 situ_value situ_value_input(situ_value value, int index) {
   GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
-  if (!node || index < 0 || index >= node->n_inputs) return graph_no_value(value.graph);
+  if (!node || index < 0 || index >= node->n_inputs) return graph_invalid_value(value.graph);
   return (situ_value){value.graph, node->inputs[index].node, node->inputs[index].output};
 }
 
 situ_value situ_value_control(situ_value value, int index) {
   GRAPH_GUARD(value.graph);
   const struct node *node = node_of(value);
-  if (!node || index < 0 || index >= node->n_controls) return graph_no_value(value.graph);
+  if (!node || index < 0 || index >= node->n_controls) return graph_invalid_value(value.graph);
   return graph_value(value.graph, value.graph->nodes[node->controls[index]]);
 }
 
@@ -168,21 +168,21 @@ situ_shape situ_value_shape(situ_value value) {
 
 situ_status situ_value_set_shape(situ_value value, situ_shape shape) {
   GRAPH_GUARD(value.graph);
-  if (!output_of(value)) return INVALID("There is no such value to set the shape of.");
+  if (!output_of(value)) return INVALID("situ_value_set_shape: the value is invalid.");
   const struct node *old = value.graph->nodes[value.node];
-  const struct output *before = &old->outputs[value.output];
-  if (!shape_compatible(&before->shape, &shape))
-    return INVALID("The shape contradicts what is known of '%s'.", situ_value_name(value));
-  const situ_shape merged = shape_merge(&before->shape, &shape);
-  if (shape_equal(&merged, &before->shape)) return NULL;
+  const struct output *current = &old->outputs[value.output];
+  if (!shape_compatible(&current->shape, &shape))
+    return INVALID("The shape is not compatible with the shape of '%s'.", situ_value_name(value));
+  const situ_shape merged = shape_merge(&current->shape, &shape);
+  if (shape_equal(&merged, &current->shape)) return NULL;
   const size_t size = sizeof(struct output) * (size_t)old->n_outputs;
-  struct output *own = arena_alloc(&value.graph->arena, size);
-  struct node *node = own ? graph_writable(value.graph, value.node) : NULL;
+  struct output *outputs = arena_alloc(&value.graph->arena, size);
+  struct node *node = outputs ? graph_writable_node(value.graph, value.node) : NULL;
   if (!node) return NO_MEMORY();
-  memcpy(own, node->outputs, size);
-  own[value.output].shape = merged;
-  node->outputs = own;
-  node->told = true;
+  memcpy(outputs, node->outputs, size);
+  outputs[value.output].shape = merged;
+  node->outputs = outputs;
+  node->has_set_shape = true;
   return NULL;
 }
 
@@ -196,7 +196,7 @@ int situ_graph_count(const situ_graph *graph) { return graph ? graph_count(graph
 
 situ_value situ_graph_node(situ_graph *graph, int index) {
   GRAPH_GUARD(graph);
-  if (!graph || index < 0 || index >= graph->n_nodes) return graph_no_value(graph);
+  if (!graph || index < 0 || index >= graph->n_nodes) return graph_invalid_value(graph);
   return graph_value(graph, graph->nodes[index]);
 }
 
@@ -204,10 +204,10 @@ int32_t graph_find(const struct situ_graph *graph, const char *name, size_t leng
   const struct situ_graph *live = graph_live(graph);
   GRAPH_GUARD(live);
   const int32_t id = names_find(&graph->scopes->names, live, name, length);
-  return id < graph->n_nodes ? id : -1; /* a snapshot does not have later ones */
+  return id < graph->n_nodes ? id : -1; /* a snapshot does not have newer nodes */
 }
 
-size_t graph_split(const char *text, size_t length, int32_t *output) {
+size_t graph_parse_tensor_name(const char *text, size_t length, int32_t *output) {
   const char *colon = memchr(text, ':', length);
   *output = 0;
   if (!colon) return length;
@@ -226,10 +226,10 @@ size_t graph_split(const char *text, size_t length, int32_t *output) {
 situ_value situ_graph_find(situ_graph *graph, const char *name) {
   GRAPH_GUARD(graph);
   int32_t output = 0;
-  if (!graph || !name) return graph_no_value(graph);
-  const size_t length = graph_split(name, strlen(name), &output);
+  if (!graph || !name) return graph_invalid_value(graph);
+  const size_t length = graph_parse_tensor_name(name, strlen(name), &output);
   const int32_t id = length ? graph_find(graph, name, length) : -1;
-  if (id < 0) return graph_no_value(graph);
+  if (id < 0) return graph_invalid_value(graph);
   const struct node *node = graph->nodes[id];
   if (!node->n_outputs && !name[length]) return graph_value(graph, node);
   return situ_value_output(graph_value(graph, node), output);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graphdef.h: between the messages of a GraphDef and a graph. */
+ * graphdef.h: converts between GraphDef messages and graphs. */
 #ifndef SITU_GRAPH_GRAPHDEF_H
 #define SITU_GRAPH_GRAPHDEF_H
 
 #include "graph/build.h"
 #include "graph/proto.h"
 
-/* What is left of the memory that a text may ask for without holding the elements: a tensor of a
- * thousand numbers may be written as one that is repeated, and so may one of a million million. */
+/* Limits what a small GraphDef can expand to: a TensorProto may repeat its last element any number
+ * of times, and a function body is read once per caller. */
 struct graphdef_budget {
-  size_t bytes;
-  int bodies; /* of functions: one that two others call is read twice */
+  size_t bytes; /* remaining bytes of repeated elements */
+  int bodies;   /* function bodies read so far */
 };
 
-/* Makes the tensor of a TensorProto. */
+/* Creates the tensor of a TensorProto. */
 situ_status graphdef_read_tensor(const struct proto_source *source, const struct proto_value *from,
                                  struct graphdef_budget *budget, situ_tensor **out) SITU_MUST_USE;
 
@@ -21,7 +21,7 @@ situ_status graphdef_read_tensor(const struct proto_source *source, const struct
 situ_status graphdef_read_shape(const struct proto_source *source, const struct proto_value *from,
                                 situ_shape *out) SITU_MUST_USE;
 
-/* Fills a TensorProto, or a TensorShapeProto. False without memory. */
+/* Fill a TensorProto or a TensorShapeProto. False when memory runs out. */
 bool graphdef_write_tensor(struct arena *arena, const situ_tensor *tensor,
                            struct proto_message *out);
 bool graphdef_write_shape(struct arena *arena, const situ_shape *shape, struct proto_message *out);
@@ -31,7 +31,7 @@ situ_status graphdef_read_attr(const struct proto_source *source, const char *na
                                const struct proto_value *from, struct graphdef_budget *budget,
                                struct situ_graph *graph, struct draft *draft) SITU_MUST_USE;
 
-/* Appends an empty message, or a text, to a field; NULL or false without memory. */
+/* Append a message, bytes or a number to a field; NULL or false when memory runs out. */
 struct proto_message *graphdef_add_message(struct arena *arena, struct proto_message *to,
                                            const char *field);
 bool graphdef_add_bytes(struct arena *arena, struct proto_message *to, const char *field,

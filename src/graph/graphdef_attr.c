@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graphdef_attr.c: attributes from a GraphDef. */
+ * graphdef_attr.c: reads the attributes (AttrValue) of a NodeDef. */
 #include <string.h>
 
 #include "graph/attrs.h"
 #include "graph/graphdef.h"
 #include "schema/default_attr.h"
 
-/* What an attribute is read with. */
-struct reading {
+struct reader {
   const struct proto_source *source;
   struct graphdef_budget *budget;
-  situ_tensor *tensor;  /* to be released afterwards */
-  situ_attr_kind empty; /* what an empty list is */
+  situ_tensor *tensor;  /* released after the attribute is set */
+  situ_attr_kind empty; /* the kind of an empty list */
 };
 
-/* The kind of list that an element's field makes; an empty list counts as one of integers. */
+/* The kind of a list from the field of its elements. */
 static situ_attr_kind list_kind(const char *field) {
   if (!strcmp(field, "i")) return SITU_ATTR_INTS;
   if (!strcmp(field, "f")) return SITU_ATTR_FLOATS;
@@ -22,13 +21,13 @@ static situ_attr_kind list_kind(const char *field) {
   return strcmp(field, "shape") ? SITU_ATTR_NONE : SITU_ATTR_SHAPES;
 }
 
-static situ_status read_list(struct reading *in, const struct proto_value *from, situ_attr *out) {
+static situ_status read_list(struct reader *in, const struct proto_value *from, situ_attr *out) {
   const struct proto_value *first = from->message->first;
   int64_t count = 0;
   out->kind = first ? list_kind(first->field->name) : in->empty;
   for (const struct proto_value *value = first; value; value = value->next, count++)
     if (out->kind == SITU_ATTR_NONE || value->field != first->field)
-      return proto_wrong(in->source, value->offset, "lists of '%s' are not supported",
+      return proto_error(in->source, value->offset, "lists of '%s' are not supported",
                          value->field->name);
   int64_t *items = ARENA_ARRAY(in->source->arena, int64_t, count + 1);
   double *reals = ARENA_ARRAY(in->source->arena, double, count + 1);
@@ -50,16 +49,16 @@ static situ_status read_list(struct reading *in, const struct proto_value *from,
   return NULL;
 }
 
-static situ_status read_text(struct reading *in, const struct proto_value *from, situ_attr *out) {
+static situ_status read_string(struct reader *in, const struct proto_value *from, situ_attr *out) {
   if (strlen(from->bytes.data) != from->bytes.length)
-    return proto_wrong(in->source, from->offset, "a string with a byte of 0 is not supported");
+    return proto_error(in->source, from->offset, "strings with zero bytes are not supported");
   out->kind = SITU_ATTR_STRING;
   out->text = from->bytes.data;
   return NULL;
 }
 
-/* `from` is the one field of an AttrValue that is set. */
-static situ_status read_one(struct reading *in, const struct proto_value *from, situ_attr *out) {
+/* Reads the field_set field of an AttrValue that is set. */
+static situ_status read_one(struct reader *in, const struct proto_value *from, situ_attr *out) {
   static const struct {
     const char *field;
     situ_attr_kind kind;
@@ -71,7 +70,7 @@ static situ_status read_one(struct reading *in, const struct proto_value *from, 
     out->integer = from->integer;
     return NULL;
   }
-  if (from->field->kind == PROTO_BYTES) return read_text(in, from, out);
+  if (from->field->kind == PROTO_BYTES) return read_string(in, from, out);
   if (from->field->kind == PROTO_DOUBLE) {
     out->kind = SITU_ATTR_FLOAT;
     out->real = from->real;
@@ -84,7 +83,7 @@ static situ_status read_one(struct reading *in, const struct proto_value *from, 
   }
   if (!strcmp(field, "func")) {
     out->kind = SITU_ATTR_FUNCTION;
-    out->text = proto_text(from->message, "name");
+    out->text = proto_string(from->message, "name");
     return NULL;
   }
   out->kind = SITU_ATTR_TENSOR;
@@ -101,7 +100,7 @@ static bool is_value(const struct proto_message *message, const char *expected) 
   return same;
 }
 
-/* Whether an attribute that situ's op does not have changes nothing. */
+/* Whether an attribute that situ's op lacks has its default value and can be ignored. */
 static bool is_default(const char *op, const char *name, const struct proto_message *value) {
   for (const struct default_attr *attr = default_attrs; attr->op; attr++)
     if (!strcmp(attr->op, op) && !strcmp(attr->name, name))
@@ -112,20 +111,20 @@ static bool is_default(const char *op, const char *name, const struct proto_mess
 situ_status graphdef_read_attr(const struct proto_source *source, const char *name,
                                const struct proto_value *from, struct graphdef_budget *budget,
                                struct situ_graph *graph, struct draft *draft) {
-  const struct proto_value *only = from->message->first;
-  if (!only || only->next)
-    return proto_wrong(source, from->offset, "attribute '%s' must have one value", name);
+  const struct proto_value *field_set = from->message->first;
+  if (!field_set || field_set->next)
+    return proto_error(source, from->offset, "attribute '%s' must have one value", name);
   const struct schema *schema = draft->node->schema;
   const int index = schema_attr(schema, name);
   if (index < 0 && is_default(schema->op->name, name, from->message)) return NULL;
-  struct reading in = {source, budget, NULL, SITU_ATTR_INTS};
+  struct reader in = {source, budget, NULL, SITU_ATTR_INTS};
   if (index >= 0 && (schema->attrs[index].kind == SITU_ATTR_TYPES ||
                      schema->attrs[index].kind == SITU_ATTR_FLOATS ||
                      schema->attrs[index].kind == SITU_ATTR_SHAPES))
     in.empty = schema->attrs[index].kind;
   situ_attr attr = {.name = name};
-  situ_status status = read_one(&in, only, &attr);
-  if (!status) status = proto_locate(source, from->offset, attrs_set(graph, draft, &attr));
+  situ_status status = read_one(&in, field_set, &attr);
+  if (!status) status = proto_add_location(source, from->offset, attrs_set(graph, draft, &attr));
   situ_tensor_release(in.tensor);
   return status;
 }

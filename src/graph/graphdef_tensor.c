@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graphdef_tensor.c: tensors and shapes in and out of a GraphDef. */
+ * graphdef_tensor.c: reads and writes TensorProto and TensorShapeProto. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-enum { FEW_VALUES = 32 }; /* more are written as bytes */
+enum { MAX_VALUES = 32 }; /* more are written as tensor_content */
 
-/* The field of a TensorProto that holds elements of each type. */
+/* The field of a TensorProto that holds elements of a type. */
 static const char *field_of(situ_type type) {
   static const struct {
     situ_type type;
@@ -27,7 +27,7 @@ static const char *field_of(situ_type type) {
   return "";
 }
 
-/* Shapes */
+/* ---- Shapes ---- */
 
 situ_status graphdef_read_shape(const struct proto_source *source, const struct proto_value *from,
                                 situ_shape *out) {
@@ -37,24 +37,24 @@ situ_status graphdef_read_shape(const struct proto_source *source, const struct 
   while ((dim = proto_next(message, "dim", dim))) {
     const struct proto_value *size = proto_get(dim->message, "size");
     if (out->rank == SITU_MAX_RANK)
-      return proto_wrong(source, dim->offset, "a shape of more than %d dimensions", SITU_MAX_RANK);
+      return proto_error(source, dim->offset, "a shape of more than %d dimensions", SITU_MAX_RANK);
     out->dim[out->rank++] = size ? size->integer : 0;
   }
   if (unknown && unknown->integer) *out = SITU_ANY_SHAPE;
-  return proto_locate(source, from->offset, shape_check(out));
+  return proto_add_location(source, from->offset, shape_check(out));
 }
 
 bool graphdef_write_shape(struct arena *arena, const situ_shape *shape, struct proto_message *out) {
   if (shape->rank == SITU_ANY) return graphdef_add_integer(arena, out, "unknown_rank", true);
-  bool done = true;
-  for (int i = 0; done && i < shape->rank; i++) {
+  bool ok = true;
+  for (int i = 0; ok && i < shape->rank; i++) {
     struct proto_message *dim = graphdef_add_message(arena, out, "dim");
-    done = dim && graphdef_add_integer(arena, dim, "size", shape->dim[i]);
+    ok = dim && graphdef_add_integer(arena, dim, "size", shape->dim[i]);
   }
-  return done;
+  return ok;
 }
 
-/* Elements that are read */
+/* ---- Reading ---- */
 
 static void store_real(situ_type type, double value, char *to) {
   const float single = (float)value;
@@ -64,7 +64,7 @@ static void store_real(situ_type type, double value, char *to) {
     memcpy(to, &value, sizeof value);
 }
 
-/* False if the value does not fit the type. Both ends are the same for little-endian machines. */
+/* False if the value does not fit the type. Copies the low bytes: little-endian machines only. */
 static bool store_integer(situ_type type, int64_t value, char *to) {
   const size_t size = situ_type_size(type);
   if (type == SITU_UINT8 && (value < 0 || value > UINT8_MAX)) return false;
@@ -80,17 +80,17 @@ static situ_status store(const struct proto_source *source, situ_type type,
   if (type == SITU_FLOAT || type == SITU_DOUBLE) {
     store_real(type, value->real, to);
   } else if (type == SITU_STRING) {
-    const situ_string text = {value->bytes.data, value->bytes.length};
-    memcpy(to, &text, sizeof text);
+    const situ_string string = {value->bytes.data, value->bytes.length};
+    memcpy(to, &string, sizeof string);
   } else if (!store_integer(type, value->integer, to)) {
-    return proto_wrong(source, value->offset, "%" PRId64 " is no value of type %s", value->integer,
-                       situ_type_name(type));
+    return proto_error(source, value->offset, "%" PRId64 " is not a value of type %s",
+                       value->integer, situ_type_name(type));
   }
   return NULL;
 }
 
-/* A TensorProto that is being read. */
-struct reading {
+/* A TensorProto being read. */
+struct reader {
   const struct proto_source *source;
   const struct proto_value *from;
   situ_type type;
@@ -98,43 +98,43 @@ struct reading {
   size_t bytes;
 };
 
-static situ_status read_head(struct reading *in) {
+static situ_status read_head(struct reader *in) {
   const struct proto_message *message = in->from->message;
   const struct proto_value *type = proto_get(message, "dtype");
   const struct proto_value *shape = proto_get(message, "tensor_shape");
-  if (!type) return proto_wrong(in->source, in->from->offset, "a tensor without a dtype");
+  if (!type) return proto_error(in->source, in->from->offset, "a tensor has no dtype");
   in->type = (situ_type)type->integer;
   in->shape = SITU_SCALAR;
   if (shape) TRY(graphdef_read_shape(in->source, shape, &in->shape));
-  char text[SHAPE_STRING_SIZE];
+  char shape_string[SHAPE_TEXT];
   if (in->type == SITU_RESOURCE || in->type == SITU_VARIANT ||
       !shape_bytes(in->type, &in->shape, &in->bytes))
-    return proto_wrong(in->source, in->from->offset, "a tensor cannot have shape %s",
-                       shape_print(&in->shape, text));
+    return proto_error(in->source, in->from->offset, "a tensor cannot have shape %s",
+                       shape_print(&in->shape, shape_string));
   return NULL;
 }
 
-/* All values must be in the field of the type; counts them. */
-static situ_status count_values(const struct reading *in, int64_t *count) {
-  const char *own = field_of(in->type);
+/* Counts the values. All must be in the field of the type. */
+static situ_status count_values(const struct reader *in, int64_t *count) {
+  const char *field = field_of(in->type);
   *count = 0;
   for (const struct proto_value *value = in->from->message->first; value; value = value->next) {
     if (!value->field->repeated) continue;
-    if (strcmp(value->field->name, own))
-      return proto_wrong(in->source, value->offset, "'%s' in a tensor of type %s, which has '%s'",
-                         value->field->name, attrs_type_name(in->type), own);
+    if (strcmp(value->field->name, field))
+      return proto_error(in->source, value->offset, "'%s' in a tensor of type %s, which has '%s'",
+                         value->field->name, attrs_type_name(in->type), field);
     ++*count;
   }
   return NULL;
 }
 
-/* Bytes of an element while the values are collected. */
+/* Size of an element in the buffer of values. */
 static size_t element_size(situ_type type) {
   return type == SITU_STRING ? sizeof(situ_string) : situ_type_size(type);
 }
 
-/* Writes the values one after another and repeats the last one. */
-static situ_status fill(const struct reading *in, char *data, char *end) {
+/* Stores the values and repeats the last one up to `end`. */
+static situ_status fill(const struct reader *in, char *data, char *end) {
   const size_t size = element_size(in->type);
   const char *field = field_of(in->type);
   const struct proto_value *value = NULL;
@@ -147,29 +147,29 @@ static situ_status fill(const struct reading *in, char *data, char *end) {
   return NULL;
 }
 
-static situ_status take_budget(const struct reading *in, struct graphdef_budget *budget) {
-  char text[SHAPE_STRING_SIZE];
+static situ_status spend_budget(const struct reader *in, struct graphdef_budget *budget) {
+  char shape_string[SHAPE_TEXT];
   if (in->bytes > budget->bytes)
-    return proto_locate(
+    return proto_add_location(
         in->source, in->from->offset,
         situ_status_create(SITU_RESOURCE_EXHAUSTED,
-                           "A tensor of shape %s in a text that does not hold its elements is "
-                           "more than a graph may have",
-                           shape_print(&in->shape, text)));
+                           "A tensor of shape %s that repeats its last element exceeds the limit "
+                           "for GraphDefs",
+                           shape_print(&in->shape, shape_string)));
   budget->bytes -= in->bytes;
   return NULL;
 }
 
-static situ_status read_values(const struct reading *in, struct graphdef_budget *budget,
+static situ_status read_values(const struct reader *in, struct graphdef_budget *budget,
                                situ_tensor **out) {
-  int64_t given = 0;
+  int64_t n_values = 0;
   const int64_t count = situ_shape_count(in->shape);
-  TRY(count_values(in, &given));
-  if (given > count)
-    return proto_wrong(in->source, in->from->offset,
-                       "%" PRId64 " values for a tensor of %" PRId64 " elements", given, count);
-  if (given < count) TRY(take_budget(in, budget));
-  if (!given) return situ_tensor_create(in->type, in->shape, NULL, out);
+  TRY(count_values(in, &n_values));
+  if (n_values > count)
+    return proto_error(in->source, in->from->offset,
+                       "%" PRId64 " values for a tensor of %" PRId64 " elements", n_values, count);
+  if (n_values < count) TRY(spend_budget(in, budget));
+  if (!n_values) return situ_tensor_create(in->type, in->shape, NULL, out);
   const size_t bytes = (size_t)count * element_size(in->type);
   char *data = malloc(bytes + 1);
   if (!data) return NO_MEMORY();
@@ -184,19 +184,19 @@ static situ_status read_values(const struct reading *in, struct graphdef_budget 
 
 situ_status graphdef_read_tensor(const struct proto_source *source, const struct proto_value *from,
                                  struct graphdef_budget *budget, situ_tensor **out) {
-  struct reading in = {.source = source, .from = from};
+  struct reader in = {.source = source, .from = from};
   const struct proto_value *content = proto_get(from->message, "tensor_content");
   TRY(read_head(&in));
   if (!content || !content->bytes.length) return read_values(&in, budget, out);
   if (in.type == SITU_STRING)
-    return proto_wrong(source, content->offset, "'tensor_content' in a tensor of strings");
+    return proto_error(source, content->offset, "'tensor_content' in a tensor of strings");
   if (content->bytes.length != in.bytes)
-    return proto_wrong(source, content->offset, "%zu bytes for a tensor of %zu",
+    return proto_error(source, content->offset, "%zu bytes for a tensor of %zu",
                        content->bytes.length, in.bytes);
   return situ_tensor_create(in.type, in.shape, content->bytes.data, out);
 }
 
-/* Elements that are written */
+/* ---- Writing ---- */
 
 static bool is_real(situ_type type) { return type == SITU_FLOAT || type == SITU_DOUBLE; }
 
@@ -204,8 +204,8 @@ static bool add_element(struct arena *arena, situ_type type, const void *data, i
                         struct proto_message *out) {
   const char *field = field_of(type);
   if (type == SITU_STRING) {
-    const situ_string text = tensor_string_at(data, index);
-    return graphdef_add_bytes(arena, out, field, text.data, text.length);
+    const situ_string string = tensor_text_at(data, index);
+    return graphdef_add_bytes(arena, out, field, string.data, string.length);
   }
   if (is_real(type)) return graphdef_add_real(arena, out, field, number_at(type, data, index));
   const int64_t value =
@@ -213,7 +213,7 @@ static bool add_element(struct arena *arena, situ_type type, const void *data, i
   return graphdef_add_integer(arena, out, field, value);
 }
 
-/* Numbers that a text would not keep to the bit. */
+/* NaN payloads would be lost in text format. */
 static bool has_nan(situ_type type, const void *data, int64_t count) {
   for (int64_t i = 0; is_real(type) && i < count; i++)
     if (isnan(number_at(type, data, i))) return true;
@@ -226,13 +226,12 @@ bool graphdef_write_tensor(struct arena *arena, const situ_tensor *tensor,
   const situ_shape shape = situ_tensor_shape(tensor);
   const int64_t count = situ_shape_count(shape);
   const void *data = situ_tensor_data(tensor);
-  bool done = graphdef_add_integer(arena, out, "dtype", type);
-  struct proto_message *dims = done ? graphdef_add_message(arena, out, "tensor_shape") : NULL;
-  done = dims && graphdef_write_shape(arena, &shape, dims);
-  if (type == SITU_RESOURCE) return done; /* an object stays in its process */
-  if (type != SITU_STRING && (count > FEW_VALUES || has_nan(type, data, count)))
-    return done &&
-           graphdef_add_bytes(arena, out, "tensor_content", data, situ_tensor_bytes(tensor));
-  for (int64_t i = 0; done && i < count; i++) done = add_element(arena, type, data, i, out);
-  return done;
+  bool ok = graphdef_add_integer(arena, out, "dtype", type);
+  struct proto_message *dims = ok ? graphdef_add_message(arena, out, "tensor_shape") : NULL;
+  ok = dims && graphdef_write_shape(arena, &shape, dims);
+  if (type == SITU_RESOURCE) return ok; /* handles are valid in their process only */
+  if (type != SITU_STRING && (count > MAX_VALUES || has_nan(type, data, count)))
+    return ok && graphdef_add_bytes(arena, out, "tensor_content", data, situ_tensor_bytes(tensor));
+  for (int64_t i = 0; ok && i < count; i++) ok = add_element(arena, type, data, i, out);
+  return ok;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graphdef_write.c: saving a graph. */
+ * graphdef_write.c: writes a graph as a GraphDef in text or JSON format, node by node. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,49 +43,49 @@ bool graphdef_add_real(struct arena *arena, struct proto_message *to, const char
   return value;
 }
 
-static bool add_text(struct arena *arena, struct proto_message *to, const char *field,
-                     const char *text) {
+static bool add_string(struct arena *arena, struct proto_message *to, const char *field,
+                       const char *text) {
   return text && graphdef_add_bytes(arena, to, field, text, strlen(text));
 }
 
-/* Attributes */
+/* ---- Attributes ---- */
 
 static bool add_ints(struct arena *arena, const struct attr_value *value,
                      struct proto_message *out) {
   struct proto_message *list = graphdef_add_message(arena, out, "list");
-  bool done = list;
-  for (int64_t i = 0; done && i < value->list.count; i++)
-    done = graphdef_add_integer(arena, list, "i", value->list.items[i]);
-  return done;
+  bool ok = list;
+  for (int64_t i = 0; ok && i < value->list.count; i++)
+    ok = graphdef_add_integer(arena, list, "i", value->list.items[i]);
+  return ok;
 }
 
 static bool add_reals(struct arena *arena, const struct attr_value *value,
                       struct proto_message *out) {
   struct proto_message *list = graphdef_add_message(arena, out, "list");
-  bool done = list;
-  for (int64_t i = 0; done && i < value->reals.count; i++)
-    done = graphdef_add_real(arena, list, "f", value->reals.items[i]);
-  return done;
+  bool ok = list;
+  for (int64_t i = 0; ok && i < value->reals.count; i++)
+    ok = graphdef_add_real(arena, list, "f", value->reals.items[i]);
+  return ok;
 }
 
 static bool add_types(struct arena *arena, const struct attr_value *value,
                       struct proto_message *out) {
   struct proto_message *list = graphdef_add_message(arena, out, "list");
-  bool done = list;
-  for (int64_t i = 0; done && i < value->list.count; i++)
-    done = graphdef_add_integer(arena, list, "type", value->list.items[i]);
-  return done;
+  bool ok = list;
+  for (int64_t i = 0; ok && i < value->list.count; i++)
+    ok = graphdef_add_integer(arena, list, "type", value->list.items[i]);
+  return ok;
 }
 
 static bool add_shapes(struct arena *arena, const struct attr_value *value,
                        struct proto_message *out) {
   struct proto_message *list = graphdef_add_message(arena, out, "list");
-  bool done = list;
-  for (int64_t i = 0; done && i < value->shapes.count; i++) {
+  bool ok = list;
+  for (int64_t i = 0; ok && i < value->shapes.count; i++) {
     struct proto_message *shape = graphdef_add_message(arena, list, "shape");
-    done = shape && graphdef_write_shape(arena, &value->shapes.items[i], shape);
+    ok = shape && graphdef_write_shape(arena, &value->shapes.items[i], shape);
   }
-  return done;
+  return ok;
 }
 
 static bool add_value(struct arena *arena, const struct attr_value *value,
@@ -101,7 +101,7 @@ static bool add_value(struct arena *arena, const struct attr_value *value,
     case SITU_ATTR_FLOAT:
       return graphdef_add_real(arena, out, "f", value->real);
     case SITU_ATTR_STRING:
-      return add_text(arena, out, "s", value->text);
+      return add_string(arena, out, "s", value->text);
     case SITU_ATTR_SHAPE:
       part = graphdef_add_message(arena, out, "shape");
       return part && graphdef_write_shape(arena, value->shape, part);
@@ -118,7 +118,7 @@ static bool add_value(struct arena *arena, const struct attr_value *value,
       return add_shapes(arena, value, out);
     case SITU_ATTR_FUNCTION:
       part = graphdef_add_message(arena, out, "func");
-      return part && add_text(arena, part, "name", value->function->name);
+      return part && add_string(arena, part, "name", value->function->name);
     case SITU_ATTR_NONE:
       break;
   }
@@ -127,56 +127,56 @@ static bool add_value(struct arena *arena, const struct attr_value *value,
 
 static bool add_groups(struct arena *arena, const struct node *node, struct proto_message *out) {
   struct proto_message *list = graphdef_add_message(arena, out, "list");
-  bool done = list;
-  for (int32_t i = 0; done && i < node->n_groups; i++)
-    done = add_text(arena, list, "s", arena_format(arena, "loc:@%s", node->groups[i]));
-  return done;
+  bool ok = list;
+  for (int32_t i = 0; ok && i < node->n_groups; i++)
+    ok = add_string(arena, list, "s", arena_format(arena, "loc:@%s", node->groups[i]));
+  return ok;
 }
 
 static bool add_attrs(struct arena *arena, const struct node *node, struct proto_message *out) {
-  struct attrs_walk walk = {.node = node};
-  bool done = true;
-  while (done && attrs_next(&walk)) {
+  struct attr_iterator iterator = {.node = node};
+  bool ok = true;
+  while (ok && attrs_next(&iterator)) {
     struct proto_message *entry = graphdef_add_message(arena, out, "attr");
-    done = entry && add_text(arena, entry, "key", walk.name);
-    struct proto_message *value = done ? graphdef_add_message(arena, entry, "value") : NULL;
-    if (walk.index == ATTRS_CLASS)
-      done = value && add_groups(arena, node, value);
+    ok = entry && add_string(arena, entry, "key", iterator.name);
+    struct proto_message *value = ok ? graphdef_add_message(arena, entry, "value") : NULL;
+    if (iterator.index == ATTRS_CLASS)
+      ok = value && add_groups(arena, node, value);
     else
-      done = value && add_value(arena, &node->attrs[walk.index], value);
+      ok = value && add_value(arena, &node->attrs[iterator.index], value);
   }
-  return done;
+  return ok;
 }
 
-/* Nodes */
+/* ---- Nodes ---- */
 
 static bool add_inputs(struct arena *arena, const struct situ_graph *graph, const struct node *node,
                        struct proto_message *out) {
-  bool done = true;
-  for (int32_t i = 0; done && i < node->n_inputs; i++) {
+  bool ok = true;
+  for (int32_t i = 0; ok && i < node->n_inputs; i++) {
     const struct edge edge = node->inputs[i];
     const char *name = graph->nodes[edge.node]->name;
     if (edge.output) name = arena_format(arena, "%s:%d", name, (int)edge.output);
-    done = add_text(arena, out, "input", name);
+    ok = add_string(arena, out, "input", name);
   }
-  for (int32_t i = 0; done && i < node->n_controls; i++) {
+  for (int32_t i = 0; ok && i < node->n_controls; i++) {
     const char *name = graph->nodes[node->controls[i]]->name;
-    done = add_text(arena, out, "input", arena_format(arena, "^%s", name));
+    ok = add_string(arena, out, "input", arena_format(arena, "^%s", name));
   }
-  return done;
+  return ok;
 }
 
-/* A message with one node. */
+/* A GraphDef with one node. */
 static struct proto_message *make_node(struct arena *arena, const struct situ_graph *graph,
                                        const struct node *node) {
   struct proto_message *def = proto_create(arena, &proto_graph);
   struct proto_message *out = def ? graphdef_add_message(arena, def, "node") : NULL;
-  bool done = out && add_text(arena, out, "name", node->name) &&
-              add_text(arena, out, "op", node->schema->op->name) &&
-              add_inputs(arena, graph, node, out);
+  bool ok = out && add_string(arena, out, "name", node->name) &&
+            add_string(arena, out, "op", node->schema->op->name) &&
+            add_inputs(arena, graph, node, out);
   const char *device = graph->specs[node->spec].canonical;
-  if (done && *device) done = add_text(arena, out, "device", device);
-  return done && add_attrs(arena, node, out) ? def : NULL;
+  if (ok && *device) ok = add_string(arena, out, "device", device);
+  return ok && add_attrs(arena, node, out) ? def : NULL;
 }
 
 static bool write_node(const struct situ_graph *graph, const struct node *node, bool as_json,
@@ -193,24 +193,25 @@ static bool write_node(const struct situ_graph *graph, const struct node *node, 
   return def && !out->failed;
 }
 
-static situ_status put(const struct strbuf *text, FILE *stream) {
-  const char *data = strbuf_get(text);
-  if (text->failed) return NO_MEMORY();
-  if (fwrite(data, 1, text->length, stream) == text->length) return NULL;
-  return situ_status_create(SITU_UNKNOWN, "situ_graph_save: the stream takes no more.");
+static situ_status write_buffer(const struct strbuf *buffer, FILE *stream) {
+  const char *data = strbuf_get(buffer);
+  if (buffer->failed) return NO_MEMORY();
+  if (fwrite(data, 1, buffer->length, stream) == buffer->length) return NULL;
+  return situ_status_create(SITU_UNKNOWN, "situ_graph_save: cannot write to the stream.");
 }
 
 situ_status situ_node_save(situ_value value, bool as_json, FILE *stream) {
   GRAPH_GUARD(value.graph);
   if (!value.graph || !stream || value.node < 0 || value.node >= value.graph->n_nodes)
-    return INVALID("situ_node_save: there is no such node, or no stream.");
-  struct strbuf text = {0};
+    return INVALID("situ_node_save: the node is invalid, or the stream is NULL.");
+  struct strbuf buffer = {0};
   const struct node *node = value.graph->nodes[value.node];
-  situ_status status = write_node(value.graph, node, as_json, &text) ? NULL : NO_MEMORY();
-  const size_t skip = as_json && !status ? (node->id ? 2 : 1) : 0; /* what parts it from others */
-  if (!status && fwrite(text.data + skip, 1, text.length - skip, stream) != text.length - skip)
-    status = situ_status_create(SITU_UNKNOWN, "situ_node_save: the stream takes no more.");
-  strbuf_free(&text);
+  situ_status status = write_node(value.graph, node, as_json, &buffer) ? NULL : NO_MEMORY();
+  const size_t skip = as_json && !status ? (node->id ? 2 : 1) : 0; /* the separator */
+  if (!status &&
+      fwrite(buffer.data + skip, 1, buffer.length - skip, stream) != buffer.length - skip)
+    status = situ_status_create(SITU_UNKNOWN, "situ_node_save: cannot write to the stream.");
+  strbuf_free(&buffer);
   return status;
 }
 
@@ -218,19 +219,19 @@ situ_status situ_graph_save(const situ_graph *live, bool as_json, FILE *stream) 
   if (!live || !stream) return INVALID("situ_graph_save: %s is NULL.", live ? "stream" : "graph");
   const struct situ_graph *graph = NULL;
   TRY(graph_snapshot(live, &graph));
-  struct strbuf text = {0};
+  struct strbuf buffer = {0};
   situ_status status = NULL;
-  strbuf_append(&text, as_json ? "{\"node\":[" : "");
+  strbuf_append(&buffer, as_json ? "{\"node\":[" : "");
   for (int32_t i = 0; !status && i < graph->n_nodes; i++) {
-    if (!write_node(graph, graph->nodes[i], as_json, &text)) status = NO_MEMORY();
-    if (!status) status = put(&text, stream);
-    text.length = 0;
+    if (!write_node(graph, graph->nodes[i], as_json, &buffer)) status = NO_MEMORY();
+    if (!status) status = write_buffer(&buffer, stream);
+    buffer.length = 0;
   }
   if (as_json)
-    strbuf_appendf(&text, "\n],\"versions\":{\"producer\":%d}}\n", PRODUCER);
+    strbuf_appendf(&buffer, "\n],\"versions\":{\"producer\":%d}}\n", PRODUCER);
   else
-    strbuf_appendf(&text, "versions {\n  producer: %d\n}\n", PRODUCER);
-  if (!status) status = put(&text, stream);
-  strbuf_free(&text);
+    strbuf_appendf(&buffer, "versions {\n  producer: %d\n}\n", PRODUCER);
+  if (!status) status = write_buffer(&buffer, stream);
+  strbuf_free(&buffer);
   return status;
 }

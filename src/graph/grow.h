@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * grow.h: arrays that double. */
+ * grow.h: arrays that grow by doubling. */
 #ifndef SITU_GRAPH_GROW_H
 #define SITU_GRAPH_GROW_H
 
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for twice the elements; false without memory, the array is then as it was. */
+/* Doubles the capacity; false when memory runs out, with the array unchanged. */
 static inline bool grow_array(void *array, int32_t *capacity, size_t size) {
   if (*capacity > INT32_MAX / 2) return false;
   const int32_t more = *capacity ? *capacity * 2 : 16;
-  void *old = NULL; /* copied in and out, for `array` points to a pointer of any type */
+  void *old = NULL; /* copied by memcpy, since `array` points to a pointer of any type */
   memcpy(&old, array, sizeof old);
   void *grown = realloc(old, (size_t)more * size);
   if (!grown) return false;
@@ -22,7 +22,7 @@ static inline bool grow_array(void *array, int32_t *capacity, size_t size) {
   return true;
 }
 
-/* Makes room for one more element behind `count` of them; false without memory. */
+/* Makes room for one more element; false when memory runs out. */
 #define GROW(array, count, capacity) \
   ((count) < (capacity) || grow_array(&(array), &(capacity), sizeof *(array)))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * infer.c: types, attributes and shapes of a new node from those of its inputs.
+ * infer.c: infers types, attributes and shapes of a new node from those of its inputs.
  *
- * What equals what another node has is shared with it: most nodes of a large graph are of few
- * kinds, and memory that is not touched costs nothing. */
+ * Outputs and attributes that equal those of an input or of the previous node of the same op are
+ * shared with it: large graphs consist of many similar nodes. */
 #include "graph/infer.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 
 /* Shapes */
 
-enum { FEW = 8 }; /* operands that fit on the stack */
+enum { INLINE_OPERANDS = 8 }; /* allocated on the stack */
 
-/* The value of a constant node or of an output all of whose elements are known, else NULL. */
-static const situ_tensor *value_of(const struct node *node, const struct output *output) {
+/* The value of a constant, or of an output whose static value is complete, else NULL. */
+static const situ_tensor *static_value(const struct node *node, const struct output *output) {
   if (output->known && !output->known->open) return output->known->tensor;
   if (!(node->schema->op->flags & OP_CONSTANT)) return NULL;
   const int attr = schema_attr(node->schema, "value");
@@ -34,14 +34,14 @@ static void fill_inputs(const struct situ_graph *graph, const struct node *node,
     in[i].type = output->type;
     in[i].slot = -1;
     in[i].shape = output->shape;
-    in[i].value = value_of(from, output);
+    in[i].value = static_value(from, output);
     in[i].known = output->known;
   }
 }
 
-/* To the row of an op, a handle is the variable that it names. */
-static situ_status see_variables(const struct situ_graph *graph, const struct node *node,
-                                 struct operand *in) {
+/* Replaces handles by their variables: shape functions see the variable's type and shape. */
+static situ_status resolve_handles(const struct situ_graph *graph, const struct node *node,
+                                   struct operand *in) {
   for (int32_t i = 0; node->schema->has_handles && i < node->n_inputs; i++) {
     const struct port *port = schema_input_port(node->schema, node->attrs, i);
     if (!port->is_handle) continue;
@@ -58,27 +58,27 @@ static situ_status see_variables(const struct situ_graph *graph, const struct no
   return NULL;
 }
 
-/* TensorFlow's end of the sentence: which node, and what it was given. */
-static situ_status shape_failure(situ_status status, const struct call *call) {
-  struct strbuf text = {0};
+/* Appends node and input shapes to a shape error, as TensorFlow does. */
+static situ_status describe_shape_error(situ_status status, const struct call *call) {
+  struct strbuf buffer = {0};
   const char *message = situ_status_message(status);
   size_t length = strlen(message);
   if (length && message[length - 1] == '.') length--;
-  strbuf_append_n(&text, message, length);
-  strbuf_appendf(&text, " for '%s' (op: '%s') with input shapes: ", call->node,
+  strbuf_append_n(&buffer, message, length);
+  strbuf_appendf(&buffer, " for '%s' (op: '%s') with input shapes: ", call->node,
                  call->schema->op->name);
   for (int i = 0; i < call->n_in; i++) {
-    char shape[SHAPE_STRING_SIZE];
-    strbuf_appendf(&text, "%s%s", i ? ", " : "", shape_print(&call->in[i].shape, shape));
+    char shape[SHAPE_TEXT];
+    strbuf_appendf(&buffer, "%s%s", i ? ", " : "", shape_print(&call->in[i].shape, shape));
   }
   const situ_code code = situ_status_code(status);
   situ_status_release(status);
-  status = text.failed ? NO_MEMORY() : situ_status_create(code, "%s.", strbuf_get(&text));
-  strbuf_free(&text);
+  status = buffer.failed ? NO_MEMORY() : situ_status_create(code, "%s.", strbuf_get(&buffer));
+  strbuf_free(&buffer);
   return status;
 }
 
-static situ_status call_shape(struct call *call) {
+static situ_status call_shape_function(struct call *call) {
   const struct op_def *op = call->schema->op;
   for (int i = 0; i < call->n_out; i++)
     call->out[i] = (struct operand){.type = schema_output_type(call->schema, call->attrs, i),
@@ -87,13 +87,13 @@ static situ_status call_shape(struct call *call) {
   situ_status status = op->shape ? op->shape(call) : NULL;
   for (int i = 0; !status && i < call->n_out; i++) status = shape_check(&call->out[i].shape);
   if (!status) return NULL;
-  return call->building ? shape_failure(status, call) : call_describe_error(call, status);
+  return call->building ? describe_shape_error(status, call) : call_describe_error(call, status);
 }
 
-/* An input's output that is the same as the only one of this node, or NULL. */
-static const struct output *find_same(const struct situ_graph *graph, const struct node *node,
-                                      const struct operand *out) {
-  for (int32_t i = 0; i < node->n_inputs && i < FEW; i++) {
+/* An input equal to the node's only output, which can share it; or NULL. */
+static const struct output *find_equal(const struct situ_graph *graph, const struct node *node,
+                                       const struct operand *out) {
+  for (int32_t i = 0; i < node->n_inputs && i < INLINE_OPERANDS; i++) {
     const struct edge from = node->inputs[i];
     const struct output *output = &graph->nodes[from.node]->outputs[from.output];
     if (output->type == out->type && output->known == out->known &&
@@ -103,9 +103,9 @@ static const struct output *find_same(const struct situ_graph *graph, const stru
   return NULL;
 }
 
-static situ_status keep_outputs(struct situ_graph *graph, struct node *node,
-                                const struct operand *out) {
-  node->outputs = node->n_outputs == 1 ? find_same(graph, node, out) : NULL;
+static situ_status set_outputs(struct situ_graph *graph, struct node *node,
+                               const struct operand *out) {
+  node->outputs = node->n_outputs == 1 ? find_equal(graph, node, out) : NULL;
   if (node->outputs || !node->n_outputs) return NULL;
   struct output *outputs = arena_alloc(&graph->arena, sizeof *outputs * (size_t)node->n_outputs);
   if (!outputs) return NO_MEMORY();
@@ -115,7 +115,7 @@ static situ_status keep_outputs(struct situ_graph *graph, struct node *node,
   return NULL;
 }
 
-/* `operands` has room for all inputs and outputs. */
+/* `operands` has n_inputs + n_outputs elements. */
 static situ_status infer(struct situ_graph *graph, struct node *node, struct operand *operands) {
   struct call call = {.schema = node->schema,
                       .attrs = node->attrs,
@@ -124,18 +124,18 @@ static situ_status infer(struct situ_graph *graph, struct node *node, struct ope
                       .n_out = node->n_outputs,
                       .in = operands,
                       .out = operands + node->n_inputs,
-                      .building = !graph->at_once};
+                      .building = !graph->is_eager};
   fill_inputs(graph, node, call.in);
-  TRY(see_variables(graph, node, call.in));
-  TRY(call_shape(&call));
+  TRY(resolve_handles(graph, node, call.in));
+  TRY(call_shape_function(&call));
   if (call.building) TRY(static_values_find(graph, &call));
-  return keep_outputs(graph, node, call.out);
+  return set_outputs(graph, node, call.out);
 }
 
 situ_status infer_shapes(struct situ_graph *graph, struct node *node) {
   const size_t count = (size_t)node->n_inputs + (size_t)node->n_outputs;
-  struct operand few[FEW];
-  if (count <= FEW) return infer(graph, node, few);
+  struct operand inline_buffer[INLINE_OPERANDS];
+  if (count <= INLINE_OPERANDS) return infer(graph, node, inline_buffer);
   struct operand *operands = malloc(count * sizeof *operands);
   if (!operands) return NO_MEMORY();
   const situ_status status = infer(graph, node, operands);
@@ -158,8 +158,8 @@ static situ_status resolve(const struct situ_graph *graph, struct draft *draft, 
 }
 
 static situ_status resolve_types(const struct situ_graph *graph, struct draft *draft) {
-  situ_type few[FEW];
-  if (draft->node->n_inputs <= FEW) return resolve(graph, draft, few);
+  situ_type inline_buffer[INLINE_OPERANDS];
+  if (draft->node->n_inputs <= INLINE_OPERANDS) return resolve(graph, draft, inline_buffer);
   situ_type *types = malloc((size_t)draft->node->n_inputs * sizeof *types);
   if (!types) return NO_MEMORY();
   const situ_status status = resolve(graph, draft, types);
@@ -167,7 +167,7 @@ static situ_status resolve_types(const struct situ_graph *graph, struct draft *d
   return status;
 }
 
-/* Whether two values are the same without a look at what they point to. */
+/* Whether two scalar attributes are equal; pointers are not compared. */
 static bool same_value(const struct attr_value *a, const struct attr_value *b) {
   if (a->kind != b->kind) return false;
   switch (a->kind) {
@@ -190,8 +190,8 @@ static bool same_attrs(const struct schema *schema, const struct attr_value *a,
   return true;
 }
 
-/* The attributes of the last node of this op if they are the same, else a copy. */
-static bool keep_attrs(struct situ_graph *graph, const struct draft *draft) {
+/* Shares the attributes of the last node of this op if they are equal, else copies them. */
+static bool set_attrs(struct situ_graph *graph, const struct draft *draft) {
   const struct schema *schema = draft->node->schema;
   struct recent_attrs *recent = &graph->scopes->attrs[schema->id % RECENT];
   if (recent->schema != schema || !same_attrs(schema, recent->attrs, draft->attrs)) {
@@ -207,5 +207,5 @@ static bool keep_attrs(struct situ_graph *graph, const struct draft *draft) {
 
 situ_status infer_types(struct situ_graph *graph, struct draft *draft) {
   TRY(resolve_types(graph, draft));
-  return keep_attrs(graph, draft) ? NULL : NO_MEMORY();
+  return set_attrs(graph, draft) ? NULL : NO_MEMORY();
 }

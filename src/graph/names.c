@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * names.c: see names.h. */
+ * names.c: a hash table from lower-case base names to their suffixes in use. */
 #include "graph/names.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "graph/graph.h"
 #include "graph/grow.h"
 
-enum { NUMBER_ROOM = 12 }; /* "_2147483647" and the 0 */
+enum { SUFFIX_SIZE = 12 }; /* "_2147483647" and the terminating 0 */
 
 static bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
@@ -22,19 +22,19 @@ bool names_legal_inside(const char *name) {
 
 bool names_legal(const char *name) { return is_plain(*name) && names_legal_inside(name); }
 
-/* A name in lower case. */
+/* A lower-case name. */
 struct key {
-  char small[128];
+  char inline_buffer[128];
   char *text;
   size_t length;
 };
 
-/* False without memory. A number fits behind the text. */
-static bool fold(struct key *key, const char *front, size_t n_front, const char *back,
-                 size_t n_back) {
+/* Concatenates and lower-cases; leaves room for a suffix. False when memory runs out. */
+static bool make_key(struct key *key, const char *front, size_t n_front, const char *back,
+                     size_t n_back) {
   key->length = n_front + n_back;
-  const size_t size = key->length + NUMBER_ROOM;
-  key->text = size <= sizeof key->small ? key->small : malloc(size);
+  const size_t size = key->length + SUFFIX_SIZE;
+  key->text = size <= sizeof key->inline_buffer ? key->inline_buffer : malloc(size);
   if (!key->text) return false;
   memcpy(key->text, front, n_front);
   memcpy(key->text + n_front, back, n_back);
@@ -44,12 +44,12 @@ static bool fold(struct key *key, const char *front, size_t n_front, const char 
   return true;
 }
 
-static void unfold(struct key *key) {
-  if (key->text != key->small) free(key->text);
+static void free_key(struct key *key) {
+  if (key->text != key->inline_buffer) free(key->text);
 }
 
-/* The length of the part before "_57", with *number set; 0 where a name does not end so. */
-static size_t before_number(const char *name, size_t length, int32_t *number) {
+/* Splits "base_57": returns the length of the base and sets *number; 0: no suffix. */
+static size_t split_suffix(const char *name, size_t length, int32_t *number) {
   size_t at = length;
   int64_t value = 0, unit = 1;
   while (at && name[at - 1] >= '0' && name[at - 1] <= '9' && length - at < 9) {
@@ -61,29 +61,29 @@ static size_t before_number(const char *name, size_t length, int32_t *number) {
   return at - 1;
 }
 
-/* The base that counts this name among its numbered ones, with *number set; or NULL. */
-static const struct base *base_of(const struct names *names, const char *key, size_t length,
-                                  int32_t *number) {
-  const size_t front = before_number(key, length, number);
+/* The base that has used this name as one of its suffixes, with *number set; or NULL. */
+static const struct base *find_base(const struct names *names, const char *key, size_t length,
+                                    int32_t *number) {
+  const size_t front = split_suffix(key, length, number);
   const int32_t place = front ? map_get(&names->places, key, front) : -1;
   return place >= 0 && *number < names->bases[place].next ? &names->bases[place] : NULL;
 }
 
-/* Enters a base; its place, or -1 without memory. */
+/* Adds a base. Returns its index, or -1 when memory runs out. */
 static int32_t add_base(struct names *names, struct arena *arena, const struct key *key,
                         int32_t node) {
   if (!GROW(names->bases, names->count, names->capacity)) return -1;
   int32_t number = 0;
-  if (before_number(key->text, key->length, &number)) names->numbered = true;
-  const char *copy = arena_strndup(arena, key->text, key->length);
+  if (split_suffix(key->text, key->length, &number)) names->numbered = true;
+  const char *copy = arena_text(arena, key->text, key->length);
   if (!copy || !map_put(&names->places, copy, names->count)) return -1;
   names->bases[names->count] = (struct base){.node = node, .next = 1};
   return names->count++;
 }
 
-/* Writes "_57" at `to`. */
-static size_t write_number(char *to, int32_t number) {
-  char digits[NUMBER_ROOM];
+/* Writes "_57". Returns its length. */
+static size_t write_suffix(char *to, int32_t number) {
+  char digits[SUFFIX_SIZE];
   size_t count = 0, length = 0;
   for (; number; number /= 10) digits[count++] = (char)('0' + number % 10);
   to[length++] = '_';
@@ -92,21 +92,21 @@ static size_t write_number(char *to, int32_t number) {
   return length;
 }
 
-/* Goes past the numbers that somebody asked for by name; false without memory. */
-static bool skip_taken(struct names *names, const struct recent *use) {
+/* Skips suffixes that are in use as explicit names; false when memory runs out. */
+static bool skip_used(struct names *names, const struct recent *use) {
   struct key key;
   if (!names->numbered) return true;
-  if (!fold(&key, use->prefix, use->front, use->name, use->back)) return false;
+  if (!make_key(&key, use->prefix, use->front, use->name, use->back)) return false;
   int32_t *next = &names->bases[use->place].next;
   for (;; ++*next) {
-    const size_t suffix = write_number(key.text + key.length, *next);
+    const size_t suffix = write_suffix(key.text + key.length, *next);
     if (map_get(&names->places, key.text, key.length + suffix) < 0) break;
   }
-  unfold(&key);
+  free_key(&key);
   return true;
 }
 
-/* Remembers the node of a number; false without memory. */
+/* Stores the node of a suffix; false when memory runs out. */
 static bool set_node(struct base *base, int32_t number, int32_t node) {
   if (node < 0) return true;
   while (base->n_nodes <= number) {
@@ -128,13 +128,13 @@ static char *write_name(struct arena *arena, const char *prefix, size_t front, c
   return result;
 }
 
-/* The name with the first free number of its base. */
+/* The name with the next free suffix of its base. */
 static const char *next_name(struct names *names, struct arena *arena, const struct recent *use,
                              int32_t node) {
-  char suffix[NUMBER_ROOM] = "";
+  char suffix[SUFFIX_SIZE] = "";
   struct base *base = &names->bases[use->place];
-  if (!skip_taken(names, use)) return NULL;
-  const size_t end = write_number(suffix, base->next);
+  if (!skip_used(names, use)) return NULL;
+  const size_t end = write_suffix(suffix, base->next);
   char *name = write_name(arena, use->prefix, use->front, use->name, use->back, suffix, end);
   return name && set_node(base, base->next++, node) ? name : NULL;
 }
@@ -143,56 +143,56 @@ const char *names_unique(struct names *names, struct arena *arena, const char *p
                          const char *name, int32_t node) {
   struct recent use = {prefix, name, -1, (uint32_t)strlen(prefix), (uint32_t)strlen(name)};
   struct key key;
-  if (!fold(&key, prefix, use.front, name, use.back)) return NULL;
-  bool free_name = false;
+  if (!make_key(&key, prefix, use.front, name, use.back)) return NULL;
+  bool is_free = false;
   use.place = map_get(&names->places, key.text, key.length);
   if (use.place < 0) {
     int32_t number = 0;
-    free_name = !base_of(names, key.text, key.length, &number);
-    use.place = add_base(names, arena, &key, free_name ? node : -1);
+    is_free = !find_base(names, key.text, key.length, &number);
+    use.place = add_base(names, arena, &key, is_free ? node : -1);
   }
-  unfold(&key);
+  free_key(&key);
   if (use.place < 0) return NULL;
-  if (free_name) return write_name(arena, prefix, use.front, name, use.back, "", 0);
+  if (is_free) return write_name(arena, prefix, use.front, name, use.back, "", 0);
   return next_name(names, arena, &use, node);
 }
 
-const char *names_number(struct names *names, struct arena *arena, const char *prefix,
-                         const char *name, int number, int32_t node) {
-  struct recent *recent = &names->recent[number % RECENT];
+const char *names_unique_op(struct names *names, struct arena *arena, const char *prefix,
+                            const char *name, int op, int32_t node) {
+  struct recent *recent = &names->recent[op % RECENT];
   if (recent->prefix == prefix && recent->name == name)
     return next_name(names, arena, recent, node);
   const char *result = names_unique(names, arena, prefix, name, node);
   struct key key;
-  if (!result || !fold(&key, prefix, strlen(prefix), name, strlen(name))) return result;
+  if (!result || !make_key(&key, prefix, strlen(prefix), name, strlen(name))) return result;
   const int32_t place = map_get(&names->places, key.text, key.length);
   if (place >= 0)
     *recent =
         (struct recent){prefix, name, place, (uint32_t)strlen(prefix), (uint32_t)strlen(name)};
-  unfold(&key);
+  free_key(&key);
   return result;
 }
 
-bool names_enter(struct names *names, struct arena *arena, const char *name, int32_t node) {
+bool names_add(struct names *names, struct arena *arena, const char *name, int32_t node) {
   struct key key;
-  if (!fold(&key, name, strlen(name), "", 0)) return false;
+  if (!make_key(&key, name, strlen(name), "", 0)) return false;
   bool done = false;
   int32_t number = 0;
   const int32_t place = map_get(&names->places, key.text, key.length);
   if (place >= 0 && names->bases[place].node < 0) {
-    names->bases[place].node = node; /* until now a scope */
+    names->bases[place].node = node; /* was a scope only */
     done = true;
-  } else if (place >= 0 || base_of(names, key.text, key.length, &number)) {
-    const char *copy = arena_strndup(arena, name, strlen(name));
-    done = copy && map_put(&names->twins, copy, node);
+  } else if (place >= 0 || find_base(names, key.text, key.length, &number)) {
+    const char *copy = arena_text(arena, name, strlen(name));
+    done = copy && map_put(&names->case_variants, copy, node);
   } else {
     done = add_base(names, arena, &key, node) >= 0;
   }
-  unfold(&key);
+  free_key(&key);
   return done;
 }
 
-/* Whether node `id` exists (the last one may have failed) and has that name. */
+/* Whether node `id` exists (adding the last one may have failed) and has that name. */
 static bool is_named(const struct situ_graph *graph, int32_t id, const char *name, size_t length) {
   if (id < 0 || id >= graph->n_nodes) return false;
   const char *own = graph->nodes[id]->name;
@@ -202,23 +202,23 @@ static bool is_named(const struct situ_graph *graph, int32_t id, const char *nam
 int32_t names_find(const struct names *names, const struct situ_graph *graph, const char *name,
                    size_t length) {
   struct key key;
-  if (!fold(&key, name, length, "", 0)) return -1;
+  if (!make_key(&key, name, length, "", 0)) return -1;
   int32_t number = 0;
   const int32_t place = map_get(&names->places, key.text, key.length);
-  const struct base *base = base_of(names, key.text, key.length, &number);
+  const struct base *base = find_base(names, key.text, key.length, &number);
   const int32_t own = place < 0 ? -1 : names->bases[place].node;
   const int32_t numbered = base && number < base->n_nodes ? base->nodes[number] : -1;
-  unfold(&key);
+  free_key(&key);
   if (is_named(graph, own, name, length)) return own;
   if (is_named(graph, numbered, name, length)) return numbered;
-  const int32_t twin = map_get(&names->twins, name, length);
-  return is_named(graph, twin, name, length) ? twin : -1;
+  const int32_t variant = map_get(&names->case_variants, name, length);
+  return is_named(graph, variant, name, length) ? variant : -1;
 }
 
 void names_free(struct names *names) {
   for (int32_t i = 0; i < names->count; i++) free(names->bases[i].nodes);
   free(names->bases);
   map_free(&names->places);
-  map_free(&names->twins);
+  map_free(&names->case_variants);
   *names = (struct names){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * proto.c: the table of messages, and trees. */
+ * proto.c: the table of GraphDef message types, and the tree of messages. */
 #include "graph/proto.h"
 
 #include <stdarg.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of tensorflow/core/framework/graph.proto and of what it includes. */
+/* From tensorflow/core/framework/graph.proto and the files it imports. */
 
 static const struct proto_type dim = {
     "Dim", (const struct proto_field[]){
-               {"size", 1, PROTO_INT64, false, NULL}, {"name", 2, PROTO_TEXT, false, NULL}, {0}}};
+               {"size", 1, PROTO_INT64, false, NULL}, {"name", 2, PROTO_STRING, false, NULL}, {0}}};
 
 static const struct proto_type shape = {
     "TensorShapeProto",
@@ -40,13 +40,13 @@ static const struct proto_type list = {
                                               {"type", 6, PROTO_TYPE, true, NULL},
                                               {"shape", 7, PROTO_MESSAGE, true, &shape},
                                               {"tensor", 8, PROTO_MESSAGE, true, &tensor},
-                                              {"func", 9, PROTO_REFUSED, true, NULL},
+                                              {"func", 9, PROTO_UNSUPPORTED, true, NULL},
                                               {0}}};
 
 static const struct proto_type func = {
     "NameAttrList",
     (const struct proto_field[]){
-        {"name", 1, PROTO_TEXT, false, NULL}, {"attr", 2, PROTO_IGNORED, true, NULL}, {0}}};
+        {"name", 1, PROTO_STRING, false, NULL}, {"attr", 2, PROTO_IGNORED, true, NULL}, {0}}};
 
 static const struct proto_type attr = {
     "AttrValue", (const struct proto_field[]){{"s", 2, PROTO_BYTES, false, NULL},
@@ -58,20 +58,20 @@ static const struct proto_type attr = {
                                               {"tensor", 8, PROTO_MESSAGE, false, &tensor},
                                               {"list", 1, PROTO_MESSAGE, false, &list},
                                               {"func", 10, PROTO_MESSAGE, false, &func},
-                                              {"placeholder", 9, PROTO_REFUSED, false, NULL},
+                                              {"placeholder", 9, PROTO_UNSUPPORTED, false, NULL},
                                               {0}}};
 
 static const struct proto_type entry = {
     "AttrEntry",
     (const struct proto_field[]){
-        {"key", 1, PROTO_TEXT, false, NULL}, {"value", 2, PROTO_MESSAGE, false, &attr}, {0}}};
+        {"key", 1, PROTO_STRING, false, NULL}, {"value", 2, PROTO_MESSAGE, false, &attr}, {0}}};
 
 const struct proto_type proto_node = {
     "NodeDef",
-    (const struct proto_field[]){{"name", 1, PROTO_TEXT, false, NULL},
-                                 {"op", 2, PROTO_TEXT, false, NULL},
-                                 {"input", 3, PROTO_TEXT, true, NULL},
-                                 {"device", 4, PROTO_TEXT, false, NULL},
+    (const struct proto_field[]){{"name", 1, PROTO_STRING, false, NULL},
+                                 {"op", 2, PROTO_STRING, false, NULL},
+                                 {"input", 3, PROTO_STRING, true, NULL},
+                                 {"device", 4, PROTO_STRING, false, NULL},
                                  {"attr", 5, PROTO_MAP, true, &entry},
                                  {"experimental_debug_info", 6, PROTO_IGNORED, false, NULL},
                                  {"experimental_type", 7, PROTO_IGNORED, false, NULL},
@@ -79,22 +79,22 @@ const struct proto_type proto_node = {
 
 static const struct proto_type arg = {
     "ArgDef",
-    (const struct proto_field[]){{"name", 1, PROTO_TEXT, false, NULL},
+    (const struct proto_field[]){{"name", 1, PROTO_STRING, false, NULL},
                                  {"description", 2, PROTO_IGNORED, false, NULL},
                                  {"type", 3, PROTO_TYPE, false, NULL},
-                                 {"type_attr", 4, PROTO_REFUSED, false, NULL},
-                                 {"number_attr", 5, PROTO_REFUSED, false, NULL},
-                                 {"type_list_attr", 6, PROTO_REFUSED, false, NULL},
+                                 {"type_attr", 4, PROTO_UNSUPPORTED, false, NULL},
+                                 {"number_attr", 5, PROTO_UNSUPPORTED, false, NULL},
+                                 {"type_list_attr", 6, PROTO_UNSUPPORTED, false, NULL},
                                  {"handle_data", 7, PROTO_IGNORED, true, NULL},
-                                 {"is_ref", 16, PROTO_REFUSED, false, NULL},
+                                 {"is_ref", 16, PROTO_UNSUPPORTED, false, NULL},
                                  {"experimental_full_type", 17, PROTO_IGNORED, false, NULL},
                                  {0}}};
 
 static const struct proto_type signature = {
-    "OpDef", (const struct proto_field[]){{"name", 1, PROTO_TEXT, false, NULL},
+    "OpDef", (const struct proto_field[]){{"name", 1, PROTO_STRING, false, NULL},
                                           {"input_arg", 2, PROTO_MESSAGE, true, &arg},
                                           {"output_arg", 3, PROTO_MESSAGE, true, &arg},
-                                          {"attr", 4, PROTO_REFUSED, true, NULL},
+                                          {"attr", 4, PROTO_UNSUPPORTED, true, NULL},
                                           {"summary", 5, PROTO_IGNORED, false, NULL},
                                           {"description", 6, PROTO_IGNORED, false, NULL},
                                           {"is_stateful", 17, PROTO_IGNORED, false, NULL},
@@ -104,7 +104,7 @@ static const struct proto_type signature = {
 static const struct proto_type ret = {
     "RetEntry",
     (const struct proto_field[]){
-        {"key", 1, PROTO_TEXT, false, NULL}, {"value", 2, PROTO_TEXT, false, NULL}, {0}}};
+        {"key", 1, PROTO_STRING, false, NULL}, {"value", 2, PROTO_STRING, false, NULL}, {0}}};
 
 static const struct proto_type arg_attrs = {
     "ArgAttrs", (const struct proto_field[]){{"attr", 1, PROTO_MAP, true, &entry}, {0}}};
@@ -128,8 +128,8 @@ static const struct proto_type function = {
 static const struct proto_type library = {
     "FunctionDefLibrary",
     (const struct proto_field[]){{"function", 1, PROTO_MESSAGE, true, &function},
-                                 {"gradient", 2, PROTO_REFUSED, true, NULL},
-                                 {"registered_gradients", 3, PROTO_REFUSED, true, NULL},
+                                 {"gradient", 2, PROTO_UNSUPPORTED, true, NULL},
+                                 {"registered_gradients", 3, PROTO_UNSUPPORTED, true, NULL},
                                  {0}}};
 
 const struct proto_type proto_graph = {
@@ -178,21 +178,22 @@ const struct proto_value *proto_get(const struct proto_message *message, const c
   return found;
 }
 
-const char *proto_text(const struct proto_message *message, const char *name) {
+const char *proto_string(const struct proto_message *message, const char *name) {
   const struct proto_value *value = proto_get(message, name);
   return value ? value->bytes.data : "";
 }
 
-const struct proto_field *proto_numbered(const struct proto_type *type, uint64_t number) {
+const struct proto_field *proto_field_by_number(const struct proto_type *type, uint64_t number) {
   for (const struct proto_field *field = type->fields; field->name; field++)
     if ((uint64_t)field->number == number) return field;
   return NULL;
 }
 
-enum { PLACE_SIZE = 64 };
+enum { POSITION_SIZE = 64 };
 
-/* Line and column of a place in a text, counted from 1; in the binary form the byte, from 0. */
-static const char *locate(const struct proto_source *source, size_t offset, char out[PLACE_SIZE]) {
+/* Formats a position: line and column from 1, or the byte from 0 in binary format. */
+static const char *format_position(const struct proto_source *source, size_t offset,
+                                   char out[POSITION_SIZE]) {
   size_t start = 0, line = 1;
   for (size_t i = 0; !source->is_binary && i < offset && i < source->length; i++) {
     if (source->text[i] != '\n') continue;
@@ -200,27 +201,29 @@ static const char *locate(const struct proto_source *source, size_t offset, char
     start = i + 1;
   }
   if (source->is_binary)
-    snprintf(out, PLACE_SIZE, "byte %zu", offset);
+    snprintf(out, POSITION_SIZE, "byte %zu", offset);
   else
-    snprintf(out, PLACE_SIZE, "line %zu, column %zu", line, offset - start + 1);
+    snprintf(out, POSITION_SIZE, "line %zu, column %zu", line, offset - start + 1);
   return out;
 }
 
-situ_status proto_wrong(const struct proto_source *source, size_t offset, const char *format, ...) {
-  char *text = NULL;
+situ_status proto_error(const struct proto_source *source, size_t offset, const char *format, ...) {
+  char *message = NULL;
   va_list arguments;
   va_start(arguments, format);
-  const int length = vasprintf(&text, format, arguments);
+  const int length = vasprintf(&message, format, arguments);
   va_end(arguments);
   if (length < 0) return NO_MEMORY();
-  char place[PLACE_SIZE];
-  const situ_status status = INVALID("GraphDef, %s: %s", locate(source, offset, place), text);
-  free(text);
+  char position[POSITION_SIZE];
+  const situ_status status =
+      INVALID("GraphDef, %s: %s", format_position(source, offset, position), message);
+  free(message);
   return status;
 }
 
-situ_status proto_locate(const struct proto_source *source, size_t offset, situ_status status) {
-  char place[PLACE_SIZE];
+situ_status proto_add_location(const struct proto_source *source, size_t offset,
+                               situ_status status) {
+  char position[POSITION_SIZE];
   if (!status) return NULL;
-  return status_note(status, "at %s of the GraphDef", locate(source, offset, place));
+  return status_note(status, "at %s of the GraphDef", format_position(source, offset, position));
 }

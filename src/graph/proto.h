@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * proto.h: messages of a GraphDef as trees, which its text, JSON and binary forms all give.
+ * proto.h: GraphDef messages as trees, and their parsers and writers for protobuf's binary, text
+ * and JSON formats.
  *
- * A table says which fields each kind of message has; readers and writers know nothing else. */
+ * A table describes the fields of each message type; parsers and writers depend on nothing else. */
 #ifndef SITU_GRAPH_PROTO_H
 #define SITU_GRAPH_PROTO_H
 
@@ -15,20 +16,20 @@ enum proto_kind {
   PROTO_FLOAT,
   PROTO_DOUBLE,
   PROTO_BOOL,
-  PROTO_TEXT,
+  PROTO_STRING,
   PROTO_BYTES,
-  PROTO_TYPE, /* an element type */
+  PROTO_TYPE, /* a DataType */
   PROTO_MESSAGE,
-  PROTO_MAP,     /* messages {key, value}; in JSON an object */
-  PROTO_IGNORED, /* read over: says nothing to situ */
-  PROTO_REFUSED  /* what situ cannot do: an error */
+  PROTO_MAP,        /* messages {key, value}; an object in JSON */
+  PROTO_IGNORED,    /* skipped */
+  PROTO_UNSUPPORTED /* an error */
 };
 
 struct proto_type;
 
 struct proto_field {
-  const char *name; /* as in the text form; in JSON also dtypeName */
-  int number;       /* in the binary form */
+  const char *name; /* in text format; JSON also accepts camelCase */
+  int number;       /* in binary format */
   enum proto_kind kind;
   bool repeated;
   const struct proto_type *message; /* of kind MESSAGE and MAP */
@@ -36,7 +37,7 @@ struct proto_field {
 
 struct proto_type {
   const char *name;
-  const struct proto_field *fields; /* end in a row of zeros */
+  const struct proto_field *fields; /* terminated by a zero element */
 };
 
 extern const struct proto_type proto_graph, proto_node;
@@ -47,12 +48,12 @@ struct proto_message;
 struct proto_value {
   struct proto_value *next; /* of the same message */
   const struct proto_field *field;
-  size_t offset; /* where it stands in the text */
+  size_t offset; /* in the source, for errors */
   union {
     int64_t integer; /* INT32, INT64, BOOL, TYPE */
     double real;
     struct {
-      const char *data; /* ends in a 0 that does not count */
+      const char *data; /* followed by a 0 that is not part of it */
       size_t length;
     } bytes;
     struct proto_message *message;
@@ -64,31 +65,31 @@ struct proto_message {
   struct proto_value *first, *last;
 };
 
-/* An empty message; NULL without memory. */
+/* An empty message; NULL when memory runs out. */
 struct proto_message *proto_create(struct arena *arena, const struct proto_type *type);
 
 /* The field of that name, or NULL. */
 const struct proto_field *proto_field(const struct proto_type *type, const char *name,
                                       size_t length);
 
-/* The field of that number in the binary form, or NULL. */
-const struct proto_field *proto_numbered(const struct proto_type *type, uint64_t number);
+/* The field of that number in binary format, or NULL. */
+const struct proto_field *proto_field_by_number(const struct proto_type *type, uint64_t number);
 
-/* Appends a value to a field; NULL without memory. A field that is not in the table is a bug. */
+/* Appends a value to a field; NULL when memory runs out. `field` must be in the message's type. */
 struct proto_value *proto_add(struct arena *arena, struct proto_message *message,
                               const struct proto_field *field);
 
 /* The last value of a field, or NULL. */
 const struct proto_value *proto_get(const struct proto_message *message, const char *name);
 
-/* The next value of a field behind `after`; NULL: the first. */
+/* The next value of a field after `after`, or the first if that is NULL; NULL at the end. */
 const struct proto_value *proto_next(const struct proto_message *message, const char *name,
                                      const struct proto_value *after);
 
-/* The bytes of a field as text; "" if it is not there. */
-const char *proto_text(const struct proto_message *message, const char *name);
+/* The bytes of a field as a string; "" if it is not set. */
+const char *proto_string(const struct proto_message *message, const char *name);
 
-/* A text that is being read, for errors with line and column; of the binary form with the byte. */
+/* The input of a parser; errors have its line and column, or the byte offset in binary format. */
 struct proto_source {
   const char *text;
   size_t length;
@@ -96,18 +97,18 @@ struct proto_source {
   bool is_binary;
 };
 
-/* A failure at a place: "line 3, column 14: ...", "byte 17: ...". */
-situ_status proto_wrong(const struct proto_source *source, size_t offset, const char *format,
+/* An error at a position: "line 3, column 14: ...", "byte 17: ...". */
+situ_status proto_error(const struct proto_source *source, size_t offset, const char *format,
                         ...) SITU_MUST_USE SITU_FORMAT(3, 4);
 
-/* Adds the place to a failure. */
-situ_status proto_locate(const struct proto_source *source, size_t offset,
-                         situ_status status) SITU_MUST_USE;
+/* Adds the position to an error; NULL stays NULL. */
+situ_status proto_add_location(const struct proto_source *source, size_t offset,
+                               situ_status status) SITU_MUST_USE;
 
-/* Whether this is a GraphDef in the binary form, and not a text. */
+/* Whether this is a GraphDef in binary format. */
 bool protobinary_is(const char *data, size_t length);
 
-/* Reads the text form, JSON, or the binary form. */
+/* Parse binary format, text format or JSON. */
 situ_status protobinary_read(const struct proto_source *source, const struct proto_type *type,
                              struct proto_message **out) SITU_MUST_USE;
 situ_status prototext_read(const struct proto_source *source, const struct proto_type *type,
@@ -115,8 +116,8 @@ situ_status prototext_read(const struct proto_source *source, const struct proto
 situ_status protojson_read(const struct proto_source *source, const struct proto_type *type,
                            struct proto_message **out) SITU_MUST_USE;
 
-/* Appends the fields of a message in the text form, indented by so many blanks; or as JSON, on one
- * line. */
+/* Append the fields of a message in text format with the given indentation, or as JSON on one line.
+ */
 void prototext_write(struct strbuf *out, const struct proto_message *message, int indent);
 void protojson_write(struct strbuf *out, const struct proto_message *message);
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
- * protobinary.c: reading protobuf's binary form (.pb): tags, varints, blocks with their length.
+ * protobinary.c: parses protobuf's binary wire format (.pb).
  *
- * The depth of the recursion is that of the table of messages. Fields that the table does not have
- * are skipped, as protobuf does. */
+ * The recursion is as deep as the nesting of message types. Unknown fields are skipped, as in
+ * protobuf. */
 #include <string.h>
 
 #include "graph/proto.h"
 #include "tensor/type.h"
 
-enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BLOCK = 2, WIRE_FIXED32 = 5 };
+enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 
 struct reader {
   const struct proto_source *source;
   size_t at, end; /* of the message */
 };
 
-/* A field as it stands: its number, and the payload of its wire type. */
+/* A field number with the payload of its wire type. */
 struct element {
   size_t offset;
-  uint64_t number, integer; /* of VARINT; the length of BLOCK */
+  uint64_t number, integer; /* of WIRE_VARINT; the length of WIRE_LENGTH */
   enum wire wire;
   struct reader payload; /* of the others */
 };
@@ -31,12 +31,12 @@ static situ_status read_varint(struct reader *reader, uint64_t *out) {
     *out |= (uint64_t)(byte & 0x7f) << shift;
     if (!(byte & 0x80)) return NULL;
   }
-  return proto_wrong(reader->source, start, "a varint that does not end");
+  return proto_error(reader->source, start, "a varint is not terminated");
 }
 
 static situ_status take_payload(struct reader *reader, uint64_t length, struct reader *out) {
   if (length > reader->end - reader->at)
-    return proto_wrong(reader->source, reader->at, "%llu bytes are expected, %zu are left",
+    return proto_error(reader->source, reader->at, "%llu bytes are expected, %zu are left",
                        (unsigned long long)length, reader->end - reader->at);
   *out = (struct reader){reader->source, reader->at, reader->at + (size_t)length};
   reader->at = out->end;
@@ -56,15 +56,15 @@ static situ_status read_element(struct reader *reader, struct element *out) {
       return take_payload(reader, 8, &out->payload);
     case WIRE_FIXED32:
       return take_payload(reader, 4, &out->payload);
-    case WIRE_BLOCK:
+    case WIRE_LENGTH:
       TRY(read_varint(reader, &out->integer));
       return take_payload(reader, out->integer, &out->payload);
     default:
-      return proto_wrong(reader->source, out->offset, "there is no wire type %d", (int)(tag & 7));
+      return proto_error(reader->source, out->offset, "unknown wire type %d", (int)(tag & 7));
   }
 }
 
-/* Little endian, whatever the machine is. */
+/* Decodes little endian on any machine. */
 static uint64_t fixed(const struct reader *payload) {
   uint64_t bits = 0;
   for (size_t i = payload->end; i > payload->at; i--)
@@ -94,11 +94,12 @@ static situ_status set_integer(const struct proto_source *source, uint64_t bits,
   char text[TYPE_ERROR_TEXT];
   const bool is_type = bits <= INT32_MAX && situ_type_size((situ_type)bits);
   if (value->field->kind == PROTO_TYPE && !is_type)
-    return proto_wrong(source, value->offset, "%s", type_error(value->integer, NULL, text));
+    return proto_error(source, value->offset, "unknown element type %lld",
+                       (long long)value->integer);
   return NULL;
 }
 
-/* Numbers side by side in one block. */
+/* A packed repeated field. */
 static situ_status read_packed(struct reader payload, struct proto_message *message,
                                const struct proto_field *field) {
   while (payload.at < payload.end) {
@@ -121,7 +122,7 @@ static situ_status read_packed(struct reader payload, struct proto_message *mess
 static situ_status read_message(struct reader payload, const struct proto_type *type,
                                 struct proto_message **out);
 
-static situ_status read_block(const struct element *element, struct proto_value *value) {
+static situ_status read_length_delimited(const struct element *element, struct proto_value *value) {
   const struct reader *payload = &element->payload;
   if (value->field->message) return read_message(*payload, value->field->message, &value->message);
   const size_t length = payload->end - payload->at;
@@ -131,23 +132,23 @@ static situ_status read_block(const struct element *element, struct proto_value 
   return value->bytes.data ? NULL : NO_MEMORY();
 }
 
-static bool is_block(const struct proto_field *field) {
-  return field->message || field->kind == PROTO_TEXT || field->kind == PROTO_BYTES;
+static bool has_length(const struct proto_field *field) {
+  return field->message || field->kind == PROTO_STRING || field->kind == PROTO_BYTES;
 }
 
-/* A field of the table, in the wire type that its kind has. */
+/* Reads a known field; its wire type must match its kind. */
 static situ_status read_value(struct reader *reader, const struct element *element,
                               struct proto_message *message, const struct proto_field *field) {
-  const bool block = is_block(field), packed = element->wire == WIRE_BLOCK && !block;
+  const bool block = has_length(field), packed = element->wire == WIRE_LENGTH && !block;
   if (packed && field->repeated) return read_packed(element->payload, message, field);
   const bool real = element->wire == WIRE_FIXED32 || element->wire == WIRE_FIXED64;
-  if (packed || block != (element->wire == WIRE_BLOCK) || real != is_real(field))
-    return proto_wrong(reader->source, element->offset, "'%s' of %s has wire type %d", field->name,
+  if (packed || block != (element->wire == WIRE_LENGTH) || real != is_real(field))
+    return proto_error(reader->source, element->offset, "'%s' of %s has wire type %d", field->name,
                        message->type->name, (int)element->wire);
   struct proto_value *value = proto_add(reader->source->arena, message, field);
   if (!value) return NO_MEMORY();
   value->offset = element->offset;
-  if (block) return read_block(element, value);
+  if (block) return read_length_delimited(element, value);
   if (!real) return set_integer(reader->source, element->integer, value);
   value->real = fixed_real(&element->payload);
   return NULL;
@@ -160,18 +161,18 @@ static situ_status read_message(struct reader payload, const struct proto_type *
   while (payload.at < payload.end) {
     struct element element = {0};
     TRY(read_element(&payload, &element));
-    const struct proto_field *field = proto_numbered(type, element.number);
+    const struct proto_field *field = proto_field_by_number(type, element.number);
     if (!field || field->kind == PROTO_IGNORED) continue;
-    if (field->kind == PROTO_REFUSED)
-      return proto_wrong(payload.source, element.offset, "'%s' of %s is not supported", field->name,
+    if (field->kind == PROTO_UNSUPPORTED)
+      return proto_error(payload.source, element.offset, "'%s' of %s is not supported", field->name,
                          type->name);
     TRY(read_value(&payload, &element, *out, field));
   }
   return NULL;
 }
 
-/* A text has no control characters but blanks; in the binary form each node has the tag of its op,
- * 0x12, and a message without nodes begins with the tag of another field or has a short length. */
+/* Text has no control characters except white space. In binary format each node contains the tag
+ * 0x12 of its op, and a message without nodes begins with another tag or has a small length. */
 bool protobinary_is(const char *data, size_t length) {
   if (!length || !strchr("\n\x12\x18\x22\x2a", data[0]) || !data[0]) return false;
   for (size_t i = 0; i < length; i++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * protojson.c: messages as JSON, by protobuf's rules: names like tensorShape (tensor_shape is read
- * too), 64-bit integers as strings, bytes in base64, maps as objects, NaN and infinities as words.
- */
+ * protojson.c: parses and writes protobuf's JSON format: camelCase names (snake_case is accepted),
+ * 64-bit integers as strings, bytes in base64, maps as objects, "NaN" and "Infinity" as strings. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -16,24 +15,24 @@
 
 /* Names */
 
-enum { NAME_ROOM = 40 };
+enum { NAME_LENGTH = 40 };
 
-/* tensor_shape as tensorShape. */
-static const char *camel(const char *name, char out[NAME_ROOM]) {
+/* Converts tensor_shape to tensorShape. */
+static const char *to_camel_case(const char *name, char out[NAME_LENGTH]) {
   size_t length = 0;
-  for (const char *at = name; *at && length < NAME_ROOM - 1; at++) {
-    const bool joint = *at == '_' && at[1] >= 'a' && at[1] <= 'z';
-    if (joint) at++;
-    out[length++] = joint ? (char)(*at - 32) : *at;
+  for (const char *at = name; *at && length < NAME_LENGTH - 1; at++) {
+    const bool is_joint = *at == '_' && at[1] >= 'a' && at[1] <= 'z';
+    if (is_joint) at++;
+    out[length++] = is_joint ? (char)(*at - 32) : *at;
   }
   out[length] = 0;
   return out;
 }
 
 static const struct proto_field *find_field(const struct proto_type *type, const char *key) {
-  char name[NAME_ROOM];
+  char name[NAME_LENGTH];
   for (const struct proto_field *field = type->fields; field->name; field++)
-    if (!strcmp(field->name, key) || !strcmp(camel(field->name, name), key)) return field;
+    if (!strcmp(field->name, key) || !strcmp(to_camel_case(field->name, name), key)) return field;
   return NULL;
 }
 
@@ -57,13 +56,13 @@ static void write_base64(struct strbuf *out, const char *data, size_t length) {
 }
 
 static int value_of(char c) {
-  if (c == '-') c = '+'; /* the letters for web addresses */
+  if (c == '-') c = '+'; /* URL-safe alphabet */
   if (c == '_') c = '/';
   const char *at = c ? strchr(letters, c) : NULL;
   return at ? (int)(at - letters) : -1;
 }
 
-/* False where the text is no base64. `out` has room for as many bytes as the text has. */
+/* Decodes base64; false: malformed. `out` has at least `length` bytes. */
 static bool read_base64(const char *text, size_t length, char *out, size_t *count) {
   unsigned group = 0;
   size_t n = 0, used = 0;
@@ -80,9 +79,9 @@ static bool read_base64(const char *text, size_t length, char *out, size_t *coun
 
 /* Reading */
 
-static situ_status wrong(const struct proto_source *source, const struct json *json,
-                         const struct proto_field *field, const char *what) {
-  return proto_wrong(source, json->offset, "'%s' must be %s, not %s", field->name, what,
+static situ_status field_error(const struct proto_source *source, const struct json *json,
+                               const struct proto_field *field, const char *what) {
+  return proto_error(source, json->offset, "'%s' must be %s, not %s", field->name, what,
                      json_kind_name(json->kind));
 }
 
@@ -90,16 +89,16 @@ static situ_status read_integer(const struct proto_source *source, const struct 
                                 struct proto_value *out) {
   const struct proto_field *field = out->field;
   out->integer = json_integer(json, 0);
-  bool good = json->kind == JSON_INTEGER;
+  bool is_valid = json->kind == JSON_INTEGER;
   if (json->kind == JSON_STRING && json->string.length && json->string.text[0] > ' ') {
     char *end = NULL;
     errno = 0;
     out->integer = strtoll(json->string.text, &end, 10);
-    good = !errno && end == json->string.text + json->string.length;
+    is_valid = !errno && end == json->string.text + json->string.length;
   }
-  if (!good) return wrong(source, json, field, "an integer");
+  if (!is_valid) return field_error(source, json, field, "an integer");
   if (field->kind == PROTO_INT32 && (out->integer < INT32_MIN || out->integer > INT32_MAX))
-    return proto_wrong(source, json->offset, "'%s' is too large", field->name);
+    return proto_error(source, json->offset, "'%s' is too large", field->name);
   return NULL;
 }
 
@@ -115,7 +114,7 @@ static situ_status read_real(const struct proto_source *source, const struct jso
   else if (!strcmp(text, "-Infinity"))
     out->real = -(double)INFINITY;
   else
-    return wrong(source, json, out->field, "a number");
+    return field_error(source, json, out->field, "a number");
   return NULL;
 }
 
@@ -125,21 +124,21 @@ static situ_status read_type(const struct proto_source *source, const struct jso
   if (situ_type_size((situ_type)out->integer)) return NULL;
   char text[TYPE_ERROR_TEXT];
   if (json->kind == JSON_STRING || out->integer)
-    return proto_wrong(source, json->offset, "%s",
+    return proto_error(source, json->offset, "%s",
                        type_error(out->integer, json_string(json, NULL), text));
-  return wrong(source, json, out->field, "an element type");
+  return field_error(source, json, out->field, "an element type");
 }
 
 static situ_status read_bytes(const struct proto_source *source, const struct json *json,
                               struct proto_value *out) {
-  if (json->kind != JSON_STRING) return wrong(source, json, out->field, "a string");
+  if (json->kind != JSON_STRING) return field_error(source, json, out->field, "a string");
   out->bytes.data = json->string.text;
   out->bytes.length = json->string.length;
-  if (out->field->kind == PROTO_TEXT) return NULL;
+  if (out->field->kind == PROTO_STRING) return NULL;
   char *data = arena_alloc(source->arena, json->string.length + 1);
   if (!data) return NO_MEMORY();
   if (!read_base64(json->string.text, json->string.length, data, &out->bytes.length))
-    return proto_wrong(source, json->offset, "'%s' is not base64", out->field->name);
+    return proto_error(source, json->offset, "'%s' is not base64", out->field->name);
   data[out->bytes.length] = 0;
   out->bytes.data = data;
   return NULL;
@@ -161,8 +160,8 @@ static situ_status read_value(const struct proto_source *source, const struct js
     case PROTO_DOUBLE:
       return read_real(source, json, value);
     case PROTO_BOOL:
-      value->integer = json_bool(json, false);
-      return json->kind == JSON_BOOL ? NULL : wrong(source, json, field, "true or false");
+      value->integer = json_truth(json, false);
+      return json->kind == JSON_BOOL ? NULL : field_error(source, json, field, "true or false");
     case PROTO_TYPE:
       return read_type(source, json, value);
     case PROTO_MESSAGE:
@@ -172,11 +171,11 @@ static situ_status read_value(const struct proto_source *source, const struct js
   }
 }
 
-/* An object {name: value, ...} as messages {key, value}. */
+/* Reads an object {name: value, ...} as messages {key, value}. */
 static situ_status read_map(const struct proto_source *source, const struct json *json,
                             struct proto_message *message, const struct proto_field *field) {
   const struct proto_type *entry = field->message;
-  if (json->kind != JSON_OBJECT) return wrong(source, json, field, "an object");
+  if (json->kind != JSON_OBJECT) return field_error(source, json, field, "an object");
   for (const struct json *at = json_first(json); at; at = at->next) {
     struct proto_value *value = proto_add(source->arena, message, field);
     struct proto_message *pair = proto_create(source->arena, entry);
@@ -201,20 +200,20 @@ static situ_status read_field(const struct proto_source *source, const struct js
                               struct proto_message *message) {
   const struct proto_field *field = find_field(message->type, json->key);
   if (!field)
-    return proto_wrong(source, json->offset, "%s has no field '%.60s'", message->type->name,
+    return proto_error(source, json->offset, "%s has no field '%.60s'", message->type->name,
                        json->key);
   if (field->kind == PROTO_IGNORED || json->kind == JSON_NULL) return NULL;
-  if (field->kind == PROTO_REFUSED) {
+  if (field->kind == PROTO_UNSUPPORTED) {
     if (json->kind == JSON_ARRAY && !json->count) return NULL;
-    return proto_wrong(source, json->offset, "'%s' of %s is not supported", field->name,
+    return proto_error(source, json->offset, "'%s' of %s is not supported", field->name,
                        message->type->name);
   }
   if (field->kind == PROTO_MAP) return read_map(source, json, message, field);
   if (!field->repeated) {
     if (!proto_get(message, field->name)) return read_value(source, json, message, field);
-    return proto_wrong(source, json->offset, "'%s' stands here twice", field->name);
+    return proto_error(source, json->offset, "'%s' is set twice", field->name);
   }
-  if (json->kind != JSON_ARRAY) return wrong(source, json, field, "an array");
+  if (json->kind != JSON_ARRAY) return field_error(source, json, field, "an array");
   for (const struct json *at = json_first(json); at; at = at->next)
     TRY(read_value(source, at, message, field));
   return NULL;
@@ -226,7 +225,7 @@ static situ_status read_message(const struct proto_source *source, const struct 
   if (!message) return NO_MEMORY();
   *out = message;
   if (json->kind != JSON_OBJECT)
-    return proto_wrong(source, json->offset, "expected an object (%s), found %s", type->name,
+    return proto_error(source, json->offset, "expected an object (%s), found %s", type->name,
                        json_kind_name(json->kind));
   for (const struct json *at = json_first(json); at; at = at->next)
     TRY(read_field(source, at, message));
@@ -246,7 +245,7 @@ static void write_real(struct strbuf *out, situ_type type, double value) {
   if (isfinite(value)) {
     const size_t start = out->length;
     number_write(out, type, value);
-    /* An integer -0 would lose its sign. */
+    /* "-0" would be read as an integer and lose its sign. */
     if (value == 0 && signbit(value) && out->length > start) strbuf_append(out, ".0");
   } else {
     strbuf_append(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
@@ -271,7 +270,7 @@ static void write_value(struct strbuf *out, const struct proto_value *value) {
     case PROTO_TYPE:
       strbuf_appendf(out, "\"%s\"", attrs_type_name((situ_type)value->integer));
       break;
-    case PROTO_TEXT:
+    case PROTO_STRING:
       json_write_string_n(out, value->bytes.data, value->bytes.length);
       break;
     case PROTO_BYTES:
@@ -282,19 +281,18 @@ static void write_value(struct strbuf *out, const struct proto_value *value) {
   }
 }
 
-/* The key of an entry, and its value. */
 static void write_entry(struct strbuf *out, const struct proto_message *entry) {
-  json_write_string(out, proto_text(entry, "key"));
+  json_write_string(out, proto_string(entry, "key"));
   strbuf_append(out, ":");
   write_value(out, proto_get(entry, "value"));
 }
 
-/* All values of a field, which stand side by side, as one member; returns the last. */
+/* Writes the adjacent values of a field as one member. Returns the last one. */
 static const struct proto_value *write_member(struct strbuf *out, const struct proto_value *value) {
   const struct proto_field *field = value->field;
   const bool is_map = field->kind == PROTO_MAP;
-  char name[NAME_ROOM];
-  strbuf_appendf(out, "\"%s\":", camel(field->name, name));
+  char name[NAME_LENGTH];
+  strbuf_appendf(out, "\"%s\":", to_camel_case(field->name, name));
   if (!field->repeated) {
     write_value(out, value);
     return value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prototext.c: reading protobuf's text form: name: "a" attr { key: "T" value { type: DT_FLOAT } }.
+ * prototext.c: parses protobuf's text format: name: "a" attr { key: "T" value { type: DT_FLOAT } }.
  *
- * The depth of the recursion is that of the table of messages; what is ignored is skipped without
+ * The recursion is as deep as the nesting of message types; ignored fields are skipped without
  * recursion. */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +29,7 @@ static bool is_word(int c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Goes over blanks and comments. */
+/* Skips white space and comments. */
 static void skip(struct reader *reader) {
   for (;;) {
     while (is_space(peek(reader))) reader->at++;
@@ -45,17 +45,17 @@ static bool take(struct reader *reader, char c) {
   return true;
 }
 
-/* What stands here, for errors. */
+/* The error "expected ..., found ..." at the current position. */
 static situ_status expected(struct reader *reader, const char *what) {
   skip(reader);
   const int c = peek(reader);
-  if (c < 0) return proto_wrong(reader->source, reader->at, "expected %s before the end", what);
+  if (c < 0) return proto_error(reader->source, reader->at, "expected %s before the end", what);
   if (c > ' ' && c <= '~')
-    return proto_wrong(reader->source, reader->at, "expected %s, found '%c'", what, c);
-  return proto_wrong(reader->source, reader->at, "expected %s, found byte 0x%02x", what, c);
+    return proto_error(reader->source, reader->at, "expected %s, found '%c'", what, c);
+  return proto_error(reader->source, reader->at, "expected %s, found byte 0x%02x", what, c);
 }
 
-/* A run of letters, digits, '_' and, in numbers, '.', '+' and '-' behind an exponent. */
+/* A token of letters, digits, '_' and, in numbers, '.' and the sign of an exponent. */
 struct word {
   const char *at;
   size_t offset, length;
@@ -64,15 +64,15 @@ struct word {
 static struct word read_word(struct reader *reader, bool is_number) {
   skip(reader);
   const struct word start = {reader->source->text + reader->at, reader->at, 0};
-  for (int before = 0;; before = peek(reader), reader->at++) {
+  for (int previous = 0;; previous = peek(reader), reader->at++) {
     const int c = peek(reader);
-    const bool sign = (c == '+' || c == '-') && (before == 'e' || before == 'E');
+    const bool sign = (c == '+' || c == '-') && (previous == 'e' || previous == 'E');
     if (!is_word(c) && !(is_number && (c == '.' || sign))) break;
   }
   return (struct word){start.at, start.offset, reader->at - start.offset};
 }
 
-static bool is(struct word word, const char *text) {
+static bool equals(struct word word, const char *text) {
   return strlen(text) == word.length && !memcmp(word.at, text, word.length);
 }
 
@@ -85,15 +85,15 @@ static int digit_of(int c) {
   return 99;
 }
 
-/* Up to `most` digits of a base. */
-static unsigned read_digits(struct reader *reader, unsigned base, int most) {
+/* Reads up to `max_digits` digits of a base. */
+static unsigned read_digits(struct reader *reader, unsigned base, int max_digits) {
   unsigned value = 0;
-  for (; most > 0 && (unsigned)digit_of(peek(reader)) < base; most--, reader->at++)
+  for (; max_digits > 0 && (unsigned)digit_of(peek(reader)) < base; max_digits--, reader->at++)
     value = value * base + (unsigned)digit_of(peek(reader));
   return value;
 }
 
-/* Behind a backslash. */
+/* Reads an escape sequence after the backslash. */
 static situ_status read_escape(struct reader *reader, char *out) {
   static const char letters[] = "a\ab\bf\fn\nr\rt\tv\v\\\\''\"\"??";
   const int c = peek(reader);
@@ -111,10 +111,10 @@ static situ_status read_escape(struct reader *reader, char *out) {
     *out = at[1];
     return NULL;
   }
-  return proto_wrong(reader->source, reader->at - 2, "an unknown escape in a string");
+  return proto_error(reader->source, reader->at - 2, "an unknown escape in a string");
 }
 
-/* One quoted string, appended at *end. */
+/* Appends one quoted string at *end. */
 static situ_status read_quoted(struct reader *reader, char **end) {
   const size_t start = reader->at;
   const int quote = peek(reader);
@@ -122,7 +122,7 @@ static situ_status read_quoted(struct reader *reader, char **end) {
   for (;;) {
     const int c = peek(reader);
     if (c < 0 || c == '\n')
-      return proto_wrong(reader->source, start, "a string that does not end on its line");
+      return proto_error(reader->source, start, "a string is not terminated on its line");
     reader->at++;
     if (c == quote) return NULL;
     *(*end)++ = (char)c;
@@ -130,8 +130,7 @@ static situ_status read_quoted(struct reader *reader, char **end) {
   }
 }
 
-/* The length of the text from here to the last of the strings that stand side by side; it is never
- * shorter than what they mean. */
+/* The source length of the adjacent strings from here on: an upper bound of their contents. */
 static size_t quoted_length(struct reader reader) {
   const size_t start = reader.at;
   size_t end = start;
@@ -177,12 +176,13 @@ static situ_status read_integer(struct reader *reader, bool is_short, int64_t *o
   *out = strtoll(text, &end, 0);
   const bool fits = !errno && (!is_short || (*out >= INT32_MIN && *out <= INT32_MAX));
   if (!*end && fits) return NULL;
-  return proto_wrong(reader->source, word.offset, *end ? "%.*s is no integer" : "%.*s is too large",
-                     (int)word.length, word.at);
+  return proto_error(reader->source, word.offset,
+                     *end ? "%.*s is not an integer" : "%.*s is too large", (int)word.length,
+                     word.at);
 }
 
-/* Reads digits without their point, and the exponent apart: the C library's point depends on the
- * locale. False where the word is no number. */
+/* Moves the decimal point into the exponent before strtod, whose decimal point depends on the
+ * locale. False if the token is not a number. */
 static bool parse_real(struct word word, double *out) {
   char text[NUMBER_LENGTH + 32];
   size_t count = 0, i = 0;
@@ -220,12 +220,12 @@ static situ_status read_real(struct reader *reader, double *out) {
   const struct word word = read_word(reader, true);
   double value = 0;
   if (!word.length) return expected(reader, "a number");
-  if (is(word, "inf") || is(word, "infinity"))
+  if (equals(word, "inf") || equals(word, "infinity"))
     value = (double)INFINITY;
-  else if (is(word, "nan"))
+  else if (equals(word, "nan"))
     value = (double)NAN;
   else if (!parse_real(word, &value))
-    return proto_wrong(reader->source, word.offset, "%.*s is no number",
+    return proto_error(reader->source, word.offset, "%.*s is not a number",
                        (int)(word.length < 40 ? word.length : 40), word.at);
   *out = negative ? -value : value;
   return NULL;
@@ -233,8 +233,10 @@ static situ_status read_real(struct reader *reader, double *out) {
 
 static situ_status read_bool(struct reader *reader, int64_t *out) {
   const struct word word = read_word(reader, false);
-  *out = is(word, "true") || is(word, "True") || is(word, "t") || is(word, "1");
-  if (*out || is(word, "false") || is(word, "False") || is(word, "f") || is(word, "0")) return NULL;
+  *out = equals(word, "true") || equals(word, "True") || equals(word, "t") || equals(word, "1");
+  if (*out || equals(word, "false") || equals(word, "False") || equals(word, "f") ||
+      equals(word, "0"))
+    return NULL;
   reader->at = word.offset;
   return expected(reader, "true or false");
 }
@@ -250,9 +252,8 @@ static situ_status read_type(struct reader *reader, int64_t *out) {
   }
   if (situ_type_size((situ_type)*out)) return NULL;
   if (!word.length) return expected(reader, "an element type");
-  char text[TYPE_ERROR_TEXT];
-  snprintf(name, sizeof name, "%.*s", (int)min_i64((int64_t)word.length, sizeof name - 1), word.at);
-  return proto_wrong(reader->source, word.offset, "%s", type_error(*out, name, text));
+  return proto_error(reader->source, word.offset, "unknown element type %.*s",
+                     (int)(word.length < 40 ? word.length : 40), word.at);
 }
 
 /* Messages */
@@ -260,14 +261,14 @@ static situ_status read_type(struct reader *reader, int64_t *out) {
 static situ_status read_fields(struct reader *reader, const struct proto_type *type, int close,
                                struct proto_message **out);
 
-/* Goes over a value of any kind. */
+/* Skips a value of any kind. */
 static situ_status skip_value(struct reader *reader) {
   const size_t start = reader->at;
   for (int64_t depth = 0;;) {
     skip(reader);
     const int c = peek(reader);
     struct proto_value string;
-    if (c < 0) return proto_wrong(reader->source, start, "a value that does not end");
+    if (c < 0) return proto_error(reader->source, start, "a value is not terminated");
     if (c == '"' || c == '\'') {
       TRY(read_string(reader, &string));
     } else if (is_word(c)) {
@@ -330,19 +331,19 @@ static situ_status read_field(struct reader *reader, struct proto_message *messa
   if (!name.length) return expected(reader, "the name of a field");
   const struct proto_field *field = proto_field(message->type, name.at, name.length);
   if (!field)
-    return proto_wrong(reader->source, name.offset, "%s has no field '%.*s'", message->type->name,
+    return proto_error(reader->source, name.offset, "%s has no field '%.*s'", message->type->name,
                        (int)(name.length < 60 ? name.length : 60), name.at);
-  if (field->kind == PROTO_REFUSED)
-    return proto_wrong(reader->source, name.offset, "'%s' of %s is not supported", field->name,
+  if (field->kind == PROTO_UNSUPPORTED)
+    return proto_error(reader->source, name.offset, "'%s' of %s is not supported", field->name,
                        message->type->name);
   if (!field->repeated && field->kind != PROTO_IGNORED && proto_get(message, field->name))
-    return proto_wrong(reader->source, name.offset, "'%s' stands here twice", field->name);
+    return proto_error(reader->source, name.offset, "'%s' is set twice", field->name);
   const bool colon = take(reader, ':');
   if (!colon && !is_message(field) && field->kind != PROTO_IGNORED) return expected(reader, "':'");
   return field->kind == PROTO_IGNORED ? skip_value(reader) : read_values(reader, message, field);
 }
 
-/* Up to the closing bracket, or to the end of the text where it is -1. */
+/* Reads fields up to the closing bracket, or to the end of the input if that is -1. */
 static situ_status read_fields(struct reader *reader, const struct proto_type *type, int close,
                                struct proto_message **out) {
   struct proto_message *message = proto_create(reader->source->arena, type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prototext_write.c: messages in protobuf's text form. */
+ * prototext_write.c: writes messages in protobuf's text format. */
 #include <inttypes.h>
 
 #include "graph/attrs.h"

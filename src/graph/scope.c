@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scope.c: see scope.h. A push that fails still pushes, so that its pop finds something. */
+ * scope.c: pushes, pops and applies scopes. A push that fails still pushes, so that its pop is
+ * balanced. */
 #include "graph/scope.h"
 
 #include <stdlib.h>
@@ -41,16 +42,16 @@ static int32_t top_device(const struct scopes *scopes) {
   return depth > top_colocate(scopes)->floor ? scopes->devices[depth - 1] : 0;
 }
 
-static void unbalanced(struct situ_graph *graph, const char *what) {
-  graph_fail(graph, INVALID("situ_%s_pop without situ_%s_push.", what, what));
+static void set_unbalanced_error(struct situ_graph *graph, const char *what) {
+  graph_set_error(graph, INVALID("situ_%s_pop without situ_%s_push.", what, what));
 }
 
-/* Devices */
+/* ---- Devices ---- */
 
 static void push_spec(struct situ_graph *graph, int32_t spec) {
   struct scopes *scopes = graph->scopes;
   if (!GROW(scopes->devices, scopes->n_devices, scopes->device_capacity))
-    graph_fail(graph, NO_MEMORY());
+    graph_set_error(graph, NO_MEMORY());
   else
     scopes->devices[scopes->n_devices++] = spec;
 }
@@ -60,7 +61,7 @@ void situ_device_push(situ_graph *graph, const char *device) {
   if (!graph) return;
   int32_t spec = 0;
   if (device && !graph->error)
-    graph_fail(graph, spec_parse(graph, device, top_device(graph->scopes), &spec));
+    graph_set_error(graph, spec_parse(graph, device, top_device(graph->scopes), &spec));
   push_spec(graph, spec);
 }
 
@@ -68,17 +69,18 @@ void situ_device_push_exact(situ_graph *graph, const char *device) {
   GRAPH_GUARD(graph);
   if (!graph) return;
   int32_t spec = 0;
-  if (device && *device && !graph->error) graph_fail(graph, spec_parse_exact(graph, device, &spec));
+  if (device && *device && !graph->error)
+    graph_set_error(graph, spec_parse_exact(graph, device, &spec));
   push_spec(graph, spec);
 }
 
 situ_status situ_device_set(situ_value value, const char *device) {
   GRAPH_GUARD(value.graph);
   if (!value.graph || !device || value.node < 0 || value.node >= value.graph->n_nodes)
-    return INVALID("situ_device_set: there is no such node, or no device.");
+    return INVALID("situ_device_set: the node is invalid, or the device is NULL.");
   int32_t spec = 0;
   if (*device) TRY(spec_parse_exact(value.graph, device, &spec));
-  struct node *node = graph_writable(value.graph, value.node);
+  struct node *node = graph_writable_node(value.graph, value.node);
   if (!node) return NO_MEMORY();
   node->spec = spec;
   return NULL;
@@ -90,13 +92,13 @@ void situ_device_pop(situ_graph *graph) {
   if (graph->scopes->n_devices > top_colocate(graph->scopes)->floor)
     graph->scopes->n_devices--;
   else
-    unbalanced(graph, "device");
+    set_unbalanced_error(graph, "device");
 }
 
-/* Names */
+/* ---- Names ---- */
 
-/* The prefix of a scope inside the present one; NULL without memory. TensorFlow's rules: "" and
- * NULL lead outside of all scopes, "a/" goes back into the scope a. */
+/* The prefix of a new scope; NULL when memory runs out. TensorFlow's rules: "" and NULL leave all
+ * scopes, "a/" re-enters the scope a. */
 static const char *enter_scope(struct situ_graph *graph, const char *scope) {
   const size_t length = scope ? strlen(scope) : 0;
   if (!length) return "";
@@ -112,10 +114,10 @@ void situ_name_push(situ_graph *graph, const char *scope) {
   struct scopes *scopes = graph->scopes;
   const bool inside = *scope_prefix(graph);
   if (scope && *scope && !(inside ? names_legal_inside(scope) : names_legal(scope)))
-    graph_fail(graph, INVALID("'%s' is not a valid scope name", scope));
+    graph_set_error(graph, INVALID("'%s' is not a valid scope name", scope));
   const char *prefix = graph->error ? "" : enter_scope(graph, scope);
   if (!prefix || !GROW(scopes->prefixes, scopes->n_prefixes, scopes->prefix_capacity))
-    graph_fail(graph, NO_MEMORY());
+    graph_set_error(graph, NO_MEMORY());
   else
     scopes->prefixes[scopes->n_prefixes++] = prefix;
 }
@@ -126,7 +128,7 @@ void situ_name_pop(situ_graph *graph) {
   if (graph->scopes->n_prefixes)
     graph->scopes->n_prefixes--;
   else
-    unbalanced(graph, "name");
+    set_unbalanced_error(graph, "name");
 }
 
 const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *name) {
@@ -136,12 +138,12 @@ const char *situ_name_reserve(situ_graph *graph, const char *scope, const char *
   return names_unique(&graph->scopes->names, &graph->arena, scope, name, -1);
 }
 
-/* Control inputs */
+/* ---- Control inputs ---- */
 
 static situ_status read_controls(struct situ_graph *graph, const situ_value *values, int count,
                                  struct control_scope *out) {
   if (count < 0 || (count && !values))
-    return INVALID("situ_control_push: %d values at NULL.", count);
+    return INVALID("situ_control_push: %d values, but the array is NULL.", count);
   int32_t *nodes = ARENA_ARRAY(&graph->arena, int32_t, count);
   if (!nodes) return NO_MEMORY();
   for (int i = 0; i < count; i++) {
@@ -157,9 +159,9 @@ void situ_control_push(situ_graph *graph, const situ_value *values, int count) {
   if (!graph) return;
   struct scopes *scopes = graph->scopes;
   struct control_scope scope = {0};
-  if (!graph->error) graph_fail(graph, read_controls(graph, values, count, &scope));
+  if (!graph->error) graph_set_error(graph, read_controls(graph, values, count, &scope));
   if (!GROW(scopes->controls, scopes->n_controls, scopes->control_capacity))
-    graph_fail(graph, NO_MEMORY());
+    graph_set_error(graph, NO_MEMORY());
   else
     scopes->controls[scopes->n_controls++] = scope;
 }
@@ -170,17 +172,17 @@ void situ_control_pop(situ_graph *graph) {
   if (graph->scopes->n_controls)
     graph->scopes->n_controls--;
   else
-    unbalanced(graph, "control");
+    set_unbalanced_error(graph, "control");
 }
 
-/* Whether an input was made inside the scope: then it runs after the scope's nodes already. */
+/* Whether an input was created in the scope: then the node already runs after the scope's nodes. */
 static bool is_dominated(const struct node *node, const struct control_scope *scope) {
   for (int32_t i = 0; i < node->n_inputs; i++)
     if (node->inputs[i].node >= scope->first) return true;
   return false;
 }
 
-/* Forgets all marks, and makes room for those of all nodes. */
+/* Clears all marks and makes room for one per node. */
 static bool clear_marks(const struct situ_graph *graph, struct scopes *scopes) {
   scopes->round++;
   if (scopes->n_marks >= graph->n_nodes) return true;
@@ -200,13 +202,13 @@ static bool mark(struct scopes *scopes, int32_t id) {
   return is_new;
 }
 
-/* Each node at most once, and no inputs. */
+/* Adds the control inputs of all scopes, without duplicates and without data inputs. */
 static bool apply_controls(struct situ_graph *graph, struct node *node) {
   struct scopes *scopes = graph->scopes;
-  int32_t most = 0;
-  for (int32_t i = 0; i < scopes->n_controls; i++) most += scopes->controls[i].count;
-  if (!most) return true;
-  int32_t *controls = ARENA_ARRAY(&graph->arena, int32_t, most);
+  int32_t max_controls = 0;
+  for (int32_t i = 0; i < scopes->n_controls; i++) max_controls += scopes->controls[i].count;
+  if (!max_controls) return true;
+  int32_t *controls = ARENA_ARRAY(&graph->arena, int32_t, max_controls);
   if (!controls || !clear_marks(graph, scopes)) return false;
   for (int32_t i = 0; i < node->n_inputs; i++) mark(scopes, node->inputs[i].node);
   for (int32_t i = 0; i < scopes->n_controls; i++) {
@@ -219,29 +221,30 @@ static bool apply_controls(struct situ_graph *graph, struct node *node) {
   return true;
 }
 
-/* Colocation */
+/* ---- Colocation ---- */
 
-static int compare_texts(const void *a, const void *b) {
+static int compare_strings(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Adds a node to those that `scope` is placed with: its groups, sorted, each once, and its device,
- * which counts before those of the nodes added earlier. */
-static bool colocate_also(struct situ_graph *graph, const struct node *node,
+/* Colocates a scope with one more node: merges the node's groups, sorted and without duplicates,
+ * and takes its device, if any, instead of that of nodes added earlier. */
+static bool colocate_with(struct situ_graph *graph, const struct node *node,
                           struct colocate_scope *scope) {
   const struct colocate_scope outer = *scope;
-  const int32_t own = node->n_groups ? node->n_groups : 1;
-  const char **groups = ARENA_ARRAY(&graph->arena, const char *, outer.n_groups + own);
+  const int32_t n_own = node->n_groups ? node->n_groups : 1;
+  const char **groups = ARENA_ARRAY(&graph->arena, const char *, outer.n_groups + n_own);
   if (!groups) return false;
   int32_t count = 0;
   for (int32_t i = 0; i < outer.n_groups; i++) groups[count++] = outer.groups[i];
-  for (int32_t i = 0; i < own; i++) groups[count++] = node->n_groups ? node->groups[i] : node->name;
-  qsort(groups, (size_t)count, sizeof *groups, compare_texts);
-  int32_t kept = 0;
+  for (int32_t i = 0; i < n_own; i++)
+    groups[count++] = node->n_groups ? node->groups[i] : node->name;
+  qsort(groups, (size_t)count, sizeof *groups, compare_strings);
+  int32_t n_unique = 0;
   for (int32_t i = 0; i < count; i++)
-    if (!i || strcmp(groups[i], groups[kept - 1])) groups[kept++] = groups[i];
+    if (!i || strcmp(groups[i], groups[n_unique - 1])) groups[n_unique++] = groups[i];
   scope->groups = groups;
-  scope->n_groups = kept;
+  scope->n_groups = n_unique;
   if (node->spec) scope->spec = node->spec;
   return true;
 }
@@ -249,7 +252,7 @@ static bool colocate_also(struct situ_graph *graph, const struct node *node,
 static void push_colocation(struct situ_graph *graph, const struct colocate_scope *scope) {
   struct scopes *scopes = graph->scopes;
   if (!GROW(scopes->colocates, scopes->n_colocates, scopes->colocate_capacity))
-    graph_fail(graph, NO_MEMORY());
+    graph_set_error(graph, NO_MEMORY());
   else
     scopes->colocates[scopes->n_colocates++] = *scope;
 }
@@ -260,9 +263,9 @@ void situ_colocate_push(situ_graph *graph, situ_value value) {
   struct colocate_scope scope = *top_colocate(graph->scopes);
   scope.floor = graph->scopes->n_devices;
   if (!graph->error)
-    graph_fail(graph, graph_check_value(graph, value, false, "situ_colocate_push", 0));
-  if (!graph->error && !colocate_also(graph, graph->nodes[value.node], &scope))
-    graph_fail(graph, NO_MEMORY());
+    graph_set_error(graph, graph_check_value(graph, value, false, "situ_colocate_push", 0));
+  if (!graph->error && !colocate_with(graph, graph->nodes[value.node], &scope))
+    graph_set_error(graph, NO_MEMORY());
   push_colocation(graph, &scope);
 }
 
@@ -277,7 +280,7 @@ void situ_colocate_name(situ_graph *graph, const char *name) {
   const char **group = name ? ARENA_ARRAY(&graph->arena, const char *, 1) : NULL;
   if (group) *group = arena_strndup(&graph->arena, name, strlen(name));
   if (name && (!group || !*group)) {
-    graph_fail(graph, NO_MEMORY());
+    graph_set_error(graph, NO_MEMORY());
     group = NULL;
   }
   graph->scopes->default_group = group;
@@ -288,28 +291,29 @@ void situ_colocate_pop(situ_graph *graph) {
   if (!graph) return;
   struct scopes *scopes = graph->scopes;
   if (!scopes->n_colocates) {
-    unbalanced(graph, "colocate");
+    set_unbalanced_error(graph, "colocate");
     return;
   }
   const int32_t floor = scopes->colocates[--scopes->n_colocates].floor;
   if (scopes->n_devices > floor) {
     scopes->n_devices = floor;
-    graph_fail(graph, INVALID("situ_colocate_pop before situ_device_pop of a scope inside."));
+    graph_set_error(
+        graph, INVALID("situ_colocate_pop was called before situ_device_pop of an inner scope."));
   }
 }
 
-/* TensorFlow's rule: an op that takes references is colocated with the nodes that give them, as if
- * it stood in colocation scopes of these, which hide the device scopes. `taken`: whether it does.
- */
+/* TensorFlow's rule: an op with reference inputs is colocated with their producers, as if it were
+ * created in colocation scopes of those, which hide device scopes. Sets `has_references` if it has
+ * some. */
 static bool colocate_with_references(struct situ_graph *graph, const struct node *node,
-                                     struct colocate_scope *scope, bool *taken) {
+                                     struct colocate_scope *scope, bool *has_references) {
   const struct schema *schema = node->schema;
   for (int32_t i = 0; i < schema->n_inputs && i < node->n_inputs; i++) {
     const struct port *port = &schema->inputs[i];
-    if (port->number_attr >= 0 || port->is_types) break; /* a list: no op has references behind */
+    if (port->number_attr >= 0 || port->is_types) break; /* no op has references after a list */
     if (!port->is_ref || port->is_handle) continue;
-    *taken = true;
-    if (!colocate_also(graph, graph->nodes[node->inputs[i].node], scope)) return false;
+    *has_references = true;
+    if (!colocate_with(graph, graph->nodes[node->inputs[i].node], scope)) return false;
   }
   return true;
 }
@@ -317,12 +321,12 @@ static bool colocate_with_references(struct situ_graph *graph, const struct node
 bool scope_apply(struct situ_graph *graph, struct node *node) {
   const struct scopes *scopes = graph->scopes;
   struct colocate_scope colocate = *top_colocate(scopes);
-  bool takes_references = false;
-  if (!colocate_with_references(graph, node, &colocate, &takes_references)) return false;
-  node->spec = colocate.spec || takes_references ? colocate.spec : top_device(scopes);
+  bool has_references = false;
+  if (!colocate_with_references(graph, node, &colocate, &has_references)) return false;
+  node->spec = colocate.spec || has_references ? colocate.spec : top_device(scopes);
   node->groups = colocate.groups;
   node->n_groups = colocate.n_groups;
-  /* An op of the host alone would draw the others of the group to the host. */
+  /* An op with only host kernels would move the whole group to the host. */
   if (!node->n_groups && scopes->default_group && node->schema->kinds[0] &&
       node->schema->kinds[1]) {
     node->groups = scopes->default_group;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scope.h: the stacks of a graph that is being built: devices, names, control inputs, colocation.
- */
+ * scope.h: the scopes of a graph under construction: stacks of devices, name prefixes, control
+ * inputs and colocation. */
 #ifndef SITU_GRAPH_SCOPE_H
 #define SITU_GRAPH_SCOPE_H
 
 #include "graph/graph.h"
 #include "graph/names.h"
 
-/* Nodes made inside run after these. */
+/* Nodes created in the scope run after `nodes`. */
 struct control_scope {
-  int32_t first; /* nodes from here on were made inside */
+  int32_t first; /* nodes from this id on were created in the scope */
   int32_t count;
   const int32_t *nodes;
 };
 
-/* Nodes made inside are placed with others. */
+/* Nodes created in the scope are colocated with others. */
 struct colocate_scope {
-  int32_t spec;  /* the device that they copy; 0: none */
-  int32_t floor; /* the depth of the device stack outside, which is hidden */
+  int32_t spec;  /* requested device of those; 0: none */
+  int32_t floor; /* depth of the device stack outside of the scope, which the scope hides */
   int32_t n_groups;
   const char *const *groups; /* sorted */
 };
@@ -28,11 +28,11 @@ struct recent_attrs {
   const struct attr_value *attrs;
 };
 
-/* Each stack is an array that grows; what stands on top already holds all that is outside. */
+/* The top of each stack already includes the enclosing scopes. */
 struct scopes {
   struct names names;
-  struct recent_attrs attrs[RECENT]; /* by the number of the op */
-  int32_t *devices;                  /* numbers of specs */
+  struct recent_attrs attrs[RECENT]; /* indexed by op */
+  int32_t *devices;                  /* indices of specs */
   int32_t n_devices, device_capacity;
   const char **prefixes; /* "scope/inner/" */
   int32_t n_prefixes, prefix_capacity;
@@ -40,21 +40,21 @@ struct scopes {
   int32_t n_controls, control_capacity;
   struct colocate_scope *colocates;
   int32_t n_colocates, colocate_capacity;
-  const char *const *default_group; /* one name, of nodes outside of `colocates`; NULL: none */
-  uint32_t *marks;                  /* by node: the last round in which it was met */
+  const char *const *default_group; /* one group for nodes outside of `colocates`; NULL: none */
+  uint32_t *marks;                  /* per node: the last round in which it was marked */
   uint32_t round;
   int32_t n_marks;
 };
 
-/* The stacks of a new graph; false without memory. */
+/* Creates the scopes of a graph; false when memory runs out. */
 bool scope_create(struct situ_graph *graph);
 void scope_destroy(struct situ_graph *graph);
 
-/* The prefix of names that are made now: "scope/" or "". */
+/* The prefix of new names: "scope/" or "". */
 const char *scope_prefix(const struct situ_graph *graph);
 
-/* Sets the requested device, the groups and the control inputs of a new node, whose inputs are set,
- * from the scopes it stands in. False without memory. */
+/* Sets the requested device, groups and control inputs of a new node, whose inputs are set, from
+ * the current scopes. False when memory runs out. */
 bool scope_apply(struct situ_graph *graph, struct node *node);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * snapshot.c: the lock of a graph and its immutable snapshots.
  *
- * A snapshot is a shallow copy of struct situ_graph that shares the arrays of nodes, devices and
- * functions. Adding an element writes behind those that a snapshot has, so nothing is copied. An
- * array that must grow, or whose elements must change, is copied once and then belongs to the
- * builders alone; the old one is retired: it is freed with the graph. A snapshot is made only after
- * a change, and takes about as much memory as two nodes. */
+ * A snapshot is a shallow copy of struct situ_graph that shares the arrays of nodes, specs and
+ * functions. Elements are appended after those that a snapshot can see, so nothing is copied. An
+ * array that must grow, or whose elements must change, is copied first; the old one is retired and
+ * freed with the graph. A snapshot is taken only after a change and is about as large as two nodes.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void init_lock(void *lock) {
   pthread_mutexattr_destroy(&attr);
 }
 
-bool graph_share(struct situ_graph *graph) {
+bool graph_create_shared(struct situ_graph *graph) {
   struct graph_shared *shared = calloc(1, sizeof *shared);
   if (!shared) return false;
   shared->graph = graph;
@@ -44,7 +44,7 @@ bool graph_share(struct situ_graph *graph) {
   return true;
 }
 
-void graph_unshare(struct situ_graph *graph) {
+void graph_destroy_shared(struct situ_graph *graph) {
   struct graph_shared *shared = graph->shared;
   if (!shared) return;
   while (shared->retired) {
@@ -76,7 +76,7 @@ situ_status graph_make_snapshot(const struct situ_graph *live, const struct situ
   struct situ_graph *graph = live->shared->graph;
   TRY(status_copy(graph->error));
   *out = atomic_load_explicit(&graph->snapshot, memory_order_relaxed);
-  if (*out) return NULL; /* another thread was faster */
+  if (*out) return NULL; /* another thread has taken one */
   struct situ_graph *copy = arena_alloc(&graph->arena, sizeof *copy);
   if (!copy) return NO_MEMORY();
   *copy = (struct situ_graph){.references = 1,
@@ -88,21 +88,21 @@ situ_status graph_make_snapshot(const struct situ_graph *live, const struct situ
                               .n_specs = graph->n_specs,
                               .functions = graph->functions,
                               .n_functions = graph->n_functions,
-                              .gradient_notes = graph->gradient_notes,
+                              .registered_gradients = graph->registered_gradients,
                               .scopes = graph->scopes,
-                              .at_once = graph->at_once};
+                              .is_eager = graph->is_eager};
   atomic_init(&copy->snapshot, copy);
   graph->shared->last = *out = copy;
   atomic_store_explicit(&graph->snapshot, copy, memory_order_release);
   return NULL;
 }
 
-void graph_changed(struct situ_graph *graph) {
+void graph_invalidate_snapshot(struct situ_graph *graph) {
   if (atomic_load_explicit(&graph->snapshot, memory_order_relaxed))
     atomic_store_explicit(&graph->snapshot, NULL, memory_order_release);
 }
 
-/* Remembers an array to be freed with the graph; false without memory. */
+/* Defers freeing an array until the graph is destroyed; false when memory runs out. */
 static bool retire(struct graph_shared *shared, void *array) {
   struct retired *retired = malloc(sizeof *retired);
   if (!retired) return false;
@@ -111,8 +111,8 @@ static bool retire(struct graph_shared *shared, void *array) {
   return true;
 }
 
-/* The array with another capacity. It stays, and is copied, where the last snapshot has it; older
- * snapshots have it too or one that is retired. NULL without memory. */
+/* Resizes an array. Copies it if the last snapshot refers to it; older snapshots refer to the same
+ * array or to retired ones. NULL when memory runs out. */
 static void *resize(struct graph_shared *shared, void *array, const void *in_snapshot, size_t bytes,
                     size_t new_bytes) {
   if (!array || array != in_snapshot) return realloc(array, new_bytes);
@@ -125,17 +125,17 @@ static void *resize(struct graph_shared *shared, void *array, const void *in_sna
   return copy;
 }
 
-/* Doubles an array; `array` points to the pointer to it, of whatever type. */
+/* Doubles an array; `array` points to the pointer to it, of any type. */
 static bool grow(struct graph_shared *shared, void *array, const void *in_snapshot, int32_t count,
                  int32_t *capacity, size_t size) {
   if (*capacity > INT32_MAX / 2) return false;
-  const int32_t wanted = *capacity ? *capacity * 2 : 16;
+  const int32_t new_capacity = *capacity ? *capacity * 2 : 16;
   void *old = NULL;
   memcpy(&old, array, sizeof old);
-  void *grown = resize(shared, old, in_snapshot, size * (size_t)count, size * (size_t)wanted);
+  void *grown = resize(shared, old, in_snapshot, size * (size_t)count, size * (size_t)new_capacity);
   if (!grown) return false;
   memcpy(array, &grown, sizeof grown);
-  *capacity = wanted;
+  *capacity = new_capacity;
   /* cppcheck-suppress memleak ; it went back through memcpy */
   return true;
 }
@@ -161,9 +161,9 @@ bool graph_grow_functions(struct situ_graph *graph) {
               &graph->function_capacity, sizeof *graph->functions);
 }
 
-struct node *graph_writable(struct situ_graph *graph, int32_t id) {
+struct node *graph_writable_node(struct situ_graph *graph, int32_t id) {
   struct graph_shared *shared = graph->shared;
-  graph_changed(graph);
+  graph_invalidate_snapshot(graph);
   if (!shared->last || id >= shared->last->n_nodes) return graph->nodes[id];
   struct node *copy = arena_alloc(&graph->arena, sizeof *copy);
   const size_t size = sizeof *graph->nodes;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * spec.c: see spec.h. */
+ * spec.c: interns requested devices by their canonical and written forms. */
 #include "graph/spec.h"
 
 #include <string.h>
 
 #include "graph/build.h"
 
-/* `shown`: what the spec is reported as. */
+/* `shown` is the form that situ_value_device and GraphDefs report. */
 static int32_t intern(struct situ_graph *graph, const struct device_name *name, const char *shown,
                       const char *written) {
-  /* Equal devices that were written differently are different, so that errors can quote each. An
-   * index without a kind is lost in the canonical form. */
+  /* Equal devices written differently are different specs, so that errors can quote each. The index
+   * is part of the key because the canonical form omits an index without a kind. */
   const char *key = arena_format(&graph->arena, "%s\n%s\n%d", shown, written,
                                  name->has_index ? (int)name->index : -1);
   if (!key) return -1;
@@ -21,7 +21,7 @@ static int32_t intern(struct situ_graph *graph, const struct device_name *name, 
                             arena_strndup(&graph->arena, written, strlen(written))};
   if (!spec.canonical || !spec.written) return -1;
   if (!map_put(&graph->spec_numbers, key, graph->n_specs)) return -1;
-  graph_changed(graph);
+  graph_invalidate_snapshot(graph);
   graph->specs[graph->n_specs] = spec;
   return graph->n_specs++;
 }
@@ -42,10 +42,10 @@ situ_status spec_parse_exact(struct situ_graph *graph, const char *written, int3
 situ_status spec_parse(struct situ_graph *graph, const char *written, int32_t outer, int32_t *out) {
   struct device_name inner = {0}, merged = {0};
   TRY(name_parse_any(written, &inner));
-  const struct spec around = graph->specs[outer];
-  name_nest(&around.name, &inner, &merged);
-  /* Quote the one scope that gave the whole device. */
-  if (name_equal(&merged, &around.name))
+  const struct spec enclosing = graph->specs[outer];
+  name_nest(&enclosing.name, &inner, &merged);
+  /* Quote the scope that determines the whole device, if there is one. */
+  if (name_equal(&merged, &enclosing.name))
     *out = outer;
   else
     *out = spec_intern(graph, &merged, name_equal(&merged, &inner) ? written : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * value.c: attributes, constants and placeholders as users make them. */
+ * value.c: public constructors of attributes, constants and placeholders. */
 #include "graph/build.h"
 
 situ_attr situ_attr_int(const char *name, int64_t value) {
@@ -52,10 +52,10 @@ situ_attr situ_attr_floats(const char *name, const double *values, int count) {
 
 situ_value situ_constant_tensor(situ_graph *graph, const char *name, situ_tensor *tensor) {
   GRAPH_GUARD(graph);
-  if (!graph || graph->error) return graph_no_value(graph);
+  if (!graph || graph->error) return graph_invalid_value(graph);
   if (!tensor) {
-    graph_fail(graph, INVALID("situ_constant_tensor: tensor is NULL."));
-    return graph_no_value(graph);
+    graph_set_error(graph, INVALID("situ_constant_tensor: tensor is NULL."));
+    return graph_invalid_value(graph);
   }
   const situ_attr attrs[] = {situ_attr_tensor("value", tensor),
                              situ_attr_type("dtype", situ_tensor_type(tensor))};
@@ -65,12 +65,13 @@ situ_value situ_constant_tensor(situ_graph *graph, const char *name, situ_tensor
 situ_value situ_constant(situ_graph *graph, const char *name, situ_type type, situ_shape shape,
                          const void *data) {
   GRAPH_GUARD(graph);
-  if (!graph || graph->error) return graph_no_value(graph);
+  if (!graph || graph->error) return graph_invalid_value(graph);
   situ_tensor *tensor = NULL;
   const situ_status status = situ_tensor_create(type, shape, data, &tensor);
-  graph_fail(graph, status ? status_note(status, "at constant '%s'", name ? name : "Const") : NULL);
+  graph_set_error(graph,
+                  status ? status_note(status, "at constant '%s'", name ? name : "Const") : NULL);
   const situ_value value =
-      tensor ? situ_constant_tensor(graph, name, tensor) : graph_no_value(graph);
+      tensor ? situ_constant_tensor(graph, name, tensor) : graph_invalid_value(graph);
   situ_tensor_release(tensor);
   return value;
 }

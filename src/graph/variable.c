@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * variable.c: see variable.h. */
+ * variable.c: resolves references and handles to variables, by container and name. */
 #include "graph/variable.h"
 
 #include <string.h>
@@ -8,19 +8,21 @@
 #include "graph/build.h"
 #include "tensor/shape.h"
 
-static const struct attr_value *attr(const struct node *node, const char *name) {
+static const struct attr_value *find_attr(const struct node *node, const char *name) {
   const int number = schema_attr(node->schema, name);
   return number < 0 ? NULL : &node->attrs[number];
 }
 
-static const char *text_of(const struct node *node, const char *name) {
-  const struct attr_value *value = attr(node, name);
+static const char *string_attr(const struct node *node, const char *name) {
+  const struct attr_value *value = find_attr(node, name);
   return value && value->text ? value->text : "";
 }
 
-situ_type variable_type(const struct node *node) { return attr(node, "dtype")->type; }
+situ_type variable_type(const struct node *node) { return find_attr(node, "dtype")->type; }
 
-const situ_shape *variable_shape(const struct node *node) { return attr(node, "shape")->shape; }
+const situ_shape *variable_shape(const struct node *node) {
+  return find_attr(node, "shape")->shape;
+}
 
 const struct node *variable_of(const struct situ_graph *graph, struct edge handle) {
   GRAPH_GUARD(graph);
@@ -38,42 +40,42 @@ struct output variable_value(const struct situ_graph *graph, struct edge edge) {
 }
 
 const char *variable_name(const struct node *node) {
-  const char *shared = text_of(node, "shared_name");
+  const char *shared = string_attr(node, "shared_name");
   return *shared ? shared : node->name;
 }
 
-const char *variable_container(const struct node *node) { return text_of(node, "container"); }
+const char *variable_container(const struct node *node) { return string_attr(node, "container"); }
 
-/* The name within its container, as one text; NULL without memory. */
-static const char *key_of(struct strbuf *text, const struct node *node) {
-  const char *container = text_of(node, "container");
+/* Container and name as one string; NULL when memory runs out. */
+static const char *make_key(struct strbuf *buffer, const struct node *node) {
+  const char *container = string_attr(node, "container");
   if (!*container) return variable_name(node);
-  strbuf_appendf(text, "%s//%s", container, variable_name(node));
-  return text->failed ? NULL : strbuf_get(text);
+  strbuf_appendf(buffer, "%s//%s", container, variable_name(node));
+  return buffer->failed ? NULL : strbuf_get(buffer);
 }
 
-bool variable_enter(struct situ_graph *graph, const struct node *node) {
-  struct strbuf text = {0};
-  const char *key = key_of(&text, node);
-  if (key && text.length) key = arena_strndup(&graph->arena, key, text.length);
-  strbuf_free(&text);
+bool variable_register(struct situ_graph *graph, const struct node *node) {
+  struct strbuf buffer = {0};
+  const char *key = make_key(&buffer, node);
+  if (key && buffer.length) key = arena_text(&graph->arena, key, buffer.length);
+  strbuf_free(&buffer);
   int32_t found = -1;
   return key && map_find_or_put(&graph->variables, key, node->id, &found);
 }
 
 situ_status variable_first(const struct situ_graph *graph, const struct node *node, int32_t *out) {
-  struct strbuf text = {0};
+  struct strbuf buffer = {0};
   const struct situ_graph *live = graph_live(graph);
-  const char *key = key_of(&text, node);
+  const char *key = make_key(&buffer, node);
   graph_lock(live);
   *out = key ? map_get(&live->variables, key, strlen(key)) : -1;
   graph_unlock(live);
-  strbuf_free(&text);
+  strbuf_free(&buffer);
   if (*out < 0) return NO_MEMORY();
   const struct node *first = graph->nodes[*out];
   if (variable_type(first) == variable_type(node) &&
       shape_equal(variable_shape(first), variable_shape(node)))
     return NULL;
-  return INVALID("'%s' and '%s' share the variable '%s', but not its type and shape.", first->name,
+  return INVALID("'%s' and '%s' declare variable '%s' with different types or shapes.", first->name,
                  node->name, variable_name(node));
 }

@@ -18,12 +18,12 @@ struct set *colocation_find(struct placer *placer, int32_t node) {
   return sets->of && sets->of[node] ? root(sets, sets->of[node] - 1) : NULL;
 }
 
-/* The set of a node, a new one where it was alone. */
-static struct set *touch(struct placer *placer, int32_t node) {
+/* The set of a node, created if necessary. */
+static struct set *find_or_create(struct placer *placer, int32_t node) {
   struct sets *sets = &placer->sets;
   if (sets->of[node]) return root(sets, sets->of[node] - 1);
   struct set *set = &sets->sets[sets->count];
-  *set = (struct set){.claim = placer_claim(placer, node),
+  *set = (struct set){.constraints = placer_constraints(placer, node),
                       .parent = sets->count,
                       .node = node,
                       .device = -1,
@@ -32,23 +32,23 @@ static struct set *touch(struct placer *placer, int32_t node) {
   return set;
 }
 
-/* Merges the claims of two sets; says which part does not go together, and what did by then. */
-static enum colocation_part merge(struct placer *placer, struct claim *into,
-                                  const struct claim *from) {
+/* Merges the constraints of two sets. Returns the conflicting part, if any. */
+static enum colocation_part merge(struct placer *placer, struct constraints *into,
+                                  const struct constraints *from) {
   struct specs *specs = &placer->specs;
-  struct claim claim = *into;
-  if (!specs_merge(specs, &claim.assigned, from->assigned, MERGE_HARD)) return PART_ASSIGNED;
-  if (!specs_merge(specs, &claim.resource, from->resource, MERGE_HARD)) return PART_RESOURCE;
+  struct constraints constraints = *into;
+  if (!specs_merge(specs, &constraints.assigned, from->assigned, MERGE_HARD)) return PART_ASSIGNED;
+  if (!specs_merge(specs, &constraints.resource, from->resource, MERGE_HARD)) return PART_RESOURCE;
   const enum name_merge how = placer->problem->soft ? MERGE_SOFT : MERGE_HARD;
-  if (!specs_merge(specs, &claim.requested, from->requested, how)) return PART_REQUESTED;
-  specs_ensure(specs, &claim.requested, claim.assigned);
-  specs_ensure(specs, &claim.requested, claim.resource);
-  const int32_t row = supports_meet(&placer->supports, claim.row, from->row);
-  if (row) claim.row = row;
-  /* TensorFlow's slip: a set keeps the requests of one that it then refuses for want of a kernel.
-   */
-  if (row || placer->problem->reference) *into = claim;
-  return row ? PART_NONE : PART_KINDS;
+  if (!specs_merge(specs, &constraints.requested, from->requested, how)) return PART_REQUESTED;
+  specs_ensure(specs, &constraints.requested, constraints.assigned);
+  specs_ensure(specs, &constraints.requested, constraints.resource);
+  const int32_t kernel_set =
+      supports_intersect(&placer->supports, constraints.kernel_set, from->kernel_set);
+  if (kernel_set) constraints.kernel_set = kernel_set;
+  /* A bug of TensorFlow: the requests stay merged even if the sets have no kernel in common. */
+  if (kernel_set || placer->problem->reference) *into = constraints;
+  return kernel_set ? PART_NONE : PART_KINDS;
 }
 
 static void link_nodes(struct placer *placer, int32_t node, int32_t other, enum place_cause cause) {
@@ -56,14 +56,14 @@ static void link_nodes(struct placer *placer, int32_t node, int32_t other, enum 
   if (link->other < 0) *link = (struct place_reason){.cause = (uint8_t)cause, .other = other};
 }
 
-/* Joins the sets of two nodes. A part that refuses says which. */
+/* Joins the sets of two nodes. Returns the conflicting part, if any. */
 static enum colocation_part join(struct placer *placer, int32_t x, int32_t y,
                                  enum place_cause cause) {
-  struct set *a = touch(placer, x), *b = touch(placer, y);
+  struct set *a = find_or_create(placer, x), *b = find_or_create(placer, y);
   if (a != b) {
     struct set *keep = a->rank < b->rank ? b : a, *drop = keep == a ? b : a;
-    const enum colocation_part refused = merge(placer, &keep->claim, &drop->claim);
-    if (refused) return refused;
+    const enum colocation_part conflict = merge(placer, &keep->constraints, &drop->constraints);
+    if (conflict) return conflict;
     if (a->rank == b->rank) a->rank++;
     drop->parent = keep->parent;
   }
@@ -72,11 +72,11 @@ static enum colocation_part join(struct placer *placer, int32_t x, int32_t y,
   return PART_NONE;
 }
 
-/* The producer wins where only the requests on both ends of a reference edge differ. */
+/* If only the requests of a reference edge's ends differ, the producer's is used. */
 static situ_status join_edge(struct placer *placer, struct place_reference edge) {
   struct specs *specs = &placer->specs;
-  struct claim *from = &touch(placer, edge.producer)->claim;
-  struct claim *to = &touch(placer, edge.consumer)->claim;
+  struct constraints *from = &find_or_create(placer, edge.producer)->constraints;
+  struct constraints *to = &find_or_create(placer, edge.consumer)->constraints;
   if (!specs_compatible(specs, from->assigned, to->assigned))
     return placement_error_edge(placer, edge, "assigned", from->assigned, to->assigned);
   if (!specs_compatible(specs, from->resource, to->resource))
@@ -87,9 +87,9 @@ static situ_status join_edge(struct placer *placer, struct place_reference edge)
     specs_ensure(specs, &to->requested, to->resource);
     if (to->requested < 0) return NO_MEMORY();
   }
-  const enum colocation_part refused = join(placer, edge.producer, edge.consumer, CAUSE_REFERENCE);
-  if (!refused) return NULL;
-  return placement_error_join(placer, edge.producer, edge.consumer, refused, true);
+  const enum colocation_part conflict = join(placer, edge.producer, edge.consumer, CAUSE_REFERENCE);
+  if (!conflict) return NULL;
+  return placement_error_join(placer, edge.producer, edge.consumer, conflict, true);
 }
 
 static situ_status join_groups(struct placer *placer) {
@@ -103,10 +103,10 @@ static situ_status join_groups(struct placer *placer) {
       continue;
     }
     const int32_t head = first[member.group] - 1;
-    const enum colocation_part refused = join(placer, member.node, head, CAUSE_COLOCATED);
-    if (refused && !problem->soft)
-      return placement_error_join(placer, member.node, head, refused, false);
-    if (refused && !placer->sets.refused++)
+    const enum colocation_part conflict = join(placer, member.node, head, CAUSE_COLOCATED);
+    if (conflict && !problem->soft)
+      return placement_error_join(placer, member.node, head, conflict, false);
+    if (conflict && !placer->sets.n_rejected++)
       placer->sets.first = (struct place_reference){head, member.node};
   }
   return NULL;
@@ -114,12 +114,12 @@ static situ_status join_groups(struct placer *placer) {
 
 situ_status colocation_join(struct placer *placer) {
   const struct place_problem *problem = placer->problem;
-  const int64_t touched = 2 * (int64_t)problem->n_references + 2 * (int64_t)problem->n_members;
-  if (!touched) return NULL;
+  const int64_t n_elements = 2 * (int64_t)problem->n_references + 2 * (int64_t)problem->n_members;
+  if (!n_elements) return NULL;
   struct sets *sets = &placer->sets;
   sets->of = ARENA_ARRAY(placer->arena, int32_t, problem->n_nodes);
-  sets->sets =
-      arena_alloc(placer->arena, sizeof(struct set) * (size_t)min_i64(touched, problem->n_nodes));
+  sets->sets = arena_alloc(placer->arena,
+                           sizeof(struct set) * (size_t)min_i64(n_elements, problem->n_nodes));
   if (!sets->of || !sets->sets) return NO_MEMORY();
   for (int32_t i = 0; i < problem->n_references; i++)
     TRY(join_edge(placer, problem->references[i]));
@@ -127,20 +127,22 @@ situ_status colocation_join(struct placer *placer) {
   return placer->arena->failed ? NO_MEMORY() : NULL;
 }
 
-/* A device's name is complete: a claim that it fits becomes that name in all three parts. */
-static bool fits(const struct placer *placer, const struct claim *claim, int32_t address) {
+/* Whether a complete device name satisfies constraints. */
+static bool is_compatible(const struct placer *placer, const struct constraints *constraints,
+                          int32_t address) {
   const struct spec_value *values = placer->specs.values;
   const struct device_name *name = &values[address].name;
-  return specs_compatible(&placer->specs, claim->assigned, address) &&
-         !name_different_address_space(&values[claim->resource].name, name) &&
-         !name_different_address_space(&values[claim->requested].name, name);
+  return specs_compatible(&placer->specs, constraints->assigned, address) &&
+         !name_different_address_space(&values[constraints->resource].name, name) &&
+         !name_different_address_space(&values[constraints->requested].name, name);
 }
 
-situ_status colocation_narrow(struct placer *placer, struct set *set, int32_t device) {
+situ_status colocation_assign(struct placer *placer, struct set *set, int32_t device) {
   if (set->device == device) return NULL;
   const int32_t address = placer->addresses[device];
-  if (!fits(placer, &set->claim, address)) return placement_error_narrow(placer, set, device);
-  set->claim.assigned = set->claim.resource = set->claim.requested = address;
+  if (!is_compatible(placer, &set->constraints, address))
+    return placement_error_assign(placer, set, device);
+  set->constraints.assigned = set->constraints.resource = set->constraints.requested = address;
   set->device = device;
   return NULL;
 }

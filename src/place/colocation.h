@@ -5,16 +5,16 @@
 
 #include "place/state.h"
 
-/* Which part of two claims does not go together. */
+/* The part of two constraints that conflicts. */
 enum colocation_part { PART_NONE, PART_ASSIGNED, PART_RESOURCE, PART_REQUESTED, PART_KINDS };
 
-/* Joins what reference edges and then what colocation groups say. */
+/* Joins the nodes of reference edges, then those of colocation groups. */
 situ_status colocation_join(struct placer *placer) SITU_MUST_USE;
 
-/* The set of a node, or NULL where it is alone. */
+/* The set of a node, or NULL if it is not colocated. */
 struct set *colocation_find(struct placer *placer, int32_t node);
 
-/* From now on the set is on this device. */
-situ_status colocation_narrow(struct placer *placer, struct set *set, int32_t device) SITU_MUST_USE;
+/* Assigns the set to a device. */
+situ_status colocation_assign(struct placer *placer, struct set *set, int32_t device) SITU_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * explain.c: the reason of a placement in the user's words. */
+ * explain.c: describes the reason of a placement, for `situ explain` and the Python API. */
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -13,28 +13,29 @@ struct subject {
   struct place_reason reason;
 };
 
-/* "a kernel for float", or "a kernel" where no type matters. */
+/* Appends "kernel for float", or "kernel" if the type does not matter. */
 static void add_kernel(const struct node *node, struct strbuf *out) {
   const int attr = node->schema->device_type_attr;
   strbuf_append(out, "kernel");
   if (attr >= 0) strbuf_appendf(out, " for %s", situ_type_name(node->attrs[attr].type));
 }
 
-/* Lists the kinds of devices, other than the one taken, that have a kernel (or have none). */
+/* Lists the other kinds of devices that have a kernel, or those that have none. */
 static int add_kinds(const struct subject *of, bool with_kernel, struct strbuf *out) {
   const struct device_list *list = of->placement->devices;
   int n = 0;
   for (int i = 0; i < list->count; i++) {
     const char *kind = list->devices[i]->name.kind;
-    bool again = !strcmp(kind, of->device->name.kind);
-    for (int k = 0; k < i; k++) again = again || !strcmp(kind, list->devices[k]->name.kind);
-    if (again || schema_supports(of->node->schema, of->node->attrs, kind) != with_kernel) continue;
+    bool is_listed = !strcmp(kind, of->device->name.kind);
+    for (int k = 0; k < i; k++) is_listed = is_listed || !strcmp(kind, list->devices[k]->name.kind);
+    if (is_listed || schema_supports(of->node->schema, of->node->attrs, kind) != with_kernel)
+      continue;
     strbuf_appendf(out, "%s%s", n++ ? ", " : "", kind);
   }
   return n;
 }
 
-static void only_kind(const struct subject *of, struct strbuf *out) {
+static void explain_only_kind(const struct subject *of, struct strbuf *out) {
   struct strbuf kinds = {0};
   if (add_kinds(of, false, &kinds)) {
     strbuf_append(out, "no ");
@@ -46,7 +47,7 @@ static void only_kind(const struct subject *of, struct strbuf *out) {
   strbuf_free(&kinds);
 }
 
-static void priority(const struct subject *of, struct strbuf *out) {
+static void explain_priority(const struct subject *of, struct strbuf *out) {
   struct strbuf kinds = {0};
   add_kinds(of, true, &kinds);
   strbuf_appendf(out, "%s has priority over %s and has a ", of->device->name.kind,
@@ -55,22 +56,22 @@ static void priority(const struct subject *of, struct strbuf *out) {
   strbuf_free(&kinds);
 }
 
-static const char *asked(const struct subject *of) {
+static const char *requested_device(const struct subject *of) {
   return of->placement->graph->specs[of->node->spec].written;
 }
 
-static void soft(const struct subject *of, struct strbuf *out) {
-  strbuf_appendf(out, "asked for '%s'", asked(of));
-  if (of->reason.why == WHY_NO_DEVICE) strbuf_append(out, ", which does not exist");
-  if (of->reason.why == WHY_NEIGHBOURS) strbuf_append(out, ", which cannot be met");
-  if (of->reason.why == WHY_NO_KERNEL) {
+static void explain_soft_placement(const struct subject *of, struct strbuf *out) {
+  strbuf_appendf(out, "asked for '%s'", requested_device(of));
+  if (of->reason.soft_cause == SOFT_NO_DEVICE) strbuf_append(out, ", which does not exist");
+  if (of->reason.soft_cause == SOFT_COLOCATION) strbuf_append(out, ", which cannot be met");
+  if (of->reason.soft_cause == SOFT_NO_KERNEL) {
     strbuf_append(out, ", where there is no ");
     add_kernel(of->node, out);
   }
   strbuf_append(out, "; soft placement chose another one");
 }
 
-static void neighbour(const struct subject *of, struct strbuf *out) {
+static void explain_other_node(const struct subject *of, struct strbuf *out) {
   static const char *const forms[] = {
       [CAUSE_REFERENCE] = "shares the state of '%s'",
       [CAUSE_COLOCATED] = "colocated with '%s'",
@@ -81,7 +82,8 @@ static void neighbour(const struct subject *of, struct strbuf *out) {
   strbuf_append_n(out, form, (size_t)(mark - form));
   strbuf_append(out, of->placement->graph->nodes[of->reason.other]->name);
   strbuf_append(out, mark + 2);
-  if (of->reason.why) strbuf_appendf(out, ", against its own request '%s'", asked(of));
+  if (of->reason.soft_cause)
+    strbuf_appendf(out, ", against its own request '%s'", requested_device(of));
 }
 
 void place_explain(const struct placement *placement, int32_t node, struct strbuf *out) {
@@ -94,25 +96,25 @@ void place_explain(const struct placement *placement, int32_t node, struct strbu
       strbuf_append(out, "has state and stays where it was");
       break;
     case CAUSE_REQUESTED:
-      strbuf_appendf(out, "asked for '%s'", asked(&of));
+      strbuf_appendf(out, "asked for '%s'", requested_device(&of));
       break;
     case CAUSE_REFERENCE:
     case CAUSE_COLOCATED:
     case CAUSE_INPUT:
     case CAUSE_CONSUMERS:
-      neighbour(&of, out);
+      explain_other_node(&of, out);
       break;
     case CAUSE_DEFAULT:
       strbuf_append(out, "the default device");
       break;
     case CAUSE_ONLY_KIND:
-      only_kind(&of, out);
+      explain_only_kind(&of, out);
       break;
     case CAUSE_PRIORITY:
-      priority(&of, out);
+      explain_priority(&of, out);
       break;
     case CAUSE_SOFT:
-      soft(&of, out);
+      explain_soft_placement(&of, out);
       break;
   }
 }

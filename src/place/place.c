@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
- * place.c: a graph as the placer's problem: requests and kernels become numbers, once per (op,
- * type) and not per node. */
+ * place.c: converts a graph to the placer's abstract problem. Requests and kernels are converted
+ * once per (op, type), not per node. */
 #include "place/place.h"
 
 #include <string.h>
 
 #include "base/strbuf.h"
 
-enum { HOST_PRIORITY = 70, DEVICE_PRIORITY = 210, FIRST_ROOM = 64 };
+enum { HOST_PRIORITY = 70, DEVICE_PRIORITY = 210, INITIAL_CAPACITY = 64 };
 
-/* What is the same for all nodes of an op with the same deciding type. */
+/* The properties shared by all nodes of an op with the same deciding type. */
 struct family {
-  int32_t support; /* number + 1; 0: not looked at yet */
-  uint16_t flags;  /* of enum place_flags */
+  int32_t support; /* index + 1; 0: not set yet */
+  uint16_t flags;  /* enum place_flags */
   bool takes_references, keeps_device;
 };
 
-/* A graph on its way to being a problem. */
-struct translation {
+/* A problem under construction. */
+struct conversion {
   const struct situ_graph *graph;
-  struct arena *arena;     /* of what dies with the call */
-  unsigned lacks;          /* what some device lacks, of enum place_needs */
-  struct family *families; /* by schema, type and needs */
+  struct arena *arena;     /* scratch memory */
+  unsigned lacks;          /* features that some device lacks: enum place_needs */
+  struct family *families; /* indexed by schema, type and needs */
   struct place_support *supports;
   int32_t n_supports, support_capacity;
   struct place_node *nodes;
@@ -31,15 +31,14 @@ struct translation {
   int32_t n_references, reference_capacity;
   struct place_member *members;
   int32_t n_members, n_groups;
-  int64_t n_named; /* groups that nodes name, each time */
+  int64_t n_named; /* total of node->n_groups */
 };
 
-/* The array with room for `more` elements behind `count`, moved if need be; without memory the
- * arena has failed. */
+/* Grows an array to hold `more` elements after `count`. Sets arena->failed when memory runs out. */
 static void *reserve(struct arena *arena, void *array, int32_t count, int32_t more,
                      int32_t *capacity, size_t size) {
   if (more <= *capacity - count) return array;
-  const int64_t least = max_i64((int64_t)count + more, FIRST_ROOM);
+  const int64_t least = max_i64((int64_t)count + more, INITIAL_CAPACITY);
   const int64_t wanted = max_i64(2 * (int64_t)*capacity, least);
   arena->failed = arena->failed || wanted > INT32_MAX;
   void *grown = arena->failed ? NULL : arena_alloc(arena, size * (size_t)wanted);
@@ -49,7 +48,7 @@ static void *reserve(struct arena *arena, void *array, int32_t count, int32_t mo
   return grown;
 }
 
-/* Makes room for more elements of a member of a translation; false without memory. */
+/* Reserves elements of an array member of a conversion; false when memory runs out. */
 #define RESERVE(to, array, count, capacity, more)                                        \
   ((to)->array = reserve((to)->arena, (to)->array, (to)->count, (more), &(to)->capacity, \
                          sizeof *(to)->array),                                           \
@@ -64,8 +63,8 @@ static const char *node_op(const void *graph, int32_t node) {
 }
 
 static void node_describe(const void *graph, int32_t node, struct strbuf *out) {
-  const struct situ_graph *of = graph;
-  graph_describe(of, of->nodes[node], out);
+  const struct situ_graph *g = graph;
+  graph_describe(g, g->nodes[node], out);
 }
 
 /* "CPU, GPU (float, double)" */
@@ -74,29 +73,29 @@ static void node_kernels(const void *graph, int32_t node, struct strbuf *out) {
   for (int i = 0; i < MAX_KINDS && schema->kinds[i]; i++) {
     strbuf_appendf(out, "%s%s", i ? ", " : "", schema->kinds[i]);
     if (schema->kind_types[i] == UINT32_MAX) continue;
-    const char *before = " (";
-    for (int type = 1; type < MAX_TYPES; type++) {
+    const char *separator = " (";
+    for (int type = 1; type < TYPE_SLOTS; type++) {
       if (!(schema->kind_types[i] >> type & 1)) continue;
-      strbuf_appendf(out, "%s%s", before, situ_type_name((situ_type)type));
-      before = ", ";
+      strbuf_appendf(out, "%s%s", separator, situ_type_name((situ_type)type));
+      separator = ", ";
     }
     strbuf_append(out, ")");
   }
 }
 
 static situ_status node_order(const void *graph, int32_t *order) {
-  return graph_stack_order(graph, order);
+  return graph_import_order(graph, order);
 }
 
-/* The type that decides where a node has a kernel; SITU_NO_TYPE where none does. */
+/* The type that determines which devices have a kernel; SITU_NO_TYPE: none does. */
 static situ_type deciding_type(const struct node *node) {
   const int attr = node->schema->device_type_attr;
   const situ_type type = attr < 0 ? SITU_NO_TYPE : node->attrs[attr].type;
   return (unsigned)type < MAX_TYPES ? type : SITU_NO_TYPE;
 }
 
-/* What a node's types need that some device lacks. */
-static unsigned needs_of(const struct translation *to, const struct node *node) {
+/* The features that a node's types need and some device lacks. */
+static unsigned needs_of(const struct conversion *to, const struct node *node) {
   unsigned needs = 0;
   for (int i = 0; to->lacks && i < node->schema->n_attrs; i++) {
     if (node->attrs[i].kind != SITU_ATTR_TYPE) continue;
@@ -106,8 +105,8 @@ static unsigned needs_of(const struct translation *to, const struct node *node) 
   return needs & to->lacks;
 }
 
-/* Makes the support of a node's op with its types. */
-static situ_status add_support(struct translation *to, const struct node *node, unsigned needs) {
+/* Adds the kernels of a node's op for its types. */
+static situ_status add_support(struct conversion *to, const struct node *node, unsigned needs) {
   struct place_kernel *kernels = ARENA_ARRAY(to->arena, struct place_kernel, MAX_KINDS);
   if (!kernels || !RESERVE(to, supports, n_supports, support_capacity, 1)) return NO_MEMORY();
   int32_t n = 0;
@@ -124,7 +123,7 @@ static bool takes_references(const struct schema *schema) {
   return false;
 }
 
-static situ_status find_family(struct translation *to, const struct node *node,
+static situ_status find_family(struct conversion *to, const struct node *node,
                                const struct family **out) {
   const struct schema *schema = node->schema;
   const unsigned needs = needs_of(to, node);
@@ -143,7 +142,7 @@ static situ_status find_family(struct translation *to, const struct node *node,
   return NULL;
 }
 
-static situ_status add_references(struct translation *to, const struct node *node) {
+static situ_status add_references(struct conversion *to, const struct node *node) {
   if (!RESERVE(to, references, n_references, reference_capacity, node->n_inputs))
     return NO_MEMORY();
   for (int32_t i = 0; i < node->n_inputs; i++)
@@ -152,7 +151,7 @@ static situ_status add_references(struct translation *to, const struct node *nod
   return NULL;
 }
 
-static situ_status add_node(struct translation *to, const struct node *node,
+static situ_status add_node(struct conversion *to, const struct node *node,
                             const struct place_options *options) {
   const struct family *family;
   TRY(find_family(to, node, &family));
@@ -173,16 +172,16 @@ static situ_status add_node(struct translation *to, const struct node *node,
   return family->takes_references ? add_references(to, node) : NULL;
 }
 
-/* The groups that nodes name, as numbers. Nodes of one scope share the text of a name, so that most
- * are found by their address. */
+/* The colocation groups by name. Nodes of one scope share the string, so most lookups compare
+ * addresses only. */
 struct groups {
   struct map numbers;
   const char *last;
   int32_t last_number;
 };
 
-/* The number of a group, the next one where nobody named it before; -1 without memory. */
-static int32_t find_group(struct translation *to, struct groups *groups, const char *name,
+/* The index of a group, added if it is new; -1: out of memory. */
+static int32_t find_group(struct conversion *to, struct groups *groups, const char *name,
                           int32_t *own) {
   if (name == groups->last) return groups->last_number;
   int32_t number = -1;
@@ -197,9 +196,9 @@ static int32_t find_group(struct translation *to, struct groups *groups, const c
   return number;
 }
 
-/* Each node with the groups it names and, last, that of its own name, if somebody names it. `own`
- * is complete (by node, number + 1) only after a first round. */
-static situ_status list_members(struct translation *to, struct groups *groups, int32_t *own) {
+/* Lists each node with its groups and, last, the group of its own name if that exists. own[node]
+ * (index + 1) is complete only after the first call, so it is called twice. */
+static situ_status list_members(struct conversion *to, struct groups *groups, int32_t *own) {
   to->n_members = 0;
   for (int32_t i = 0; i < to->graph->n_nodes; i++) {
     const struct node *node = to->graph->nodes[i];
@@ -213,7 +212,7 @@ static situ_status list_members(struct translation *to, struct groups *groups, i
   return NULL;
 }
 
-static situ_status add_groups(struct translation *to) {
+static situ_status add_groups(struct conversion *to) {
   if (!to->n_named) return NULL;
   int32_t *own = ARENA_ARRAY(to->arena, int32_t, to->graph->n_nodes);
   to->members = ARENA_ARRAY(to->arena, struct place_member, 2 * to->n_named);
@@ -225,11 +224,11 @@ static situ_status add_groups(struct translation *to) {
   return s;
 }
 
-static situ_status translate(struct translation *to, const struct place_options *options) {
+static situ_status convert(struct conversion *to, const struct place_options *options) {
   const int32_t n = to->graph->n_nodes;
   to->families =
-      ARENA_ARRAY(to->arena, struct family, schema_count() * MAX_TYPES * (1 << NEEDS_COUNT));
-  /* Not cleared: every element is written, and there are many. */
+      ARENA_ARRAY(to->arena, struct family, schema_count() * TYPE_SLOTS * (1 << NEEDS_COUNT));
+  /* Not zeroed: every element is written, and there are many. */
   to->nodes = arena_alloc(to->arena, sizeof *to->nodes * ((size_t)n + 1));
   if (!to->families || !to->nodes) return NO_MEMORY();
   for (int32_t i = 0; i < n; i++) TRY(add_node(to, to->graph->nodes[i], options));
@@ -261,16 +260,16 @@ static struct place_spec *list_specs(const struct situ_graph *graph, bool any_ta
     specs[i] = (struct place_spec){.name = graph->specs[i].name, .text = graph->specs[i].written};
     if (any_task) name_clear_task(&specs[i].name);
   }
-  /* A graph in which nobody asked for a device may have no specs yet. */
+  /* A graph without requests may have no specs yet. */
   if (specs && !graph->n_specs) specs[0].text = "";
   return specs;
 }
 
-static situ_status run(struct translation *to, const struct device_list *devices,
+static situ_status run(struct conversion *to, const struct device_list *devices,
                        const struct place_options *options, struct arena *arena,
                        struct place_result *result) {
   for (int i = 0; i < devices->count; i++) to->lacks |= lacks_of(devices->devices[i]);
-  TRY(translate(to, options));
+  TRY(convert(to, options));
   const struct place_problem problem = {
       .devices = list_devices(devices, to->arena),
       .n_devices = devices->count,
@@ -289,7 +288,7 @@ static situ_status run(struct translation *to, const struct device_list *devices
       .default_device = -1,
       .soft = options->soft,
       .reference = options->reference,
-      .words = {to->graph, node_name, node_op, node_describe, node_kernels, node_order}};
+      .callbacks = {to->graph, node_name, node_op, node_describe, node_kernels, node_order}};
   if (to->arena->failed) return NO_MEMORY();
   return placer_run(&problem, arena, result);
 }
@@ -298,7 +297,7 @@ situ_status place_graph(const struct situ_graph *graph, const struct device_list
                         const struct place_options *options, struct arena *arena,
                         struct placement *out) {
   struct arena scratch = {0};
-  struct translation to = {.graph = graph, .arena = &scratch};
+  struct conversion to = {.graph = graph, .arena = &scratch};
   struct place_result result = {0};
   const situ_status s = run(&to, devices, options, arena, &result);
   arena_free(&scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * placement_hints.c: devices, kernels and neighbours in a few lines; long lists are cut. */
+ * placement_hints.c: formats the hints of placement errors; long lists are truncated. */
 #include "place/placement_hints.h"
 
 #include <stdlib.h>
@@ -11,21 +11,21 @@
 
 enum { SHOWN_NODES = 3, SHOWN_DEVICES = 32, SHOWN_MEMBERS = 12 };
 
-static int order_texts(const void *a, const void *b) {
+static int compare_strings(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 void placement_hints_devices(const struct placer *placer, struct strbuf *out) {
   const int32_t n = placer->problem->n_devices;
-  const char **texts = malloc(sizeof *texts * (size_t)n);
-  out->failed |= !texts;
-  if (!texts) return;
-  for (int32_t i = 0; i < n; i++) texts[i] = placer->problem->devices[i].text;
-  qsort(texts, (size_t)n, sizeof *texts, order_texts);
+  const char **names = malloc(sizeof *names * (size_t)n);
+  out->failed |= !names;
+  if (!names) return;
+  for (int32_t i = 0; i < n; i++) names[i] = placer->problem->devices[i].text;
+  qsort(names, (size_t)n, sizeof *names, compare_strings);
   for (int32_t i = 0; i < n && i < SHOWN_DEVICES; i++)
-    strbuf_appendf(out, "%s%s", i ? ", " : "", texts[i]);
+    strbuf_appendf(out, "%s%s", i ? ", " : "", names[i]);
   if (n > SHOWN_DEVICES) strbuf_appendf(out, ", and %d more", n - SHOWN_DEVICES);
-  free(texts);
+  free(names);
 }
 
 void placement_hints_kinds(const struct placer *placer, struct strbuf *out) {
@@ -40,8 +40,8 @@ void placement_hints_kinds(const struct placer *placer, struct strbuf *out) {
 void placement_hints_kernels(const struct placer *placer, int32_t node, struct strbuf *out) {
   const struct place_problem *problem = placer->problem;
   const struct place_support *support = &problem->supports[problem->nodes[node].support];
-  if (problem->words.kernels) {
-    problem->words.kernels(problem->words.context, node, out);
+  if (problem->callbacks.kernels) {
+    problem->callbacks.kernels(problem->callbacks.context, node, out);
     return;
   }
   for (int32_t i = 0; i < support->count; i++)
@@ -51,28 +51,29 @@ void placement_hints_kernels(const struct placer *placer, int32_t node, struct s
 
 static int32_t distance(int32_t a, int32_t b) { return a < b ? b - a : a - b; }
 
-/* The device of the kind that is asked for with the nearest number; or -1. */
-static int32_t nearest(const struct place_problem *problem, const struct device_name *asked) {
+/* The device of the requested kind with the nearest index, or -1. */
+static int32_t find_nearest(const struct place_problem *problem,
+                            const struct device_name *requested) {
   int32_t best = -1;
-  for (int32_t i = 0; asked->has_kind && i < problem->n_devices; i++) {
+  for (int32_t i = 0; requested->has_kind && i < problem->n_devices; i++) {
     const struct device_name *name = &problem->devices[i].name;
-    if (strcasecmp(name->kind, asked->kind)) continue;
-    if (best < 0 || distance(name->index, asked->index) <
-                        distance(problem->devices[best].name.index, asked->index))
+    if (strcasecmp(name->kind, requested->kind)) continue;
+    if (best < 0 || distance(name->index, requested->index) <
+                        distance(problem->devices[best].name.index, requested->index))
       best = i;
   }
   return best;
 }
 
-/* Who else asks for the same. */
-static void others(const struct placer *placer, int32_t node, struct strbuf *out) {
+/* Lists the other nodes with the same request. */
+static void append_other_nodes(const struct placer *placer, int32_t node, struct strbuf *out) {
   const struct place_problem *problem = placer->problem;
-  const int32_t asked = placer->values[problem->nodes[node].spec];
+  const int32_t requested = placer->values[problem->nodes[node].spec];
   struct strbuf names = {0};
   int32_t n = 0;
   for (int32_t i = 0; i < problem->n_nodes; i++) {
     const struct place_node *other = &problem->nodes[i];
-    if (i == node || placer->values[other->spec] != asked || other->assigned >= 0) continue;
+    if (i == node || placer->values[other->spec] != requested || other->assigned >= 0) continue;
     if (n < SHOWN_NODES) strbuf_appendf(&names, "%s%s", n ? ", " : "", placer_name(placer, i));
     n++;
   }
@@ -84,17 +85,17 @@ static void others(const struct placer *placer, int32_t node, struct strbuf *out
 
 void placement_hints_no_device(const struct placer *placer, int32_t node, struct strbuf *out) {
   const struct place_problem *problem = placer->problem;
-  const struct device_name *asked = &problem->specs[problem->nodes[node].spec].name;
+  const struct device_name *requested = &problem->specs[problem->nodes[node].spec].name;
   char local[NAME_SIZE];
   strbuf_append(out, "\nThere is no such device. Devices: ");
   placement_hints_devices(placer, out);
-  const int32_t near = nearest(problem, asked);
+  const int32_t near = find_nearest(problem, requested);
   if (near >= 0)
     strbuf_appendf(out, "\nThe nearest one is %s",
                    name_local(&problem->devices[near].name, local, sizeof local));
-  else if (asked->has_kind)
-    strbuf_appendf(out, "\nThere is no %s at all", asked->kind);
-  others(placer, node, out);
+  else if (requested->has_kind)
+    strbuf_appendf(out, "\nThere is no %s at all", requested->kind);
+  append_other_nodes(placer, node, out);
   strbuf_append(out,
                 problem->soft
                     ? "\nSoft placement chooses another device, but not another job, replica or "
@@ -114,10 +115,11 @@ void placement_hints_no_kernel(const struct placer *placer, int32_t node, struct
 
 /* "MatMul: GPU CPU " */
 static void add_supported(struct placer *placer, int32_t node, struct strbuf *out) {
-  const struct support_row *row = &placer->supports.rows[placer_claim(placer, node).row];
+  const struct kernel_set *kernel_set =
+      &placer->supports.kernel_sets[placer_constraints(placer, node).kernel_set];
   strbuf_appendf(out, "\n%s: ", placer_op(placer, node));
-  for (int32_t i = 0; i < row->n_kinds; i++)
-    strbuf_appendf(out, "%s ", placer->supports.kinds[row->kinds[i].kind].text);
+  for (int32_t i = 0; i < kernel_set->n_kinds; i++)
+    strbuf_appendf(out, "%s ", placer->supports.kinds[kernel_set->kinds[i].kind].text);
 }
 
 static void add_member(const struct placer *placer, int32_t node, struct strbuf *out) {
@@ -129,8 +131,8 @@ static void add_member(const struct placer *placer, int32_t node, struct strbuf 
     strbuf_appendf(out, " framework assigned device=%s", problem->devices[member->assigned].text);
 }
 
-void placement_hints_group(struct placer *placer, int32_t node, const struct claim *claim,
-                           struct strbuf *out) {
+void placement_hints_group(struct placer *placer, int32_t node,
+                           const struct constraints *constraints, struct strbuf *out) {
   const struct set *set = colocation_find(placer, node);
   if (!set) return;
   char printed[NAME_SIZE];
@@ -142,11 +144,12 @@ void placement_hints_group(struct placer *placer, int32_t node, const struct cla
     if (n < SHOWN_MEMBERS) add_member(placer, i, &members);
     n++;
   }
-  strbuf_appendf(out,
-                 "\nColocation Debug Info:\nColocation group had the following types and supported "
-                 "devices: \nRequested device '%s'%s",
-                 name_print(&placer->specs.values[claim->requested].name, printed, sizeof printed),
-                 strbuf_get(&kinds));
+  strbuf_appendf(
+      out,
+      "\nColocation Debug Info:\nColocation group had the following types and supported "
+      "devices: \nRequested device '%s'%s",
+      name_print(&placer->specs.values[constraints->requested].name, printed, sizeof printed),
+      strbuf_get(&kinds));
   strbuf_appendf(
       out,
       "\n\nColocation members, user-requested devices, and framework assigned devices, if "

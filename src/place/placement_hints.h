@@ -7,23 +7,24 @@
 
 struct strbuf;
 
-/* All devices, sorted as text, separated by commas. */
+/* All devices, sorted as strings, separated by commas. */
 void placement_hints_devices(const struct placer *placer, struct strbuf *out);
 
 /* The kinds of the devices, separated by commas. */
 void placement_hints_kinds(const struct placer *placer, struct strbuf *out);
 
-/* Where the op of a node has kernels. */
+/* The kernels of a node's op. */
 void placement_hints_kernels(const struct placer *placer, int32_t node, struct strbuf *out);
 
-/* Lines for a request that no device meets: what there is, who else asks for it, the way out. */
+/* Hints for a request that no device satisfies: the devices, other nodes with the same request, a
+ * fix. */
 void placement_hints_no_device(const struct placer *placer, int32_t node, struct strbuf *out);
 
-/* Lines for a request whose devices have no kernel. */
+/* Hints for a request whose devices have no kernel. */
 void placement_hints_no_kernel(const struct placer *placer, int32_t node, struct strbuf *out);
 
-/* Lines about the nodes that must be with a node, if there are any. */
-void placement_hints_group(struct placer *placer, int32_t node, const struct claim *claim,
-                           struct strbuf *out);
+/* Lists the nodes colocated with a node, if any. */
+void placement_hints_group(struct placer *placer, int32_t node,
+                           const struct constraints *constraints, struct strbuf *out);
 
 #endif

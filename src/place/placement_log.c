@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * placement_log.c: the placement log. */
+ * placement_log.c: prints the placement log in TensorFlow's format. */
 #include "place/placement_log.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ situ_status placement_log_nodes(const struct placement *placement) {
   const struct situ_graph *graph = placement->graph;
   int32_t *order = malloc(sizeof *order * (size_t)(placement->n_nodes + 1));
   struct strbuf lines = {0};
-  situ_status s = order ? graph_stack_order(graph, order) : NO_MEMORY();
+  situ_status s = order ? graph_import_order(graph, order) : NO_MEMORY();
   for (int32_t i = 0; !s && i < placement->n_nodes; i++) {
     const struct device *device = placement->devices->devices[placement->device[order[i]]];
     strbuf_appendf(&lines, "%s: %s\n", graph->nodes[order[i]]->name, device_log_name(device));

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ranks.c: the order of preference of the devices. */
+ * ranks.c: sorts devices by preference. */
 #include "place/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a device is sorted by. */
+/* An element of the sort. */
 struct ranked {
   const struct place_device *device;
   bool as_text;
 };
 
-static int order_numbers(int64_t a, int64_t b) { return (a > b) - (a < b); }
+static int compare_integers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-static int order_names(const struct device_name *a, const struct device_name *b) {
+static int compare_names(const struct device_name *a, const struct device_name *b) {
   int order = strcmp(a->job, b->job);
-  if (!order) order = order_numbers(a->replica, b->replica);
-  if (!order) order = order_numbers(a->task, b->task);
+  if (!order) order = compare_integers(a->replica, b->replica);
+  if (!order) order = compare_integers(a->task, b->task);
   if (!order) order = strcmp(a->kind, b->kind);
-  return order ? order : order_numbers(a->index, b->index);
+  return order ? order : compare_integers(a->index, b->index);
 }
 
-static int order_devices(const void *left, const void *right) {
+static int compare_devices(const void *left, const void *right) {
   const struct ranked *a = left, *b = right;
-  int order = order_numbers(b->device->priority, a->device->priority);
+  int order = compare_integers(b->device->priority, a->device->priority);
   if (!order && a->as_text) order = strcmp(a->device->text, b->device->text);
-  if (!order && !a->as_text) order = order_names(&a->device->name, &b->device->name);
+  if (!order && !a->as_text) order = compare_names(&a->device->name, &b->device->name);
   return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
@@ -40,7 +40,7 @@ situ_status ranks_create(const struct place_problem *problem, struct arena *aren
   if (!sorted || !out->order || !out->rank) return NO_MEMORY();
   for (int32_t i = 0; i < n; i++)
     sorted[i] = (struct ranked){&problem->devices[i], problem->reference};
-  qsort(sorted, (size_t)n, sizeof *sorted, order_devices);
+  qsort(sorted, (size_t)n, sizeof *sorted, compare_devices);
   for (int32_t i = 0; i < n; i++) {
     out->order[i] = (int32_t)(sorted[i].device - problem->devices);
     out->rank[out->order[i]] = i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ranks.h: the devices in the order of preference, so that a set of devices is a mask whose lowest
- * bit is the best of them. */
+ * ranks.h: devices sorted by preference. A set of devices is a bit mask by rank, so its lowest bit
+ * is the best device. */
 #ifndef SITU_PLACE_RANKS_H
 #define SITU_PLACE_RANKS_H
 
@@ -12,8 +12,8 @@ struct ranks {
   int32_t *rank;        /* the rank of each device */
 };
 
-/* Sorts devices by the priority of their kind, then by name: by number, or under the reference
- * policy as text (GPU:10 before GPU:2). */
+/* Sorts devices by the priority of their kind, then by name: numerically, or as strings under the
+ * reference policy (GPU:10 before GPU:2). */
 situ_status ranks_create(const struct place_problem *problem, struct arena *arena,
                          struct ranks *out) SITU_MUST_USE;
 
@@ -25,7 +25,7 @@ static inline bool ranks_hold(const uint64_t *mask, int32_t rank) {
   return mask[rank / 64] >> (rank % 64) & 1;
 }
 
-/* Puts a rank into a mask. */
+/* Adds a rank to a mask. */
 static inline void ranks_add(uint64_t *mask, int32_t rank) {
   mask[rank / 64] |= (uint64_t)1 << (rank % 64);
 }

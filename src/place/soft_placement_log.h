@@ -5,7 +5,7 @@
 
 #include "place/state.h"
 
-/* Says which nodes went elsewhere and why, and which colocations were ignored; NULL for nothing. */
+/* Formats the warning in the arena; NULL if soft placement changed nothing. */
 situ_status soft_placement_log_warn(const struct placer *placer, struct arena *arena,
                                     const char **out) SITU_MUST_USE;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * specs.c: interned requests: whoever compares two compares two numbers. */
+ * specs.c: interns device requests in a hash table, so that comparing two compares integers. */
 #include "place/specs.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ enum { FIRST_VALUES = 32 };
 
 static uint32_t mix(uint32_t hash, uint32_t value) { return (hash ^ value) * 0x9E3779B1u; }
 
-static uint32_t mix_text(uint32_t hash, const char *text) {
+static uint32_t mix_string(uint32_t hash, const char *text) {
   for (; *text; text++) hash = mix(hash, (unsigned char)*text);
   return hash;
 }
@@ -18,15 +18,15 @@ static uint32_t hash_name(const struct device_name *name) {
                            (uint32_t)name->has_task << 2 | (uint32_t)name->has_kind << 3 |
                            (uint32_t)name->has_index << 4;
   uint32_t hash = mix(2166136261u, present);
-  if (name->has_job) hash = mix_text(hash, name->job);
+  if (name->has_job) hash = mix_string(hash, name->job);
   if (name->has_replica) hash = mix(hash, (uint32_t)name->replica);
   if (name->has_task) hash = mix(hash, (uint32_t)name->task);
-  if (name->has_kind) hash = mix_text(hash, name->kind);
+  if (name->has_kind) hash = mix_string(hash, name->kind);
   if (name->has_index) hash = mix(hash, (uint32_t)name->index);
   return hash ^ hash >> 15;
 }
 
-/* The place of a name in the table, or the free place where it belongs. */
+/* The table entry of a name, or the free entry where it belongs. */
 static int32_t *find(const struct specs *specs, const struct device_name *name) {
   const uint32_t mask = (uint32_t)specs->table_size - 1;
   for (uint32_t i = hash_name(name) & mask;; i = (i + 1) & mask) {
@@ -35,7 +35,7 @@ static int32_t *find(const struct specs *specs, const struct device_name *name) 
   }
 }
 
-/* Makes room for one more, with the table at most half full. */
+/* Makes room for one more; keeps the table at most half full. */
 static bool grow(struct specs *specs) {
   if (specs->count < specs->capacity) return true;
   const int32_t capacity = specs->capacity ? specs->capacity * 2 : FIRST_VALUES;
@@ -76,8 +76,8 @@ int32_t specs_intern(struct specs *specs, const struct device_name *name) {
 
 int32_t specs_drop(struct specs *specs, int32_t spec, unsigned drop) {
   if (!drop) return spec;
-  const int32_t known = specs->values[spec].less[drop];
-  if (known) return known - 1;
+  const int32_t cached = specs->values[spec].less[drop];
+  if (cached) return cached - 1;
   struct device_name name = specs->values[spec].name;
   if (drop & DROP_KIND) {
     name.has_kind = false;
@@ -100,7 +100,7 @@ bool specs_merge(struct specs *specs, int32_t *target, int32_t other, enum name_
   }
   const struct device_name *from = &specs->values[other].name;
   struct device_name name = specs->values[*target].name;
-  /* Asked beforehand: a failure of name_merge is a text, and soft placement refuses many. */
+  /* Checked first: a failing name_merge formats a message, and soft placement rejects many. */
   const bool conflict =
       how == MERGE_HARD ? !name_compatible(&name, from) : name_different_address_space(&name, from);
   if (conflict) return false;

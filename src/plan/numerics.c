@@ -164,7 +164,7 @@ static void add_operand(struct strbuf *message, const struct situ_graph *graph,
   char shape[SHAPE_STRING_SIZE];
   const struct edge from = node->inputs[index];
   strbuf_append(message, "Tensor(");
-  if (!graph->at_once)
+  if (!graph->is_eager)
     strbuf_appendf(message, "\"%s:%d\", ", graph->nodes[from.node]->name, from.output);
   strbuf_appendf(message, "shape=%s, dtype=%s)\n", shape_print_python(&operand->shape, shape),
                  situ_type_numpy(operand->type));
@@ -195,7 +195,7 @@ situ_status numerics_failure(const struct situ_graph *graph, const struct node *
   strbuf_appendf(
       &message,
       "!!! Detected Infinity or NaN in output %d of %s op \"%s\" (# of outputs: %d) !!!\n", output,
-      graph->at_once ? "eagerly-executing" : "graph", node->schema->op->name, node->n_outputs);
+      graph->is_eager ? "eagerly-executing" : "graph", node->schema->op->name, node->n_outputs);
   strbuf_appendf(&message, "  dtype: <dtype: '%s'>\n  shape: %s\n", situ_type_numpy(out->type),
                  shape_print_python(&out->shape, shape));
   add_counter(&message, "-Inf", counts->lows);

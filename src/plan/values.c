@@ -152,7 +152,7 @@ static bool was_known_at_build(const struct builder *builder, struct edge edge) 
 
 /* Whether the output shapes inferred at graph construction are valid for this run. */
 static bool are_shapes_final(const struct builder *builder, const struct node *node) {
-  if (node->told && node->schema->op->shape && !builder_is_host_op(node)) return false;
+  if (node->has_set_shape && node->schema->op->shape && !builder_is_host_op(node)) return false;
   for (int32_t i = 0; i < node->n_outputs; i++)
     if (!shape_is_known(&node->outputs[i].shape)) return false;
   struct node *const *nodes = builder->request->graph->nodes;

@@ -39,12 +39,12 @@ static void add_gradient(struct builder *builder, const char *variable, size_t b
 }
 
 static void add_registered(struct builder *builder) {
-  const struct gradient_note *note = builder->request->graph->gradient_notes;
-  for (; note; note = note->next) {
+  const struct registered_gradient *gradient = builder->request->graph->registered_gradients;
+  for (; gradient; gradient = gradient->next) {
     size_t bytes = 0;
-    if (!is_computed(builder, note->parts[0])) continue;
-    for (int i = 0; i < note->n_parts; i++) bytes += bytes_of(builder, note->parts[i]);
-    add_gradient(builder, note->variable, bytes);
+    if (!is_computed(builder, gradient->parts[0])) continue;
+    for (int i = 0; i < gradient->n_parts; i++) bytes += bytes_of(builder, gradient->parts[i]);
+    add_gradient(builder, gradient->variable, bytes);
   }
 }
 
@@ -123,7 +123,9 @@ static void add_updates(struct builder *builder) {
 
 static int32_t max_gradients(const struct situ_graph *graph) {
   int32_t n = graph->n_nodes + 1;
-  for (const struct gradient_note *note = graph->gradient_notes; note; note = note->next) n++;
+  for (const struct registered_gradient *gradient = graph->registered_gradients; gradient;
+       gradient = gradient->next)
+    n++;
   return n;
 }
 
@@ -132,7 +134,7 @@ situ_status variable_gradients_find(struct builder *builder) {
   struct program *program = builder->program;
   program->gradients = ARENA_ARRAY(&program->arena, struct program_gradient, max_gradients(graph));
   if (!program->gradients) return NO_MEMORY();
-  if (graph->gradient_notes)
+  if (graph->registered_gradients)
     add_registered(builder);
   else
     add_updates(builder);

@@ -52,7 +52,7 @@ static int32_t count_of(const struct json *value) { return value ? value->count 
 static int32_t find_device(const struct question *q, const char *name) {
   for (int32_t i = 0; i < q->problem.n_devices; i++)
     if (!strcmp(q->problem.devices[i].text, name)) return i;
-  return PLACE_LOST;
+  return PLACE_INVALID;
 }
 
 static situ_status read_devices(struct question *q) {
@@ -199,7 +199,7 @@ static situ_status read_nodes(struct question *q) {
 static situ_status place(struct question *q, struct place_result *result) {
   q->problem.soft = json_bool(json_get(q->test, "soft"), false);
   q->problem.reference = true;
-  q->problem.words = (struct place_words){.context = q, .name = node_name, .op = node_op};
+  q->problem.callbacks = (struct place_callbacks){.context = q, .name = node_name, .op = node_op};
   TRY(read_devices(q));
   TRY(read_supports(q));
   TRY(read_nodes(q));

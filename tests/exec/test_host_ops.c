@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_host_ops.c: ops that compute on host tensors: strings, shapes that only a run knows, steps
- * in several parts, errors, eager calls. */
+ * test_host_ops.c: host ops: strings, shapes that depend on data, steps that are split into several
+ * programs, errors, eager calls. */
 #include <string.h>
 #include <unistd.h>
 
@@ -63,7 +63,7 @@ static void shapes_come_from_files(void **state) {
   }
 }
 
-/* A chain of host ops needs no second part; what nobody asks for does not run. */
+/* A chain of host ops does not split the step; unused ops do not run. */
 static void only_what_is_asked_for_runs(void **state) {
   (void)state;
   fleet("");

@@ -3,7 +3,7 @@
 #include "api/helpers.h"
 #include "situ/cluster.h"
 
-/* A graph with a variable of n floats on a task, and what changes it. */
+/* A graph with a reference variable of n floats on a task, and its updates. */
 struct program {
   situ_graph *graph;
   situ_value w, begin, more;
@@ -83,7 +83,7 @@ static void a_variable_has_one_shape(void **state) {
   situ_store_release(store);
 }
 
-/* A graph with a variable by handle of n floats, and what changes it. */
+/* A graph with a resource variable of n floats and its updates. */
 static void open_handle(struct program *p, situ_store *store, int n) {
   const situ_attr attrs[] = {situ_attr_shape("shape", SITU_SHAPE(n)),
                              situ_attr_type("dtype", SITU_FLOAT)};

@@ -38,7 +38,7 @@ static void check_round(const char *text, size_t length, bool as_json) {
 static void describe(const situ_graph *graph) {
   struct strbuf text = {0};
   int32_t *order = malloc(sizeof *order * (size_t)(graph->n_nodes + 1));
-  if (!order || graph_stack_order(graph, order)) abort();
+  if (!order || graph_import_order(graph, order)) abort();
   for (int32_t i = 0; i < graph->n_nodes; i++) graph_describe(graph, graph->nodes[order[i]], &text);
   free(order);
   strbuf_free(&text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_gradients.c: gradients of graphs: paths, ends, names, devices, errors. */
+ * test_gradients.c: gradients of graphs: paths, unconnected values, names, devices, errors. */
 #include "api/helpers.h"
 
 #include "situ/gradient.h"
@@ -108,7 +108,7 @@ static void nodes_may_have_other_gradients(void **state) {
   situ_graph_release(graph);
 }
 
-/* Gives three numbers where one is wanted. */
+/* Returns a gradient of shape [3] for a scalar. */
 static situ_status a_row(void *context, situ_value node, const situ_value *dys, int n_dys,
                          situ_value *dxs, int n_dxs) {
   (void)context, (void)dys, (void)n_dys, (void)n_dxs;
@@ -142,7 +142,7 @@ static void errors_are_statuses(void **state) {
   situ_graph_release(graph);
 }
 
-/* A long chain takes a node for each of its own. */
+/* The gradient of a long chain has one node per node of the chain. */
 static void walks_are_linear(void **state) {
   (void)state;
   enum { LENGTH = 20000 };

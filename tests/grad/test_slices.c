@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_slices.c: gradients of which only some rows are not 0. */
+ * test_slices.c: sparse gradients (IndexedSlices). */
 #include "api/helpers.h"
 
 #include "situ/gradient.h"
@@ -29,7 +29,7 @@ static void expect_result(situ_graph *graph, situ_value value, const float *want
   situ_session_release(session);
 }
 
-/* Without a word about slices a gradient is all of the tensor; with it, rows and their numbers. */
+/* Gradients are dense by default; with options.slices they are values and indices. */
 static void rows_stay_rows(void **state) {
   (void)state;
   situ_graph *graph = situ_graph_create();
@@ -49,7 +49,7 @@ static void rows_stay_rows(void **state) {
   situ_graph_release(graph);
 }
 
-/* Rows from several places follow each other; together with all of a tensor they become one. */
+/* Sums of slices are concatenated; the sum of slices and a dense tensor is dense. */
 static void rows_are_joined(void **state) {
   (void)state;
   situ_graph *graph = situ_graph_create();
@@ -67,7 +67,7 @@ static void rows_are_joined(void **state) {
   situ_graph_release(graph);
 }
 
-/* An op on the way gets all of the tensor. */
+/* An op between x and y receives the dense tensor. */
 static void ops_read_all(void **state) {
   (void)state;
   situ_graph *graph = situ_graph_create();

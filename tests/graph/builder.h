@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * builder.h: what the tests of graphs share. */
+ * builder.h: helpers of the graph tests. */
 #ifndef SITU_TESTS_GRAPH_BUILDER_H
 #define SITU_TESTS_GRAPH_BUILDER_H
 
@@ -27,7 +27,7 @@ static inline int drop_graph(void **state) {
 
 #define GRAPH_TEST(function) cmocka_unit_test_setup_teardown(function, make_graph, drop_graph)
 
-/* The status has the code and says all the parts; releases it. */
+/* Asserts the code and the parts of the message of a status, and releases it. */
 static inline void expect_status(situ_status status, situ_code code, const char *part) {
   if (situ_status_code(status) != code || !strstr(situ_status_message(status), part))
     fail_msg("%s '%s' is not %s '%s'", situ_code_name(situ_status_code(status)),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.h: loading and saving texts in tests. */
+ * files.h: loads and saves GraphDefs in tests. */
 #ifndef SITU_TESTS_GRAPH_FILES_H
 #define SITU_TESTS_GRAPH_FILES_H
 
 #include "graph/builder.h"
 
-/* The graph of a text that is right. */
+/* Loads a valid GraphDef. */
 static inline situ_graph *load_text(const char *text) {
   situ_graph *graph = NULL;
   const situ_status status = situ_graph_load(text, strlen(text), &graph);
@@ -14,7 +14,7 @@ static inline situ_graph *load_text(const char *text) {
   return graph;
 }
 
-/* A text that is wrong. */
+/* Asserts that loading a GraphDef fails. */
 static inline void expect_refused(const char *text, situ_code code, const char *part) {
   situ_graph *graph = (situ_graph *)&graph;
   expect_status(situ_graph_load(text, strlen(text), &graph), code, part);
@@ -25,7 +25,7 @@ static inline void expect_wrong(const char *text, const char *part) {
   expect_refused(text, SITU_INVALID_ARGUMENT, part);
 }
 
-/* The graph as a text; the caller frees it. */
+/* Saves the graph to a string, which the caller frees. */
 static inline char *save_text(const situ_graph *graph, bool as_json) {
   char *text = NULL;
   size_t length = 0;
@@ -35,7 +35,7 @@ static inline char *save_text(const situ_graph *graph, bool as_json) {
   return text;
 }
 
-/* Saves, loads and saves again, in both forms; frees nothing of the graph. */
+/* Saves, loads and saves again, in text format and JSON. */
 static inline void expect_round_trip(const situ_graph *graph) {
   char *plain = save_text(graph, false), *json = save_text(graph, true);
   situ_graph *from_plain = load_text(plain), *from_json = load_text(json);

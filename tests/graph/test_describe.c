@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_describe.c: nodes on one line, as in the guides. */
+ * test_describe.c: formats nodes on one line, as TensorFlow does. */
 #include "base/strbuf.h"
 #include "graph/builder.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_emit.c: nodes, their types and shapes, and everything that may be wrong with a call. */
+ * test_emit.c: nodes, their types and shapes, and invalid calls. */
 #include "graph/builder.h"
 
 static void a_node_knows_itself(void **state) {
@@ -109,7 +109,7 @@ static void finds_values(void **state) {
   assert_false(situ_value_valid(situ_graph_node(NULL, 0)));
 }
 
-/* Bad calls: each on a graph of its own with the values a [2,3], b [2,3] and the integer i. */
+/* Bad calls: each on its own graph with the values a [2,3], b [2,3] and the integer i. */
 struct setting {
   situ_graph *graph;
   situ_value a, b, i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_graphdef.c: graphs from texts: order, inputs, devices, groups, and what may be wrong. */
+ * test_graphdef.c: loads GraphDefs: node order, inputs, devices, groups, and errors. */
 #include "graph/files.h"
 #include "support/skip.h"
 
@@ -128,10 +128,10 @@ static void long_cycles_are_cut(void **state) {
 
 static void wrong_nodes(void **state) {
   (void)state;
-  expect_wrong("node { op: 'NoOp' }", "line 1, column 6: a node without 'name'");
-  expect_wrong("node { name: 'a' }", "a node without 'op'");
+  expect_wrong("node { op: 'NoOp' }", "line 1, column 6: a node has no 'name'");
+  expect_wrong("node { name: 'a' }", "a node has no 'op'");
   expect_wrong("\n\n  node { name: 'a b' op: 'NoOp' }", "line 3, column 16: 'a b'");
-  expect_wrong("node { name: 'a\\000b' op: 'NoOp' }", "byte of 0");
+  expect_wrong("node { name: 'a\\000b' op: 'NoOp' }", "zero byte");
   expect_wrong(NODE("a", "NoOp", "") NODE("a", "NoOp", ""),
                "line 2, column 6: Duplicate node name");
   expect_refused(NODE("a", "Nope", ""), SITU_NOT_FOUND, "'Nope'; did you mean 'NoOp'?");
@@ -150,7 +150,7 @@ static void wrong_inputs(void **state) {
   expect_wrong(SCALAR("x", "") NODE("a", "Identity", "input: 'x:1'"),
                "'x:1', but that node has 1 outputs");
   expect_wrong(SCALAR("x", "") NODE("a", "Identity", "input: '^x' input: 'x'"),
-               "behind a control input");
+               "after a control input");
   expect_wrong(NODE("go", "NoOp", "") NODE("a", "Identity", "input: 'go'"), "0 outputs");
   expect_wrong(SCALAR("x", "") NODE("a", "Add", "input: 'x'"), "'a' (op: 'Add')");
 }
@@ -169,7 +169,7 @@ static void wrong_attributes(void **state) {
   expect_wrong(NODE("a", "Placeholder", "attr { key: 'dtype' value { type: DT_FLOAT i: 1 } }"),
                "must have one value");
   expect_wrong(NODE("a", "Placeholder", "attr { key: 'dtype' value { s: 'DT\\000' } }"),
-               "byte of 0");
+               "zero byte");
   expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { b: true } } }"), "lists of 'b'");
   expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { f: 1 i: 2 } } }"), "lists of 'i'");
   expect_wrong(NODE("a", "NoOp", "attr { key: '_class' value { i: 1 } }"), "'_class'");
@@ -185,7 +185,7 @@ static void wrong_devices(void **state) {
   (void)state;
   expect_wrong(NODE("a", "NoOp", "device: '/gpu:x'"), "/gpu:x");
   expect_wrong(NODE("a", "NoOp", "device: '/gpu:x'"), "at line 1, column 37 of the GraphDef");
-  expect_wrong(NODE("a", "NoOp", "device: '/gpu:0\\000'"), "byte of 0");
+  expect_wrong(NODE("a", "NoOp", "device: '/gpu:0\\000'"), "zero byte");
 }
 
 static void null_arguments(void **state) {
@@ -206,7 +206,7 @@ static void a_full_stream(void **state) {
   if (!full) SKIP("no /dev/full");
   setvbuf(full, NULL, _IONBF, 0);
   scalar(graph, "a");
-  expect_status(situ_graph_save(graph, false, full), SITU_UNKNOWN, "takes no more");
+  expect_status(situ_graph_save(graph, false, full), SITU_UNKNOWN, "cannot write");
   fclose(full);
 }
 

@@ -74,7 +74,7 @@ static void wrong_functions(void **state) {
   expect_wrong(GRAPH "library { function { " SIGNATURE("f") "ret { key: 'r' value: 'a:y' } } }",
                "unknown input 'a:y'");
   expect_wrong(GRAPH "library { function { " SIGNATURE("f") "ret { key: 'r' value: 'a:z:0' } } }",
-               "no output 'a:z:0'");
+               "unknown output 'a:z:0'");
   expect_wrong("library { gradient { } }", "'gradient' of FunctionDefLibrary is not supported");
 }
 

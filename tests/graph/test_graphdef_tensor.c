@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_graphdef_tensor.c: constants of every type in and out of a GraphDef, and wrong ones. */
+ * test_graphdef_tensor.c: reads and writes constants of every type, and rejects invalid ones. */
 #include <math.h>
 
 #include "graph/files.h"
@@ -89,7 +89,7 @@ static void strings(void **state) {
   free(text);
 }
 
-/* Many elements are written as bytes; so are numbers that are none, whose bits a text loses. */
+/* Many elements, and NaNs, are written as tensor_content. */
 static void to_the_bit(void **state) {
   situ_graph *graph = *state;
   float many[1000];
@@ -116,7 +116,7 @@ static void wrong_tensors(void **state) {
   expect_bad("DT_FLOAT", TWO "int_val: 1", "'int_val' in a tensor of type DT_FLOAT");
   expect_bad("DT_FLOAT", TWO "tensor_content: 'abc'", "3 bytes for a tensor of 8");
   expect_bad("DT_STRING", "tensor_content: 'abc'", "strings");
-  expect_bad("DT_UINT8", "int_val: 256", "256 is no value of type uint8");
+  expect_bad("DT_UINT8", "int_val: 256", "256 is not a value of type uint8");
   expect_bad("DT_INT8", "int_val: -129", "-129");
   expect_bad("DT_HALF", "half_val: 65536", "65536");
   expect_bad("DT_INT32", "int_val: 2147483648", "line 2, column 63: 2147483648 is too large");
@@ -126,7 +126,7 @@ static void wrong_tensors(void **state) {
   expect_bad("DT_FLOAT",
              "tensor_shape { dim {} dim {} dim {} dim {} dim {} dim {} dim {} dim {} dim {} }",
              "more than 8 dimensions");
-  expect_bad("DT_COMPLEX64", "", "complex64 is not supported by situ yet");
+  expect_bad("DT_COMPLEX64", "", "unknown element type DT_COMPLEX64");
   expect_wrong("node { name: 'a' op: 'Const' attr { key: 'value' value { tensor { } } } }",
                "a tensor without a dtype");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_names.c: names are legal, unique as in TensorFlow, and lead to their nodes. */
+ * test_names.c: valid names, unique names as in TensorFlow, and lookup. */
 #include "graph/builder.h"
 #include "graph/names.h"
 

@@ -233,8 +233,8 @@ static void colocation_with_a_node_to_come(void **state) {
   expect_no_error(graph);
 }
 
-/* An op that takes a reference goes with the variable; one that takes a handle asks for what the
- * scopes say. */
+/* An op with a reference input is colocated with the variable; one with a handle input uses the
+ * device scopes. */
 static void ops_on_variables(void **state) {
   situ_graph *graph = *state;
   const situ_attr attrs[] = {situ_attr_type("dtype", SITU_FLOAT),
@@ -298,7 +298,7 @@ static void crossed_scopes(void **state) {
   situ_colocate_push(graph, a);
   situ_device_push(graph, "/cpu:0");
   situ_colocate_pop(graph);
-  expect_error(graph, SITU_INVALID_ARGUMENT, "situ_colocate_pop before situ_device_pop");
+  expect_error(graph, SITU_INVALID_ARGUMENT, "situ_colocate_pop was called before situ_device_pop");
 }
 
 static void a_device_outside_cannot_be_popped(void **state) {
@@ -329,7 +329,7 @@ static void scopes_refuse_bad_values(void **state) {
   situ_graph_release(other);
 }
 
-/* A reserved name is nobody else's until "name/" makes it a node's. */
+/* A reserved name is used by the node that is created with "name/". */
 static void names_can_be_reserved(void **state) {
   situ_graph *graph = *state;
   assert_string_equal(situ_name_reserve(graph, "", "a"), "a");

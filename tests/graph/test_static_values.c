@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_static_values.c: sizes that are known in part while a graph is built. */
+ * test_static_values.c: partially known sizes at graph construction. */
 #include "graph/builder.h"
 
 /* A graph with x of shape [?, 2, 3], and the elements of its shape. */
@@ -54,7 +54,7 @@ static void sizes_are_computed(void **state) {
   expect_sizes(filled(s.graph, s.size[0], half), SITU_ANY, 1);
 }
 
-/* What is the same for some numbers only must not be taken for known. */
+/* A value that is equal for some probes only is not known. */
 static void unknown_stays_unknown(void **state) {
   const struct sizes s = make_sizes(*state);
   situ_graph *graph = s.graph;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_place.c: graphs on devices that are only names: where nodes go, why, and what is said when
- * they cannot. */
+ * test_place.c: places graphs on fake devices: devices, reasons and errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +60,7 @@ static void place(struct fixture *f) {
   if (s) fail_msg("%s", situ_status_message(s));
 }
 
-/* The node is on this device, for this reason. */
+/* Asserts the device of a node and the reason for it. */
 static void assert_placed(const struct fixture *f, situ_value value, const char *device,
                           const char *why) {
   struct strbuf reason = {0};

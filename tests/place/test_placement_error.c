@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_placement_error.c: what is said when a node cannot be placed. */
+ * test_placement_error.c: error messages of the placer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

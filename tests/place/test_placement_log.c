@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_placement_log.c: the placement log, line by line, with both forms of names. */
+ * test_placement_log.c: the lines of the placement log, with full and legacy device names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,6 @@ static void mapping_without_gpus(void **state) {
   assert_string_equal(end_capture(&capture), "Device mapping: no known devices.\n");
 }
 
-/* Places a, b on the CPU and their sum, and logs that. */
 /* Logs a graph of a sum; with `how`, as a function. */
 static const char *log_sum_as(struct capture *capture, const struct placement_log_node *how) {
   struct fleet fleet;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_placer.c: the rules of placement on problems of a few nodes. */
+ * test_placer.c: the rules of the placer on small problems. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void without_gpu(void **state) {
   problem_end(&p);
 }
 
-/* Kernels go past devices that lack what they need, and so does what must be beside them. */
+/* Nodes, and nodes colocated with them, avoid devices that lack a feature they need. */
 static void devices_that_lack_a_type(void **state) {
   (void)state;
   struct problem p;
@@ -209,7 +209,7 @@ static void reference_edge_joins(void **state) {
   problem_has_cause(&p, assign, CAUSE_REFERENCE, v);
   problem_is_at(&p, stubborn, "GPU:1"); /* the producer wins */
   problem_has_cause(&p, stubborn, CAUSE_REFERENCE, v);
-  assert_int_equal(p.result.reasons[stubborn].why, WHY_NEIGHBOURS);
+  assert_int_equal(p.result.reasons[stubborn].soft_cause, SOFT_COLOCATION);
   problem_is_at(&p, x, "GPU:1");
   problem_end(&p);
 }
@@ -242,8 +242,8 @@ static void colocation(void **state) {
   problem_end(&p);
 }
 
-/* With soft placement a colocation that no kernel allows is ignored; the slip of the reference is
- * that the request of one (index 1 of any kind) stays with the other. */
+/* Soft placement ignores a colocation without a common kernel. Under the reference policy the
+ * request of one node (index 1 of any kind) still applies to the other, as in TensorFlow. */
 static void refused_colocation_leaves_nothing(void **state) {
   (void)state;
   for (int reference = 0; reference < 2; reference++) {
@@ -278,8 +278,8 @@ static void soft_placement_moves(void **state) {
   problem_is_at(&p, b, "GPU:0");
   problem_is_at(&p, text, "CPU:0");
   problem_has_cause(&p, a, CAUSE_SOFT, -1);
-  assert_int_equal(p.result.reasons[a].why, WHY_NO_DEVICE);
-  assert_int_equal(p.result.reasons[text].why, WHY_NO_KERNEL);
+  assert_int_equal(p.result.reasons[a].soft_cause, SOFT_NO_DEVICE);
+  assert_int_equal(p.result.reasons[text].soft_cause, SOFT_NO_KERNEL);
   assert_string_equal(p.result.warning,
                       "Soft placement moved 3 nodes:\n"
                       "  a: asked for '/gpu:2', which does not exist; now on "
@@ -336,7 +336,7 @@ static void assigned_beforehand(void **state) {
   problem_has_cause(&p, v, CAUSE_ASSIGNED, -1);
   problem_is_at(&p, assign, "GPU:1");
   problem_has_cause(&p, assign, CAUSE_REFERENCE, v);
-  p.nodes[v].assigned = PLACE_LOST;
+  p.nodes[v].assigned = PLACE_INVALID;
   problem_fails(&p, SITU_INTERNAL, "does not match any device", NULL);
   p.nodes[v].assigned = 2;
   p.nodes[v].support = CPU_ONLY;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_buffer_donation.c: results in the memory of what is fed, where that does no harm. */
+ * test_buffer_donation.c: results reuse the buffers of donated feeds where that is safe. */
 #include "api/helpers.h"
 
 enum { COUNT = 40000 };
@@ -91,7 +91,7 @@ static void go_on(struct trial *t, situ_tensor **results, float now) {
   situ_tensor_release(results[2]);
 }
 
-/* Several steps in one memory; not where somebody else has the tensor. */
+/* Steps reuse one buffer, unless the tensor has another reference. */
 static void try_steps(const char *device, const char *other) {
   struct trial t;
   situ_tensor *results[3] = {NULL};
@@ -111,7 +111,7 @@ static void try_steps(const char *device, const char *other) {
   end(&t);
 }
 
-static void new_values_take_the_memory_of_old_ones(void **state) {
+static void new_values_reuse_donated_buffers(void **state) {
   (void)state;
   try_steps("/cpu:0", "/cpu:0");
   try_steps("/gpu:0", "/gpu:0");
@@ -119,8 +119,8 @@ static void new_values_take_the_memory_of_old_ones(void **state) {
   try_steps("/gpu:0", "/cpu:0");
 }
 
-/* The old value is a result, too: it stays. */
-static void what_is_fetched_is_not_taken(void **state) {
+/* The old value is fetched as well: its buffer is not reused. */
+static void fetched_feeds_are_not_donated(void **state) {
   (void)state;
   struct trial t;
   begin(&t, "/gpu:0", "/gpu:1");
@@ -136,7 +136,7 @@ static void what_is_fetched_is_not_taken(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(new_values_take_the_memory_of_old_ones),
-                                     cmocka_unit_test(what_is_fetched_is_not_taken)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(new_values_reuse_donated_buffers),
+                                     cmocka_unit_test(fetched_feeds_are_not_donated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

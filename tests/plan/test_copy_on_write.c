@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_copy_on_write.c: variables by handle: what was read does not change, whoever changes the
- * variable, in whatever order nodes were added; on the CPU and between GPUs. */
+ * test_copy_on_write.c: values read from resource variables do not change when the variable
+ * is updated, for any order of nodes, on the CPU and between GPUs. */
 #include "api/helpers.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static situ_value read(situ_graph *graph, situ_value handle) {
   return situ_emit(graph, "ReadVariableOp", NULL, &handle, 1, &dtype, 1);
 }
 
-/* A graph with a variable [1, 2] that has its value; then `add` adds nodes of the test. */
+/* A graph with an initialized variable [1, 2]; `add` adds the nodes of the test. */
 struct rig {
   situ_graph *graph;
   situ_session *session;
@@ -68,7 +68,7 @@ static void expect(struct rig *rig, const situ_value *fetches, const float (*wan
   }
 }
 
-/* A read before a change is used after it; a read after the change sees it. */
+/* A value read before an update is used after it; a read after the update sees it. */
 static void reads_are_snapshots(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -97,7 +97,7 @@ static void reads_are_snapshots(void **state) {
   }
 }
 
-/* A value that was reshaped shares the memory of the read, and is kept as well. */
+/* A reshaped value shares the memory of the read and is copied as well. */
 static void aliases_are_snapshots(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -131,7 +131,7 @@ static void names_are_shared(void **state) {
   FAILS(situ_session_run(rig.session, NULL, 0, &other, 1, &none), SITU_FAILED_PRECONDITION,
         "Error while reading resource variable w from Container: localhost.");
   FAILS(situ_session_run(rig.session, NULL, 0, &wrong, 1, &none), SITU_INVALID_ARGUMENT,
-        "share the variable 'v'");
+        "declare variable 'v' with different types or shapes");
   FAILS(situ_session_run(rig.session, NULL, 0, &rig.handle, 1, &none), SITU_INVALID_ARGUMENT,
         "is the handle of a variable");
   end(&rig);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_fused_update.c: sums over devices, steps of optimizers and copies become one call on
- * simulated GPUs, and give the same to the bit. */
+ * test_fused_update.c: sums over devices, optimizer steps and copies are fused to one call on
+ * simulated GPUs, with bit-identical results. */
 #include <math.h>
 
 #include "api/helpers.h"
@@ -9,7 +9,7 @@ enum { MOST = 6, LARGE = 70001 };
 
 static const char *const gpus[] = {"/gpu:0", "/gpu:1", "/gpu:2"};
 
-/* Values that are fed, each computed anew on its device, so that nothing is constant. */
+/* Feeds, each recomputed on its device, so that nothing is constant. */
 struct trial {
   situ_graph *graph;
   situ_session *session;
@@ -47,7 +47,7 @@ static void end(struct trial *t) {
   situ_graph_release(t->graph);
 }
 
-/* Runs twice, and gives the results of the second run. */
+/* Runs twice and returns the results of the second run. */
 static void run(struct trial *t, const situ_value *fetches, int n, situ_tensor **results) {
   if (!t->session) OK(situ_session_create(t->graph, NULL, &t->session));
   for (int time = 0; time < 2; time++) {
@@ -116,7 +116,7 @@ static void a_step_is_one_call(void **state) {
   step_of(5, 3, LARGE); /* two kernels add */
 }
 
-/* Who reads the sum, or the copy of a term, besides gets what it would have got. */
+/* Other readers of the sum, or of the copy of an input, read the same values. */
 static void others_see_the_same(void **state) {
   (void)state;
   struct trial t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_record.c: one recording serves nodes that are alike, and no others. */
+ * test_record.c: recordings are reused for equal nodes only. */
 #include "api/helpers.h"
 
 enum { MOST = 8 };
@@ -35,7 +35,7 @@ static void end(struct trial *b) {
 }
 
 /* The first node reads one value twice, the next ones two, in both orders. */
-static void operands_are_not_mixed_up(void **state) {
+static void reused_recordings_keep_operands(void **state) {
   (void)state;
   const char *const fleets[] = {"", "2"};
   for (size_t i = 0; i < 2; i++) {
@@ -53,7 +53,7 @@ static void operands_are_not_mixed_up(void **state) {
 }
 
 /* Nodes of one op that differ in shape, in type, in an attribute, or in the device. */
-static void others_are_recorded_anew(void **state) {
+static void different_nodes_are_recorded_again(void **state) {
   (void)state;
   struct trial b = {0};
   begin(&b, "2");
@@ -106,8 +106,8 @@ static void state_is_never_shared(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(operands_are_not_mixed_up),
-                                     cmocka_unit_test(others_are_recorded_anew),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(reused_recordings_keep_operands),
+                                     cmocka_unit_test(different_nodes_are_recorded_again),
                                      cmocka_unit_test(state_is_never_shared)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

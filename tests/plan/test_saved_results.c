@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_saved_results.c: what max-pooling keeps for its gradient: used where both are in one
- * program, on one device, with the same windows; else the gradient does without, and says the same.
- */
+ * test_saved_results.c: the argmax that MaxPool saves for MaxPoolGrad: used if both are in
+ * one program, on one device, with the same windows; otherwise the gradient recomputes it, with the
+ * same result. */
 #include "api/helpers.h"
 #include "situ/trace.h"
 
 enum { IMAGES = 2, ROWS = 7, COLS = 9, CHANNELS = 19, MOST = IMAGES * ROWS * COLS * CHANNELS };
 
-/* How the gradient is asked for. */
+/* A configuration of the gradient. */
 struct trial {
   const char *device, *grad_device;
   int64_t k, stride;
   const char *padding, *grad_padding;
   bool planes; /* NCHW */
-  bool fed;    /* the result of pooling is fed */
-  int kernels; /* that the gradient takes */
+  bool fed;    /* the output of pooling is fed */
+  int kernels; /* expected launches of the gradient */
 };
 
 static situ_value input(situ_graph *graph, const char *name, situ_shape shape) {
@@ -39,7 +39,7 @@ static situ_value pool(situ_graph *graph, const struct trial *t, const char *op,
   return made;
 }
 
-/* Small numbers, so that windows have several largest elements. */
+/* Small integers, so that windows have ties. */
 static situ_tensor *numbers(situ_shape shape, int range) {
   static float data[MOST];
   const int64_t n = situ_shape_count(shape);
@@ -54,7 +54,7 @@ static int count_kernels(situ_trace *trace, const char *op) {
   return found;
 }
 
-/* The gradient by its definition: each window's goes to its first largest element. */
+/* The reference gradient: each window's goes to its first maximum. */
 static void expect_gradient(const struct trial *t, const situ_tensor *x, const situ_tensor *dy,
                             int64_t rows, int64_t cols, const situ_tensor *dx) {
   static float want[MOST];
@@ -113,7 +113,7 @@ static void check(const struct trial *t) {
   situ_graph_release(graph);
 }
 
-static void gradients_read_what_pooling_kept(void **state) {
+static void gradients_read_saved_results(void **state) {
   (void)state;
   fleet("2");
   for (int planes = 0; planes < 2; planes++) {
@@ -125,7 +125,7 @@ static void gradients_read_what_pooling_kept(void **state) {
   }
 }
 
-static void gradients_do_without(void **state) {
+static void gradients_recompute_without_saved_results(void **state) {
   (void)state;
   fleet("2");
   for (int planes = 0; planes < 2; planes++) {
@@ -138,8 +138,8 @@ static void gradients_do_without(void **state) {
   }
 }
 
-/* Two gradients of one pooling share what it kept; a third one, with other windows, does not. */
-static void readers_may_be_several(void **state) {
+/* Two gradients of one pooling share its saved result; a third, with other windows, does not. */
+static void saved_results_may_have_several_readers(void **state) {
   (void)state;
   fleet("");
   const struct trial t = {"/cpu:0", "/cpu:0", 3, 2, "SAME", "SAME", false, false, 0};
@@ -174,9 +174,9 @@ static void readers_may_be_several(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gradients_read_what_pooling_kept),
-      cmocka_unit_test(gradients_do_without),
-      cmocka_unit_test(readers_may_be_several),
+      cmocka_unit_test(gradients_read_saved_results),
+      cmocka_unit_test(gradients_recompute_without_saved_results),
+      cmocka_unit_test(saved_results_may_have_several_readers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,8 @@ void problem_begin(struct problem *p, int gpus) {
   p->problem.edges = p->edges;
   p->problem.references = p->references;
   p->problem.members = p->members;
-  p->problem.words = (struct place_words){p, name_word, op_word, describe_word, NULL, order_word};
+  p->problem.callbacks =
+      (struct place_callbacks){p, name_word, op_word, describe_word, NULL, order_word};
   p->specs[0].text = "";
   problem_device(p, "CPU", 0);
   for (int i = 0; i < gpus; i++) problem_device(p, "GPU", i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * log_order.c: the order of nodes in the placement log. */
+ * import_order.c: the node order of the placement log (graph_import_order). */
 #include <stdlib.h>
 
 #include "graph/graph.h"
@@ -39,9 +39,9 @@ static void fill_consumers(const struct situ_graph *graph, const struct consumer
   out->starts[0] = 0;
 }
 
-/* `stack` and `missing` have room for all nodes. */
-static void pop_all(const struct situ_graph *graph, const struct consumers *consumers,
-                    int32_t *stack, int32_t *missing, int32_t *order) {
+/* Depth-first search; `stack` and `missing` have n_nodes elements. */
+static void sort_nodes(const struct situ_graph *graph, const struct consumers *consumers,
+                       int32_t *stack, int32_t *missing, int32_t *order) {
   int32_t depth = 0, done = 0;
   for (int32_t i = 0; i < graph->n_nodes; i++) {
     missing[i] = graph->nodes[i]->n_inputs + graph->nodes[i]->n_controls;
@@ -55,18 +55,18 @@ static void pop_all(const struct situ_graph *graph, const struct consumers *cons
   }
 }
 
-situ_status graph_stack_order(const struct situ_graph *graph, int32_t *order) {
+situ_status graph_import_order(const struct situ_graph *graph, int32_t *order) {
   const size_t n = (size_t)graph->n_nodes, edges = (size_t)count_edges(graph);
   struct consumers consumers = {calloc(n + 1, sizeof(int64_t)),
                                 malloc((edges + 1) * sizeof(int32_t))};
   int32_t *stack = malloc((2 * n + 1) * sizeof *stack);
-  const bool enough = consumers.starts && consumers.ids && stack;
-  if (enough) {
+  const bool ok = consumers.starts && consumers.ids && stack;
+  if (ok) {
     fill_consumers(graph, &consumers);
-    pop_all(graph, &consumers, stack, stack + n, order);
+    sort_nodes(graph, &consumers, stack, stack + n, order);
   }
   free(consumers.starts);
   free(consumers.ids);
   free(stack);
-  return enough ? NULL : NO_MEMORY();
+  return ok ? NULL : NO_MEMORY();
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_log_order.c: the order of the placement log. */
+ * test_import_order.c: the node order of the placement log. */
 #include "graph/builder.h"
 
-/* The names in stack order, with a blank between them. */
+/* The names in import order, separated by spaces. */
 static void expect_order(const situ_graph *graph, const char *expected) {
   expect_no_error(graph);
   int32_t order[32];
   char names[512] = "";
-  assert_null(graph_stack_order(graph, order));
+  assert_null(graph_import_order(graph, order));
   for (int32_t i = 0; i < graph->n_nodes; i++) {
     if (i) strcat(names, " ");
     strcat(names, graph->nodes[order[i]]->name);
