@@ -128,7 +128,7 @@ static void wrong_tensors(void **state) {
              "more than 8 dimensions");
   expect_bad("DT_COMPLEX64", "", "unknown element type DT_COMPLEX64");
   expect_wrong("node { name: 'a' op: 'Const' attr { key: 'value' value { tensor { } } } }",
-               "a tensor without a dtype");
+               "a tensor has no dtype");
 }
 
 static void huge_tensors(void **state) {
