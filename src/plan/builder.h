@@ -121,7 +121,7 @@ struct launch *builder_add_launch(struct builder *builder);
 /* Adds a numeric check; false when memory runs out. */
 bool builder_add_check(struct builder *builder, const struct check *check);
 
-/* Marks argument `arg` of a command as bound anew in each run; false when memory runs out. */
+/* Marks argument `arg` of a command as bound again in each run; false when memory runs out. */
 bool builder_add_rebinding(struct builder *builder, int32_t command, int32_t arg, int32_t slot);
 
 /* Makes the next command wait for this one; ignores -1. */
