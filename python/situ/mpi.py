@@ -8,6 +8,8 @@
 Without mpirun everything works with one process. docs/how-to/multiple-processes.md tells more.
 """
 
+from __future__ import annotations
+
 from situ._src.cluster.messages import (
     allgather,
     allgather_object,

@@ -10,6 +10,8 @@
 pytest has a fixture and a mark of the same name: see pytest_situ.py.
 """
 
+from __future__ import annotations
+
 import contextlib
 import gc
 import os
@@ -17,7 +19,7 @@ import os
 import _situ
 from situ._src.framework import concrete_function, config, errors, function, session
 
-_depth = []  # what the blocks around us asked for
+_depth: list = []  # what the blocks around us asked for
 _VARIABLES = (
     "SITU_SIM_GPUS",
     "SITU_GPU_MEMORY",

@@ -2,6 +2,8 @@
 """builtins.py: functions of Python over tensors in converted code: range, len, int,
 float, max, min, enumerate, zip; and what stands for names that are not set."""
 
+from __future__ import annotations
+
 import operator
 
 import _situ

@@ -7,6 +7,8 @@ their parts, and those decide when they see the values: tensors of a graph make 
 else is done by Python. What has no source (programs typed in) stays as it is.
 """
 
+from __future__ import annotations
+
 import ast
 import functools
 import inspect
@@ -327,7 +329,7 @@ def _rewrite(function):
     return made
 
 
-_known = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def _is_users(function):

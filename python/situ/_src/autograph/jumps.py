@@ -5,6 +5,8 @@ A return out of a loop sets a flag and a value and leaves the loop; behind the l
 asked. What follows an if in which some way returns goes into the other ways.
 """
 
+from __future__ import annotations
+
 import ast
 import copy
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """loops.py: what converted functions call for while and for."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.autograph.builtins import Range, Undefined, is_tensor, value_of
 from situ._src.autograph.jumps import VALUE
@@ -20,7 +22,9 @@ class _Returned(Exception):
         self.value = value
 
 
-_tracing, _looking, _states = [], [], []
+_tracing: list = []
+_looking: list = []
+_states: list = []
 
 
 def result(value):

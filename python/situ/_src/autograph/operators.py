@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """operators.py: what converted functions call: branches over tensors, or over all else."""
 
+from __future__ import annotations
+
 import types
 
 import _situ
@@ -12,7 +14,7 @@ from situ._src.framework.api import OPS
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.control_flow_ops import cond
 
-_converter = []
+_converter: list = []
 _BUILT_IN = (type, types.BuiltinFunctionType)
 
 

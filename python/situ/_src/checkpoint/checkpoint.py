@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """checkpoint.py: tf.train.Checkpoint: the variables of objects, named by how they are reached."""
 
+from __future__ import annotations
+
 import json
 import os
 
@@ -290,7 +292,7 @@ class Checkpoint:
         if os.path.isdir(path):
             path = checkpoint_state.latest_checkpoint(path) or path
         if not checkpoint_state.checkpoint_exists(path):
-            raise errors.CLASSES[5](
+            raise errors.NotFoundError(
                 None,
                 None,
                 "Unsuccessful TensorSliceReader constructor: "

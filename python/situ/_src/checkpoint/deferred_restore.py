@@ -2,9 +2,11 @@
 """deferred_restore.py: what a checkpoint has for variables that are not made yet: they get it
 when an object that was restored takes them up."""
 
+from __future__ import annotations
+
 import _situ
 
-pending = []  # restores whose objects may still get variables
+pending: list = []  # restores whose objects may still get variables
 _MOST = 16
 
 

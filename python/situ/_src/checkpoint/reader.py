@@ -2,6 +2,8 @@
 """reader.py: the files of a checkpoint, written and read: NewCheckpointReader,
 list_variables, load_variable."""
 
+from __future__ import annotations
+
 import json
 import os
 
@@ -46,7 +48,7 @@ def _decode(data, shape):
     raw = data.tobytes()
     lengths = numpy.frombuffer(raw[: 8 * count], "<i8")
     if len(lengths) != count or (lengths < 0).any() or 8 * count + lengths.sum() != len(raw):
-        raise errors.CLASSES[15](None, None, "A tensor of strings in a checkpoint is damaged.")
+        raise errors.DataLossError(None, None, "A tensor of strings in a checkpoint is damaged.")
     ends = 8 * count + numpy.cumsum(lengths)
     made = numpy.empty(count, object)
     made[:] = [raw[end - n : end] for end, n in zip(ends.tolist(), lengths.tolist())]
@@ -59,7 +61,7 @@ class CheckpointReader:
     def __init__(self, prefix):
         self._prefix = os.fspath(prefix)
         if not checkpoint_exists(self._prefix):
-            raise errors.CLASSES[5](
+            raise errors.NotFoundError(
                 None,
                 None,
                 "Unsuccessful TensorSliceReader constructor: "
@@ -89,7 +91,7 @@ class CheckpointReader:
         if isinstance(tensor_str, bytes):
             tensor_str = tensor_str.decode()
         if not self.has_tensor(tensor_str):
-            raise errors.CLASSES[5](None, None, f"Key {tensor_str} not found in checkpoint")
+            raise errors.NotFoundError(None, None, f"Key {tensor_str} not found in checkpoint")
         value = self._file.get(tensor_str)
         if tensor_str in self._strings:
             value = _decode(value, self._strings[tensor_str])

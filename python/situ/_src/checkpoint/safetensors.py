@@ -2,6 +2,8 @@
 """safetensors.py: tensors in a file, in the layout of safetensors: the length of a JSON header,
 the header, the elements. The header's metadata holds a checksum of every tensor."""
 
+from __future__ import annotations
+
 import json
 import os
 import struct
@@ -32,7 +34,7 @@ MOST_HEADER = 100 << 20
 
 def loss(path, offset, what):
     """The error of a damaged file."""
-    return errors.CLASSES[15](None, None, f"{path}: damaged at byte {offset}: {what}")
+    return errors.DataLossError(None, None, f"{path}: damaged at byte {offset}: {what}")
 
 
 def fsync_folder(path):
@@ -68,7 +70,7 @@ def write(path, tensors, metadata=None):
     for name in sorted(tensors):
         array = numpy.asarray(tensors[name], order="C")
         if array.dtype.name not in WORDS:
-            raise errors.CLASSES[12](
+            raise errors.UnimplementedError(
                 None,
                 None,
                 f"Tensor '{name}' of type {array.dtype.name} cannot be kept in a checkpoint.",

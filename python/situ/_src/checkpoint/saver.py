@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """saver.py: tf.train.Saver: variables of a session to files and back."""
 
+from __future__ import annotations
+
 import os
 import threading
 
@@ -203,7 +205,9 @@ class Saver:
         ):
             value = sliced_variables.stored(reader, key, var)
             if value is None:
-                raise errors.CLASSES[5](None, None, f"{_MISSING}Key {key} not found in checkpoint")
+                raise errors.NotFoundError(
+                    None, None, f"{_MISSING}Key {key} not found in checkpoint"
+                )
             value = self._fitted(key, var, value)
             if sess is None:
                 var.assign(value)
@@ -217,7 +221,7 @@ class Saver:
         value, want = numpy.asarray(value), var.shape.as_list()
         name = var.dtype.base_dtype.as_numpy_dtype
         if value.dtype != numpy.dtype(name):
-            raise errors.CLASSES[3](
+            raise errors.InvalidArgumentError(
                 None,
                 None,
                 f"{_OTHER}tensor_name = {key}; expected dtype "
@@ -228,7 +232,7 @@ class Saver:
         if self._reshape and value.size == int(numpy.prod(want)):
             return value.reshape(want)
         lhs, rhs = (str(list(s)).replace(" ", "") for s in (want, value.shape))
-        raise errors.CLASSES[3](
+        raise errors.InvalidArgumentError(
             None,
             None,
             f"{_OTHER}Assign requires shapes of both tensors to "

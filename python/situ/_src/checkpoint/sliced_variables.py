@@ -2,6 +2,8 @@
 """sliced_variables.py: variables that are parts of one tensor, in checkpoints: the tensor is
 kept as a whole, so that it can be restored into other parts, or into one variable."""
 
+from __future__ import annotations
+
 import math
 
 import numpy

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """state.py: the file `checkpoint` of a folder: which checkpoints there are."""
 
+from __future__ import annotations
+
 import os
 import re
 import time

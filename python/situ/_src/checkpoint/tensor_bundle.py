@@ -2,6 +2,8 @@
 """tensor_bundle.py: checkpoints that TensorFlow wrote (its second format): a sorted table of
 names and the elements in files beside it. They are read only."""
 
+from __future__ import annotations
+
 import os
 import struct
 
@@ -39,7 +41,7 @@ class File:
 
     @staticmethod
     def _damaged(path, why):
-        return errors.CLASSES[15](None, None, f"{path}: damaged: {why}")
+        return errors.DataLossError(None, None, f"{path}: damaged: {why}")
 
     def _read(self, data):
         footer = data[-_FOOTER:]
@@ -56,7 +58,7 @@ class File:
     def _block(self, data, offset, size):
         """Keys and values; a key begins as the last one did."""
         if data[offset + size]:
-            raise errors.CLASSES[12](
+            raise errors.UnimplementedError(
                 None, None, f"{self._prefix}.index: compressed tables are not there"
             )
         block, key = data[offset : offset + size], b""
@@ -97,7 +99,7 @@ class File:
         """The array of a tensor."""
         (kind, shape), (shard, offset, size, sliced, sum_) = self.entries[name], self._places[name]
         if sliced or kind.hasobject:
-            raise errors.CLASSES[12](
+            raise errors.UnimplementedError(
                 None,
                 None,
                 f"{name} of {self._prefix}: tensors of texts and "

@@ -7,6 +7,8 @@ tools/name_table.py generates the table. Functions of ops come from the op defin
 extension, and have no lines in it.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import sys
@@ -26,10 +28,11 @@ CORE = (
     "ops.indexing",
     "ops.math_ops",
 )
-OPS, _rows = {}, {}  # name of an op, dotted name -> the function of an op definition
+OPS: dict = {}  # name of an op -> its function
+_op_functions: dict = {}  # public dotted name of an op -> its function
 _state = {"table": None, "core": False}
 MOVED = {"python.keras": "keras", "contrib.eager.python.tfe": "contrib.eager"}
-_roots = []  # names of the modules at the top: situ, situ.compat.v1
+_roots: list[str] = []  # names of the modules at the top: situ, situ.compat.v1
 
 
 class Exports(dict):
@@ -83,13 +86,13 @@ def front(op, name=None, rank=-1, real=False):
 
 def read_rows():
     """The functions of all ops by their public names; those that are exported by hand win."""
-    if not _rows:
+    if not _op_functions:
         for function, name, python, _, _ in _situ.ops():
             OPS[name] = function
             for word in (python or "").split():
-                _rows[word] = function
-            _rows["raw_ops." + name] = function
-    return _rows
+                _op_functions[word] = function
+            _op_functions["raw_ops." + name] = function
+    return _op_functions
 
 
 # The table: lines "name style module", sorted

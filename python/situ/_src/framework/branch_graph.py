@@ -2,6 +2,8 @@
 """branch_graph.py: functions of a graph: what tf.cond and tf.while_loop trace their arguments
 into."""
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """concrete_function.py: one trace of a function: its graph, and how that is called."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph
@@ -11,6 +13,10 @@ from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import Signature, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import global_seed
+
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def read_written(graph, variable):
@@ -94,12 +100,12 @@ def is_tensor(value):
 
 
 def note_compiled(graph):
-    """Tells whoever collects graphs of one that is compiled."""
+    """Calls `compiled_graphs`, if it is set."""
     if compiled_graphs is not None:
         compiled_graphs(graph)
 
 
-compiled_graphs = None  # called with the graph of each function that is compiled, if set
+compiled_graphs: Callable | None = None  # called with each graph of a function that is compiled
 
 
 class ConcreteFunction:

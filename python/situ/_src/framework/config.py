@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """config.py: tf.config of both generations, placement logging, memory figures."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.variables import eager_variable
 
-_START = {
+_START: dict = {
     "log": False,
     "soft": False,
     "visible": None,
@@ -19,7 +21,7 @@ _START = {
     "inter": 0,
     "proto": {},
 }
-_state = {}
+_state: dict = {}
 
 
 def forget(then=None):

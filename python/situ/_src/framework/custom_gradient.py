@@ -2,6 +2,8 @@
 """custom_gradient.py: tf.custom_gradient: functions with gradients of their own, in both
 styles, and of the variables that they read."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """default_session.py: the stack of default sessions of each thread."""
 
+from __future__ import annotations
+
 import threading
 
 _local = threading.local()

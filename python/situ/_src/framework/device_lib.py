@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """device_lib.py: devices as TensorFlow lists them."""
 
+from __future__ import annotations
+
 import _situ
 
 _CPU_LIMIT = 256 << 20  # what TensorFlow says of every CPU

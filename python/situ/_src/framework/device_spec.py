@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """device_spec.py: DeviceSpec, and the names of devices that tf.device takes."""
 
+from __future__ import annotations
+
 import re
 
 from situ._src.framework import style

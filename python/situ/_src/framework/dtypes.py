@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """dtypes.py: the types of elements."""
 
+from __future__ import annotations
+
 import _situ
 
 _NUMPY_ONLY = {

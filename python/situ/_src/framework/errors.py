@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""errors.py: the exceptions of tf.errors, by code."""
+"""errors.py: tf.errors: one exception class per status code, and the conversion of engine statuses
+and operating system errors to them."""
+
+from __future__ import annotations
 
 import contextlib
 import errno
 import os
 
 import _situ
+
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NAMES = [
     "OK",
@@ -29,18 +36,37 @@ NAMES = [
 
 
 class OpError(Exception):
-    """An op failed; `message`, `op` and `node_def` say which and why."""
+    """The base class of the exceptions that operations and sessions raise.
 
-    def __init__(self, node_def, op, message, error_code=2):
+    Args:
+      node_def: the NodeDef of the operation that failed, or None.
+      op: the tf.Operation that failed, or None if it is not known.
+      message: describes the error.
+      error_code: a code of tf.errors.
+    """
+
+    def __init__(self, node_def, op, message: str, error_code: int = 2):
         super().__init__(message)
         self._node_def, self._op, self._message, self._code = node_def, op, message, error_code
 
-    message = property(lambda s: s._message)
-    op = property(lambda s: s._op)
-    error_code = property(lambda s: s._code)
+    @property
+    def message(self) -> str:
+        """The error message."""
+        return self._message
+
+    @property
+    def op(self):
+        """The operation that failed, or None if it is not known."""
+        return self._op
+
+    @property
+    def error_code(self) -> int:
+        """The status code, one of the constants of tf.errors."""
+        return self._code
 
     @property
     def node_def(self):
+        """The NodeDef of the operation that failed, or None."""
         return self._op.node_def if self._op is not None else self._node_def
 
     def __str__(self):
@@ -50,84 +76,192 @@ class OpError(Exception):
         return type(self), (None, None, self._message)
 
 
-def _make(code):
-    name = "".join(part.capitalize() for part in NAMES[code].split("_")) + "Error"
+class _StatusError(OpError):
+    """An OpError whose class determines its code."""
 
-    def begin(self, node_def, op, message):
-        OpError.__init__(self, node_def, op, message, code)
+    _CODE = 2
 
-    return name, type(
-        name,
-        (OpError,),
-        {
-            "__init__": begin,
-            "__module__": "situ.errors",
-            "__doc__": f"The code {NAMES[code]} ({code}).",
-        },
-    )
+    def __init__(self, node_def, op, message: str):
+        super().__init__(node_def, op, message, self._CODE)
+
+
+class CancelledError(_StatusError):
+    """The operation was cancelled, for example because its session or queue was closed."""
+
+    _CODE = 1
+
+
+class UnknownError(_StatusError):
+    """The cause of the failure is not known to fit another class."""
+
+    _CODE = 2
+
+
+class InvalidArgumentError(_StatusError):
+    """An argument has an invalid value, shape or type."""
+
+    _CODE = 3
+
+
+class DeadlineExceededError(_StatusError):
+    """The operation did not finish within its time limit."""
+
+    _CODE = 4
+
+
+class NotFoundError(_StatusError):
+    """A file, variable, table key or other named object does not exist."""
+
+    _CODE = 5
+
+
+class AlreadyExistsError(_StatusError):
+    """The object to be created exists already."""
+
+    _CODE = 6
+
+
+class PermissionDeniedError(_StatusError):
+    """The process has no permission for the operation, for example to read a file."""
+
+    _CODE = 7
+
+
+class ResourceExhaustedError(_StatusError):
+    """A resource is used up: memory of a device, or space of a file system."""
+
+    _CODE = 8
+
+
+class FailedPreconditionError(_StatusError):
+    """The system is not in the required state, for example a variable is not initialized."""
+
+    _CODE = 9
+
+
+class AbortedError(_StatusError):
+    """The operation was aborted and may succeed when it is run again."""
+
+    _CODE = 10
+
+
+class OutOfRangeError(_StatusError):
+    """The end of a data set, queue or file was reached."""
+
+    _CODE = 11
+
+
+class UnimplementedError(_StatusError):
+    """The operation is not implemented for these arguments, types or devices."""
+
+    _CODE = 12
+
+
+class InternalError(_StatusError):
+    """An invariant of the runtime does not hold."""
+
+    _CODE = 13
+
+
+class UnavailableError(_StatusError):
+    """A service or device cannot be reached now; the operation may be tried again."""
+
+    _CODE = 14
+
+
+class DataLossError(_StatusError):
+    """Data is corrupt or incomplete, for example a truncated file."""
+
+    _CODE = 15
+
+
+class UnauthenticatedError(_StatusError):
+    """The request has no valid credentials."""
+
+    _CODE = 16
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """Python asked a tensor that has no value yet for its value."""
-
-    __module__ = "situ.errors"
+    """A Python operator, such as `if` or `in`, needs the value of a tensor in a graph."""
 
 
-CLASSES = {code: _make(code)[1] for code in range(1, len(NAMES))}
+CLASSES = {error._CODE: error for error in _StatusError.__subclasses__()}
 PUBLIC = {
     "OpError": OpError,
     "OperatorNotAllowedInGraphError": OperatorNotAllowedInGraphError,
-    **{c.__name__: c for c in CLASSES.values()},
+    **{error.__name__: error for error in CLASSES.values()},
     **{name: code for code, name in enumerate(NAMES)},
 }
-globals().update(PUBLIC)
-OpError.__module__ = "situ.errors"
+for _class in (OpError, OperatorNotAllowedInGraphError, *CLASSES.values()):
+    _class.__module__ = "situ.errors"
 
 
-def make(code, message, node, graph):
-    """The exception of a status of the engine."""
+def make(code: int, message: str, node: str | None, graph) -> OpError:
+    """Returns the exception for a status of the engine."""
     op = graph._find(node) if graph is not None and node else None
-    return CLASSES.get(code, CLASSES[2])(None, op, message)
+    return CLASSES.get(code, UnknownError)(None, op, message)
 
 
-_CODES = {
-    errno.ENOENT: 5,
-    errno.EEXIST: 6,
-    errno.EACCES: 7,
-    errno.EPERM: 7,
-    errno.EROFS: 7,
-    errno.ENOTDIR: 9,
-    errno.EISDIR: 9,
-    errno.ENOTEMPTY: 9,
-    errno.ENOSPC: 8,
-    errno.EDQUOT: 8,
-    errno.EFBIG: 8,
+_ERRNO_CLASSES = {
+    errno.ENOENT: NotFoundError,
+    errno.EEXIST: AlreadyExistsError,
+    errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError,
+    errno.EROFS: PermissionDeniedError,
+    errno.ENOTDIR: FailedPreconditionError,
+    errno.EISDIR: FailedPreconditionError,
+    errno.ENOTEMPTY: FailedPreconditionError,
+    errno.ENOSPC: ResourceExhaustedError,
+    errno.EDQUOT: ResourceExhaustedError,
+    errno.EFBIG: ResourceExhaustedError,
 }
 
 
 @contextlib.contextmanager
-def of_files(path=None):
-    """Errors of the system become TensorFlow's, with the name of the file."""
+def of_files(path=None) -> Iterator[None]:
+    """Converts OSError raised in the block to an exception of tf.errors that names the file."""
     try:
         yield
     except OSError as error:
         name = error.filename if path is None else os.fspath(path)
         name = name.decode(errors="replace") if isinstance(name, bytes) else name
-        code = _CODES.get(error.errno, 2)
-        raise CLASSES[code](None, None, f"{name}; {error.strerror or error}") from None
+        error_class = _ERRNO_CLASSES.get(error.errno or 0, UnknownError)
+        raise error_class(None, None, f"{name}; {error.strerror or error}") from None
 
 
-def wrong_argument(message):
-    """The exception of shapes that do not fit, as the style has it: of an op, or of a graph."""
-    return CLASSES[3](None, None, message) if _situ.current_graph() is None else ValueError(message)
+def wrong_argument(message: str) -> Exception:
+    """Returns the exception for an invalid argument: InvalidArgumentError eagerly, ValueError while
+    a graph is built."""
+    if _situ.current_graph() is None:
+        return InvalidArgumentError(None, None, message)
+    return ValueError(message)
 
 
-def exception_type_from_error_code(error_code):
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """Returns the exception class of a status code.
+
+    Args:
+      error_code: a code of tf.errors, such as `tf.errors.NOT_FOUND`.
+
+    Returns:
+      The subclass of tf.errors.OpError.
+
+    Raises:
+      KeyError: no class has this code.
+    """
     return CLASSES[error_code]
 
 
-def error_code_from_exception_type(cls):
-    return next(code for code, c in CLASSES.items() if c is cls)
+def error_code_from_exception_type(cls: type[OpError]) -> int:
+    """Returns the status code of an exception class.
+
+    Args:
+      cls: a subclass of tf.errors.OpError.
+
+    Returns:
+      The code, one of the constants of tf.errors.
+    """
+    return next(code for code, error in CLASSES.items() if error is cls)
 
 
 _situ.hook("error", make)

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """example_protos.py: tf.train.Example and its parts: records of named lists."""
 
+from __future__ import annotations
+
 from situ._src.framework.api import BOTH
 from situ._src.framework.protobuf_wire import Proto
 from situ._src.framework.protos import Parts
 
 
 class BytesList(Proto):
-    FIELDS, WIRE = {"value": []}, {"value": (1, "bytes")}
+    FIELDS: dict = {"value": []}
+    WIRE = {"value": (1, "bytes")}
 
 
 class FloatList(Proto):
-    FIELDS, WIRE = {"value": []}, {"value": (1, "float")}
+    FIELDS: dict = {"value": []}
+    WIRE = {"value": (1, "float")}
 
 
 class Int64List(Proto):
-    FIELDS, WIRE = {"value": []}, {"value": (1, "int")}
+    FIELDS: dict = {"value": []}
+    WIRE = {"value": (1, "int")}
 
 
 class Feature(Proto):
@@ -33,7 +38,7 @@ class Feature(Proto):
 class _Map(dict):
     """A part is made when it is first asked for."""
 
-    kind = Feature
+    kind: type[Proto] = Feature
 
     def __missing__(self, key):
         self[key] = made = self.kind()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """exports.py: public names of types, errors, shapes, graphs, sessions and protocol messages."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework import (
     api,

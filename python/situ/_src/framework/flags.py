@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """flags.py: tf.app.flags: options of a program, as absl has them."""
 
+from __future__ import annotations
+
 import sys
 
 from situ._src.framework.api import BOTH, V1

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """function.py: tf.function: traces a Python function to a graph and runs that."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import weakref
@@ -17,7 +19,7 @@ from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
-_ALL = weakref.WeakSet()
+_ALL: weakref.WeakSet = weakref.WeakSet()
 _state = {"eagerly": False}
 
 

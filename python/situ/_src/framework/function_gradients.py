@@ -3,6 +3,8 @@
 gradients will read, and one run backward. A derivative of a derivative computes again what
 it needs."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework.concrete_function import note_compiled
 from situ._src.framework.config import function_options

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """function_library.py: the functions of a graph (branches, bodies of loops) as data, and back."""
 
+from __future__ import annotations
+
 import json
 
 from situ._src.framework import branch_graph, import_graph_def

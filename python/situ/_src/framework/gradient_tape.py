@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradient_tape.py: tf.GradientTape. Eager tensors are seen to by _situ.Tape."""
 
+from __future__ import annotations
+
 import contextlib
 
 import _situ

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """gradients.py: gradients of graphs: tf.gradients, tf.hessians, gradients that programs define."""
 
+from __future__ import annotations
+
 import collections.abc
 import contextlib
 import enum
@@ -250,7 +252,7 @@ def hessians(
 
 # Gradients that programs define
 
-_registered = {}
+_registered: dict = {}
 
 
 @export("RegisterGradient")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph.py: Graph: scopes of names, devices and control edges, collections, finding things."""
 
+from __future__ import annotations
+
 import contextlib
 import re
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_def_reader.py: a GraphDef from its binary form, as the JSON that the engine would write."""
 
+from __future__ import annotations
+
 import base64
 import struct
 

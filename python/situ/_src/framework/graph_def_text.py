@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_def_text.py: a GraphDef from its text (.pbtxt), as the JSON that the engine would write."""
 
+from __future__ import annotations
+
 import ast
 import base64
 import re

@@ -2,6 +2,8 @@
 """graph_def_writer.py: a GraphDef in protobuf's binary form, from the JSON that the engine
 writes."""
 
+from __future__ import annotations
+
 import base64
 import json
 import struct

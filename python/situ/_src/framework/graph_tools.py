@@ -2,6 +2,8 @@
 """graph_tools.py: tensorflow.python.tools: graphs and checkpoints as one file; what a checkpoint
 holds."""
 
+from __future__ import annotations
+
 import json
 import os
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_util.py: parts of graphs, variables as constants, graphs in files (tf.graph_util)."""
 
+from __future__ import annotations
+
 import base64
 import json
 import os

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """import_graph_def.py: adds the nodes of a GraphDef to the current graph: tf.import_graph_def."""
 
+from __future__ import annotations
+
 import base64
 import contextlib
 import json

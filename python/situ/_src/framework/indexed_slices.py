@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """indexed_slices.py: tf.IndexedSlices: some rows of a tensor, as gradients of gather are."""
 
+from __future__ import annotations
+
 import collections
 
 from situ._src.framework import tensor_shape

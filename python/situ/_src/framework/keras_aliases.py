@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """keras_aliases.py: modules and names of older releases of Keras, and where they stand today."""
 
+from __future__ import annotations
+
 MODULES = {
     "layers.core": "layers",
     "layers.convolutional": "layers",

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """keywords.py: errors for keyword arguments that a function does not have or support."""
 
+from __future__ import annotations
+
 import difflib
 import inspect
-from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Union
+
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 
-def _known_names(function: Union[Callable, Iterable[str]]) -> list:
+def _known_names(function: Callable | Iterable[str]) -> list:
     if not callable(function):
         return list(function)
     kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
@@ -15,7 +20,7 @@ def _known_names(function: Union[Callable, Iterable[str]]) -> list:
     return [p.name for p in parameters if p.kind not in kinds and p.name != "self"]
 
 
-def unexpected(name: str, keyword: str, known: Union[Callable, Iterable[str]] = ()) -> TypeError:
+def unexpected(name: str, keyword: str, known: Callable | Iterable[str] = ()) -> TypeError:
     """Returns Python's error for an unknown keyword, with the most similar name that is known.
 
     Args:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """logs.py: tf.logging: lines such as `INFO:tensorflow:text` on standard error."""
 
+from __future__ import annotations
+
 import logging
 import sys
 
@@ -38,7 +40,7 @@ def _log(level):
 
 
 debug, info, warn, error, fatal = (_log(n) for n in (DEBUG, INFO, WARN, ERROR, FATAL))
-_counts = {}
+_counts: dict = {}
 
 
 def log_every_n(level, msg, n, *args):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """meta_graph.py: a graph with its collections in a file: export_meta_graph, import_meta_graph."""
 
+from __future__ import annotations
+
 import json
 import os
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """module.py: tf.Module: an object that finds its variables."""
 
+from __future__ import annotations
+
 import functools
 import re
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """nest.py: tf.nest: structures of lists, tuples, dicts and named tuples."""
 
+from __future__ import annotations
+
 from situ._src.framework.api import BOTH
 
 

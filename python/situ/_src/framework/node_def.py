@@ -2,6 +2,8 @@
 """node_def.py: nodes as text (NodeDef, GraphDef) and their attributes, as the engine writes
 them."""
 
+from __future__ import annotations
+
 import json
 
 import _situ

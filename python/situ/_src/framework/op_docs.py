@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """op_docs.py: what help(tf.matmul) and inspect.signature(tf.matmul) say, told from the op's row."""
 
+from __future__ import annotations
+
 import _situ
 
 _WORD = r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)"

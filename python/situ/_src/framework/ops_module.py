@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ops_module.py: names of tensorflow.python.framework.ops, ops.resources and util.tf_decorator."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect

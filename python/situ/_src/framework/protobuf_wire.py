@@ -2,6 +2,8 @@
 """protobuf_wire.py: messages in protobuf's binary form: WIRE gives number and kind of each
 field."""
 
+from __future__ import annotations
+
 import struct
 
 from situ._src.framework.protos import Message
@@ -121,8 +123,8 @@ class Proto(Message):
     """A message that is kept in files. WIRE: name -> (number, kind); a repeated field is a list in
     FIELDS, a map by text a dict; numbers of a list are packed."""
 
-    WIRE = {}
-    ONEOF = {}
+    WIRE: dict = {}
+    ONEOF: dict = {}
 
     def _checked(self, name, default, value):
         kind = self.WIRE[name][1]

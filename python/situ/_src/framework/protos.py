@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """protos.py: ConfigProto, GPUOptions and the other messages: fields by attribute and keyword."""
 
+from __future__ import annotations
+
 # How the names of fields end whose whole numbers have 64 bits.
 WIDE = ("_ms", "_bytes", "_micros", "_nanos", "_id", "_count", "float_ops", "parameters")
 
@@ -21,8 +23,8 @@ class Counts(dict):
 class Message:
     """A message with the fields of FIELDS: name -> default, or the class of a part."""
 
-    FIELDS = {}
-    ENUMS = {}  # field -> names by number
+    FIELDS: dict = {}
+    ENUMS: dict = {}  # field -> names by number
 
     def __init__(self, *none, **values):
         if none:
@@ -176,7 +178,7 @@ class Parts(list):
 
 
 class VirtualDevices(Message):
-    FIELDS = {"memory_limit_mb": [], "priority": []}
+    FIELDS: dict = {"memory_limit_mb": [], "priority": []}
 
 
 class VirtualDevicesList(Parts):
@@ -232,7 +234,7 @@ class RewriterConfig(Message):
     """Options of TensorFlow's optimizer of graphs; situ compiles graphs in its own way."""
 
     DEFAULT, ON, OFF, AGGRESSIVE = 0, 1, 2, 3
-    FIELDS = dict.fromkeys(
+    FIELDS: dict = dict.fromkeys(
         (
             "layout_optimizer constant_folding shape_optimization remapping "
             "arithmetic_optimization dependency_optimization loop_optimization "

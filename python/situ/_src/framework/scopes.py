@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """scopes.py: tf.device, tf.name_scope, tf.control_dependencies and their like, in both styles."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """session.py: Session and InteractiveSession."""
 
+from __future__ import annotations
+
 import weakref
 
 import _situ

@@ -2,9 +2,11 @@
 """structure.py: structures of arguments and results of functions: lists, dicts, and things that
 are several tensors, such as ragged and sparse tensors."""
 
+from __future__ import annotations
+
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 
-_parts = {}  # class of things that consist of tensors -> class of tuples of these tensors
+_parts: dict = {}  # class of things that consist of tensors -> class of tuples of these tensors
 
 
 def _whole(kind, pieces):

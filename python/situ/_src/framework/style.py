@@ -6,6 +6,8 @@ Later imports change nothing; tf.compat.v1.disable_eager_execution and its like 
 the runner chooses (usage.style_of), before the program imports anything.
 """
 
+from __future__ import annotations
+
 import sys
 
 import _situ

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor.py: what tensors print, how they are indexed, and the methods that both kinds share."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework import default_session, device_spec, dtypes, errors, node_def, tensor_shape
 

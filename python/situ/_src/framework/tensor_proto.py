@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor_proto.py: tensors as messages (TensorProto): tf.io.serialize_tensor and back."""
 
+from __future__ import annotations
+
 import numpy
 
 from situ._src.framework import errors, graph_def_reader

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensor_shape.py: TensorShape and Dimension."""
 
+from __future__ import annotations
+
 import operator
 
 import _situ

@@ -2,6 +2,8 @@
 """test_util.py: tf.test: test cases, gradients checked by differences. Devices for tests are
 situ.testing's."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import random
@@ -17,7 +19,7 @@ from situ._src.framework.api import BOTH, export
 from situ._src.ops import random_ops
 
 _SEED = 87654321
-_folders = []  # of the process: get_temp_dir
+_folders: list[str] = []  # of the process: get_temp_dir
 BOTH["test.mock"] = mock
 
 

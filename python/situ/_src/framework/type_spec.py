@@ -2,6 +2,8 @@
 """type_spec.py: tf.TypeSpec, tf.TensorSpec: what arguments and elements are like; how the
 signatures of functions are written for people."""
 
+from __future__ import annotations
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype

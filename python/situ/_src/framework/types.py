@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """types.py: tf.types.experimental: classes to annotate with, to ask for, to derive from."""
 
+from __future__ import annotations
+
 import abc
 import typing
 

@@ -2,6 +2,8 @@
 """versions.py: version and build information, options without effect, and hardware that situ
 does not support."""
 
+from __future__ import annotations
+
 from situ._src.cluster.servers import ClusterResolver
 from situ._src.framework import logs, style
 from situ._src.framework.api import BOTH, V1, V2, export

@@ -5,6 +5,8 @@ The engine knows what its kernels cost, too, but that is a cost of time, for a d
 these are numbers of the model, the same wherever it runs.
 """
 
+from __future__ import annotations
+
 import math
 
 from situ._src.framework import tensor_shape

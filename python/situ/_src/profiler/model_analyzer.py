@@ -2,6 +2,8 @@
 """model_analyzer.py: tf.profiler of TensorFlow 1: parameters, float operations and times of a
 graph."""
 
+from __future__ import annotations
+
 import sys
 
 from situ._src.framework import errors

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """node_stats.py: what a profile knows of each operation: shapes, float operations, times."""
 
+from __future__ import annotations
+
 import sys
 
 from situ._src.framework import dtypes, tensor_shape

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """option_builder.py: what a profile shows: tf.profiler.ProfileOptionBuilder."""
 
+from __future__ import annotations
+
 import copy
 
 from situ._src.framework.api import V1, export

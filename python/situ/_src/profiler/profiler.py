@@ -2,6 +2,8 @@
 """profiler.py: tf.profiler.experimental: records of what runs where and when, in files that
 TensorBoard's trace viewer, chrome://tracing and Perfetto open."""
 
+from __future__ import annotations
+
 import gzip
 import os
 import socket
@@ -13,7 +15,7 @@ from situ._src.framework.api import export
 from situ._src.profiler import trace_recorder
 
 _lock = threading.Lock()
-_state = {"recording": None, "logdir": None, "spans": []}
+_state: dict = {"recording": None, "logdir": None, "spans": []}
 
 
 @export("profiler.experimental.ProfilerOptions")
@@ -44,7 +46,7 @@ def _check(options):
 
 
 @export("profiler.experimental.start")
-def start(logdir: str, options: ProfilerOptions = None) -> None:
+def start(logdir: str, options: ProfilerOptions | None = None) -> None:
     """Starts to record what runs where and when.
 
     Args:

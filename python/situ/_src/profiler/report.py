@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.py: views of a profile as text, with a word on what each number means."""
 
+from __future__ import annotations
+
 import collections
 
 from situ._src.profiler.views import NEVER_KNOWN

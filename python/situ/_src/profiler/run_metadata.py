@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """run_metadata.py: RunMetadata as TensorBoard reads it: times of nodes, and graphs of functions."""
 
+from __future__ import annotations
+
 from situ._src.framework.protobuf_wire import Proto
 from situ._src.framework.protos import Parts
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """step_stats.py: what a traced run did, as RunMetadata has it, and as a Chrome trace: Timeline."""
 
+from __future__ import annotations
+
 import json
 
 from situ._src.framework import node_def

@@ -2,13 +2,15 @@
 """trace_recorder.py: records of what ran where and when, for `situ run --trace`, tf.profiler and
 tf.summary.trace_on; and their form as a Chrome trace."""
 
+from __future__ import annotations
+
 import json
 import os
 
 import _situ
 
 _QUEUES = ("compute", "copies in", "copies out")
-_shared = {"recording": None, "users": 0}
+_shared: dict = {"recording": None, "users": 0}
 
 
 class Recording:
@@ -34,7 +36,7 @@ class Recording:
         return rows
 
 
-def chrome_trace(rows: list, spans: list = ()) -> str:
+def chrome_trace(rows: list, spans: list | tuple = ()) -> str:
     """A trace for chrome://tracing, Perfetto and TensorBoard's trace viewer: a process for each
     device, a thread for each of its queues, and one process for the spans that the program named.
 

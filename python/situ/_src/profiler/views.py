@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """views.py: the views of a profile: by names of scopes, by inputs, by ops."""
 
+from __future__ import annotations
+
 import re
 
 from situ._src.profiler.node_stats import ROOT, Node

@@ -8,6 +8,8 @@ with others, is left alone. Other parsers (click, getopt, ...) are judged by the
 program: where an option's name does not occur, nothing can look for it.
 """
 
+from __future__ import annotations
+
 import argparse
 import atexit
 import os

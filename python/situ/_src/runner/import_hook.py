@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """import_hook.py: `import tensorflow` and every module below it get situ's."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -92,7 +94,7 @@ class Inner(types.ModuleType):
         ("ops", "losses"),
         ("saved_model", "model_utils"),
     }
-    made = {}
+    made: dict = {}
 
     @classmethod
     def find(cls, root, parts):
@@ -153,7 +155,7 @@ CONTRIB = set(
 class Sources(types.ModuleType):
     """tensorflow.contrib.layers.python.layers and its like: the names of tf.contrib.layers."""
 
-    made = {}
+    made: dict = {}
 
     @classmethod
     def find(cls, part, parts, rest):

@@ -2,6 +2,8 @@
 """missing_names.py: what situ says of names that it does not have: the nearest one, and whether
 it comes."""
 
+from __future__ import annotations
+
 from situ._src.framework import style
 
 # The longest prefix of a name decides.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """notebook.py: what notebooks exported as .py files expect: get_ipython() and display()."""
 
+from __future__ import annotations
+
 import builtins
 import re
 import subprocess

@@ -4,6 +4,8 @@
 NumPy 1.24 to 2.3 took them away. What NumPy still has is left as it is.
 """
 
+from __future__ import annotations
+
 import builtins
 import functools
 

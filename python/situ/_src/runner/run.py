@@ -5,6 +5,8 @@ python -m situ._src.runner.run [--api=v1|v2] [--log-placement] [--trace=FILE] [-
     [--behind=OPTIONS] -- SCRIPT|-m MODULE [WORD]...
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import traceback

@@ -3,6 +3,8 @@
 absl, keras; horovod is situ.mpi), for `situ run` where they are not installed. Installed ones
 win."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.abc
 import importlib.machinery

@@ -2,6 +2,8 @@
 """style_detection.py: the names of tf a program uses, told from its text: its style, what situ
 lacks."""
 
+from __future__ import annotations
+
 import ast
 import os
 import types

@@ -2,6 +2,8 @@
 """training_costs.py: tells `situ simulate` what a program trains: the gradients of its
 variables, and how much memory the variables take. Only where SITU_COSTS names a file."""
 
+from __future__ import annotations
+
 import collections
 import gc
 import os
@@ -11,7 +13,7 @@ from situ._src.framework.indexed_slices import is_slices
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 
 wanted = bool(os.environ.get("SITU_COSTS"))
-_tapes = {}  # the variables of gradients of tapes -> _Tape
+_tapes: dict = {}  # the variables of gradients of tapes -> _Tape
 
 
 class _Tape:

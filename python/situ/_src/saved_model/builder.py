@@ -2,6 +2,8 @@
 """builder.py: tf.saved_model of graph style: a builder that writes graphs with their variables
 and signatures, a loader. The file is situ's own: JSON under TensorFlow's file names."""
 
+from __future__ import annotations
+
 import json
 import os
 
@@ -14,7 +16,7 @@ from situ._src.framework.tensor_shape import as_shape
 
 _FORMAT, _FILE = "situ saved graphs 1", "saved_model.pb"
 _VARIABLES = os.path.join("variables", "variables")
-_CONSTANTS = {
+_CONSTANTS: dict[str, dict] = {
     "tag_constants": {
         "SERVING": "serve",
         "TRAINING": "train",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """load.py: tf.saved_model.load: objects from folders that save.py wrote."""
 
+from __future__ import annotations
+
 import functools
 import json
 import os
@@ -244,7 +246,7 @@ class _Restored:
 class Loaded(Module):
     """What tf.saved_model.load gives: the attributes of the object that was saved."""
 
-    signatures = {}
+    signatures: dict = {}
 
     def __call__(self, *args, **words):
         call = vars(self).get("__call__")

@@ -3,6 +3,8 @@
 in a folder. The file is situ's own (safetensors; graphs and structures as JSON in its
 metadata); load.py reads it."""
 
+from __future__ import annotations
+
 import json
 import os
 

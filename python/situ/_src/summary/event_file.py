@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """event_file.py: files of records, and event files for TensorBoard made of them."""
 
+from __future__ import annotations
+
 import itertools
 import os
 import socket
@@ -31,7 +33,7 @@ def record(data):
 
 
 def _loss(path, at, what):
-    return errors.CLASSES[15](None, None, f"{path}: corrupted record at {at}: {what}")
+    return errors.DataLossError(None, None, f"{path}: corrupted record at {at}: {what}")
 
 
 def read_records(path):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """file_writer.py: tf.summary.FileWriter: summaries and graphs to an event file."""
 
+from __future__ import annotations
+
 import os
 import time
 
@@ -118,7 +120,7 @@ class FileWriter(_Writer):
 class FileWriterCache:
     """One writer for each folder."""
 
-    _cache = {}
+    _cache: dict = {}
 
     @classmethod
     def get(cls, logdir):
@@ -132,7 +134,7 @@ class FileWriterCache:
     def clear(cls):
         for writer in cls._cache.values():
             writer.close()
-        cls._cache = {}
+        cls._cache: dict = {}
 
 
 V1["summary.FileWriterCache"] = FileWriterCache

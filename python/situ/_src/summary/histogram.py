@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """histogram.py: a histogram of values in TensorFlow's buckets, which grow by a tenth."""
 
+from __future__ import annotations
+
 import sys
 
 import numpy
 
 from situ._src.summary.protos import HistogramProto
 
-_LIMITS = []
+_LIMITS: list[float] = []
 
 
 def limits():

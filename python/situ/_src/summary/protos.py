@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """protos.py: tf.Summary, tf.Event and their parts, as TensorBoard reads them."""
 
+from __future__ import annotations
+
 from situ._src.framework.api import BOTH, V1
 from situ._src.framework.protobuf_wire import Proto
 from situ._src.framework.protos import Parts
@@ -52,6 +54,7 @@ class PluginData(Proto):
 
 
 class SummaryMetadata(Proto):
+    PluginData = PluginData
     FIELDS = {
         "plugin_data": PluginData,
         "display_name": "",
@@ -64,9 +67,6 @@ class SummaryMetadata(Proto):
         "summary_description": (3, "text"),
         "data_class": (4, "int"),
     }
-
-
-SummaryMetadata.PluginData = PluginData
 
 
 class Dim(Proto):
@@ -145,11 +145,9 @@ class Values(Parts):
 class Summary(Proto):
     """What was seen at one step: values with tags."""
 
+    Value, Image, Audio = Value, Image, Audio
     FIELDS = {"value": Values()}
     WIRE = {"value": (1, Value)}
-
-
-Summary.Value, Summary.Image, Summary.Audio = Value, Image, Audio
 
 
 class SessionLog(Proto):

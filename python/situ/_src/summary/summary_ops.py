@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary_ops.py: tf.summary of graph style: summaries that a session computes as bytes."""
 
+from __future__ import annotations
+
 import re
 
 import numpy
@@ -74,7 +76,7 @@ def scalar(name, tensor, collections=None, family=None):
     def make(values):
         value = numpy.asarray(values[0])
         if value.size != 1:
-            raise errors.CLASSES[3](
+            raise errors.InvalidArgumentError(
                 None,
                 tensor.op,
                 f"tags and values are not the same shape: [] != {list(value.shape)} (tag '{tag}')",
@@ -93,7 +95,9 @@ def histogram(name, values, collections=None, family=None):
         array = numpy.asarray(values[0], numpy.float64)
         for bad, word in ((numpy.isnan, "Nan"), (numpy.isinf, "Infinity")):
             if bad(array).any():
-                raise errors.CLASSES[3](None, tensor.op, f"{word} in summary histogram for: {tag}")
+                raise errors.InvalidArgumentError(
+                    None, tensor.op, f"{word} in summary histogram for: {tag}"
+                )
         return _one(tag, histo=buckets.histogram(array))
 
     return SummaryTensor(tag, [tensor], make, collections)
@@ -158,7 +162,7 @@ def merge(inputs, collections=None, name=None):
         for data in values:
             for value in Summary.FromString(data).value:
                 if value.tag in seen:
-                    raise errors.CLASSES[3](
+                    raise errors.InvalidArgumentError(
                         None, None, f"Duplicate tag {value.tag} found in summary inputs"
                     )
                 seen.add(value.tag)

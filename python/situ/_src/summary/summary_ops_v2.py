@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary_ops_v2.py: tf.summary of eager style: values go to the writer of the place."""
 
+from __future__ import annotations
+
 import contextlib
 import time
 
@@ -16,7 +18,7 @@ from situ._src.summary.event_file import EventFile
 from situ._src.summary.protos import Event, Summary, SummaryMetadata, tensor_proto
 from situ._src.summary.summary_ops import text_value
 
-_state = {"writer": None, "step": None, "record": True}
+_state: dict = {"writer": None, "step": None, "record": True}
 _FLOAT, _DOUBLE, _STRING = 1, 2, 7
 _SCALAR, _TENSOR, _BLOB = 1, 2, 3
 

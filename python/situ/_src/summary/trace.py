@@ -16,7 +16,7 @@ from situ._src.summary.summary_ops_v2 import add_event, write_value
 
 _STRING = 7
 _lock = threading.Lock()
-_state = {"trace": None}
+_state: dict = {"trace": None}
 
 
 class _Trace:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """eager_variable.py: variables of eager style: a tensor that assign replaces; scatter updates."""
 
+from __future__ import annotations
+
 import weakref
 
 import _situ
@@ -53,7 +55,7 @@ for _name in (
     setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
 
 
-listeners = []  # lists of variables that are read: of functions with gradients of their own
+listeners: list = []  # lists of variables that are read: of functions with gradients of their own
 
 
 class Place:
@@ -276,6 +278,22 @@ class EagerVariable(Operators):
             Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta), read_value
         )
 
+    def sparse_read(self, indices, name=None):
+        """Returns the slices along the first axis at `indices`."""
+        return op("GatherV2", self._situ_tensor_(), indices, 0, name=name)
+
+    def gather_nd(self, indices, name=None):
+        """Returns the slices that the index tuples in the last axis of `indices` select."""
+        return op("GatherNd", self._situ_tensor_(), indices, name=name)
+
+    def is_initialized(self, name=None):
+        """Returns a true boolean tensor: an eager variable always has a value."""
+        return constant(True, "bool")
+
+    def initialized_value(self):
+        """Returns the value of the variable."""
+        return self._situ_tensor_()
+
     def __array__(self, dtype=None, copy=None):
         found = self._value.__array__() if dtype is None else self._value.__array__(dtype)
         return found.copy() if copy else found
@@ -356,24 +374,7 @@ def _by_elements(word):
     return scatter
 
 
-def _sparse_read(self, indices, name=None):
-    """The rows with these numbers."""
-    return op("GatherV2", self._situ_tensor_(), indices, 0, name=name)
-
-
-def _gather_nd(self, indices, name=None):
-    """The parts that tuples of numbers name."""
-    return op("GatherNd", self._situ_tensor_(), indices, name=name)
-
-
-def _is_initialized(self, name=None):
-    return constant(True, "bool")
-
-
 for _word in (*_ROWS, "Mul", "Div"):
     setattr(EagerVariable, "scatter_" + _word.lower(), _by_rows(_word))
 for _word in _ROWS:
     setattr(EagerVariable, "scatter_nd_" + _word.lower(), _by_elements(_word))
-EagerVariable.sparse_read, EagerVariable.gather_nd = _sparse_read, _gather_nd
-EagerVariable.is_initialized = _is_initialized
-EagerVariable.initialized_value = lambda self: self._situ_tensor_()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_variable.py: what variables of graphs share, by reference or by handle."""
 
+from __future__ import annotations
+
 import functools
 
 from situ._src.framework import default_session

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """initialization.py: which variables have values: is_variable_initialized and its like."""
 
+from __future__ import annotations
+
 import numpy
 
 from situ._src.framework import default_session, errors
@@ -41,7 +43,7 @@ def _has_value(session, variable):
     try:
         session.run(variable)
         return True
-    except errors.CLASSES[9]:
+    except errors.FailedPreconditionError:
         return False
 
 
@@ -50,7 +52,7 @@ def without_value(session, variables):
     try:
         session.run(variables)
         return []
-    except errors.CLASSES[9]:
+    except errors.FailedPreconditionError:
         return [v for v in variables if not _has_value(session, v)]
 
 
@@ -80,7 +82,7 @@ def assert_variables_initialized(var_list=None):
 
     def answer(session):
         for variable in without_value(session, variables):
-            raise errors.CLASSES[9](
+            raise errors.FailedPreconditionError(
                 None, variable.op, f"Attempting to use uninitialized value {variable.op.name}"
             )
 

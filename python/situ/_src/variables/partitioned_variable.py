@@ -2,6 +2,8 @@
 """partitioned_variable.py: variables in parts along one axis: partitioners,
 tf.PartitionedVariable."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import math

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """resource_variable.py: variables of graphs by handle: what was read of one does not change."""
 
+from __future__ import annotations
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph_scopes import colocation_named

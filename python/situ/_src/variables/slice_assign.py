@@ -2,13 +2,15 @@
 """slice_assign.py: variable[...].assign: parts of variables that are changed. A part is a tensor
 that remembers which part of which variable it is."""
 
+from __future__ import annotations
+
 import weakref
 
 from situ._src.framework.tensor import Tensor, _extend
 from situ._src.ops import indexing
 from situ._src.ops.array_ops import convert_to_tensor, op
 
-_known = {}  # id of a tensor -> (weak reference to it, variable, key)
+_known: dict = {}  # id of a tensor -> (weak reference to it, variable, key)
 
 
 def remember(tensor, variable, key):

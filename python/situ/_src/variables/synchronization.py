@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """synchronization.py: how the copies of a distributed variable are synchronized and aggregated."""
 
+from __future__ import annotations
+
 import enum
 
 from situ._src.framework.api import export

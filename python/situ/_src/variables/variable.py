@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """variable.py: Variable: state of a session in graphs, a tensor that changes in eager style."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
@@ -92,7 +94,7 @@ class RefVariable(GraphVariable):
         self._snapshot.set_shape(shape)
 
 
-_strategies = []  # tf.distribute strategies whose scopes were entered
+_strategies: list = []  # tf.distribute strategies whose scopes were entered
 
 
 def strategy():

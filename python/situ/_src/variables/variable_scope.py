@@ -2,6 +2,8 @@
 """variable_scope.py: tf.variable_scope, tf.get_variable and tf.make_template: variables by
 name, and their reuse."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 
