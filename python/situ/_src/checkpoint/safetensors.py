@@ -49,7 +49,7 @@ def fsync_folder(path):
 def replace(path, parts):
     """Writes a file aside, then puts it in its place: a crash leaves the old one or the new one."""
     aside = f"{path}.tmp{os.getpid()}.{threading.get_ident()}"
-    with errors.of_files(path):
+    with errors.convert_os_errors(path):
         try:
             with open(aside, "wb") as file:
                 for part in parts:

@@ -77,7 +77,7 @@ class Link:
                 self.run.answered(self)
             elif kind == "failed":
                 code, text, op = message
-                self.run.answered(self, errors.make(code, text, op, self.run.graph))
+                self.run.answered(self, errors.from_status(code, text, op, self.run.graph))
 
     def send(self, *message):
         try:

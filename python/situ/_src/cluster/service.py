@@ -41,7 +41,7 @@ class Group:
             with self._lock:
                 store = self._own.setdefault(scope, _situ.store_create())
         return {
-            **protos.options_of(config),
+            **protos.config_options(config),
             "store": store,
             "task": f"/job:{task[0]}/task:{task[1]}",
             "scope": scope,

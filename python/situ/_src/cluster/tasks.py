@@ -29,7 +29,7 @@ class Local(Session):
         super().__init__(graph=graph, config=config)
 
     def _options(self, target, config):
-        return {**protos.options_of(config), **self._own}
+        return {**protos.config_options(config), **self._own}
 
 
 class Cluster:
@@ -178,7 +178,7 @@ class _Compiled:
         """The error, with the operation of the whole graph."""
         if not isinstance(error, errors.OpError) or error.op is None or error.op.graph is graph:
             return error
-        return errors.make(error.error_code, error.message, error.op.name, graph)
+        return errors.from_status(error.error_code, error.message, error.op.name, graph)
 
 
 def _mapped(function, fetches):
@@ -337,13 +337,13 @@ def attach(session, target, config):
         session._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
         session._cluster = Cluster(target, config)
         if server is None:
-            return protos.options_of(config)
+            return protos.config_options(config)
         return session._cluster.group.options(session._cluster.home, session._cluster.scope, config)
     if target.startswith(_TARGET):
         processes.join_server(target[len(_TARGET) :])
     if processes.size() > 1:
         session.__class__ = _class_of(_OfRanks, type(session))
-    return protos.options_of(config)
+    return protos.config_options(config)
 
 
 def reset(target, containers=None):

@@ -72,7 +72,7 @@ class Options(_Bag):
 
 
 def _device(name):
-    return device_spec.for_engine(name)
+    return device_spec.to_engine_name(name)
 
 
 def copy_to_device(target_device, source_device="/cpu:0"):

@@ -9,7 +9,7 @@ from situ._src.distribute.values import at
 from situ._src.framework.scopes import device
 from situ._src.variables.eager_variable import place
 
-_here = threading.local()
+_local_copy = threading.local()
 _UNEQUAL = "Some replicas made a different number of replica_context().merge_call() calls."
 
 
@@ -19,7 +19,7 @@ class _Cancelled(BaseException):
 
 def current():
     """The replica that this thread runs, or None."""
-    return getattr(_here, "worker", None)
+    return getattr(_local_copy, "worker", None)
 
 
 class _Scopes:
@@ -56,7 +56,7 @@ class _Scopes:
             graph._devices.append(level)
             graph._functions += is_function
             graph._push_device(
-                "" if is_function else None if level is None else device_spec.for_engine(level)
+                "" if is_function else None if level is None else device_spec.to_engine_name(level)
             )
         for level in kept[1]:
             graph._controls.append(level)
@@ -86,7 +86,7 @@ class _Worker:
         self.back.acquire()
 
     def _body(self):
-        _here.worker = self
+        _local_copy.worker = self
         graph = _situ.swap_graph(self.scopes.graph)
         _situ.swap_device(self.where)
         _situ.tape_inherit(self.tapes)

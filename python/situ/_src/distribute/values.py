@@ -76,13 +76,13 @@ class Copies(EagerVariable):
             part._owner = self
 
     values = property(lambda s: tuple(s._parts))
-    _value = property(lambda s: s._here()._value)
-    device = property(lambda s: s._here()._device)
+    _value = property(lambda s: s._local_copy()._value)
+    device = property(lambda s: s._local_copy()._device)
     _device = device
 
     home = None  # the number of the device that changes it and has its slots; None: all do
 
-    def _here(self):
+    def _local_copy(self):
         index = place.index if place.index is not None else self._main()
         return self._parts[index] if len(self._parts) > 1 else self._parts[0]
 
@@ -91,7 +91,7 @@ class Copies(EagerVariable):
         return 0
 
     def _situ_tensor_(self):
-        return self._here()._situ_tensor_()
+        return self._local_copy()._situ_tensor_()
 
     def _put_all(self, value):
         """Gives every copy a value."""
@@ -132,7 +132,7 @@ class MirroredVariable(Copies):
             return self._defer("set", value)
         if place.mode == "update":
             if not place.index or len(self._parts) > 1:  # a single copy is changed once
-                self._here()._put(value)
+                self._local_copy()._put(value)
             return self
         return self._put_all(value)
 
@@ -140,7 +140,7 @@ class MirroredVariable(Copies):
         delta = convert_to_tensor(delta, self.dtype)
         if place.mode == "replica":
             return self._defer(kind, delta)
-        return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+        return self._put(self._run_unrecorded(row, self._situ_tensor_(), delta))
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         return self._change("add", "Add", delta)
@@ -159,7 +159,7 @@ class MirroredVariable(Copies):
                 new = (
                     value
                     if kind == "set"
-                    else self._unrecorded(
+                    else self._run_unrecorded(
                         "Add" if kind == "add" else "Sub", part._situ_tensor_(), value
                     )
                 )
@@ -229,10 +229,10 @@ class SyncOnReadVariable(Copies):
     def _put(self, value):
         if self._is_local():
             if not place.idle:
-                self._here()._put(value)
+                self._local_copy()._put(value)
             return self
         if self.aggregation is VariableAggregation.SUM:  # so that their sum is the value
-            value = self._unrecorded("Cast", value / self._copies(), DstT=self.dtype)
+            value = self._run_unrecorded("Cast", value / self._copies(), DstT=self.dtype)
         return self._put_all(value)
 
     def _copies(self):
@@ -242,7 +242,7 @@ class SyncOnReadVariable(Copies):
     def _change(self, name, row, delta):
         delta = convert_to_tensor(delta, self.dtype)
         if self._is_local():
-            return self._put(self._unrecorded(row, self._situ_tensor_(), delta))
+            return self._put(self._run_unrecorded(row, self._situ_tensor_(), delta))
         if self.aggregation is VariableAggregation.SUM:
             raise ValueError(
                 f"SyncOnReadVariable does not support `{name}` in cross-replica "
@@ -250,7 +250,7 @@ class SyncOnReadVariable(Copies):
             )
         for index, part in enumerate(self._parts):
             with at(index, "update"), device(part._device):
-                part._put(self._unrecorded(row, part._situ_tensor_(), on(part._device, delta)))
+                part._put(self._run_unrecorded(row, part._situ_tensor_(), on(part._device, delta)))
         return self
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):

@@ -70,7 +70,7 @@ def export(*names, v1=(), v2=()):
 
 def named(name):
     """What stands under a dotted name of tf, wherever it is defined."""
-    return BOTH.get(name) or V2.get(name) or read_rows().get(name) or V1[name]
+    return BOTH.get(name) or V2.get(name) or op_functions().get(name) or V1[name]
 
 
 def front(op, name=None, rank=-1, real=False):
@@ -78,13 +78,13 @@ def front(op, name=None, rank=-1, real=False):
     an op, and go there without a detour; `name` is the node's, where it is not the op's."""
 
     def wrap(function):
-        read_rows()
+        op_functions()
         return _situ.Front(OPS[op], function, name, rank, real)
 
     return wrap
 
 
-def read_rows():
+def op_functions():
     """The functions of all ops by their public names; those that are exported by hand win."""
     if not _op_functions:
         for function, name, python, _, _ in _situ.ops():
@@ -180,7 +180,7 @@ def has(name, which):
     return bool(
         module_of(name, which)
         or module_of(name, "both")
-        or name in read_rows()
+        or name in op_functions()
         or name in exports_of(which)
         or name in BOTH
     )
@@ -192,13 +192,13 @@ def lookup(name, which):
     for exports in (exports_of(which), BOTH):
         if load_name(name, exports.which) or name in exports:
             return exports[name]
-    return read_rows()[name]
+    return op_functions()[name]
 
 
-def is_part(name, which):
+def is_module(name, which):
     """Whether a dotted name is a module of a style: names stand below it."""
     if any(
-        old.startswith(name + ".") and new != name and is_part(new, which)
+        old.startswith(name + ".") and new != name and is_module(new, which)
         for old, new in MOVED.items()
     ):
         return True
@@ -209,17 +209,17 @@ def is_part(name, which):
         from situ._src.framework import keras_aliases
 
         return name[6:] in keras_aliases.MODULES or bool(keras_aliases.names_below(name[6:]))
-    return any(row.startswith(name + ".") for row in read_rows())
+    return any(row.startswith(name + ".") for row in op_functions())
 
 
 def names_below(path, which):
     """The names that a module of a style has."""
     start = path + "." if path else ""
-    below = [old for old, new in MOVED.items() if old.startswith(start) and is_part(new, which)]
+    below = [old for old, new in MOVED.items() if old.startswith(start) and is_module(new, which)]
     found = {moved(start) + old[len(start) :] for old in below}
     path, start = moved(path), moved(start)
     found.update(line[0] for line in lines(start) if line[1] in ("both", which))
-    found.update(row for row in read_rows() if row.startswith(start))
+    found.update(row for row in op_functions() if row.startswith(start))
     cut = {name[len(start) :].partition(".")[0] for name in found}
     if path == "keras" or start.startswith("keras."):
         from situ._src.framework import keras_aliases
@@ -227,7 +227,7 @@ def names_below(path, which):
         cut |= keras_aliases.names_below(path[6:])
         if path[6:] in keras_aliases.MODULES:
             today = "keras." + keras_aliases.MODULES[path[6:]]
-            cut.update(n for n in names_below(today, which) if not is_part(f"{today}.{n}", which))
+            cut.update(n for n in names_below(today, which) if not is_module(f"{today}.{n}", which))
     return sorted(cut - {"compat"} if not path else cut)
 
 
@@ -255,10 +255,10 @@ def find(path, name, have, which, prefix):
     if name == "__all__":
         return [n for n in names_below(path, which) if not n.startswith("_")]
     whole = f"{path}.{name}" if path else name
-    if name.startswith("__") and not (has(whole, which) or is_part(whole, which)):
+    if name.startswith("__") and not (has(whole, which) or is_module(whole, which)):
         raise AttributeError(name)
     load_core()
-    if is_part(whole, which):
+    if is_module(whole, which):
         have[name] = Names(f"{prefix}.{whole}", whole, which, prefix)
         have[name] = sys.modules.setdefault(have[name].__name__, have[name])
     elif has(whole, which):

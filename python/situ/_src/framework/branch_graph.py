@@ -29,7 +29,7 @@ class BranchGraph(Graph):
             self._variable_scope = outer._variable_scope
         self._scope_counts = outer.__dict__.setdefault("_scope_counts", {})
         self._scope, self._captures = outer._scope, True
-        outer.__dict__.setdefault("_inside", []).append(self)
+        outer.__dict__.setdefault("_branch_graphs", []).append(self)
         self.captured, self.reads, self.writes, self.before = {}, {}, {}, []
         self.versions = {}
 
@@ -71,9 +71,9 @@ class BranchGraph(Graph):
     def read_variable(self, variable):
         """What a variable of eager style holds here; each has an input of its own."""
         if variable in self.writes:
-            from situ._src.framework.concrete_function import read_written
+            from situ._src.framework.concrete_function import read_assigned_value
 
-            return read_written(self, variable)
+            return read_assigned_value(self, variable)
         if variable not in self.reads:
             self.reads[variable] = self._input(variable, self._outer.read_variable(variable))
         return self.reads[variable]
@@ -137,11 +137,11 @@ def add(outer, name, graph, inputs, outputs):
     """Gives a function to the outer graph; its name."""
     name = f"{name}_{next(_numbers)}"
     outer._add_function(name, graph, list(inputs), list(outputs))
-    outer.__dict__.setdefault("_bodies", {})[name] = graph, list(inputs), list(outputs)
+    outer.__dict__.setdefault("_function_bodies", {})[name] = graph, list(inputs), list(outputs)
     return name
 
 
-def join_captures(graphs):
+def unify_captures(graphs):
     """Lets all graphs have the same captured values, in the same order: {key: outer value}."""
     outers = {key: tensor for graph in graphs for key, (tensor, _) in graph.captured.items()}
     for graph in graphs:
@@ -163,7 +163,7 @@ def drop_constants(outers, graphs):
     }
 
 
-def with_effects(graph, outputs):
+def order_after_effects(graph, outputs):
     """Outputs that come after the operations that nobody reads."""
     effects = graph.effects()
     if not effects:

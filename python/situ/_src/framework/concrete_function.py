@@ -7,7 +7,7 @@ import _situ
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph
 from situ._src.framework.structure import leaves as _leaves
-from situ._src.framework.structure import mapped as _map
+from situ._src.framework.structure import map_leaves as _map
 from situ._src.framework.structure import split as _split
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import Signature, TensorSpec
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def read_written(graph, variable):
+def read_assigned_value(graph, variable):
     """What a graph has written to a variable, as a tensor of its own: gradients for the variable
     end there, whatever the value was made of."""
     versions = graph.versions.setdefault(variable, [])
@@ -64,7 +64,7 @@ class FuncGraph(Graph):
         if self.heard is not None:
             self.heard[variable] = None
         if variable in self.writes:
-            return read_written(self, variable)
+            return read_assigned_value(self, variable)
         if variable not in self.reads:
             with self.device(None), self.device(variable.device):
                 self.reads[variable] = self._placeholder(variable._value, "read")
@@ -73,7 +73,7 @@ class FuncGraph(Graph):
     def write_variable(self, variable, value):
         self.writes[variable] = convert_to_tensor(value)
 
-    def value_now(self, tensor):
+    def evaluate_now(self, tensor):
         """The value of a tensor for the arguments of the call that is traced: a variable that the
         function makes starts with it."""
         fed = [*self.captured.values(), *[(v, p) for p, v in self.given.items()]]

@@ -322,7 +322,7 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
         return
     if _situ.is_started():
         raise ValueError("Trying to change the options of an active eager execution.")
-    proto = protos.options_of(config)
+    proto = protos.config_options(config)
     _state["proto"] = proto
     set_soft_device_placement(proto["allow_soft_placement"])
     set_log_device_placement(proto["log_device_placement"])

@@ -46,11 +46,11 @@ def _call(gradient, given, variables):
 def _listen(function, tensors, words):
     """(what the function gives, the trainable variables that it read, each once)"""
     heard = []
-    eager_variable.listeners.append(heard)
+    eager_variable.read_listeners.append(heard)
     try:
         result, gradient = function(*tensors, **words)
     finally:
-        eager_variable.listeners.remove(heard)
+        eager_variable.read_listeners.remove(heard)
     variables = list(dict.fromkeys(v for v in heard if v.trainable))
     _check(gradient, variables)
     return result, gradient, variables

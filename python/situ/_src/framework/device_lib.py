@@ -66,5 +66,5 @@ def list_local_devices(session_config=None):
     from situ._src.framework import protos
 
     if session_config is not None:
-        _situ.configure(protos.options_of(session_config))
+        _situ.configure(protos.config_options(session_config))
     return [DeviceAttributes(d) for d in _situ.devices()]

@@ -111,7 +111,7 @@ class DeviceSpec:
     __str__ = to_string
 
 
-def for_engine(spec):
+def to_engine_name(spec):
     """A name as the engine reads it: as it was written where that is possible."""
     if isinstance(spec, DeviceSpec):
         return spec.to_string()

@@ -196,7 +196,7 @@ for _class in (OpError, OperatorNotAllowedInGraphError, *CLASSES.values()):
     _class.__module__ = "situ.errors"
 
 
-def make(code: int, message: str, node: str | None, graph) -> OpError:
+def from_status(code: int, message: str, node: str | None, graph) -> OpError:
     """Returns the exception for a status of the engine."""
     op = graph._find(node) if graph is not None and node else None
     return CLASSES.get(code, UnknownError)(None, op, message)
@@ -218,7 +218,7 @@ _ERRNO_CLASSES = {
 
 
 @contextlib.contextmanager
-def of_files(path=None) -> Iterator[None]:
+def convert_os_errors(path=None) -> Iterator[None]:
     """Converts OSError raised in the block to an exception of tf.errors that names the file."""
     try:
         yield
@@ -229,7 +229,7 @@ def of_files(path=None) -> Iterator[None]:
         raise error_class(None, None, f"{name}; {error.strerror or error}") from None
 
 
-def wrong_argument(message: str) -> Exception:
+def invalid_argument(message: str) -> Exception:
     """Returns the exception for an invalid argument: InvalidArgumentError eagerly, ValueError while
     a graph is built."""
     if _situ.current_graph() is None:
@@ -264,5 +264,5 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
     return next(code for code, error in CLASSES.items() if error is cls)
 
 
-_situ.hook("error", make)
+_situ.hook("error", from_status)
 _situ.hook("folder", os.path.abspath(__file__ + "/../../..") + os.sep)

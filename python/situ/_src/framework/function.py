@@ -14,7 +14,7 @@ from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.concrete_function import is_tensor as _is_tensor
 from situ._src.framework.dtypes import dtype_of
 from situ._src.framework.structure import leaves as _leaves
-from situ._src.framework.structure import mapped as _map
+from situ._src.framework.structure import map_leaves as _map
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
@@ -68,8 +68,8 @@ class Function(_situ.Function):
             return value.dtype, dims
         if isinstance(value, TensorSpec):
             return value.dtype, value.shape if shaped else None
-        if hasattr(value, "_situ_pieces_"):
-            return type(value), tuple(self._key(p, shaped) for p in value._situ_pieces_)
+        if hasattr(value, "_situ_tensors_"):
+            return type(value), tuple(self._key(p, shaped) for p in value._situ_tensors_)
         if isinstance(value, dict):
             return type(value), tuple((k, self._key(v, shaped)) for k, v in value.items())
         if isinstance(value, (list, tuple)):
@@ -114,7 +114,7 @@ class Function(_situ.Function):
             return type(spec)(Function._fit(v, s) for v, s in zip(value, spec))
         if isinstance(spec, dict):
             return {k: Function._fit(value[k], s) for k, s in spec.items()}
-        if isinstance(value, TensorSpec) or hasattr(value, "_situ_pieces_"):
+        if isinstance(value, TensorSpec) or hasattr(value, "_situ_tensors_"):
             return value
         tensor = convert_to_tensor(value, None if dtype_of(value) is not None else spec.dtype)
         if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor.shape):

@@ -9,7 +9,7 @@ import _situ
 from situ._src.framework.concrete_function import note_compiled
 from situ._src.framework.config import function_options
 from situ._src.framework.gradients import gradients_of, sources_in
-from situ._src.framework.structure import packed
+from situ._src.framework.structure import pack_leaves
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 
@@ -182,7 +182,7 @@ class Taped:
         finally:
             _situ.tape_resume(count)
         _situ.tape_function(values, results, lambda grads: self._back(grads, values, kept))
-        return packed(self._structure, iter(results))
+        return pack_leaves(self._structure, iter(results))
 
     def _back(self, grads, values, kept):
         grads = [g if r else None for g, r in zip(grads, self._real)]

@@ -17,7 +17,7 @@ def written(graph):
             "outputs": [t.name for t in outputs],
             "functions": written(body),
         }
-        for name, (body, inputs, outputs) in graph.__dict__.get("_bodies", {}).items()
+        for name, (body, inputs, outputs) in graph.__dict__.get("_function_bodies", {}).items()
     }
 
 

@@ -23,7 +23,7 @@ class GradientTape(_situ.Tape):
         """What `watch` leaves: lists, variables, tensors of graphs."""
         for item in flat(tensor):
             if isinstance(item, EagerVariable):
-                self._watch_variable(item._here(), item._value)
+                self._watch_variable(item._local_copy(), item._value)
             elif isinstance(item, EagerTensor):
                 self._watch(item)
             elif not isinstance(item, GraphTensor) and not hasattr(item, "_situ_tensor_"):
@@ -67,7 +67,7 @@ class GradientTape(_situ.Tape):
         targets, wanted = flat(target), flat(sources)
         for read in targets:  # a variable is read here, and its gradient for itself is 1
             if isinstance(read, EagerVariable) and read.trainable and _situ.current_graph() is None:
-                self._watch_variable(read._here(), read._value)
+                self._watch_variable(read._local_copy(), read._value)
         given = None if output_gradients is None else flat(output_gradients)
         if given is not None:  # rows of a tensor: what arrives at those rows
             given = [
@@ -89,7 +89,7 @@ class GradientTape(_situ.Tape):
         flat_sources, counts = [], []
         for source in sources:
             behind = (
-                self._variables.get(source._here(), [source._value])
+                self._variables.get(source._local_copy(), [source._value])
                 if isinstance(source, EagerVariable)
                 else [source]
             )

@@ -67,7 +67,7 @@ def is_zero(unconnected):
 def source_in(graph, source):
     """The tensor of a graph that a source is; None if the graph has none."""
     if isinstance(source, EagerVariable):
-        return getattr(graph, "reads", {}).get(source._here())
+        return getattr(graph, "reads", {}).get(source._local_copy())
     if isinstance(source, _situ.EagerTensor):
         if graph._captures:
             return graph._capture(source)
@@ -83,7 +83,7 @@ def sources_in(graph, source):
     """The tensors of a graph that a source is: of a variable all that were read of it."""
     first = source_in(graph, source)
     more = (
-        getattr(graph, "versions", {}).get(source._here(), [])
+        getattr(graph, "versions", {}).get(source._local_copy(), [])
         if isinstance(source, EagerVariable)
         else []
     )
@@ -102,7 +102,7 @@ def _overrides(graph):
         _apply(graph, before, names)
     for operation, function in graph.__dict__.get("_gradients", {}).items():
         found[operation] = _within(graph, function)
-    for inside in graph.__dict__.get("_inside", ()):
+    for inside in graph.__dict__.get("_branch_graphs", ()):
         found.update(_overrides(inside))
     return found
 
@@ -139,7 +139,7 @@ def gradients_of(
             None if g is None else convert_to_tensor(g, y.dtype)
             for g, y in zip(arriving or [None] * len(ys), ys)
         )
-        with graph._device_functions_follow():
+        with graph._apply_device_functions():
             found = iter(
                 _situ.gradients(
                     graph,

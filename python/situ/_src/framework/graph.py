@@ -50,8 +50,8 @@ class GraphKeys:
     UNBOUND_INPUTS = "unbound_inputs"
 
 
-class _Coming:
-    """What is known of a variable that is about to be made."""
+class _PendingOutput:
+    """The output of a variable op that is about to be added."""
 
     def __init__(self, name, op, shape, dtype):
         self.name, self.op, self.shape, self.dtype = name, op, shape, dtype
@@ -66,11 +66,13 @@ class _Proxy:
     def __init__(self, graph, type_, name, inputs):
         self.graph, self.type, self.name = graph, type_, name
         self.inputs, self.device, self.outputs = inputs or (), "", ()
-        known = graph.__dict__.get("_coming") if type_ in ("VariableV2", "VarHandleOp") else None
-        if known and type_ == "VarHandleOp":  # a handle is a scalar, whatever it names
-            known = dict(shape=TensorShape([]), dtype=as_dtype("resource"))
-        if known:
-            self.outputs = (_Coming(name + ":0", self, **known),)
+        if type_ not in ("VariableV2", "VarHandleOp"):
+            return
+        variable = graph.__dict__.get("_pending_variable")
+        if variable and type_ == "VarHandleOp":  # the output is a scalar handle
+            variable = dict(shape=TensorShape([]), dtype=as_dtype("resource"))
+        if variable:
+            self.outputs = (_PendingOutput(name + ":0", self, **variable),)
 
     @property
     def node_def(self):
@@ -78,7 +80,7 @@ class _Proxy:
 
     def get_attr(self, name):
         """The shape or dtype of a variable that is being made."""
-        known = self.graph.__dict__.get("_coming") or {}
+        known = self.graph.__dict__.get("_pending_variable") or {}
         if name not in known:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         return known[name]
@@ -283,7 +285,7 @@ class Graph(_situ.Graph):
         return graph_scopes.merged_device(self._devices, op)
 
     @contextlib.contextmanager
-    def _device_functions_follow(self):
+    def _apply_device_functions(self):
         """Asks the device functions about operations that the library itself makes in this scope,
         when it ends: all but those of colocation scopes."""
         if not self._functions:

@@ -49,7 +49,7 @@ class DeviceScope(ReusableScope):
         ):
             raise TypeError(f"a device is a str, a DeviceSpec, a function or None, not {device!r}")
         is_function = callable(device)
-        name = "" if is_function else None if device is None else device_spec.for_engine(device)
+        name = "" if is_function else None if device is None else device_spec.to_engine_name(device)
         graph._push_device(name)
         graph._devices.append(device)
         graph._functions += is_function

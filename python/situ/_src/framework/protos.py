@@ -323,7 +323,7 @@ class RunOptions(Message):
     }
 
 
-def options_of(config):
+def config_options(config):
     """The options of the engine that a ConfigProto stands for."""
     if config is None:
         return {}

@@ -37,7 +37,7 @@ class Session(_situ.Session):
             from situ._src.cluster import tasks
 
             return tasks.attach(self, target, config)
-        return function_options() if config is None else protos.options_of(config)
+        return function_options() if config is None else protos.config_options(config)
 
     graph_def = property(lambda s: s.graph.as_graph_def())
     sess_str = property(lambda s: s._target)

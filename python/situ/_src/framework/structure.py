@@ -12,7 +12,7 @@ _parts: dict = {}  # class of things that consist of tensors -> class of tuples 
 def _whole(kind, pieces):
     """A ragged or sparse tensor again, of tensors; a tuple of whatever else."""
     if all(isinstance(p, (EagerTensor, GraphTensor)) for p in pieces):
-        return kind._situ_made_(pieces)
+        return kind._situ_from_tensors_(pieces)
     return _tuple(kind, pieces)
 
 
@@ -22,15 +22,15 @@ def _tuple(kind, pieces):
         _parts[kind] = type(
             kind.__name__ + "Parts",
             (tuple,),
-            {"_make": classmethod(lambda cls, some: kind._situ_made_(list(some)))},
+            {"_make": classmethod(lambda cls, some: kind._situ_from_tensors_(list(some)))},
         )
     return _parts[kind](pieces)
 
 
 def split(structure):
     """Results with ragged and sparse tensors as tuples of their pieces."""
-    if hasattr(structure, "_situ_pieces_"):
-        return _tuple(type(structure), structure._situ_pieces_)
+    if hasattr(structure, "_situ_tensors_"):
+        return _tuple(type(structure), structure._situ_tensors_)
     if isinstance(structure, dict):
         return {k: split(v) for k, v in structure.items()}
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
@@ -42,10 +42,10 @@ def split(structure):
     )
 
 
-def mapped(structure, function):
+def map_leaves(structure, function):
     """The structure with what a function makes of each thing in it."""
-    if hasattr(structure, "_situ_pieces_"):
-        before = structure._situ_pieces_
+    if hasattr(structure, "_situ_tensors_"):
+        before = structure._situ_tensors_
         after = [function(p) for p in before]
         return (
             structure
@@ -53,30 +53,30 @@ def mapped(structure, function):
             else _whole(type(structure), after)
         )
     if isinstance(structure, dict):
-        return {k: mapped(v, function) for k, v in structure.items()}
+        return {k: map_leaves(v, function) for k, v in structure.items()}
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*[mapped(v, function) for v in structure])
+        return type(structure)(*[map_leaves(v, function) for v in structure])
     if isinstance(structure, (list, tuple)):
-        return type(structure)(mapped(v, function) for v in structure)
+        return type(structure)(map_leaves(v, function) for v in structure)
     return function(structure)
 
 
-def packed(structure, values):
+def pack_leaves(structure, values):
     """The structure with values one after the other in place of its tensors; ragged and sparse
     tensors again of their pieces."""
     if structure is None:
         return None
     if isinstance(structure, dict):
-        return {k: packed(v, values) for k, v in structure.items()}
+        return {k: pack_leaves(v, values) for k, v in structure.items()}
     if hasattr(structure, "_make"):
-        return type(structure)._make([packed(v, values) for v in structure])
+        return type(structure)._make([pack_leaves(v, values) for v in structure])
     if isinstance(structure, (list, tuple)):
-        return type(structure)(packed(v, values) for v in structure)
+        return type(structure)(pack_leaves(v, values) for v in structure)
     return next(values)
 
 
 def leaves(structure):
     """The things in a structure, in order."""
     found = []
-    mapped(structure, found.append)
+    map_leaves(structure, found.append)
     return found

@@ -232,7 +232,7 @@ _extend(
 def _set_device(self, device):
     """Asks for another device; `device` shows the text as it was given."""
     text = device.to_string() if hasattr(device, "to_string") else device or ""
-    self._ask_device(device_spec.for_engine(text))
+    self._ask_device(device_spec.to_engine_name(text))
     self._device_text = text
 
 

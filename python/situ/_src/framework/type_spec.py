@@ -96,7 +96,7 @@ class SparseTensorSpec(TypeSpec):
         return SparseTensor
 
     @property
-    def _situ_pieces_(self):
+    def _situ_tensors_(self):
         rank = self.shape.rank
         return [
             TensorSpec([None, rank], "int64"),
@@ -104,7 +104,7 @@ class SparseTensorSpec(TypeSpec):
             TensorSpec([rank], "int64"),
         ]
 
-    def _situ_made_(self, pieces):
+    def _situ_from_tensors_(self, pieces):
         return self.value_type(*pieces)
 
     def __repr__(self):

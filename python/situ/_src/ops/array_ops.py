@@ -7,7 +7,7 @@ import numbers
 
 import _situ
 from situ._src.framework import tensor_shape
-from situ._src.framework.api import OPS, export, read_rows
+from situ._src.framework.api import OPS, export, op_functions
 from situ._src.framework.dtypes import as_dtype, beyond_int32, check_supported, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.tensor import GraphTensor, Tensor, constant_value
@@ -403,8 +403,8 @@ where = export("where", v1="where_v2")(_where("SelectV2"))
 export(v1="where")(_where("Select"))
 
 
-identity = read_rows()["identity"]
-export("manip.reshape")(read_rows()["reshape"])
+identity = op_functions()["identity"]
+export("manip.reshape")(op_functions()["reshape"])
 
 
 @export(v1=("placeholder_with_default",))

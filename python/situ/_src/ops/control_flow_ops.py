@@ -81,8 +81,8 @@ def _choose_traced(outer, pred, traced):
             values += [graph.inside(graph.read_variable(v)) for v in written]
             if not values:
                 values = [OPS["Identity"](convert_to_tensor(False))]
-        outputs.append(branch_graph.with_effects(graph, values))
-    outers = branch_graph.drop_constants(branch_graph.join_captures(graphs), graphs)
+        outputs.append(branch_graph.order_after_effects(graph, values))
+    outers = branch_graph.drop_constants(branch_graph.unify_captures(graphs), graphs)
     names = [
         branch_graph.add(outer, word, g, branch_graph.inner(g, outers), o)
         for word, g, o in zip(("true", "false"), graphs, outputs)

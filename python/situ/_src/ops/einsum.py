@@ -24,7 +24,7 @@ def _spread(equation, part, tensor):
         )
     more = rank - len(front) - len(back)
     if more < 0:
-        raise errors.wrong_argument(
+        raise errors.invalid_argument(
             f"Expected input with rank at least {len(front) + len(back)} "
             f"for '{part}' of '{equation}', but got rank {rank} "
             "(op: 'Einsum')"
@@ -50,7 +50,7 @@ def _letters(equation, tensors):
     result = [*front, *(dots if found else []), *back]
     for c in result:
         if not any(c in m for m in made):
-            raise errors.wrong_argument(
+            raise errors.invalid_argument(
                 f"'{equation}' (op: 'Einsum'): the result has the letter '{c}', which no input has"
             )
     if len(set(result)) != len(result):
@@ -66,7 +66,7 @@ def _check_sizes(equation, tensors, parts):
             continue
         sizes = tensor_shape.as_shape(tensor.shape).as_list()
         if len(sizes) != len(letters):
-            raise errors.wrong_argument(
+            raise errors.invalid_argument(
                 f"Expected input {i} of '{equation}' to have rank "
                 f"{len(letters)} but got rank {len(sizes)} "
                 "(op: 'Einsum')"
@@ -75,7 +75,7 @@ def _check_sizes(equation, tensors, parts):
             if n is None or isinstance(c, int) and n == 1:
                 continue
             if known.setdefault(c, n) != n:
-                raise errors.wrong_argument(
+                raise errors.invalid_argument(
                     f"Expected dimension {known[c]} at axis {axis} of the input shaped "
                     f"{tensor.shape} but got dimension {n}: letter '{c}', input {i} of "
                     f"'{equation}' (op: 'Einsum')"

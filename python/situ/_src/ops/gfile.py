@@ -20,7 +20,7 @@ def _name(path):
 def _file_function(function):
     @functools.wraps(function)
     def call(*args, **words):
-        with errors.of_files():
+        with errors.convert_os_errors():
             return function(*args, **words)
 
     return call
@@ -39,7 +39,7 @@ class GFile:
 
     def _open(self):
         if self._file is None:
-            with errors.of_files():
+            with errors.convert_os_errors():
                 self._file = open(
                     _name(self._name), self._mode, encoding=None if "b" in self._mode else "utf-8"
                 )
@@ -51,7 +51,7 @@ class GFile:
 
     def write(self, file_content):
         self._need("wa+", "writing")
-        with errors.of_files(_name(self._name)):
+        with errors.convert_os_errors(_name(self._name)):
             self._open().write(
                 file_content
                 if isinstance(file_content, str) or "b" in self._mode
@@ -79,18 +79,18 @@ class GFile:
         return True
 
     def size(self):
-        with errors.of_files():
+        with errors.convert_os_errors():
             return os.path.getsize(_name(self._name))
 
     def flush(self):
         if self._file is not None:
-            with errors.of_files(_name(self._name)):
+            with errors.convert_os_errors(_name(self._name)):
                 self._file.flush()
 
     def close(self):
         if self._file is not None:
             file, self._file = self._file, None
-            with errors.of_files(_name(self._name)):
+            with errors.convert_os_errors(_name(self._name)):
                 file.close()
 
     Close, Size = close, size

@@ -16,12 +16,12 @@ def _is_tensor(value):
     return (
         dtype_of(value) is not None
         and not hasattr(value, "tolist")
-        and not hasattr(value, "_situ_pieces_")
+        and not hasattr(value, "_situ_tensors_")
     )
 
 
 def _holds_tensors(value):
-    if hasattr(value, "_situ_pieces_"):
+    if hasattr(value, "_situ_tensors_"):
         return True
     if isinstance(value, dict):
         return any(map(_holds_tensors, value.values()))
@@ -39,7 +39,7 @@ def _ragged(value):
             rows = [rows[a:b] for a, b in zip(splits[:-1], splits[1:])]
         return _plain(rows)
 
-    pieces = value._situ_pieces_
+    pieces = value._situ_tensors_
     if all(hasattr(p, "numpy") for p in pieces):
         return text(*[p.numpy() for p in pieces])
     from situ._src.ops.script_ops import py_func

@@ -154,14 +154,14 @@ class RaggedTensorSpec:
         self.row_splits_dtype = as_dtype(row_splits_dtype)
 
     @property
-    def _situ_pieces_(self):
+    def _situ_tensors_(self):
         inner = (self.shape.as_list() if self.shape.rank else [None, None])[self.ragged_rank + 1 :]
         return [
             TensorSpec([None, *inner], self.dtype),
             *[TensorSpec([None], self.row_splits_dtype) for _ in range(self.ragged_rank)],
         ]
 
-    _situ_made_ = RaggedTensor._situ_made_
+    _situ_from_tensors_ = RaggedTensor._situ_from_tensors_
 
     def __repr__(self):
         return (

@@ -324,10 +324,10 @@ class RaggedTensor:
 
     dtype = property(lambda s: s.flat_values.dtype)
     ragged_rank = property(lambda s: len(s.nested_row_splits))
-    _situ_pieces_ = property(lambda s: [s.flat_values, *s.nested_row_splits])
+    _situ_tensors_ = property(lambda s: [s.flat_values, *s.nested_row_splits])
 
     @classmethod
-    def _situ_made_(cls, pieces):
+    def _situ_from_tensors_(cls, pieces):
         return cls.from_nested_row_splits(pieces[0], pieces[1:], validate=False)
 
     @property

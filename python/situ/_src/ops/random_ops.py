@@ -248,7 +248,7 @@ def _check_crop(value, size):
     if len(wanted) != have.rank or any(
         n is not None and n < w for n, w in zip(have.as_list(), wanted)
     ):
-        raise errors.wrong_argument(
+        raise errors.invalid_argument(
             f"Need value.shape >= size, got {have} and {[int(n) for n in wanted]} (random_crop)"
         )
 

@@ -37,7 +37,7 @@ def swapped(tensor, axis):
             op("SelectV2", op("Equal", places, last), axis, places),
         )
     if not -rank <= axis < rank:
-        raise errors.wrong_argument(f"Axis {axis} is out of range for rank {rank}.")
+        raise errors.invalid_argument(f"Axis {axis} is out of range for rank {rank}.")
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     return order

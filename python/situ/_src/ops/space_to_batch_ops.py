@@ -22,7 +22,7 @@ def sizes_of(tensor, what):
 def _check_divisible(sizes, by, tensor, row, name):
     for size in sizes:
         if isinstance(size, int) and size % by:
-            raise errors.wrong_argument(
+            raise errors.invalid_argument(
                 f"Dimension size must be evenly divisible by {by} but is {size} for "
                 f"'{name or row}' (op: '{row}') with input shapes: "
                 f"{str(tensor_shape.as_shape(tensor.shape).as_list()).replace(' ', '')}."

@@ -46,10 +46,10 @@ class SparseTensor:
     def _situ_value_(self, values, session):
         return SparseTensorValue(*values)
 
-    _situ_pieces_ = _situ_parts_
+    _situ_tensors_ = _situ_parts_
 
     @classmethod
-    def _situ_made_(cls, pieces):
+    def _situ_from_tensors_(cls, pieces):
         return cls(*pieces)
 
     def __repr__(self):

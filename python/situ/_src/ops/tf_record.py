@@ -71,7 +71,7 @@ class TFRecordWriter:
     def __init__(self, path, options=None):
         kind, self._pack = packing(options), None
         self._path = path
-        with errors.of_files(path):
+        with errors.convert_os_errors(path):
             self._file = gzip.open(path, "wb") if kind == "GZIP" else open(path, "wb")
         if kind == "ZLIB":
             self._pack = zlib.compressobj()
@@ -80,18 +80,18 @@ class TFRecordWriter:
         if self._file is None:
             raise errors.CLASSES[9](None, None, "Writer is closed.")
         data = framed(bytes(record))
-        with errors.of_files(self._path):
+        with errors.convert_os_errors(self._path):
             self._file.write(self._pack.compress(data) if self._pack else data)
 
     def flush(self):
-        with errors.of_files(self._path):
+        with errors.convert_os_errors(self._path):
             self._file.flush()
 
     def close(self):
         if self._file is None:
             return
         file, self._file = self._file, None
-        with errors.of_files(self._path), file:
+        with errors.convert_os_errors(self._path), file:
             if self._pack:
                 file.write(self._pack.flush())
 

@@ -185,7 +185,7 @@ def _cut(text, pos, size, unit):
     whole = text.decode(errors="replace") if unit == "UTF8_CHAR" else text
     at = pos + len(whole) if pos < 0 else pos
     if not 0 <= at <= len(whole):
-        raise errors.wrong_argument(f"pos {pos} out of range for string {text!r}")
+        raise errors.invalid_argument(f"pos {pos} out of range for string {text!r}")
     part = whole[at : at + size]
     return part.encode() if unit == "UTF8_CHAR" else part
 

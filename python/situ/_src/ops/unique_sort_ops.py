@@ -203,7 +203,7 @@ def _sorted(values, axis, direction):
             f"Received: direction={direction}"
         )
     if tensor_shape.as_shape(values.shape).rank == 0:
-        raise errors.wrong_argument("A scalar has no axis to sort along (op: 'TopKV2')")
+        raise errors.invalid_argument("A scalar has no axis to sort along (op: 'TopKV2')")
     order = swapped(values, axis)
     if order is not None:
         values = op("Transpose", values, order)

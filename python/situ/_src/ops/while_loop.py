@@ -99,14 +99,14 @@ class _Loop:
         for variable in written:  # what the loop sets goes round, too
             second._input(variable, self.outer.read_variable(variable))
         outers = branch_graph.drop_constants(
-            branch_graph.join_captures([first, second]), [first, second]
+            branch_graph.unify_captures([first, second]), [first, second]
         )
         with second.as_default():
             kept = [
                 second.writes[key] if key in second.writes else second.captured[key][1]
                 for key in outers
             ]
-        outputs = branch_graph.with_effects(second, list(results) + kept)
+        outputs = branch_graph.order_after_effects(second, list(results) + kept)
         outer, inputs = self.outer, list(self.values) + list(outers.values())
         names = [
             branch_graph.add(

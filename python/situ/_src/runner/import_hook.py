@@ -116,7 +116,7 @@ class Inner(types.ModuleType):
         which = "v1" if style.is_graph() else "v2"
         if api.has(whole, which):
             return api.lookup(whole, which)
-        if api.is_part(whole, which):
+        if api.is_module(whole, which):
             raise AttributeError(name)  # a module: it is imported then
         parts = self._path.split(".")
         first = (
@@ -255,6 +255,6 @@ def log_placement(root):
     """Logs placement whatever the program says: of eager calls, of functions and of sessions."""
     from situ._src.framework import config, protos
 
-    before = protos.options_of
-    protos.options_of = lambda c: {**before(c), "log_device_placement": True}
+    before = protos.config_options
+    protos.config_options = lambda c: {**before(c), "log_device_placement": True}
     config.set_log_device_placement(True)

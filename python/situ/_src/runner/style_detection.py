@@ -254,7 +254,7 @@ def report(path, source, api):
             missing.setdefault(lacks, []).append(f"{os.path.relpath(file)}:{line}")
     from situ._src.framework import api as names
 
-    everything = [*names.all_names("both", api), *names.read_rows()]
+    everything = [*names.all_names("both", api), *names.op_functions()]
     for name in sorted(missing):
         near = missing_names.nearest(name, everything)
         hint = f"  nearest: tf.{near}" if near else ""

@@ -14,7 +14,7 @@ from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
 from situ._src.framework.module import Module
 from situ._src.framework.structure import leaves as _leaves
-from situ._src.framework.structure import mapped as _map
+from situ._src.framework.structure import map_leaves as _map
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.saved_model.save import FILE

@@ -69,14 +69,14 @@ class EventFile:
 
     def __init__(self, folder, suffix="", max_queue=10, flush_secs=120):
         folder = os.fspath(folder)
-        with errors.of_files(folder):
+        with errors.convert_os_errors(folder):
             os.makedirs(folder, exist_ok=True)
         number = next(_numbers)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}"
         if number:
             name += f".{os.getpid()}.{number}"
         self.path = os.path.join(folder, name + (suffix or ""))
-        with errors.of_files(self.path):
+        with errors.convert_os_errors(self.path):
             self._file, self._lock = open(self.path, "ab"), threading.Lock()
         self._most, self._seconds = max_queue, flush_secs
         self._waiting, self._flushed = 0, time.time()
@@ -89,7 +89,7 @@ class EventFile:
         with self._lock:
             if self._file is None:
                 return
-            with errors.of_files(self.path):
+            with errors.convert_os_errors(self.path):
                 self._file.write(record(event.SerializeToString()))
             self._waiting += 1
             late = time.time() - self._flushed > self._seconds
@@ -99,7 +99,7 @@ class EventFile:
     def flush(self):
         with self._lock:
             if self._file is not None:
-                with errors.of_files(self.path):
+                with errors.convert_os_errors(self.path):
                     self._file.flush()
                 self._waiting, self._flushed = 0, time.time()
 
@@ -107,7 +107,7 @@ class EventFile:
         with self._lock:
             file, self._file = self._file, None
             if file is not None:
-                with errors.of_files(self.path):
+                with errors.convert_os_errors(self.path):
                     file.close()
 
     def reopen(self):

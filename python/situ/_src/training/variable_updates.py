@@ -59,7 +59,7 @@ def update(name, states, *values, **attrs):
     if hasattr(first, "_ref_"):
         return OPS[kind + "Apply" + name](*[s._ref_() for s in states], *given, **attrs)
     if isinstance(first, EagerVariable):
-        return Log.instead(
+        return Log.call_as(
             f"Resource{kind}Apply{name}", first, _step, kind + name, states, given, attrs
         )
     return OPS["Resource" + kind + "Apply" + name](*[s.handle for s in states], *given, **attrs)

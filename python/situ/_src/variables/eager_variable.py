@@ -55,7 +55,7 @@ for _name in (
     setattr(Operators, f"__{_name}__", _binary(f"__{_name}__"))
 
 
-listeners: list = []  # lists of variables that are read: of functions with gradients of their own
+read_listeners: list = []  # lists that every variable read is appended to (tf.custom_gradient)
 
 
 class Place:
@@ -76,12 +76,12 @@ class Log:
     on = False
 
     @classmethod
-    def say(cls, row, variable):
+    def write(cls, row, variable):
         if cls.on and _situ.current_graph() is None:
             _situ.log_call(row, variable._value, variable._device)
 
     @classmethod
-    def instead(cls, row, variable, function, *args, **words):
+    def call_as(cls, row, variable, function, *args, **words):
         """Calls a function whose ops are not logged, but another one is."""
         if not cls.on or _situ.current_graph() is not None:
             return function(*args, **words)
@@ -90,7 +90,7 @@ class Log:
             return function(*args, **words)
         finally:
             cls.set(True)
-            cls.say(row, variable)
+            cls.write(row, variable)
 
     @classmethod
     def set(cls, on):
@@ -137,7 +137,7 @@ class EagerVariable(Operators):
             value = initial_value() if callable(initial_value) else initial_value
             dtype = None if dtype is None else as_dtype(dtype)
             if isinstance(value, GraphTensor):  # of the function that is being traced
-                value = value.graph.value_now(value)
+                value = value.graph.evaluate_now(value)
             self._value = self._at_home(convert_to_tensor(value, dtype))
         finally:
             _situ.swap_graph(before)
@@ -162,13 +162,13 @@ class EagerVariable(Operators):
         logs, Log.on = Log.on, False
         _situ.set_log(False)
         try:
-            return self._unrecorded("Identity", value)
+            return self._run_unrecorded("Identity", value)
         finally:
             Log.set(logs)
 
     def _log_birth(self):
-        Log.say("VarHandleOp", self)
-        Log.say("AssignVariableOp", self)
+        Log.write("VarHandleOp", self)
+        Log.write("AssignVariableOp", self)
         weakref.finalize(self, _destroy, self._value, self._device).atexit = False
 
     def get_shape(self):
@@ -182,20 +182,20 @@ class EagerVariable(Operators):
 
     read_value = value
 
-    def _here(self):
+    def _local_copy(self):
         """The variable itself; of a mirrored one, the copy that is meant here."""
         return self
 
     def _situ_tensor_(self):
         graph = _situ.current_graph()
-        for heard in listeners:
+        for heard in read_listeners:
             heard.append(self)
         if graph is not None and graph.building_function:
             return graph.read_variable(self)
         if self.trainable and _situ.tape_count():
             _situ.tape_variable(self, self._value)
         if Log.on:
-            Log.say("ReadVariableOp", self)
+            Log.write("ReadVariableOp", self)
         return self._value
 
     def _put(self, value):
@@ -208,7 +208,7 @@ class EagerVariable(Operators):
         else:
             if value.device != self._device:
                 value = _situ.copy_to(value, self._device)
-            self._value = self._unrecorded("Identity", value) if _situ.tape_count() else value
+            self._value = self._run_unrecorded("Identity", value) if _situ.tape_count() else value
         return self
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
@@ -221,7 +221,7 @@ class EagerVariable(Operators):
                 f"dtype {value.dtype.name}: {value!r}"
             )
         tensor_shape.as_shape(self.shape).assert_is_compatible_with(value.shape)
-        return self._given(Log.instead("AssignVariableOp", self, self._put, value), read_value)
+        return self._given(Log.call_as("AssignVariableOp", self, self._put, value), read_value)
 
     def _given(self, variable, read_value):
         """What an assignment returns: the variable, or the operation (None eagerly)."""
@@ -231,7 +231,7 @@ class EagerVariable(Operators):
         return None if graph is None else self._situ_tensor_().op
 
     @staticmethod
-    def _unrecorded(name, *inputs, **words):
+    def _run_unrecorded(name, *inputs, **words):
         """Runs an op that no tape hears of: an assignment has no gradient."""
         count = _situ.tape_pause()
         try:
@@ -252,12 +252,12 @@ class EagerVariable(Operators):
                 f"Cannot update variable with shape {sizes[0]} using a Tensor with "
                 f"shape {sizes[1]}, shapes must be equal.",
             )
-        return self._put(self._unrecorded(row, value, delta))
+        return self._put(self._run_unrecorded(row, value, delta))
 
     def _assign_part(self, parts, value):
         begin, end, strides, masks = parts
         return self._put(
-            self._unrecorded(
+            self._run_unrecorded(
                 "TensorStridedSliceUpdate",
                 self._situ_tensor_(),
                 begin,
@@ -270,12 +270,12 @@ class EagerVariable(Operators):
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
         return self._given(
-            Log.instead("AssignAddVariableOp", self, self._changed, "Add", delta), read_value
+            Log.call_as("AssignAddVariableOp", self, self._changed, "Add", delta), read_value
         )
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
         return self._given(
-            Log.instead("AssignSubVariableOp", self, self._changed, "Sub", delta), read_value
+            Log.call_as("AssignSubVariableOp", self, self._changed, "Sub", delta), read_value
         )
 
     def sparse_read(self, indices, name=None):
@@ -349,7 +349,7 @@ def _by_rows(word):
             op("ConcatV2", [op("Shape", places), behind], 0),
         )
         if word in _ROWS:
-            made = self._unrecorded(_ROWS[word], whole, op("ExpandDims", places, -1), updates)
+            made = self._run_unrecorded(_ROWS[word], whole, op("ExpandDims", places, -1), updates)
         else:
             made = _scaled(whole, places, updates, word)
         return self._put(made)
@@ -361,7 +361,7 @@ def _by_rows(word):
 def _by_elements(word):
     def scatter(self, indices, updates, name=None):
         return self._put(
-            self._unrecorded(
+            self._run_unrecorded(
                 _ROWS[word],
                 self._situ_tensor_(),
                 convert_to_tensor(indices),

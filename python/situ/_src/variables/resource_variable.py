@@ -25,7 +25,8 @@ class ResourceVariable(GraphVariable):
                 )
             self._initial_value, self.dtype = value, value.dtype.base_dtype
             self.shape = tensor_shape.as_shape(value.shape)
-            graph._coming = {"shape": self.shape, "dtype": self.dtype}  # for device functions
+            # Device functions look at the shape and type of the variable to be created.
+            graph._pending_variable = {"shape": self.shape, "dtype": self.dtype}
             self._handle = op(
                 "VarHandleOp",
                 dtype=self.dtype,

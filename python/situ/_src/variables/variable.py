@@ -34,7 +34,8 @@ class RefVariable(GraphVariable):
             self._snapshot = op("Identity", self._ref, name="read")
 
     def _make_ref(self, graph, full, value):
-        graph._coming = {"shape": value.shape, "dtype": value.dtype}  # for functions of devices
+        # Device functions look at the shape and type of the variable to be created.
+        graph._pending_variable = {"shape": value.shape, "dtype": value.dtype}
         self._ref = op("VariableV2", shape=value.shape, dtype=value.dtype, name=full)
 
     name = property(lambda s: s._ref.name)
