@@ -31,7 +31,7 @@ class Undefined:
     def __init__(self, name):
         self.__dict__["_name"] = name
 
-    def _fail(self, *args, **words):
+    def _fail(self, *args, **kwargs):
         raise ValueError(
             f"'{self._name}' is used undefined: it must be set before the if, while "
             "or for over tensors, or on all its ways, to values of one kind."
@@ -92,11 +92,11 @@ def _number(python, dtype):
 
 
 def _extreme(python, row):
-    def choose(*args, **words):
+    def choose(*args, **kwargs):
         values = [value_of(a) for a in args]
-        if len(values) == 1 and is_tensor(values[0]) and not words:
+        if len(values) == 1 and is_tensor(values[0]) and not kwargs:
             return OPS[row](values[0], [0])
-        return python(*args, **words)
+        return python(*args, **kwargs)
 
     return choose
 
@@ -113,10 +113,10 @@ def _enumerate(thing, start=0):
     )
 
 
-def _zip(*things, **words):
+def _zip(*things, **kwargs):
     if things and all(map(_is_dataset, things)) and _situ.current_graph() is not None:
         return type(things[0]).zip(tuple(things))
-    return zip(*things, **words)
+    return zip(*things, **kwargs)
 
 
 TABLE = {

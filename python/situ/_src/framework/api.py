@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""api.py: the public names of tf, and the modules that show them.
+"""api.py: the registry of public names (tf.math.add) and the modules that expose them.
 
-Modules export names while they are imported. name_table.txt says which module exports a name in
-which style, so that a name that is asked for imports the module that defines it, and nothing else.
-tools/name_table.py generates the table. Functions of ops come from the op definitions in the
-extension, and have no lines in it.
+Modules register names with `export` while they are imported. name_table.txt maps each public name
+and style to the module that exports it, so that an attribute access imports that module only.
+tools/name_table.py generates the table. Functions of ops come from the op definitions of the
+extension and are not in the table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ import types
 import _situ
 from situ._src.framework import style
 
-# Modules that hook into the engine: tensors print, convert, and have operators with them.
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+# Modules that install hooks in the extension: printing, conversion and operators of tensors.
 CORE = (
     "framework.errors",
     "framework.tensor",
@@ -30,13 +35,13 @@ CORE = (
 )
 OPS: dict = {}  # name of an op -> its function
 _op_functions: dict = {}  # public dotted name of an op -> its function
-_state = {"table": None, "core": False}
+_state: dict = {"table": None, "core": False}
 MOVED = {"python.keras": "keras", "contrib.eager.python.tfe": "contrib.eager"}
-_roots: list[str] = []  # names of the modules at the top: situ, situ.compat.v1
+_roots: list[str] = []  # names of the root modules: situ, situ.compat.v1
 
 
 class Exports(dict):
-    """dotted name -> object; a name that no module has exported yet imports the one that does."""
+    """Maps dotted names to objects. A lookup imports the module that exports the name."""
 
     def __init__(self, which):
         super().__init__()
@@ -56,26 +61,43 @@ class Exports(dict):
 BOTH, V1, V2 = Exports("both"), Exports("v1"), Exports("v2")
 
 
-def export(*names, v1=(), v2=()):
-    """A decorator: the names of a function under tf, in both styles and in one."""
+def export(*names: str, v1: str | tuple = (), v2: str | tuple = ()) -> Callable:
+    """Returns a decorator that registers an object under public names.
 
-    def record(thing):
-        for table, some in ((BOTH, names), (V1, v1), (V2, v2)):
-            for name in (some,) if isinstance(some, str) else some:
-                table[name] = thing
-        return thing
+    Args:
+      *names: dotted names below tf in both styles.
+      v1: a name or names of graph style only.
+      v2: a name or names of eager style only.
 
-    return record
+    Returns:
+      A decorator that returns its argument.
+    """
+
+    def register(item):
+        for exports, style_names in ((BOTH, names), (V1, v1), (V2, v2)):
+            for name in (style_names,) if isinstance(style_names, str) else style_names:
+                exports[name] = item
+        return item
+
+    return register
 
 
-def named(name):
-    """What stands under a dotted name of tf, wherever it is defined."""
+def named(name: str) -> Any:
+    """Returns the object with a dotted public name, in whichever style it is defined."""
     return BOTH.get(name) or V2.get(name) or op_functions().get(name) or V1[name]
 
 
-def front(op, name=None, rank=-1, real=False):
-    """A decorator: calls of a function with tensors alone (of a rank; of real numbers) are calls of
-    an op, and go there without a detour; `name` is the node's, where it is not the op's."""
+def front(op: str, name: str | None = None, rank: int = -1, real: bool = False) -> Callable:
+    """Returns a decorator that dispatches calls with tensors only directly to an op.
+
+    The C extension tests the arguments; all other calls reach the decorated function.
+
+    Args:
+      op: the name of the op.
+      name: the default name of the node, if it is not the op's.
+      rank: the required rank of the tensors, or -1.
+      real: whether the tensors must have a real type.
+    """
 
     def wrap(function):
         op_functions()
@@ -84,22 +106,23 @@ def front(op, name=None, rank=-1, real=False):
     return wrap
 
 
-def op_functions():
-    """The functions of all ops by their public names; those that are exported by hand win."""
+def op_functions() -> dict:
+    """Returns the functions of all ops by public name; names that modules export take
+    precedence."""
     if not _op_functions:
-        for function, name, python, _, _ in _situ.ops():
+        for function, name, public_names, _, _ in _situ.ops():
             OPS[name] = function
-            for word in (python or "").split():
-                _op_functions[word] = function
+            for public_name in (public_names or "").split():
+                _op_functions[public_name] = function
             _op_functions["raw_ops." + name] = function
     return _op_functions
 
 
-# The table: lines "name style module", sorted
+# The name table: sorted lines "name style module"
 
 
-def table():
-    """The text of name_table.txt, with a line feed before the first line."""
+def table() -> str:
+    """Returns the contents of name_table.txt, with a line feed before the first line."""
     if _state["table"] is None:
         path = os.path.join(os.path.dirname(__file__), "name_table.txt")
         with open(path, encoding="utf-8") as file:
@@ -107,8 +130,8 @@ def table():
     return _state["table"]
 
 
-def lines(start):
-    """[name, style, module] of each line of the table that begins so."""
+def lines(start: str) -> Iterator[list[str]]:
+    """Yields [name, style, module] of each line of the table that starts with `start`."""
     text, start = table(), "\n" + start
     at = text.find(start)
     while at >= 0:
@@ -117,24 +140,25 @@ def lines(start):
         at = end if end + 1 < len(text) and text.startswith(start, end) else -1
 
 
-def module_of(name, which):
-    """The module that exports a name in a style, or None."""
+def module_of(name: str, which: str) -> str | None:
+    """Returns the module that exports a name in a style, or None."""
     for _, _, module in lines(f"{name} {which} "):
         return module
     return None
 
 
-def moved(name):
-    """The name of a module, or below it, where the table has it: tf.keras for tf.python.keras."""
+def moved(name: str) -> str:
+    """Returns the name that the table has for a name below a moved module: keras for
+    python.keras."""
     for old, new in MOVED.items():
         if name == old or name.startswith(old + "."):
             return new + name[len(old) :]
     return name
 
 
-def canonical(name):
-    """The name under which the table has a name: of modules that moved, and of modules of older
-    releases of Keras."""
+def canonical(name: str) -> str:
+    """Returns the name that the table has for a name of a moved module or of an older Keras
+    release."""
     name = moved(name)
     if name.startswith("keras.") and not any(lines(name + " ")):
         from situ._src.framework import keras_aliases
@@ -143,8 +167,8 @@ def canonical(name):
     return name
 
 
-def load_name(name, which):
-    """Imports the module that exports a name; False: there is none."""
+def load_name(name: str, which: str) -> bool:
+    """Imports the module that exports a name. Returns False if there is none."""
     module = module_of(name, which)
     if module is None:
         return False
@@ -152,30 +176,31 @@ def load_name(name, which):
     return True
 
 
-def load_below(prefix):
-    """Imports all modules that export a name with a prefix: "keras.layers."."""
+def load_below(prefix: str) -> None:
+    """Imports all modules that export a name with a prefix, such as "keras.layers."."""
     for module in sorted({line[2] for line in lines(prefix)}):
         importlib.import_module("situ._src." + module)
 
 
-def load_all():
+def load_all() -> None:
     """Imports all modules that export names."""
     load_below("")
 
 
-def load_core():
+def load_core() -> None:
+    """Imports the modules that install hooks in the extension, once."""
     if not _state["core"]:
         _state["core"] = True
         for module in CORE:
             importlib.import_module("situ._src." + module)
 
 
-def exports_of(which):
+def exports_of(which: str) -> Exports:
     return V1 if which == "v1" else V2
 
 
-def has(name, which):
-    """Whether a style has a name that is no module."""
+def has(name: str, which: str) -> bool:
+    """Returns whether a style has an object (not a module) with this name."""
     name = canonical(name)
     return bool(
         module_of(name, which)
@@ -186,8 +211,8 @@ def has(name, which):
     )
 
 
-def lookup(name, which):
-    """The object under a dotted name of a style."""
+def lookup(name: str, which: str) -> Any:
+    """Returns the object with a dotted name in a style."""
     name = canonical(name)
     for exports in (exports_of(which), BOTH):
         if load_name(name, exports.which) or name in exports:
@@ -195,8 +220,8 @@ def lookup(name, which):
     return op_functions()[name]
 
 
-def is_module(name, which):
-    """Whether a dotted name is a module of a style: names stand below it."""
+def is_module(name: str, which: str) -> bool:
+    """Returns whether a dotted name is a module of a style, that is, a prefix of other names."""
     if any(
         old.startswith(name + ".") and new != name and is_module(new, which)
         for old, new in MOVED.items()
@@ -209,49 +234,52 @@ def is_module(name, which):
         from situ._src.framework import keras_aliases
 
         return name[6:] in keras_aliases.MODULES or bool(keras_aliases.names_below(name[6:]))
-    return any(row.startswith(name + ".") for row in op_functions())
+    return any(public_name.startswith(name + ".") for public_name in op_functions())
 
 
-def names_below(path, which):
-    """The names that a module of a style has."""
+def names_below(path: str, which: str) -> list[str]:
+    """Returns the sorted names of a module's attributes in a style."""
     start = path + "." if path else ""
     below = [old for old, new in MOVED.items() if old.startswith(start) and is_module(new, which)]
-    found = {moved(start) + old[len(start) :] for old in below}
+    full_names = {moved(start) + old[len(start) :] for old in below}
     path, start = moved(path), moved(start)
-    found.update(line[0] for line in lines(start) if line[1] in ("both", which))
-    found.update(row for row in op_functions() if row.startswith(start))
-    cut = {name[len(start) :].partition(".")[0] for name in found}
+    full_names.update(line[0] for line in lines(start) if line[1] in ("both", which))
+    full_names.update(name for name in op_functions() if name.startswith(start))
+    names = {name[len(start) :].partition(".")[0] for name in full_names}
     if path == "keras" or start.startswith("keras."):
         from situ._src.framework import keras_aliases
 
-        cut |= keras_aliases.names_below(path[6:])
+        names |= keras_aliases.names_below(path[6:])
         if path[6:] in keras_aliases.MODULES:
             today = "keras." + keras_aliases.MODULES[path[6:]]
-            cut.update(n for n in names_below(today, which) if not is_module(f"{today}.{n}", which))
-    return sorted(cut - {"compat"} if not path else cut)
+            names.update(
+                n for n in names_below(today, which) if not is_module(f"{today}.{n}", which)
+            )
+    return sorted(names - {"compat"} if not path else names)
 
 
-def all_names(*which):
-    """All dotted names of styles, without those of ops."""
+def all_names(*which: str) -> list[str]:
+    """Returns all dotted names of the given styles, without those of ops."""
     return [line[0] for line in lines("") if line[1] in which]
 
 
-# Modules made of names
+# Modules that the name table defines
 
 
 class Names(types.ModuleType):
-    """A part of tf: tf.math. A name that is not there is an error that helps."""
+    """A public module, such as tf.math. An unknown attribute raises an error with a hint."""
 
     def __init__(self, name, path="", which="v2", prefix="situ"):
         super().__init__(name)
         self.__path__ = []
-        # In the module, not in the class: names that are there are found without a detour.
+        # Module-level __getattr__ (PEP 562): attributes that exist are found without a call.
         self.__getattr__ = lambda name: find(path, name, self.__dict__, which, prefix)
         self.__dir__ = lambda: sorted({*self.__dict__, *names_below(path, which)})
 
 
-def find(path, name, have, which, prefix):
-    """A name that the module with these names lacks: a part of it, or what a module exports."""
+def find(path: str, name: str, namespace: dict, which: str, prefix: str) -> Any:
+    """Resolves an attribute that a module lacks, stores it in the module's namespace and returns
+    it."""
     if name == "__all__":
         return [n for n in names_below(path, which) if not n.startswith("_")]
     whole = f"{path}.{name}" if path else name
@@ -259,30 +287,30 @@ def find(path, name, have, which, prefix):
         raise AttributeError(name)
     load_core()
     if is_module(whole, which):
-        have[name] = Names(f"{prefix}.{whole}", whole, which, prefix)
-        have[name] = sys.modules.setdefault(have[name].__name__, have[name])
+        namespace[name] = Names(f"{prefix}.{whole}", whole, which, prefix)
+        namespace[name] = sys.modules.setdefault(namespace[name].__name__, namespace[name])
     elif has(whole, which):
-        have[name] = lookup(whole, which)
+        namespace[name] = lookup(whole, which)
     else:
         raise missing(path, name, which)
-    return have[name]
+    return namespace[name]
 
 
-def missing(path, name, which):
-    """The AttributeError for a name that situ does not have."""
+def missing(path: str, name: str, which: str) -> AttributeError:
+    """Returns the AttributeError for a name that situ does not have."""
     from situ._src.runner import missing_names
 
     other = "v2" if style.is_graph() else "v1"
     return missing_names.missing(path, name, names_below(path, which), all_names(other))
 
 
-def build(prefix):
-    """Makes a module the root of names: modules below it can be imported."""
+def build(prefix: str) -> None:
+    """Registers a root module, so that modules below it can be imported."""
     _roots.append(prefix)
 
 
 class _Finder:
-    """Finds modules that are made of names, as in `import situ.nn`."""
+    """The import hook for modules of the name table, as in `import situ.nn`."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -290,15 +318,15 @@ class _Finder:
             root = sys.modules.get(prefix)
             if not name.startswith(prefix + ".") or root is None:
                 continue
-            at, below = root, name[len(prefix) + 1 :]
+            module, below = root, name[len(prefix) + 1 :]
             if below.startswith("_"):
                 return None
             for part in below.split("."):
                 try:
-                    at = getattr(at, part)
+                    module = getattr(module, part)
                 except AttributeError:
                     break
-            if isinstance(at, Names) and at.__name__ == name:
+            if isinstance(module, Names) and module.__name__ == name:
                 from importlib.machinery import ModuleSpec
 
                 return ModuleSpec(name, _Finder, is_package=True)
@@ -310,7 +338,7 @@ class _Finder:
 
     @staticmethod
     def exec_module(module):
-        """It is there already."""
+        """Does nothing: create_module returns a complete module."""
 
 
 sys.meta_path.append(_Finder)

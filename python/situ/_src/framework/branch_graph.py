@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""branch_graph.py: functions of a graph: what tf.cond and tf.while_loop trace their arguments
-into."""
+"""branch_graph.py: BranchGraph, the function graph of a tf.cond branch or a tf.while_loop body:
+values of outer graphs become its inputs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from situ._src.framework.graph import Graph
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import convert_to_tensor
 
-_numbers = itertools.count()
+_function_ids = itertools.count()
 
 
 class BranchGraph(Graph):
-    """A graph inside of another: values of the outer one become inputs by themselves."""
+    """A function graph inside of another graph. Values of the outer graph are captured as
+    inputs."""
 
     def __init__(self, outer):
         super().__init__()
@@ -36,7 +37,8 @@ class BranchGraph(Graph):
     building_function = property(lambda s: s.root.building_function)
 
     def _capture(self, tensor, name=None):
-        """The input that stands for a value of the outer graph; a reference stays one."""
+        """Returns the input for a value of an outer graph; a reference variable stays a
+        reference."""
         if getattr(tensor, "graph", None) is not self._outer:
             tensor = self._outer._capture(tensor, name or "captured")
         return self._input(tensor.name, tensor)
@@ -44,10 +46,10 @@ class BranchGraph(Graph):
     def _input(self, key, tensor):
         if key not in self.captured:
             with self.as_default(), self.control_dependencies(None):
-                self.captured[key] = tensor, self._stand_in(tensor)
+                self.captured[key] = tensor, self._create_input(tensor)
         return self.captured[key][1]
 
-    def _stand_in(self, tensor):
+    def _create_input(self, tensor):
         dtype = tensor.dtype.base_dtype
         if tensor.op.type == "VariableV2":
             with self.device(tensor.op.device or None):
@@ -59,17 +61,17 @@ class BranchGraph(Graph):
                     dtype=tensor.op.get_attr("dtype"),
                     name="captured",
                 )
-        if tensor.op.type == "Const" and not dtype.is_floating:  # nobody asks for its gradient
+        if tensor.op.type == "Const" and not dtype.is_floating:  # it needs no gradient
             return convert_to_tensor(constant_value(tensor), dtype, "captured")
         return OPS["Placeholder"](dtype=dtype, shape=tensor.shape, name="captured")
 
     def inside(self, value):
-        """A value of any kind as one of this graph."""
+        """Returns a value as a tensor of this graph."""
         tensor = convert_to_tensor(value)
         return tensor if getattr(tensor, "graph", None) is self else self._capture(tensor)
 
     def read_variable(self, variable):
-        """What a variable of eager style holds here; each has an input of its own."""
+        """Returns the value of an eager variable in this graph; each variable has one input."""
         if variable in self.writes:
             from situ._src.framework.concrete_function import read_assigned_value
 
@@ -92,14 +94,15 @@ class BranchGraph(Graph):
     def control_dependencies(self, control_inputs):
         if control_inputs is None:
             return super().control_dependencies(None)
-        mine = []
-        for thing in control_inputs:
-            op = getattr(thing, "op", thing)
-            (mine if getattr(op, "graph", self) is self else self.before).append(thing)
-        return super().control_dependencies(mine)
+        inner = []
+        for item in control_inputs:
+            op = getattr(item, "op", item)
+            (inner if getattr(op, "graph", self) is self else self.before).append(item)
+        return super().control_dependencies(inner)
 
     def effects(self):
-        """Operations that run though nobody reads them: in functions all that have no outputs."""
+        """Returns the operations that run for their side effects: in traced functions all without
+        outputs."""
         if not self.building_function:
             return []
         return [
@@ -109,7 +112,7 @@ class BranchGraph(Graph):
 
 @contextlib.contextmanager
 def outside():
-    """The graph that the innermost function is a part of, in the scope of names of here."""
+    """Enters the outermost graph, with the name scope of the current one."""
     graph = _situ.current_graph()
     root = getattr(graph, "root", graph)
     if root is graph:
@@ -124,7 +127,8 @@ def outside():
 
 
 def trace(outer, function):
-    """The graph of a function of it that was called inside; and what that returned."""
+    """Traces `function(graph)` in a new branch graph. Returns the graph and the function's
+    result."""
     graph = BranchGraph(outer)
     with contextlib.ExitStack() as stack:
         stack.enter_context(graph.as_default())
@@ -134,15 +138,15 @@ def trace(outer, function):
 
 
 def add(outer, name, graph, inputs, outputs):
-    """Gives a function to the outer graph; its name."""
-    name = f"{name}_{next(_numbers)}"
+    """Adds a function to the outer graph. Returns its unique name."""
+    name = f"{name}_{next(_function_ids)}"
     outer._add_function(name, graph, list(inputs), list(outputs))
     outer.__dict__.setdefault("_function_bodies", {})[name] = graph, list(inputs), list(outputs)
     return name
 
 
 def unify_captures(graphs):
-    """Lets all graphs have the same captured values, in the same order: {key: outer value}."""
+    """Gives all graphs the same captured values in the same order. Returns {key: outer value}."""
     outers = {key: tensor for graph in graphs for key, (tensor, _) in graph.captured.items()}
     for graph in graphs:
         for key, tensor in outers.items():
@@ -151,11 +155,12 @@ def unify_captures(graphs):
 
 
 def inner(graph, keys):
+    """Returns the inputs of a graph for captured values."""
     return [graph.captured[key][1] for key in keys]
 
 
 def drop_constants(outers, graphs):
-    """Leaves out what the functions have as constants of their own."""
+    """Returns the captures without those that all functions contain as constants."""
     return {
         key: tensor
         for key, tensor in outers.items()
@@ -164,7 +169,7 @@ def drop_constants(outers, graphs):
 
 
 def order_after_effects(graph, outputs):
-    """Outputs that come after the operations that nobody reads."""
+    """Returns the outputs, ordered after the side effects of the graph."""
     effects = graph.effects()
     if not effects:
         return outputs
@@ -173,24 +178,26 @@ def order_after_effects(graph, outputs):
 
 
 def note_effects(outer, graphs, operation):
-    """An operation runs for what its functions do, though nobody may read its results."""
+    """Marks an operation as a side effect of the outer graph if one of its functions has any."""
     if any(graph.effects() for graph in graphs):
         outer.__dict__.setdefault("_effects", []).append(operation)
 
 
-# Structures, in which an array counts as the tensor that it is made of
+# Nested structures, in which a TensorArray is represented by its flow tensor
 
 
 def leaves(structure):
+    """Returns the flattened structure."""
     return nest.flatten(structure)
 
 
 def tensor_of(leaf, convert=convert_to_tensor):
+    """Returns the tensor of a leaf; of a TensorArray its flow."""
     return convert(leaf._flow() if hasattr(leaf, "_flow") else leaf)
 
 
 def pack(structure, values):
-    """Tensors in a structure; where that has an array, as such."""
+    """Packs tensors into a structure; where that has a TensorArray, into a copy of it."""
     filled = [
         old._with_flow(new) if hasattr(old, "_with_flow") else new
         for old, new in zip(leaves(structure), values)

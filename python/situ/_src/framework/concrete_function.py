@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""concrete_function.py: one trace of a function: its graph, and how that is called."""
+"""concrete_function.py: one trace of a tf.function: its FuncGraph, the signature, and the compiled
+program that calls run."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def read_assigned_value(graph, variable):
-    """What a graph has written to a variable, as a tensor of its own: gradients for the variable
-    end there, whatever the value was made of."""
+    """Returns the value that a graph has assigned to a variable as a separate tensor, at which
+    gradients with respect to the variable end."""
     versions = graph.versions.setdefault(variable, [])
     written = graph.writes[variable]
     if not versions or versions[-1].op.inputs[0] is not written:
@@ -36,7 +37,8 @@ def read_assigned_value(graph, variable):
 
 
 class FuncGraph(Graph):
-    """The graph of a traced function; what it finds outside is fed to it."""
+    """The graph of a traced function. Tensors and variables from outside become inputs
+    (captures)."""
 
     building_function = True
 
@@ -45,10 +47,10 @@ class FuncGraph(Graph):
         outer = _situ.current_graph()
         self.seed = global_seed() if outer is None else outer.seed
         self.name, self.captured, self.reads, self.writes = name, {}, {}, {}
-        self.versions = {}  # of variables: what was read of them after each change
-        self.heard = None  # the variables that were read, where somebody wants to know
-        self.created = self.slots = 0  # variables; those of optimizers, which begin by themselves
-        self.given = {}  # arguments of the first call: what a variable may start from
+        self.versions = {}  # variable -> tensors read from it after each assignment
+        self.heard = None  # a dict that collects the variables read, or None
+        self.created = self.slots = 0  # count of variables created; of optimizer slots
+        self.arguments = {}  # placeholder -> eager argument of the call that is traced
 
     def _placeholder(self, tensor, name):
         with self.as_default():
@@ -74,17 +76,17 @@ class FuncGraph(Graph):
         self.writes[variable] = convert_to_tensor(value)
 
     def evaluate_now(self, tensor):
-        """The value of a tensor for the arguments of the call that is traced: a variable that the
-        function makes starts with it."""
-        fed = [*self.captured.values(), *[(v, p) for p, v in self.given.items()]]
+        """Evaluates a tensor for the arguments of the call that is traced, as the initial value of
+        a variable that the function creates."""
+        feeds = [*self.captured.values(), *[(v, p) for p, v in self.arguments.items()]]
         return _situ.Trace(
             self,
             function_options(),
             self.name,
             tensor,
             (),
-            tuple(inside for _, inside in fed),
-            tuple(value for value, _ in fed),
+            tuple(inside for _, inside in feeds),
+            tuple(value for value, _ in feeds),
             tuple(self.reads.values()),
             tuple(self.reads),
             (tensor,),
@@ -94,8 +96,9 @@ class FuncGraph(Graph):
         ).run([])
 
 
-def is_tensor(value):
-    """Whether an argument is fed to the graph; all else is a part of the trace."""
+def is_tensor(value) -> bool:
+    """Returns whether an argument is an input of the graph; other arguments are constants of the
+    trace."""
     return isinstance(value, (EagerTensor, GraphTensor)) or hasattr(value, "__array_interface__")
 
 
@@ -109,14 +112,17 @@ compiled_graphs: Callable | None = None  # called with each graph of a function 
 
 
 class ConcreteFunction:
-    """One trace: for arguments of certain types and shapes."""
+    """A traced graph of a function for fixed types and shapes of its arguments.
 
-    def __init__(self, name, python, args, words, specs, names=()):
+    Calls take the tensors of the traced function, by position or by name.
+    """
+
+    def __init__(self, name, python, args, kwargs, specs, names=()):
         self.graph = graph = FuncGraph(name)
         self.inputs, self._names = [], list(names)
         signature = []
 
-        def argument(value):
+        def add_argument(value):
             if not is_tensor(value) and not isinstance(value, TensorSpec):
                 signature.append(value)
                 return value
@@ -131,42 +137,43 @@ class ConcreteFunction:
             )
             signature.append(TensorSpec(spec.shape, spec.dtype, spec.name or self._name))
             if isinstance(value, EagerTensor):
-                graph.given[self.inputs[-1]] = value
+                graph.arguments[self.inputs[-1]] = value
             return self.inputs[-1]
 
         device = _situ.swap_device("")
         try:
             with graph.as_default(), graph.device(device or ""):
-                args, words = self._each(args, words, argument)
-                result = python(*args, **words)
+                args, kwargs = self._each(args, kwargs, add_argument)
+                result = python(*args, **kwargs)
                 self.structure = _map(
                     _split(result), lambda v: None if v is None else convert_to_tensor(v)
                 )
         finally:
             _situ.swap_device(device)
-            graph.given.clear()
+            graph.arguments.clear()
         graph._sealed = True
         self.outputs = [v for v in _leaves(self.structure) if v is not None]
         self.structured_outputs = self.structure
         self.stateful = graph.get_operations()
         self.name, self._trace, self._taped = name, None, None
         signature = iter(signature)
-        self.structured_input_signature = self._each(args, words, lambda v: next(signature))
+        self.structured_input_signature = self._each(args, kwargs, lambda v: next(signature))
 
     @property
     def function_type(self):
-        """What it takes and gives."""
-        args, words = self.structured_input_signature
+        """The signature: parameters, result and captures."""
+        args, kwargs = self.structured_input_signature
         names = [*self._names, *[f"args_{i}" for i in range(len(args) - len(self._names))]]
         kinds = ["POSITIONAL_OR_KEYWORD"] * len(self._names) + ["POSITIONAL_ONLY"] * len(args)
-        takes = [*zip(names, kinds, args), *[(k, "KEYWORD_ONLY", v) for k, v in words.items()]]
-        gives = _map(self.structure, lambda t: t if t is None else TensorSpec(t.shape, t.dtype))
-        held = [(id(t), TensorSpec(t.shape, t.dtype)) for t, _ in self.graph.captured.values()]
-        held += [(id(v), TensorSpec([], "resource")) for v in self.variables]
-        return Signature(takes, gives, held)
+        parameters = [*zip(names, kinds, args)]
+        parameters += [(k, "KEYWORD_ONLY", v) for k, v in kwargs.items()]
+        output = _map(self.structure, lambda t: t if t is None else TensorSpec(t.shape, t.dtype))
+        captures = [(id(t), TensorSpec(t.shape, t.dtype)) for t, _ in self.graph.captured.values()]
+        captures += [(id(v), TensorSpec([], "resource")) for v in self.variables]
+        return Signature(parameters, output, captures)
 
-    def pretty_printed_signature(self, verbose=True):
-        """The same, for people."""
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """Returns the signature in readable form."""
         return self.function_type.pretty() if verbose else repr(self.function_type)
 
     def __str__(self):
@@ -175,8 +182,9 @@ class ConcreteFunction:
     def __repr__(self):
         return f"<ConcreteFunction {self.function_type!r} at 0x{id(self):X}>"
 
-    def _each(self, args, words, function):
-        """Arguments with the results of a function in them; it sees the argument's name."""
+    def _each(self, args, kwargs, function):
+        """Maps a function over the leaves of the arguments; `self._name` is the name of the current
+        argument."""
 
         def one(name, value):
             self._name = name
@@ -185,14 +193,14 @@ class ConcreteFunction:
         names = [*self._names, *[None] * len(args)]
         return (
             tuple([one(n, v) for n, v in zip(names, args)]),
-            {k: one(k, v) for k, v in words.items()},
+            {k: one(k, v) for k, v in kwargs.items()},
         )
 
     variables = property(lambda s: tuple(dict.fromkeys((*s.graph.reads, *s.graph.writes))))
 
     @property
     def trace(self):
-        """What runs: made when it is first needed."""
+        """The compiled graph, created at first use."""
         if self._trace is None:
             graph = self.graph
             captured = list(graph.captured.values())
@@ -219,6 +227,7 @@ class ConcreteFunction:
         return self._trace
 
     def call(self, tensors):
+        """Runs the trace with tensors for its inputs, in order."""
         if not _situ.tape_count():
             return self.trace.run(tensors)
         if self._taped is None:
@@ -227,38 +236,39 @@ class ConcreteFunction:
             self._taped = Taped(self)
         return self._taped.call([convert_to_tensor(t) for t in tensors])
 
-    def __call__(self, *args, **words):
-        given = _leaves((args, words))
-        if words or len(given) != len(self.inputs):  # else the tensors alone
-            given = self._tensors(args, words)
-        return self.call([convert_to_tensor(g) for g in given])
+    def __call__(self, *args, **kwargs):
+        values = _leaves((args, kwargs))
+        if kwargs or len(values) != len(self.inputs):  # otherwise only tensors are passed
+            values = self._tensors(args, kwargs)
+        return self.call([convert_to_tensor(v) for v in values])
 
-    def _tensors(self, args, words):
-        """The tensors of a call as the traced function was called."""
+    def _tensors(self, args, kwargs):
+        """Returns the input tensors of a call with the signature of the traced function."""
 
         def fail(why):
             raise TypeError(
                 f"Binding inputs to tf.function failed due to `{why}`. Received args: "
-                f"{args} and kwargs: {words} for signature: {self.function_type!r}."
+                f"{args} and kwargs: {kwargs} for signature: {self.function_type!r}."
             )
 
-        whole, _ = self.structured_input_signature
-        full = args
-        rest = dict(words)
-        for name, spec in zip(self._names[len(args) :], whole[len(args) :]):
-            full = (*full, rest.pop(name, spec))
-        given, known = _leaves((full, rest)), _leaves(self.structured_input_signature)
-        if len(given) < len(known):  # what was no tensor may be left out: it is part of the trace
-            given += [k for k in known[len(given) :] if not isinstance(k, TensorSpec)]
-        if len(given) != len(known):
+        specs, _ = self.structured_input_signature
+        positional = args
+        named = dict(kwargs)
+        for name, spec in zip(self._names[len(args) :], specs[len(args) :]):
+            positional = (*positional, named.pop(name, spec))
+        values = _leaves((positional, named))
+        expected = _leaves(self.structured_input_signature)
+        if len(values) < len(expected):  # constants of the trace may be omitted
+            values += [e for e in expected[len(values) :] if not isinstance(e, TensorSpec)]
+        if len(values) != len(expected):
             fail(
                 "too many positional arguments"
-                if len(given) > len(known)
+                if len(values) > len(expected)
                 else "missing a required argument"
             )
-        for g, k in zip(given, known):
-            if isinstance(g, TensorSpec):
-                fail(f"missing a required argument: {g.name!r}")
-            if not isinstance(k, TensorSpec) and g is not k and (is_tensor(g) or g != k):
-                fail(f"Can not cast {g!r} to Literal[{k!r}]")
-        return [g for g, k in zip(given, known) if isinstance(k, TensorSpec)]
+        for v, e in zip(values, expected):
+            if isinstance(v, TensorSpec):
+                fail(f"missing a required argument: {v.name!r}")
+            if not isinstance(e, TensorSpec) and v is not e and (is_tensor(v) or v != e):
+                fail(f"Can not cast {v!r} to Literal[{e!r}]")
+        return [v for v, e in zip(values, expected) if isinstance(e, TensorSpec)]

@@ -43,12 +43,12 @@ def _call(gradient, given, variables):
     return flat(of_arguments) + found
 
 
-def _listen(function, tensors, words):
+def _listen(function, tensors, kwargs):
     """(what the function gives, the trainable variables that it read, each once)"""
     heard = []
     eager_variable.read_listeners.append(heard)
     try:
-        result, gradient = function(*tensors, **words)
+        result, gradient = function(*tensors, **kwargs)
     finally:
         eager_variable.read_listeners.remove(heard)
     variables = list(dict.fromkeys(v for v in heard if v.trainable))
@@ -56,11 +56,11 @@ def _listen(function, tensors, words):
     return result, gradient, variables
 
 
-def _eager(function, args, words):
+def _eager(function, args, kwargs):
     tensors = [convert_to_tensor(a) for a in args]
     if not _situ.tape_count():
-        return function(*tensors, **words)[0]
-    result, gradient, variables = _listen(function, tensors, words)  # kept for second gradients
+        return function(*tensors, **kwargs)[0]
+    result, gradient, variables = _listen(function, tensors, kwargs)  # kept for second gradients
     count = _situ.tape_pause()
     try:
         outputs = [op("Identity", convert_to_tensor(r)) for r in flat(result)]
@@ -77,7 +77,7 @@ def _eager(function, args, words):
     return like(result, outputs)
 
 
-def _graph(function, args, words):
+def _graph(function, args, kwargs):
     """The results are one operation, whose gradient leads to the arguments and variables."""
     from situ._src.autograph.conversion import convert
 
@@ -85,7 +85,7 @@ def _graph(function, args, words):
     inside = getattr(graph, "inside", convert_to_tensor)  # of a branch or loop: captured
     tensors = [inside(a) for a in args]
     before = len(graph.get_operations())
-    result, gradient, variables = _listen(convert(function), tensors, words)
+    result, gradient, variables = _listen(convert(function), tensors, kwargs)
     if not graph.building_function:
         variables += [v for v in _read_since(graph, before) if v not in variables]
         _check(gradient, variables)
@@ -159,9 +159,9 @@ def custom_gradient(f=None):
         return custom_gradient
 
     @functools.wraps(f)
-    def decorated(*args, **words):
+    def decorated(*args, **kwargs):
         run = _eager if _situ.current_graph() is None else _graph
-        return run(f, args, words)
+        return run(f, args, kwargs)
 
     return decorated
 
@@ -177,10 +177,10 @@ def grad_pass_through(f):
     """f, with the gradient of the identity."""
 
     @custom_gradient
-    def call(*args, **words):
+    def call(*args, **kwargs):
         def back(*grads):
             return grads[0] if len(args) == 1 else nest.pack_sequence_as(args, list(grads))
 
-        return f(*args, **words), back
+        return f(*args, **kwargs), back
 
     return call

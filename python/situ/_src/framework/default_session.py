@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""default_session.py: the stack of default sessions of each thread."""
+"""default_session.py: the stack of default sessions, one per thread."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import threading
 _local = threading.local()
 
 
-def stack():
+def stack() -> list:
+    """Returns the stack of default sessions of the current thread."""
     if not hasattr(_local, "stack"):
         _local.stack = []
     return _local.stack
 
 
 def current():
+    """Returns the default session of the current thread, or None."""
     return stack()[-1] if stack() else None

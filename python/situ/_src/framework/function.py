@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""function.py: tf.function: traces a Python function to a graph and runs that."""
+"""function.py: tf.function: traces a Python function to one graph per combination of argument types
+and shapes, and runs these graphs."""
 
 from __future__ import annotations
 
@@ -19,25 +20,38 @@ from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
-_ALL: weakref.WeakSet = weakref.WeakSet()
-_state = {"eagerly": False}
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_all_functions: weakref.WeakSet = weakref.WeakSet()
+_state = {"eagerly": False}  # config.run_functions_eagerly
 
 
 @export(v2=("config.run_functions_eagerly", "config.experimental_run_functions_eagerly"))
-def run_functions_eagerly(run_eagerly):
-    """Whether tf.function leaves functions as they are, to be debugged."""
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Disables or enables tracing of tf.function, for debugging.
+
+    Args:
+      run_eagerly: True calls the Python function itself in each call.
+    """
     _state["eagerly"] = bool(run_eagerly)
-    for function_ in list(_ALL):
+    for function_ in list(_all_functions):
         function_._forget()
 
 
 @export(v2="config.functions_run_eagerly")
-def functions_run_eagerly():
+def functions_run_eagerly() -> bool:
+    """Returns whether calls of tf.function run the Python function itself."""
     return _state["eagerly"]
 
 
 class Function(_situ.Function):
-    """A Python function that runs as a graph; a new trace for each new kind of arguments."""
+    """A Python function that runs as a graph; what tf.function returns.
+
+    A call with new types and shapes of tensors, or new values of other arguments, traces a new
+    graph.
+    """
 
     def __init__(self, python, input_signature=None, name=None, autograph=True, relax=False):
         self.python_function, self.input_signature = python, input_signature
@@ -49,7 +63,7 @@ class Function(_situ.Function):
             self._signature = inspect.signature(python)
         except (TypeError, ValueError):
             self._signature = None
-        _ALL.add(self)
+        _all_functions.add(self)
 
     def __get__(self, instance, owner):
         if instance is None:
@@ -62,58 +76,62 @@ class Function(_situ.Function):
             )
         return instance.__dict__[key]
 
-    def _key(self, value, shaped=True):
+    def _key(self, value, with_shapes=True):
+        """Returns the hashable key of an argument: equal keys share a trace."""
         if isinstance(value, (EagerTensor, GraphTensor)):
-            dims = tuple(tensor_shape.as_shape(value.shape)._dims or ()) if shaped else None
+            dims = tuple(tensor_shape.as_shape(value.shape)._dims or ()) if with_shapes else None
             return value.dtype, dims
         if isinstance(value, TensorSpec):
-            return value.dtype, value.shape if shaped else None
+            return value.dtype, value.shape if with_shapes else None
         if hasattr(value, "_situ_tensors_"):
-            return type(value), tuple(self._key(p, shaped) for p in value._situ_tensors_)
+            return type(value), tuple(self._key(p, with_shapes) for p in value._situ_tensors_)
         if isinstance(value, dict):
-            return type(value), tuple((k, self._key(v, shaped)) for k, v in value.items())
+            return type(value), tuple((k, self._key(v, with_shapes)) for k, v in value.items())
         if isinstance(value, (list, tuple)):
-            return type(value), tuple(self._key(v, shaped) for v in value)
-        if hasattr(value, "__tf_tracing_type__"):  # the object says itself what it is alike
+            return type(value), tuple(self._key(v, with_shapes) for v in value)
+        if hasattr(value, "__tf_tracing_type__"):  # tf.types.experimental.SupportsTracingProtocol
             return value.__tf_tracing_type__(None)
         try:
             hash(value)
             return type(value), value
         except TypeError:
-            self._kept.append(value)  # so that no other gets its id
+            self._kept.append(value)  # keeps its id unique
             return id(value)
 
-    def _bind(self, args, words):
-        """Arrays become tensors; with a signature everything does."""
-        given = args, words
+    def _bind(self, args, kwargs):
+        """Binds arguments to the signature: arrays become tensors; with an input_signature
+        everything does."""
+        received = args, kwargs
         try:
-            if self._signature is not None:  # equal calls are written differently
-                bound = self._signature.bind(*args, **words)
-                if self.input_signature is None:  # else the rest has its defaults
+            if self._signature is not None:  # equal calls get equal keys
+                bound = self._signature.bind(*args, **kwargs)
+                if self.input_signature is None:
                     bound.apply_defaults()
-                args, words = bound.args, bound.kwargs
+                args, kwargs = bound.args, bound.kwargs
             if self.input_signature is not None:
-                if len(args) != len(self.input_signature) or words:
+                if len(args) != len(self.input_signature) or kwargs:
                     raise TypeError(
-                        f"{len(self.input_signature)} arguments stand in the "
-                        f"input_signature, {len(args) + len(words)} were given"
+                        f"input_signature has {len(self.input_signature)} arguments, but "
+                        f"{len(args) + len(kwargs)} were given"
                     )
-                return tuple(self._fit(a, s) for a, s in zip(args, self.input_signature)), {}
+                return tuple(
+                    self._cast_to_spec(a, s) for a, s in zip(args, self.input_signature)
+                ), {}
         except TypeError as e:
             raise TypeError(
                 f"Binding inputs to tf.function failed due to `{e}`. Received args: "
-                f"{given[0]} and kwargs: {given[1]} for signature: {self._signature}."
+                f"{received[0]} and kwargs: {received[1]} for signature: {self._signature}."
             ) from None
-        turn = lambda v: convert_to_tensor(v) if hasattr(v, "__array_interface__") else v
-        return _map(tuple(args), turn), _map(words, turn)
+        convert = lambda v: convert_to_tensor(v) if hasattr(v, "__array_interface__") else v
+        return _map(tuple(args), convert), _map(kwargs, convert)
 
     @staticmethod
-    def _fit(value, spec):
-        """An argument as the signature has it; structures part by part."""
+    def _cast_to_spec(value, spec):
+        """Converts an argument to the type of its spec, recursively in nested structures."""
         if isinstance(spec, (list, tuple)):
-            return type(spec)(Function._fit(v, s) for v, s in zip(value, spec))
+            return type(spec)(Function._cast_to_spec(v, s) for v, s in zip(value, spec))
         if isinstance(spec, dict):
-            return {k: Function._fit(value[k], s) for k, s in spec.items()}
+            return {k: Function._cast_to_spec(value[k], s) for k, s in spec.items()}
         if isinstance(value, TensorSpec) or hasattr(value, "_situ_tensors_"):
             return value
         tensor = convert_to_tensor(value, None if dtype_of(value) is not None else spec.dtype)
@@ -122,7 +140,7 @@ class Function(_situ.Function):
         return tensor
 
     def _converted(self):
-        """The function with Python's control flow over tensors as operations."""
+        """Returns the Python function with AutoGraph applied."""
         if not self._autograph:
             return self.python_function
         from situ._src.autograph.conversion import convert
@@ -130,7 +148,7 @@ class Function(_situ.Function):
         return convert(self.python_function)
 
     def _names(self):
-        """The names of the parameters by place."""
+        """Returns the names of the positional parameters."""
         return (
             [
                 p.name
@@ -141,13 +159,14 @@ class Function(_situ.Function):
             else []
         )
 
-    def _make(self, args, words, specs):
-        """A trace. Variables are made by the first one alone, which therefore is made again."""
+    def _create_trace(self, args, kwargs, specs):
+        """Traces the function. A first trace that creates variables is repeated, as later calls
+        must not create any."""
         python = self._converted()
         names = self._names()
 
         def trace():
-            return ConcreteFunction(self._name, python, args, words, specs(), names)
+            return ConcreteFunction(self._name, python, args, kwargs, specs(), names)
 
         concrete = trace()
         if concrete.graph.created and not self._traces:
@@ -160,34 +179,36 @@ class Function(_situ.Function):
             )
         return concrete
 
-    def _wider(self, args, words, tensors):
-        """A trace that fits, or one for shapes that fit what was seen before, too."""
-        kind = _situ.current_device(), self._key(args, False), self._key(words, False)
-        wanted = [TensorSpec(t.shape, t.dtype) for t in tensors]
+    def _relaxed_trace(self, args, kwargs, tensors):
+        """Returns a trace whose shapes include those of the tensors, or creates one for the common
+        supertype of all shapes so far."""
+        kind = _situ.current_device(), self._key(args, False), self._key(kwargs, False)
+        shapes = [TensorSpec(t.shape, t.dtype) for t in tensors]
         for known, specs, concrete in self._relaxed:
-            if known == kind and all(w.is_subtype_of(s) for w, s in zip(wanted, specs)):
+            if known == kind and all(w.is_subtype_of(s) for w, s in zip(shapes, specs)):
                 return concrete
         for known, specs, _ in self._relaxed:
             if known == kind:
-                wanted = [w.most_specific_common_supertype([s]) for w, s in zip(wanted, specs)]
+                shapes = [w.most_specific_common_supertype([s]) for w, s in zip(shapes, specs)]
 
         def specs():
-            given = iter(wanted)
-            return lambda v: next(given)
+            remaining = iter(shapes)
+            return lambda v: next(remaining)
 
-        concrete = self._make(args, words, specs)
-        self._relaxed.append((kind, wanted, concrete))
-        self._traces[kind, tuple(wanted)] = concrete
+        concrete = self._create_trace(args, kwargs, specs)
+        self._relaxed.append((kind, shapes, concrete))
+        self._traces[kind, tuple(shapes)] = concrete
         return concrete
 
-    def _trace(self, args, words):
+    def _trace(self, args, kwargs):
+        """Returns the concrete function for arguments, and their tensors."""
         device = _situ.current_device()
-        leaves = _leaves((args, words))
+        leaves = _leaves((args, kwargs))
         if self._relax and self.input_signature is None:
             tensors = [v for v in leaves if _is_tensor(v)]
-            return self._wider(args, words, tensors), tensors
+            return self._relaxed_trace(args, kwargs, tensors), tensors
         key = (
-            (device, self._key(args), self._key(words)) if self.input_signature is None else device
+            (device, self._key(args), self._key(kwargs)) if self.input_signature is None else device
         )
 
         def specs():
@@ -197,51 +218,84 @@ class Function(_situ.Function):
             return lambda v: next(signature)
 
         if key not in self._traces:
-            self._traces[key] = self._make(args, words, specs)
+            self._traces[key] = self._create_trace(args, kwargs, specs)
         return self._traces[key], [v for v in leaves if _is_tensor(v)]
 
-    def get_concrete_function(self, *args, **words):
+    def get_concrete_function(self, *args, **kwargs):
+        """Returns the concrete function for arguments, traced if necessary.
+
+        Args:
+          *args: as for a call; tf.TensorSpec stands for a tensor.
+          **kwargs: as for a call.
+
+        Returns:
+          A ConcreteFunction.
+        """
         if not args and self.input_signature is not None:
             device = _situ.current_device()
             if device not in self._traces:
-                self._traces[device] = self._make(tuple(self.input_signature), {}, lambda: None)
+                self._traces[device] = self._create_trace(
+                    tuple(self.input_signature), {}, lambda: None
+                )
             return self._traces[device]
-        return self._trace(*self._bind(args, words))[0]
+        return self._trace(*self._bind(args, kwargs))[0]
 
-    def _call(self, *args, **words):
-        """A call of a kind that has not been remembered."""
-        if _situ.current_graph() is not None:  # inside of another trace
-            return self._converted()(*args, **words)
+    def _call(self, *args, **kwargs):
+        """Handles a call that the extension has no cached trace for."""
+        if _situ.current_graph() is not None:  # inlined into the outer trace
+            return self._converted()(*args, **kwargs)
         if _state["eagerly"]:
-            return self.python_function(*args, **words)
-        bound, more = self._bind(args, words)
-        concrete, tensors = self._trace(bound, more)
-        if not words and not _situ.current_device() and not _situ.tape_count():
+            return self.python_function(*args, **kwargs)
+        bound_args, bound_kwargs = self._bind(args, kwargs)
+        concrete, tensors = self._trace(bound_args, bound_kwargs)
+        if not kwargs and not _situ.current_device() and not _situ.tape_count():
             self._remember(args, concrete.trace)
         return concrete.call(tensors)
 
-    def pretty_printed_concrete_signatures(self, verbose=True):
-        """What it was traced for, for people."""
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """Returns the signatures of all traces in readable form."""
         return "\n\n".join(c.pretty_printed_signature() for c in self._traces.values())
 
     @property
     def experimental_get_tracing_count(self):
+        """A function that returns the number of traces."""
         return lambda: len(self._traces)
 
 
 @export("function")
 def function(
-    func=None,
+    func: Callable | None = None,
     input_signature=None,
-    autograph=True,
+    autograph: bool = True,
     experimental_implements=None,
     experimental_autograph_options=None,
-    experimental_relax_shapes=False,
+    experimental_relax_shapes: bool = False,
     experimental_compile=None,
-    jit_compile=None,
-    reduce_retracing=False,
-):
-    """Makes a Python function run as a graph: as a decorator, with or without arguments."""
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+) -> Callable:
+    """Compiles a Python function into a callable graph.
+
+    Use it as a decorator, with or without arguments.
+
+    Args:
+      func: the function to compile; None returns a decorator.
+      input_signature: a sequence of tf.TensorSpec, one per argument; the function is traced once
+        for them.
+      autograph: whether Python control flow that depends on tensors becomes operations.
+      experimental_implements: accepted for compatibility.
+      experimental_autograph_options: accepted for compatibility.
+      experimental_relax_shapes: as reduce_retracing.
+      experimental_compile: accepted for compatibility; situ compiles every function.
+      jit_compile: accepted for compatibility; situ compiles every function.
+      reduce_retracing: whether a trace with more general shapes replaces new traces.
+
+    Returns:
+      A callable that runs the graph, or a decorator if `func` is None.
+
+    Raises:
+      ValueError: when called, if the function creates variables after its first call.
+    """
     relax = bool(reduce_retracing or experimental_relax_shapes)
     if func is None:
         return lambda f: Function(f, input_signature, autograph=autograph, relax=relax)
@@ -249,8 +303,15 @@ def function(
 
 
 @export("autograph.experimental.do_not_convert")
-def do_not_convert(func=None):
-    """A decorator: Python's control flow in a function stays Python's."""
+def do_not_convert(func: Callable | None = None) -> Callable:
+    """Excludes a function from AutoGraph.
+
+    Args:
+      func: the function; None returns a decorator.
+
+    Returns:
+      `func`, marked, or a decorator.
+    """
     if func is None:
         return do_not_convert
     if hasattr(func, "__dict__"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph.py: Graph: scopes of names, devices and control edges, collections, finding things."""
+"""graph.py: tf.Graph: name, device and control dependency scopes, collections, and lookup of
+operations and tensors by name."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from situ._src.framework.tensor_shape import TensorShape
 
 
 class GraphKeys:
-    """The names of the collections that situ itself fills."""
+    """Names of the standard collections of a graph."""
 
     GLOBAL_VARIABLES = "variables"
     VARIABLES = GLOBAL_VARIABLES
@@ -60,8 +61,8 @@ class _PendingOutput:
         return self.shape
 
 
-class _Proxy:
-    """An operation that is about to be added, as a device function sees it."""
+class _PendingOperation:
+    """An operation that is about to be added, as device functions see it."""
 
     def __init__(self, graph, type_, name, inputs):
         self.graph, self.type, self.name = graph, type_, name
@@ -79,7 +80,7 @@ class _Proxy:
         return node_def.NodeDef(self.name, self.type, [i.name for i in self.inputs], self.device)
 
     def get_attr(self, name):
-        """The shape or dtype of a variable that is being made."""
+        """Returns the shape or dtype of a variable that is about to be added."""
         known = self.graph.__dict__.get("_pending_variable") or {}
         if name not in known:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
@@ -87,30 +88,64 @@ class _Proxy:
 
 
 class Graph(_situ.Graph):
-    """A graph of operations; it only grows."""
+    """A dataflow graph of tf.Operation nodes, connected by tf.Tensor edges.
+
+    Operations are added to the current default graph (`with graph.as_default():`) and are never
+    removed.
+    A tf.compat.v1.Session runs a graph. Several threads may add operations.
+    """
 
     def __init__(self):
         self._collections, self._devices, self._controls = {}, [], []
-        self.seed, self._session = None, None
+        self.seed: int | None = None
+        self._session = None
         self._variable_store = {}
-        self._colocation_name = self._asked = None
+        self._colocation_name = self._assigned_by_function = None
 
-    version = property(lambda s: len(s.get_operations()))
-    finalized = property(lambda s: s._finalized)
+    @property
+    def version(self) -> int:
+        """The number of operations; it grows when one is added."""
+        return len(self.get_operations())
+
+    @property
+    def finalized(self) -> bool:
+        """Whether the graph is read-only."""
+        return self._finalized
+
     building_function = False
+    _scope: str  # of the extension
     graph_def_versions = None
 
-    def finalize(self):
+    def finalize(self) -> None:
+        """Makes the graph read-only: adding an operation raises an error."""
         self._finalized = True
 
-    def gradient_override_map(self, op_type_map):
-        """Operations added in this scope have the registered gradients that the map names."""
+    def gradient_override_map(self, op_type_map: dict):
+        """Returns a context manager that replaces gradient functions of new operations.
+
+        Args:
+          op_type_map: maps op types to names that tf.RegisterGradient registered.
+        """
         from situ._src.framework.gradients import override_map
 
         return override_map(self, op_type_map)
 
-    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
-        """The tensor or operation that an object or a name means."""
+    def as_graph_element(self, obj, allow_tensor: bool = True, allow_operation: bool = True):
+        """Returns the tensor or operation of this graph that an object refers to.
+
+        Args:
+          obj: a tensor, an operation, a name, or an object with a method `_as_graph_element`.
+          allow_tensor: whether `obj` may refer to a tensor.
+          allow_operation: whether `obj` may refer to an operation.
+
+        Returns:
+          The tf.Tensor or tf.Operation.
+
+        Raises:
+          TypeError: `obj` has an unsupported type.
+          ValueError: `obj` belongs to another graph, or the name has the wrong form.
+          KeyError: the graph has no element with this name.
+        """
         convert = getattr(obj, "_as_graph_element", None)
         if convert is not None:
             obj = convert()
@@ -177,17 +212,42 @@ class Graph(_situ.Graph):
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         return op
 
-    def get_operation_by_name(self, name):
+    def get_operation_by_name(self, name: str):
+        """Returns the operation with a name.
+
+        Args:
+          name: the name of the operation, with its scopes: "layer/MatMul".
+
+        Returns:
+          The tf.Operation.
+
+        Raises:
+          TypeError: `name` is not a string.
+          KeyError: the graph has no operation with this name.
+        """
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=False)
 
-    def get_tensor_by_name(self, name):
+    def get_tensor_by_name(self, name: str):
+        """Returns the tensor with a name.
+
+        Args:
+          name: operation and output index: "layer/MatMul:0".
+
+        Returns:
+          The tf.Tensor.
+
+        Raises:
+          TypeError: `name` is not a string.
+          ValueError: `name` does not have the form "operation:index".
+          KeyError: the graph has no tensor with this name.
+        """
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_operation=False)
 
-    # What sessions ask
+    # Called by sessions
 
     def _fetched(self, fetch):
         try:
@@ -213,7 +273,7 @@ class Graph(_situ.Graph):
             ) from None
 
     def _flat_feeds(self, feeds):
-        """Feeds with structures as keys: each tensor with its part of the value."""
+        """Returns the feeds with each tensor of a nested key mapped to its part of the value."""
         from situ._src.framework import nest
 
         return nest.flatten_dict_items(feeds)
@@ -230,33 +290,50 @@ class Graph(_situ.Graph):
         return numpy.asarray(value, dtype=tensor.dtype.as_numpy_dtype)
 
     def _capture(self, tensor, name):
-        """An eager tensor in this graph: a constant."""
+        """Returns an eager tensor as a tensor of this graph, here a constant."""
         return self._constant(tensor, None, name)
 
-    def is_feedable(self, tensor):
+    def is_feedable(self, tensor) -> bool:
+        """Returns True: every tensor can be fed."""
         return True
 
-    def is_fetchable(self, tensor):
+    def is_fetchable(self, tensor) -> bool:
+        """Returns True: every tensor and operation can be fetched."""
         return True
 
     # Scopes
 
     @contextlib.contextmanager
     def as_default(self):
+        """Returns a context manager that makes this the default graph of the thread."""
         before = _situ.swap_graph(self)
         try:
             yield self
         finally:
             _situ.swap_graph(before)
 
-    def unique_name(self, name, mark_as_used=True):
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Returns a name that is unique in the graph, below the current name scope."""
         return self._unique(self._scope, name)
 
-    def get_name_scope(self):
+    def get_name_scope(self) -> str:
+        """Returns the current name scope without the final slash."""
         return self._scope[:-1]
 
     @contextlib.contextmanager
-    def name_scope(self, name):
+    def name_scope(self, name: str | None):
+        """Returns a context manager that prefixes names of operations.
+
+        Args:
+          name: appended to the current scope and made unique; a name with a final slash is used as
+            it is; None or "" leaves all scopes.
+
+        Returns:
+          A context manager that yields the scope with a final slash.
+
+        Raises:
+          ValueError: `name` has characters that are not allowed.
+        """
         before = self._scope
         if not name:
             new = ""
@@ -277,77 +354,117 @@ class Graph(_situ.Graph):
             self._scope = before
 
     def device(self, device_name_or_function):
-        """Operations of this scope ask for a device: a name, a DeviceSpec, a function, or None."""
+        """Returns a context manager that requests a device for new operations.
+
+        Args:
+          device_name_or_function: a device name, a tf.DeviceSpec, a function of the operation that
+            returns one of them, or None for no device, whatever outer scopes request.
+        """
         return graph_scopes.DeviceScope(self, device_name_or_function)
 
     def _device_of(self, op):
-        """The device that the scopes give an operation."""
+        """Returns the device that the device scopes request for an operation."""
         return graph_scopes.merged_device(self._devices, op)
 
     @contextlib.contextmanager
     def _apply_device_functions(self):
-        """Asks the device functions about operations that the library itself makes in this scope,
-        when it ends: all but those of colocation scopes."""
+        """Applies device functions to operations that the C library adds in this scope, when it
+        ends; operations in colocation scopes are excluded."""
         if not self._functions:
             yield
             return
-        first, before, self._asked = self.version, self._asked, set()
+        first, before, self._assigned_by_function = self.version, self._assigned_by_function, set()
         try:
             yield
             for op in self.get_operations()[first:]:
-                if op.name not in self._asked and op.colocation_groups() == [
+                if op.name not in self._assigned_by_function and op.colocation_groups() == [
                     b"loc:@" + op.name.encode()
                 ]:
-                    op._ask_device(self._device_of(_Proxy(self, op.type, op.name, op.inputs)))
+                    op._ask_device(
+                        self._device_of(_PendingOperation(self, op.type, op.name, op.inputs))
+                    )
         finally:
-            self._asked = before
+            self._assigned_by_function = before
 
     def control_dependencies(self, control_inputs):
-        """New operations run after these; None forgets the scopes outside."""
+        """Returns a context manager: new operations run after `control_inputs`.
+
+        Args:
+          control_inputs: a list of operations and tensors, or None to leave all outer scopes.
+        """
         return graph_scopes.ControlScope(self, control_inputs)
 
-    def colocate_with(self, op, ignore_existing=False):
-        """New operations are placed where `op` is; None, with ignore_existing: where they like."""
+    def colocate_with(self, op, ignore_existing: bool = False):
+        """Returns a context manager that places new operations on the device of `op`.
+
+        Args:
+          op: an operation or tensor; None, with `ignore_existing`, for no colocation.
+          ignore_existing: whether to leave the outer colocation scopes.
+        """
         return graph_scopes.ColocationScope(self, op, bool(ignore_existing))
 
     @contextlib.contextmanager
-    def container(self, name):
+    def container(self, name: str):
+        """Returns a context manager for a resource container; situ has one container only."""
         yield name
 
     # Collections
 
-    def add_to_collection(self, name, value):
+    def add_to_collection(self, name: str, value) -> None:
+        """Appends a value to a collection."""
         self._collections.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names, value):
+    def add_to_collections(self, names, value) -> None:
+        """Appends a value to each of several collections."""
         for name in (names,) if isinstance(names, str) else set(names):
             self.add_to_collection(name, value)
 
-    def get_collection_ref(self, name):
+    def get_collection_ref(self, name: str) -> list:
+        """Returns the list of a collection itself; changes to it change the collection."""
         return self._collections.setdefault(name, [])
 
-    def get_collection(self, name, scope=None):
+    def get_collection(self, name: str, scope: str | None = None) -> list:
+        """Returns a copy of a collection.
+
+        Args:
+          name: the key of the collection, such as tf.GraphKeys.LOSSES.
+          scope: a regular expression; only items whose names match it are returned.
+
+        Returns:
+          A list, empty if nothing was added.
+        """
         items = self._collections.get(name, [])
         if scope is None:
             return list(items)
         return [i for i in items if hasattr(i, "name") and re.match(scope, i.name)]
 
-    def get_all_collection_keys(self):
+    def get_all_collection_keys(self) -> list[str]:
+        """Returns the keys of all collections."""
         return [k for k in self._collections if isinstance(k, str)]
 
     collections = property(get_all_collection_keys)
 
-    def clear_collection(self, name):
+    def clear_collection(self, name: str) -> None:
+        """Removes all values of a collection."""
         self._collections.pop(name, None)
 
-    def as_graph_def(self, from_version=None, add_shapes=False):
+    def as_graph_def(
+        self, from_version: int | None = None, add_shapes: bool = False
+    ) -> node_def.GraphDef:
+        """Returns the graph as a GraphDef.
+
+        Args:
+          from_version: accepted for compatibility; all nodes are written.
+          add_shapes: accepted for compatibility.
+        """
         return node_def.GraphDef(self)
 
 
 def device_function(graph, type_, name, inputs):
-    if graph._asked is not None:
-        graph._asked.add(name)
-    return graph._device_of(_Proxy(graph, type_, name, inputs))
+    """Called by the extension for each new operation in a scope with device functions."""
+    if graph._assigned_by_function is not None:
+        graph._assigned_by_function.add(name)
+    return graph._device_of(_PendingOperation(graph, type_, name, inputs))
 
 
 _situ.hook("device_function", device_function)
@@ -355,11 +472,21 @@ _situ.set_default_graph(Graph())
 
 
 def get_default_graph():
+    """Returns the default graph of the current thread.
+
+    Returns:
+      The innermost graph entered by `as_default`, else the global default graph.
+    """
     style.note_default_graph()
     return _situ.get_default_graph()
 
 
-def reset_default_graph():
+def reset_default_graph() -> None:
+    """Replaces the global default graph by an empty one.
+
+    Raises:
+      AssertionError: called inside of `graph.as_default()`.
+    """
     if _situ.swap_graph(before := _situ.swap_graph(None)) or before is not None:
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs. If you "
@@ -371,7 +498,7 @@ def reset_default_graph():
 
 @contextlib.contextmanager
 def scope(name, default=None):
-    """A scope of names where a graph is being built; in eager mode only the name."""
+    """Enters a name scope of the graph that is being built; in eager mode yields the name only."""
     graph = _situ.current_graph()
     if graph is None:
         yield name

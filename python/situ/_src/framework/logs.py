@@ -33,8 +33,8 @@ def _logger():
 
 
 def _log(level):
-    def log(msg, *args, **words):
-        _logger().log(level, msg, *args, **words)
+    def log(msg, *args, **kwargs):
+        _logger().log(level, msg, *args, **kwargs)
 
     return log
 
@@ -69,8 +69,8 @@ def set_verbosity(level):
     _logger().setLevel(level)
 
 
-def vlog(level, msg, *args, **words):
-    _logger().log(level, msg, *args, **words)
+def vlog(level, msg, *args, **kwargs):
+    _logger().log(level, msg, *args, **kwargs)
 
 
 def flush():
@@ -90,7 +90,7 @@ _NAMES = {
     "warning": warn,
     "error": error,
     "fatal": fatal,
-    "log": lambda level, msg, *args, **words: _logger().log(level, msg, *args, **words),
+    "log": lambda level, msg, *args, **kwargs: _logger().log(level, msg, *args, **kwargs),
     "log_every_n": log_every_n,
     "log_first_n": log_first_n,
     "log_if": log_if,

@@ -186,7 +186,7 @@ def _found(graph, made, entries, prefix):
 
 
 @export(v1="train.import_meta_graph")
-def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **words):
+def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
     """Adds a saved graph to the current one; gives a Saver for its variables, or None."""
     from situ._src.checkpoint.saver import Saver
 
@@ -224,5 +224,5 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
             k: [variables[name] for name in ([n] if isinstance(n, str) else n)]
             for k, n in saver["variables"].items()
         }
-        return Saver(named, max_to_keep=saver["max_to_keep"], **words)
-    return Saver(**words) if variables else None
+        return Saver(named, max_to_keep=saver["max_to_keep"], **kwargs)
+    return Saver(**kwargs) if variables else None

@@ -96,8 +96,8 @@ class Module:
         """A decorator: names of what the method makes begin with the module's."""
 
         @functools.wraps(method)
-        def call(self, *args, **words):
+        def call(self, *args, **kwargs):
             with self.name_scope:
-                return method(self, *args, **words)
+                return method(self, *args, **kwargs)
 
         return call

@@ -1,29 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nest.py: tf.nest: structures of lists, tuples, dicts and named tuples."""
+"""nest.py: tf.nest: functions on nested lists, tuples, named tuples and dicts; dicts are ordered by
+their sorted keys."""
 
 from __future__ import annotations
 
 from situ._src.framework.api import BOTH
 
 
-def is_nested(seq):
+def is_nested(seq) -> bool:
+    """Returns whether a value is a list, tuple, named tuple or dict.
+
+    Args:
+      seq: the value.
+    """
     return isinstance(seq, (list, tuple, dict))
 
 
-def _parts(structure):
+def _children(structure):
     if isinstance(structure, dict):
         return [structure[k] for k in sorted(structure)]
     return list(structure)
 
 
-def flatten(structure, expand_composites=False):
-    """The leaves, in order; dicts by their sorted keys."""
+def flatten(structure, expand_composites: bool = False) -> list:
+    """Returns the leaves of a nested structure.
+
+    Args:
+      structure: a nested structure, or a single value.
+      expand_composites: accepted for compatibility.
+
+    Returns:
+      A list of the leaves, depth first; dicts in the order of their sorted keys.
+    """
     if not is_nested(structure):
         return [structure]
-    return [leaf for part in _parts(structure) for leaf in flatten(part)]
+    return [leaf for part in _children(structure) for leaf in flatten(part)]
 
 
-def _like(structure, parts):
+def _rebuild(structure, parts):
     if isinstance(structure, dict):
         by_key = dict(zip(sorted(structure), parts))
         made = {k: by_key[k] for k in structure}
@@ -36,11 +50,23 @@ def _like(structure, parts):
 def _packed(structure, leaves):
     if not is_nested(structure):
         return next(leaves)
-    return _like(structure, [_packed(p, leaves) for p in _parts(structure)])
+    return _rebuild(structure, [_packed(p, leaves) for p in _children(structure)])
 
 
-def pack_sequence_as(structure, flat_sequence, expand_composites=False):
-    """The leaves in a structure."""
+def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False):
+    """Packs a flat sequence into a structure.
+
+    Args:
+      structure: a nested structure, or a single value.
+      flat_sequence: as many values as `structure` has leaves.
+      expand_composites: accepted for compatibility.
+
+    Returns:
+      `flat_sequence` in the shape of `structure`.
+
+    Raises:
+      ValueError: the number of values differs from the number of leaves.
+    """
     flat, count = list(flat_sequence), len(flatten(structure))
     if len(flat) != count:
         raise ValueError(
@@ -50,14 +76,29 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     return _packed(structure, iter(flat))
 
 
-def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
+def assert_same_structure(
+    nest1, nest2, check_types: bool = True, expand_composites: bool = False
+) -> None:
+    """Raises an error if two structures are not nested in the same way.
+
+    Args:
+      nest1: a nested structure.
+      nest2: a nested structure.
+      check_types: whether the types of sequences must be equal, too.
+      expand_composites: accepted for compatibility.
+
+    Raises:
+      ValueError: the structures differ.
+      TypeError: the types of two sequences differ.
+    """
+
     def fail():
         raise ValueError(
             f"The two structures don't have the same nested structure.\n\nFirst "
             f"structure: {nest1}\n\nSecond structure: {nest2}"
         )
 
-    def walk(a, b):
+    def compare(a, b):
         if is_nested(a) != is_nested(b):
             fail()
         if not is_nested(a):
@@ -73,14 +114,31 @@ def assert_same_structure(nest1, nest2, check_types=True, expand_composites=Fals
             )
         if len(a) != len(b) or isinstance(a, dict) and set(a) != set(b):
             fail()
-        for x, y in zip(_parts(a), _parts(b)):
-            walk(x, y)
+        for x, y in zip(_children(a), _children(b)):
+            compare(x, y)
 
-    walk(nest1, nest2)
+    compare(nest1, nest2)
 
 
-def map_structure(func, *structure, check_types=True, expand_composites=False, **kwargs):
-    """A function of each leaf, in the structure."""
+def map_structure(
+    func, *structure, check_types: bool = True, expand_composites: bool = False, **kwargs
+):
+    """Applies a function to corresponding leaves of structures.
+
+    Args:
+      func: called with one leaf of each structure.
+      *structure: nested structures that are nested in the same way.
+      check_types: whether the types of sequences must be equal.
+      expand_composites: accepted for compatibility.
+      **kwargs: not allowed.
+
+    Returns:
+      The results in the shape of the first structure.
+
+    Raises:
+      TypeError: `func` is not callable.
+      ValueError: there is no structure, or they differ.
+    """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if kwargs:
@@ -96,9 +154,20 @@ def map_structure(func, *structure, check_types=True, expand_composites=False, *
     return pack_sequence_as(structure[0], leaves)
 
 
-def flatten_dict_items(dictionary):
-    """A dict whose keys may be structures as one whose keys are their leaves; of a key that has
-    parts (a sparse tensor) the value has as many."""
+def flatten_dict_items(dictionary: dict) -> dict:
+    """Flattens a dict whose keys may be nested structures.
+
+    Args:
+      dictionary: maps structures to values that are nested in the same way; a sparse tensor as a
+        key takes a sequence of its components.
+
+    Returns:
+      A dict from the leaves of the keys to the leaves of the values.
+
+    Raises:
+      TypeError: the argument is not a dict.
+      ValueError: a key and its value have different numbers of leaves, or a leaf is not unique.
+    """
     if not isinstance(dictionary, dict):
         raise TypeError("input must be a dictionary")
     flat = {}

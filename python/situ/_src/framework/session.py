@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""session.py: Session and InteractiveSession."""
+"""session.py: tf.compat.v1.Session and InteractiveSession, over the session of the C extension."""
 
 from __future__ import annotations
 
@@ -11,9 +11,24 @@ from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.profiler import step_stats
 
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 class Session(_situ.Session):
-    """Runs operations of a graph: `run`, as a context manager, and `close`."""
+    """Runs operations and evaluates tensors of a graph.
+
+    A session owns the values of its variables. Use it as a context manager, or call `close`.
+
+    Args:
+      target: "" for this process, or "grpc://..." for a server of a cluster.
+      graph: the tf.Graph; the default graph if it is None.
+      config: a tf.compat.v1.ConfigProto.
+
+    Raises:
+      TypeError: an argument has the wrong type.
+    """
 
     def __init__(self, target="", graph=None, config=None):
         if config is not None and not isinstance(config, protos.ConfigProto):
@@ -30,8 +45,8 @@ class Session(_situ.Session):
         self.graph._session = weakref.ref(self)
 
     def _options(self, target, config):
-        """What the engine opens the session with. A session of a cluster becomes one of another
-        class here."""
+        """Returns the options that the engine opens the session with. A session of a cluster
+        changes its class here."""
         target = target.decode() if isinstance(target, bytes) else target
         if target.startswith("grpc://") or _situ.cluster_place()[2] > 1:
             from situ._src.cluster import tasks
@@ -43,9 +58,14 @@ class Session(_situ.Session):
     sess_str = property(lambda s: s._target)
 
     @staticmethod
-    def reset(target, containers=None, config=None):
-        """Forgets the variables and resources that sessions of a server share; a session without a
-        target has its own."""
+    def reset(target: str, containers=None, config=None) -> None:
+        """Clears the variables and resources that sessions of a server share.
+
+        Args:
+          target: the address of the server; "" does nothing, as such a session shares no state.
+          containers: accepted for compatibility.
+          config: accepted for compatibility.
+        """
         if target:
             from situ._src.cluster import tasks
 
@@ -64,14 +84,14 @@ class Session(_situ.Session):
         self.close()
 
     def _run_with(self, fetches, feeds, options, metadata):
-        """run with RunOptions and RunMetadata."""
+        """Implements `run` with RunOptions and RunMetadata."""
         if options is not None and not isinstance(options, protos.RunOptions):
             raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
         if metadata is not None and not isinstance(metadata, step_stats.RunMetadata):
             raise TypeError(f"run_metadata must be a tf.RunMetadata, but got {type(metadata)}")
         options = options or protos.RunOptions()
-        wanted = metadata is not None and options.trace_level > protos.RunOptions.NO_TRACE
-        trace = _situ.Recording() if wanted else None
+        is_traced = metadata is not None and options.trace_level > protos.RunOptions.NO_TRACE
+        trace = _situ.Recording() if is_traced else None
         result = self._run_watched(fetches, feeds, options.timeout_in_ms or self._timeout_ms, trace)
         if metadata is not None:
             metadata.Clear()
@@ -82,32 +102,56 @@ class Session(_situ.Session):
         return result
 
     def as_default(self):
+        """Returns a context manager that makes this the default session; it does not close it."""
         return _Default(self)
 
-    def list_devices(self):
+    def list_devices(self) -> list:
+        """Lists the devices of the session.
+
+        Returns:
+          A list of objects with `name`, `device_type`, `memory_limit_bytes` and `incarnation`.
+        """
         return [device_lib.session_device(d) for d in _situ.devices()]
 
-    def make_callable(self, fetches, feed_list=None, accept_options=False):
+    def make_callable(
+        self, fetches, feed_list: list | None = None, accept_options: bool = False
+    ) -> Callable:
+        """Returns a function that runs a fixed set of fetches.
+
+        Args:
+          fetches: as for `run`.
+          feed_list: the tensors that the arguments of the function feed, in order.
+          accept_options: whether the function accepts `options` and `run_metadata`.
+
+        Returns:
+          A function of the values of `feed_list` that returns what `run` returns.
+        """
         keys = list(feed_list or [])
 
-        def call(*values, **more):
+        def call(*values, **kwargs):
             if len(values) != len(keys):
                 raise TypeError(f"takes {len(keys)} arguments ({len(values)} given)")
-            if more and not accept_options:
-                raise TypeError(f"got an unexpected keyword argument '{next(iter(more))}'")
-            return self.run(fetches, dict(zip(keys, values)), **more)
+            if kwargs and not accept_options:
+                raise TypeError(f"got an unexpected keyword argument '{next(iter(kwargs))}'")
+            return self.run(fetches, dict(zip(keys, values)), **kwargs)
 
         return call
 
     def partial_run_setup(self, fetches, feeds=None):
-        raise NotImplementedError("situ runs a graph in one piece: partial_run is not there.")
+        """Raises NotImplementedError: partial runs are not supported."""
+        raise NotImplementedError("Session.partial_run is not supported. Use Session.run.")
 
-    def placement(self):
-        """Where each operation goes, and why: rows (name, op, requested, assigned, cause)."""
+    def placement(self) -> list[tuple]:
+        """Returns where each operation is placed, and why.
+
+        Returns:
+          A list of tuples (name, op, requested device, assigned device, reason).
+        """
         return self._placement()
 
     def _places(self):
-        """name -> device, of all operations that there are now."""
+        """Returns the assigned device of each operation by name, cached per version of the
+        graph."""
         if self.__dict__.get("_placed_version") != self.graph.version:
             self._placed = {row[0]: row[3] for row in self._placement()}
             self._placed_version = self.graph.version
@@ -115,7 +159,7 @@ class Session(_situ.Session):
 
 
 class _Default:
-    """with sess.as_default(): the session stays open behind."""
+    """The context manager of `as_default`."""
 
     def __init__(self, session):
         self.session = session
@@ -129,21 +173,29 @@ class _Default:
 
 
 class InteractiveSession(Session):
-    """A session that is the default one from the beginning."""
+    """A session that is the default session as soon as it is created.
+
+    Args:
+      target: as for tf.compat.v1.Session.
+      graph: as for tf.compat.v1.Session.
+      config: as for tf.compat.v1.Session.
+    """
 
     def __init__(self, target="", graph=None, config=None):
         super().__init__(target, graph, config)
         self._before = _situ.swap_graph(graph) if graph is not None else None
         default_session.stack().append(self)
 
-    def close(self):
+    def close(self) -> None:
+        """Closes the session and removes it as the default session."""
         super().close()
         if self in default_session.stack():
             default_session.stack().remove(self)
 
 
-def assigned_device(operation):
-    """The device that an operation runs on, in the newest session of its graph or a plain one."""
+def assigned_device(operation) -> str:
+    """Returns the device of an operation in the newest session of its graph, or in a new
+    session."""
     graph = operation.graph
     session = graph._session() if graph._session is not None else None
     if session is None or session._closed:
@@ -154,5 +206,10 @@ def assigned_device(operation):
 _situ.extend(_situ.Operation, "assigned_device", property(assigned_device))
 
 
-def get_default_session():
+def get_default_session() -> Session | None:
+    """Returns the default session of the current thread.
+
+    Returns:
+      The innermost session entered by `with`, or None.
+    """
     return default_session.current()

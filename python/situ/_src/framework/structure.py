@@ -1,34 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""structure.py: structures of arguments and results of functions: lists, dicts, and things that
-are several tensors, such as ragged and sparse tensors."""
+"""structure.py: nested structures of arguments and results of functions: lists, dicts, named tuples
+and composite tensors (ragged, sparse), which consist of several tensors."""
 
 from __future__ import annotations
 
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 
-_parts: dict = {}  # class of things that consist of tensors -> class of tuples of these tensors
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_tuple_classes: dict = {}  # class of composite tensors -> tuple class of their tensors
 
 
-def _whole(kind, pieces):
-    """A ragged or sparse tensor again, of tensors; a tuple of whatever else."""
-    if all(isinstance(p, (EagerTensor, GraphTensor)) for p in pieces):
-        return kind._situ_from_tensors_(pieces)
-    return _tuple(kind, pieces)
+def _rebuild(kind, tensors):
+    """Returns a composite tensor of tensors; of other values a tuple."""
+    if all(isinstance(p, (EagerTensor, GraphTensor)) for p in tensors):
+        return kind._situ_from_tensors_(tensors)
+    return _tuple(kind, tensors)
 
 
-def _tuple(kind, pieces):
-    """The pieces as a tuple that becomes the thing again where results are put together."""
-    if kind not in _parts:
-        _parts[kind] = type(
+def _tuple(kind, tensors):
+    """Returns tensors as a tuple that `pack_leaves` turns into the composite tensor again."""
+    if kind not in _tuple_classes:
+        _tuple_classes[kind] = type(
             kind.__name__ + "Parts",
             (tuple,),
             {"_make": classmethod(lambda cls, some: kind._situ_from_tensors_(list(some)))},
         )
-    return _parts[kind](pieces)
+    return _tuple_classes[kind](tensors)
 
 
 def split(structure):
-    """Results with ragged and sparse tensors as tuples of their pieces."""
+    """Returns a structure with composite tensors replaced by tuples of their tensors."""
     if hasattr(structure, "_situ_tensors_"):
         return _tuple(type(structure), structure._situ_tensors_)
     if isinstance(structure, dict):
@@ -42,15 +46,15 @@ def split(structure):
     )
 
 
-def map_leaves(structure, function):
-    """The structure with what a function makes of each thing in it."""
+def map_leaves(structure, function: Callable):
+    """Returns the structure with `function` applied to each leaf."""
     if hasattr(structure, "_situ_tensors_"):
         before = structure._situ_tensors_
         after = [function(p) for p in before]
         return (
             structure
             if all(a is b for a, b in zip(after, before))
-            else _whole(type(structure), after)
+            else _rebuild(type(structure), after)
         )
     if isinstance(structure, dict):
         return {k: map_leaves(v, function) for k, v in structure.items()}
@@ -62,8 +66,8 @@ def map_leaves(structure, function):
 
 
 def pack_leaves(structure, values):
-    """The structure with values one after the other in place of its tensors; ragged and sparse
-    tensors again of their pieces."""
+    """Returns the structure with its tensors replaced by the next values; composite tensors are
+    rebuilt."""
     if structure is None:
         return None
     if isinstance(structure, dict):
@@ -75,8 +79,8 @@ def pack_leaves(structure, values):
     return next(values)
 
 
-def leaves(structure):
-    """The things in a structure, in order."""
-    found = []
-    map_leaves(structure, found.append)
-    return found
+def leaves(structure) -> list:
+    """Returns the leaves of a structure in order."""
+    result: list = []
+    map_leaves(structure, result.append)
+    return result

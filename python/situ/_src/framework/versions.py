@@ -175,7 +175,7 @@ def is_symbolic_tensor(tensor):
 class TPUClusterResolver(ClusterResolver):
     """There are no TPUs: programs that look for one get TensorFlow's error and go on without."""
 
-    def __init__(self, tpu=None, *args, **words):
+    def __init__(self, tpu=None, *args, **kwargs):
         raise ValueError("Please provide a TPU Name to connect to.")
 
     @staticmethod
@@ -184,7 +184,7 @@ class TPUClusterResolver(ClusterResolver):
 
 
 @export("config.experimental_connect_to_cluster")
-def experimental_connect_to_cluster(*args, **words):
+def experimental_connect_to_cluster(*args, **kwargs):
     raise ValueError(
         "situ joins the processes that `situ run --ranks` or mpirun starts, it does "
         "not connect to others (docs/how-to/multiple-processes.md)."

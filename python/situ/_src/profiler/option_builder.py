@@ -37,7 +37,7 @@ DEFAULTS = {
 }
 
 
-def _options(**words):
+def _options(**kwargs):
     """Options that show everything, but for some."""
     every = {
         "account_type_regexes": [".*"],
@@ -46,7 +46,7 @@ def _options(**words):
         "account_displayed_op_only": True,
         "max_depth": 10000,
     }
-    return copy.deepcopy({**DEFAULTS, **every, **words})
+    return copy.deepcopy({**DEFAULTS, **every, **kwargs})
 
 
 @export("python.profiler.option_builder.ProfileOptionBuilder", v1="profiler.ProfileOptionBuilder")
@@ -97,8 +97,8 @@ class ProfileOptionBuilder:
         """The options, a dict."""
         return copy.deepcopy(self._options)
 
-    def _with(self, **words):
-        self._options.update(copy.deepcopy(words))
+    def _with(self, **kwargs):
+        self._options.update(copy.deepcopy(kwargs))
         return self
 
     def with_max_depth(self, max_depth):
@@ -149,13 +149,13 @@ class ProfileOptionBuilder:
         trim_name_regexes=None,
     ):
         """Begins at some names, shows some, hides some, ends at some."""
-        words = {
+        kwargs = {
             "start_name_regexes": start_name_regexes,
             "show_name_regexes": show_name_regexes,
             "hide_name_regexes": hide_name_regexes,
             "trim_name_regexes": trim_name_regexes,
         }
-        return self._with(**{k: v for k, v in words.items() if v is not None})
+        return self._with(**{k: v for k, v in kwargs.items() if v is not None})
 
     def account_displayed_op_only(self, is_true):
         """Whether sums leave out what is not shown."""

@@ -54,8 +54,10 @@ def _reshape(plain):
     """numpy.reshape, whose shape was called newshape."""
 
     @functools.wraps(plain)
-    def reshape(a, *args, newshape=None, **words):
-        return plain(a, *args, **words) if newshape is None else plain(a, newshape, *args, **words)
+    def reshape(a, *args, newshape=None, **kwargs):
+        return (
+            plain(a, *args, **kwargs) if newshape is None else plain(a, newshape, *args, **kwargs)
+        )
 
     return reshape
 

@@ -43,10 +43,10 @@ class _Replayed:
         self._trace, self._variables = trace, variables
         self._captured = {n: convert_to_tensor(file.get(k)) for n, k in trace["captured"]}
         self.args = _decoded(trace["args"], _argument_of)
-        self.words = _decoded(trace["words"], _argument_of)
+        self.kwargs = _decoded(trace["words"], _argument_of)
         self._function = Function(self._run, name=trace["name"], autograph=False)
 
-    structured_input_signature = property(lambda s: (s.args, s.words))
+    structured_input_signature = property(lambda s: (s.args, s.kwargs))
 
     @property
     def structured_outputs(self):
@@ -111,55 +111,55 @@ class _Replayed:
         self._replay(kept["nodes"], inner)
         return [None if g is None else inner[g] for g in kept["gradients"]]
 
-    def placed(self, args, words):
+    def placed(self, args, kwargs):
         """Arguments by place, as far as those by name have one."""
-        args, words = list(args), dict(words)
+        args, kwargs = list(args), dict(kwargs)
         for i in range(len(args), len(self.args)):
             name = self._trace["names"][i] if i < len(self._trace["names"]) else None
-            args.append(words.pop(name) if name in words else self.args[i])
+            args.append(kwargs.pop(name) if name in kwargs else self.args[i])
         while len(args) and isinstance(args[-1], TensorSpec):
             args.pop()  # it was not given
-        return tuple(args), words
+        return tuple(args), kwargs
 
-    def fits(self, args, words):
+    def fits(self, args, kwargs):
         """Whether it was traced for such arguments; those left out must have been no tensors."""
         rest = self.args[len(args) :]
-        more = {k: v for k, v in self.words.items() if k not in words}
+        more = {k: v for k, v in self.kwargs.items() if k not in kwargs}
         if (
             len(args) > len(self.args)
-            or set(words) - set(self.words)
+            or set(kwargs) - set(self.kwargs)
             or any(isinstance(v, TensorSpec) for v in _leaves((rest, more)))
         ):
             return False
-        pairs = self._pairs(args, words)
+        pairs = self._pairs(args, kwargs)
         return pairs is not None and all(_matches(v, s) for s, v in pairs)
 
-    def _pairs(self, args, words):
+    def _pairs(self, args, kwargs):
         """(what was traced, what is given) of each leaf; None where structures differ."""
         return _paired(
-            (self.args[: len(args)], {k: self.words[k] for k in words}), (tuple(args), words)
+            (self.args[: len(args)], {k: self.kwargs[k] for k in kwargs}), (tuple(args), kwargs)
         )
 
-    def call(self, args, words):
+    def call(self, args, kwargs):
         return self._function(
             *[
                 convert_to_tensor(v, None if hasattr(v, "dtype") else s.dtype)
-                for s, v in self._pairs(args, words)
+                for s, v in self._pairs(args, kwargs)
                 if isinstance(s, TensorSpec)
             ]
         )
 
-    def __call__(self, *args, **words):
-        if words and not self.words:  # a signature: tensors by the names of their specs
+    def __call__(self, *args, **kwargs):
+        if kwargs and not self.kwargs:  # a signature: tensors by the names of their specs
             names = [s.name for s in _leaves(self.args) if isinstance(s, TensorSpec)]
-            if set(names) != set(words):
+            if set(names) != set(kwargs):
                 raise TypeError(
                     f"{self._trace['name']}: its signature takes the arguments "
-                    f"{sorted(names)}, but {sorted(words)} were given."
+                    f"{sorted(names)}, but {sorted(kwargs)} were given."
                 )
-            args, words = [words[n] for n in names], {}
+            args, kwargs = [kwargs[n] for n in names], {}
             args = _packed(self.args, iter(args))
-        return self.call(args, words)
+        return self.call(args, kwargs)
 
 
 def _paired(wanted, given):
@@ -217,8 +217,8 @@ class _Signature:
     inputs = property(lambda s: list(s.structured_input_signature[1].values()))
     outputs = property(lambda s: list(s.structured_outputs.values()))
 
-    def __call__(self, *args, **words):
-        made = self._replayed(*args, **words)
+    def __call__(self, *args, **kwargs):
+        made = self._replayed(*args, **kwargs)
         if isinstance(made, dict):
             return made
         return {f"output_{i}": t for i, t in enumerate(_leaves(made))}
@@ -231,15 +231,15 @@ class _Restored:
         self.__name__, self._traces = name, traces
         self.concrete_functions = traces
 
-    def __call__(self, *args, **words):
+    def __call__(self, *args, **kwargs):
         for trace in self._traces:
-            placed = trace.placed(args, words)
+            placed = trace.placed(args, kwargs)
             if trace.fits(*placed):
                 return trace.call(*placed)
         known = "\n  ".join(str(t.structured_input_signature) for t in self._traces)
         raise ValueError(
             "Could not find matching concrete function to call loaded from the "
-            f"SavedModel. Got:\n  {args} {words}\nExpected one of:\n  {known}"
+            f"SavedModel. Got:\n  {args} {kwargs}\nExpected one of:\n  {known}"
         )
 
 
@@ -248,14 +248,14 @@ class Loaded(Module):
 
     signatures: dict = {}
 
-    def __call__(self, *args, **words):
+    def __call__(self, *args, **kwargs):
         call = vars(self).get("__call__")
         if call is None:
             raise TypeError(
                 f"'{type(self).__name__}' object is not callable: the object that was "
                 "saved had no traced __call__."
             )
-        return call(*args, **words)
+        return call(*args, **kwargs)
 
 
 class _Reader:

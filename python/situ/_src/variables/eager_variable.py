@@ -81,13 +81,13 @@ class Log:
             _situ.log_call(row, variable._value, variable._device)
 
     @classmethod
-    def call_as(cls, row, variable, function, *args, **words):
+    def call_as(cls, row, variable, function, *args, **kwargs):
         """Calls a function whose ops are not logged, but another one is."""
         if not cls.on or _situ.current_graph() is not None:
-            return function(*args, **words)
+            return function(*args, **kwargs)
         cls.set(False)
         try:
-            return function(*args, **words)
+            return function(*args, **kwargs)
         finally:
             cls.set(True)
             cls.write(row, variable)
@@ -231,11 +231,11 @@ class EagerVariable(Operators):
         return None if graph is None else self._situ_tensor_().op
 
     @staticmethod
-    def _run_unrecorded(name, *inputs, **words):
+    def _run_unrecorded(name, *inputs, **kwargs):
         """Runs an op that no tape hears of: an assignment has no gradient."""
         count = _situ.tape_pause()
         try:
-            return op(name, *inputs, **words)
+            return op(name, *inputs, **kwargs)
         finally:
             _situ.tape_resume(count)
 

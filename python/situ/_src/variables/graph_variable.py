@@ -16,11 +16,11 @@ def by_first(change):
     """A change of a variable that towers share: the first one makes it, the others read."""
 
     @functools.wraps(change)
-    def changed(self, *args, **words):
+    def changed(self, *args, **kwargs):
         place = eager_variable.place
         if place.mode == "replica" and place.index:
             return self.value()
-        return change(self, *args, **words)
+        return change(self, *args, **kwargs)
 
     return changed
 

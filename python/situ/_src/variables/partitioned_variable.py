@@ -173,7 +173,7 @@ def _slice_of(initializer, whole, dtype, starts, sizes):
     return op("Slice", value, starts, sizes)
 
 
-def get(make, name, partitioner, shape, dtype, initializer, words):
+def get(make, name, partitioner, shape, dtype, initializer, kwargs):
     """The parts of a variable, made or found one by one; None where it has one alone."""
     sizes, kind = tensor_shape.as_shape(shape).as_list(), as_dtype(dtype or "float32").base_dtype
     counts = [int(n) for n in partitioner(shape=tensor_shape.as_shape(shape), dtype=kind)]
@@ -196,7 +196,7 @@ def get(make, name, partitioner, shape, dtype, initializer, words):
         here[axis], own[axis] = start, small + (i < more)
         first = _slice_of(initializer, sizes, kind, here, own)
         parts.append(
-            make(f"{name}/part_{i}", own if callable(first) else None, kind, first, **words)
+            make(f"{name}/part_{i}", own if callable(first) else None, kind, first, **kwargs)
         )
         parts[-1]._set_save_slice_info(sliced_variables.SaveSliceInfo(name, sizes, here, own))
         start += own[axis]

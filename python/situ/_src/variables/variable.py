@@ -142,42 +142,42 @@ def resource_variables_enabled():
     return _defaults["resource"]
 
 
-def of_graph(graph, args, words):
+def of_graph(graph, args, kwargs):
     """A variable of a graph: by handle or by reference, as the call, the scope or the program
     says."""
-    choice = words.get("use_resource")
+    choice = kwargs.get("use_resource")
     if choice is None:
         choice = getattr(getattr(graph, "_variable_scope", None), "use_resource", None)
     if choice is None:
         choice = _defaults["resource"]
-    return (ResourceVariable if choice else RefVariable)(*args, **words)
+    return (ResourceVariable if choice else RefVariable)(*args, **kwargs)
 
 
-def variable(*args, **words):
+def variable(*args, **kwargs):
     """The kind of variable of the place: a strategy's, of the graph, or with a value of its own."""
     graph = _situ.current_graph()
     if _strategies:
-        made = _strategies[-1].make_variable(graph, args, words)
+        made = _strategies[-1].make_variable(graph, args, kwargs)
         if made is not None:
             return made
     if graph is None or graph.building_function:
         if graph is not None:
             graph.created += 1
-        return eager_variable.EagerVariable(*args, **words)
+        return eager_variable.EagerVariable(*args, **kwargs)
     if graph._captures:  # a branch or a loop: the variable lives outside
         from situ._src.framework.branch_graph import outside
 
         with outside():
-            return of_graph(graph, args, words)
-    return of_graph(graph, args, words)
+            return of_graph(graph, args, kwargs)
+    return of_graph(graph, args, kwargs)
 
 
 _KINDS = (RefVariable, ResourceVariable, eager_variable.EagerVariable)
 
 
 class _Choice(type):
-    def __call__(cls, *args, **words):
-        return variable(*args, **words)
+    def __call__(cls, *args, **kwargs):
+        return variable(*args, **kwargs)
 
     def __instancecheck__(cls, thing):
         return isinstance(thing, _KINDS)

@@ -85,8 +85,8 @@ class VariableScope:
     def trainable_variables(self):
         return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, self.name)
 
-    def get_variable(self, store, name, **words):
-        return get_variable(name, **words)
+    def get_variable(self, store, name, **kwargs):
+        return get_variable(name, **kwargs)
 
 
 export(v1="VariableScope")(VariableScope)
@@ -141,8 +141,8 @@ def _inside(getter, outer):
     if getter is None or outer is None:
         return getter or outer
 
-    def both(inner, *args, **words):
-        return getter(functools.partial(outer, inner), *args, **words)
+    def both(inner, *args, **kwargs):
+        return getter(functools.partial(outer, inner), *args, **kwargs)
 
     return both
 
@@ -245,8 +245,8 @@ def _derived(
 
 
 @export(v1="variable_op_scope")
-def variable_op_scope(values, name_or_scope, default_name=None, **words):
-    return variable_scope(name_or_scope, default_name, values, **words)
+def variable_op_scope(values, name_or_scope, default_name=None, **kwargs):
+    return variable_scope(name_or_scope, default_name, values, **kwargs)
 
 
 def _check_found(found, whole, shape, dtype):
@@ -313,7 +313,7 @@ def get_variable(
     """The variable of that name in the scope: a new one, or (with reuse) the one that is there."""
     scope = get_variable_scope()
     whole = f"{scope.name}/{name}" if scope.name else name
-    words = dict(
+    kwargs = dict(
         shape=shape,
         dtype=dtype,
         initializer=scope.initializer if initializer is None else initializer,
@@ -329,10 +329,10 @@ def get_variable(
     )
     getter = _inside(custom_getter, scope.custom_getter)
     if getter is None:
-        return _get(whole, **words, synchronization=synchronization, aggregation=aggregation)
-    words["dtype"] = as_dtype(dtype or scope.dtype).base_dtype
+        return _get(whole, **kwargs, synchronization=synchronization, aggregation=aggregation)
+    kwargs["dtype"] = as_dtype(dtype or scope.dtype).base_dtype
     return getter(
-        _get, name=whole, **words, synchronization=synchronization, aggregation=aggregation
+        _get, name=whole, **kwargs, synchronization=synchronization, aggregation=aggregation
     )
 
 
@@ -418,12 +418,12 @@ def _get(
 
 
 @export(v1="get_local_variable")
-def get_local_variable(name, *args, **words):
+def get_local_variable(name, *args, **kwargs):
     """As get_variable, of a variable that is not saved and not trained."""
-    keys = words.pop("collections", None)
-    words["collections"] = [*(keys or []), GraphKeys.LOCAL_VARIABLES]
-    words["trainable"] = False
-    return get_variable(name, *args, **words)
+    keys = kwargs.pop("collections", None)
+    kwargs["collections"] = [*(keys or []), GraphKeys.LOCAL_VARIABLES]
+    kwargs["trainable"] = False
+    return get_variable(name, *args, **kwargs)
 
 
 @export(
@@ -439,8 +439,8 @@ def make_template(
 class _Template:
     """What make_template gives."""
 
-    def __init__(self, name, function, now, unique_name, getter, words):
-        self._function = functools.partial(function, **words) if words else function
+    def __init__(self, name, function, now, unique_name, getter, kwargs):
+        self._function = functools.partial(function, **kwargs) if kwargs else function
         self._name, self._unique, self._getter = name, unique_name, getter
         self.__name__ = name
         self._scope = self._made = None
@@ -453,16 +453,16 @@ class _Template:
             return variable_scope(self._unique, custom_getter=self._getter)
         return variable_scope(None, self._name, custom_getter=self._getter)
 
-    def __call__(self, *args, **words):
+    def __call__(self, *args, **kwargs):
         if self._scope is None:
             with self._enter() as here:
                 self._scope = here
-                return self._call(here, args, words)
+                return self._call(here, args, kwargs)
         with variable_scope(self._scope, reuse=True if self._made else None) as here:
-            return self._call(here, args, words)
+            return self._call(here, args, kwargs)
 
-    def _call(self, here, args, words):
-        result = self._function(*args, **words)
+    def _call(self, here, args, kwargs):
+        result = self._function(*args, **kwargs)
         if not self._made:
             self._made = bool(self._scope.global_variables())
         return result
