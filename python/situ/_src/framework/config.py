@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""config.py: tf.config of both generations, placement logging, memory figures."""
+"""config.py: tf.config: physical and logical devices, memory options, threads, soft placement and
+placement logging."""
 
 from __future__ import annotations
 
@@ -8,26 +9,26 @@ from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.variables import eager_variable
 
-_START: dict = {
-    "log": False,
-    "soft": False,
-    "visible": None,
-    "growth": {},
-    "fraction": 0.0,
-    "virtual": {},
-    "physical": None,
-    "cpus": 0,
-    "threads": 0,
-    "inter": 0,
-    "proto": {},
+_DEFAULTS: dict = {
+    "log": False,  # log_device_placement
+    "soft": False,  # soft_device_placement
+    "visible": None,  # visible devices, or None for all
+    "growth": {},  # device -> memory growth
+    "fraction": 0.0,  # per-process memory fraction of GPUs
+    "virtual": {},  # device -> list of LogicalDeviceConfiguration
+    "physical": None,  # list of PhysicalDevice, once they are listed
+    "threads": 0,  # intra-op threads
+    "inter": 0,  # inter-op threads
+    "proto": {},  # options of enable_eager_execution(config)
 }
 _state: dict = {}
 
 
-def forget(then=None):
-    """Begins anew, or goes back to what a call before this returned."""
+def forget(state: dict | None = None) -> dict:
+    """Resets the configuration, or restores one that an earlier call returned. Returns the previous
+    one."""
     before = dict(_state)
-    _state.update(then or {**_START, "growth": {}, "virtual": {}})
+    _state.update(state or {**_DEFAULTS, "growth": {}, "virtual": {}})
     eager_variable.Log.set(_state["log"])
     return before
 
@@ -36,7 +37,7 @@ forget()
 
 
 class PhysicalDevice:
-    """A device of the machine, before any choice."""
+    """A device of the machine, with `name` and `device_type`, whether or not it is visible."""
 
     def __init__(self, name, device_type):
         self.name, self.device_type = name, device_type
@@ -52,11 +53,17 @@ class PhysicalDevice:
 
 
 class LogicalDevice(PhysicalDevice):
-    """A device of the running program."""
+    """A device of the running program, with `name` and `device_type`."""
 
 
 class LogicalDeviceConfiguration:
-    """A piece of a device: memory_limit in MB."""
+    """The configuration of a logical device.
+
+    Args:
+      memory_limit: in MB; required for GPUs.
+      experimental_priority: accepted for compatibility.
+      experimental_device_ordinal: accepted for compatibility.
+    """
 
     def __init__(
         self, memory_limit=None, experimental_priority=None, experimental_device_ordinal=None
@@ -86,21 +93,21 @@ for _names in (
 
 
 def _both(name, old=None):
-    """tf.config.NAME and tf.config.experimental.OLD"""
+    """Exports a function as tf.config.NAME and tf.config.experimental.OLD."""
     return export("config." + name, "config.experimental." + (old or name))
 
 
 def _physical():
     if _state["physical"] is None:
-        found = _situ.devices()
+        devices = _situ.devices()
         _state["physical"] = [
             PhysicalDevice(f"/physical_device:{d['kind']}:{d['index']}", d["kind"])
-            for d in found
+            for d in devices
             if d["kind"] != "CPU" or d["index"] == 0
         ]
         if not _situ.is_started():
             try:
-                _situ.devices_reset()  # nothing is decided by listing
+                _situ.devices_reset()  # listing must not fix the configuration
             except errors.OpError:
                 pass
     return _state["physical"]
@@ -117,12 +124,28 @@ def _check_early(what):
 
 
 @_both("list_physical_devices")
-def list_physical_devices(device_type=None):
+def list_physical_devices(device_type: str | None = None) -> list:
+    """Lists the devices of the machine, without initializing them.
+
+    Args:
+      device_type: "CPU" or "GPU"; None for all.
+
+    Returns:
+      A list of devices.
+    """
     return [d for d in _physical() if device_type in (None, d.device_type)]
 
 
 @_both("list_logical_devices")
-def list_logical_devices(device_type=None):
+def list_logical_devices(device_type: str | None = None) -> list:
+    """Lists the devices of the program. Initializes them.
+
+    Args:
+      device_type: "CPU" or "GPU"; None for all.
+
+    Returns:
+      A list of devices.
+    """
     _situ.start()
     return [
         LogicalDevice(d["name"], d["kind"])
@@ -132,13 +155,31 @@ def list_logical_devices(device_type=None):
 
 
 @_both("get_visible_devices")
-def get_visible_devices(device_type=None):
+def get_visible_devices(device_type: str | None = None) -> list:
+    """Lists the physical devices that the program may use.
+
+    Args:
+      device_type: "CPU" or "GPU"; None for all.
+
+    Returns:
+      A list of devices.
+    """
     visible = _state["visible"] if _state["visible"] is not None else _physical()
     return [d for d in visible if device_type in (None, d.device_type)]
 
 
 @_both("set_visible_devices")
-def set_visible_devices(devices, device_type=None):
+def set_visible_devices(devices, device_type: str | None = None) -> None:
+    """Selects the physical devices that the program may use.
+
+    Args:
+      devices: a PhysicalDevice, or a list of them.
+      device_type: "CPU" or "GPU": devices of the other type stay as they are.
+
+    Raises:
+      ValueError: a device is unknown or of another type, or no CPU is left.
+      RuntimeError: the devices have been initialized.
+    """
     devices = devices if isinstance(devices, (list, tuple)) else [devices] if devices else []
     for d in devices:
         _check_known(d)
@@ -159,7 +200,17 @@ def set_visible_devices(devices, device_type=None):
 
 
 @export("config.experimental.set_memory_growth")
-def set_memory_growth(device, enable):
+def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+    """Sets whether memory of a GPU is allocated as needed instead of at the start.
+
+    Args:
+      device: a PhysicalDevice of type GPU.
+      enable: whether memory grows.
+
+    Raises:
+      ValueError: the device is unknown, not a GPU, or has logical devices.
+      RuntimeError: the devices have been initialized.
+    """
     _check_known(device)
     if device.device_type != "GPU":
         raise ValueError("Cannot set memory growth on non-GPU devices")
@@ -171,13 +222,31 @@ def set_memory_growth(device, enable):
 
 
 @export("config.experimental.get_memory_growth")
-def get_memory_growth(device):
+def get_memory_growth(device: PhysicalDevice) -> bool | None:
+    """Returns whether memory growth is enabled for a device, or None if it was not set.
+
+    Args:
+      device: a PhysicalDevice.
+
+    Raises:
+      ValueError: the device is unknown.
+    """
     _check_known(device)
     return _state["growth"].get(device)
 
 
 @_both("set_logical_device_configuration", "set_virtual_device_configuration")
-def set_logical_device_configuration(device, logical_devices):
+def set_logical_device_configuration(device: PhysicalDevice, logical_devices: list) -> None:
+    """Divides a physical device into logical devices.
+
+    Args:
+      device: a PhysicalDevice.
+      logical_devices: a list of LogicalDeviceConfiguration.
+
+    Raises:
+      ValueError: the device is unknown, a GPU has no memory limit, or a CPU has one.
+      RuntimeError: the devices have been initialized.
+    """
     _check_known(device)
     for piece in logical_devices:
         if device.device_type == "CPU" and piece.memory_limit is not None:
@@ -193,52 +262,95 @@ def set_logical_device_configuration(device, logical_devices):
 
 
 @_both("get_logical_device_configuration", "get_virtual_device_configuration")
-def get_logical_device_configuration(device):
+def get_logical_device_configuration(device: PhysicalDevice) -> list | None:
+    """Returns the list of LogicalDeviceConfiguration of a device, or None.
+
+    Args:
+      device: a PhysicalDevice.
+
+    Raises:
+      ValueError: the device is unknown.
+    """
     _check_known(device)
     return _state["virtual"].get(device)
 
 
 @export("config.experimental.get_memory_info")
-def get_memory_info(device):
-    """current and peak, and situ's reserved and limit, in bytes."""
+def get_memory_info(device: str) -> dict[str, int]:
+    """Returns memory figures of a device in bytes.
+
+    Args:
+      device: a device name, such as "GPU:0".
+
+    Returns:
+      A dict: "current" and "peak" bytes in tensors, "reserved" bytes taken from the device, and
+      "limit".
+    """
     info = _situ.memory_info(device)
     return {k: info[k] for k in ("current", "peak", "reserved", "limit")}
 
 
 @export("config.experimental.get_memory_usage")
-def get_memory_usage(device):
+def get_memory_usage(device: str) -> int:
+    """Returns the bytes of a device that tensors use now.
+
+    Args:
+      device: a device name.
+    """
     return get_memory_info(device)["current"]
 
 
 @export("config.experimental.reset_memory_stats")
-def reset_memory_stats(device):
+def reset_memory_stats(device: str) -> None:
+    """Sets the peak of a device's memory figures to the current value.
+
+    Args:
+      device: a device name.
+    """
     _situ.reset_peak(device)
 
 
 @export("config.gpu.set_per_process_memory_growth")
-def set_per_process_memory_growth(enabled=True):
-    """Begin with little memory on each GPU, and take more when it is needed."""
+def set_per_process_memory_growth(enabled: bool = True) -> None:
+    """Sets whether memory of all GPUs is allocated as needed.
+
+    Args:
+      enabled: whether memory grows.
+
+    Raises:
+      RuntimeError: the devices have been initialized.
+    """
     _check_startup("Per-process GPU memory growth")
     for device in list_physical_devices("GPU"):
         _state["growth"][device] = bool(enabled)
 
 
 @export("config.gpu.set_per_process_memory_fraction")
-def set_per_process_memory_fraction(fraction):
-    """Take at most this part of each GPU's memory."""
+def set_per_process_memory_fraction(fraction: float) -> None:
+    """Limits the fraction of each GPU's memory that the process uses.
+
+    Args:
+      fraction: greater than 0 and at most 1.
+
+    Raises:
+      ValueError: the fraction is out of range.
+      RuntimeError: the devices have been initialized.
+    """
     _check_startup("Per-process GPU memory fraction")
     if not 0 < fraction <= 1:
-        raise ValueError(f"a fraction is above 0 and at most 1, not {fraction}")
+        raise ValueError(f"fraction must be greater than 0 and at most 1, not {fraction}")
     _state["fraction"] = float(fraction)
 
 
 @export("config.gpu.get_per_process_memory_growth")
-def get_per_process_memory_growth():
+def get_per_process_memory_growth() -> bool:
+    """Returns whether memory growth is enabled for a GPU."""
     return any(_state["growth"].values())
 
 
 @export("config.gpu.get_per_process_memory_fraction")
-def get_per_process_memory_fraction():
+def get_per_process_memory_fraction() -> float:
+    """Returns the fraction of GPU memory that the process may use; 0 if it was not set."""
     return _state["fraction"]
 
 
@@ -248,19 +360,32 @@ def _check_startup(what):
 
 
 @export("config.set_soft_device_placement")
-def set_soft_device_placement(enabled):
+def set_soft_device_placement(enabled: bool) -> None:
+    """Sets whether operations without a kernel for the requested device run on another one.
+
+    Args:
+      enabled: whether to allow soft placement.
+    """
     _state["soft"] = bool(enabled)
     _situ.set_soft(bool(enabled))
 
 
 @export("config.get_soft_device_placement")
-def get_soft_device_placement():
+def get_soft_device_placement() -> bool:
+    """Returns whether soft device placement is enabled."""
     return _state["soft"]
 
 
 @export("debugging.set_log_device_placement")
-def set_log_device_placement(enabled):
-    """Eager ops say on standard output where they run."""
+def set_log_device_placement(enabled: bool) -> None:
+    """Sets whether eager operations print their devices to standard output.
+
+    Args:
+      enabled: whether to log.
+
+    Raises:
+      RuntimeError: the devices have been initialized.
+    """
     if _situ.is_started() and _state["log"] != bool(enabled):
         raise RuntimeError("Device placement logging must be set at program startup")
     _state["log"] = bool(enabled)
@@ -268,46 +393,64 @@ def set_log_device_placement(enabled):
 
 
 @export("debugging.get_log_device_placement")
-def get_log_device_placement():
+def get_log_device_placement() -> bool:
+    """Returns whether device placement is logged."""
     return _state["log"]
 
 
 @export("config.threading.set_intra_op_parallelism_threads")
-def set_intra_op_parallelism_threads(num_threads):
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """Sets the number of threads of one operation.
+
+    Args:
+      num_threads: 0 for one per core.
+
+    Raises:
+      RuntimeError: the devices have been initialized.
+    """
     _check_startup("Intra op parallelism")
     _state["threads"] = int(num_threads)
 
 
 @export("config.threading.get_intra_op_parallelism_threads")
-def get_intra_op_parallelism_threads():
+def get_intra_op_parallelism_threads() -> int:
+    """Returns the number of threads of one operation; 0 for one per core."""
     return _state["threads"]
 
 
 @export("config.threading.set_inter_op_parallelism_threads")
-def set_inter_op_parallelism_threads(num_threads):
-    """Keeps the number: situ runs operations side by side without a pool of its own for them."""
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """Stores the number for get_inter_op_parallelism_threads; situ has no separate inter-op pool.
+
+    Args:
+      num_threads: the number.
+
+    Raises:
+      RuntimeError: the devices have been initialized.
+    """
     _check_startup("Inter op parallelism")
     _state["inter"] = int(num_threads)
 
 
 @export("config.threading.get_inter_op_parallelism_threads")
-def get_inter_op_parallelism_threads():
+def get_inter_op_parallelism_threads() -> int:
+    """Returns the number that set_inter_op_parallelism_threads stored."""
     return _state["inter"]
 
 
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:
-    """Runs operations eagerly from here on, with the options of a ConfigProto.
+    """Enables eager execution for the rest of the program.
 
     Args:
-      config: a tf.compat.v1.ConfigProto: the options of eager operations and of functions.
-      device_policy: None, or a tf.contrib.eager.DEVICE_PLACEMENT_*: situ copies inputs that are
-        on other devices, whatever it says.
-      execution_mode: None, or tf.contrib.eager.SYNC or ASYNC.
+      config: a tf.compat.v1.ConfigProto with the options of eager operations and functions.
+      device_policy: None or a tf.contrib.eager.DEVICE_PLACEMENT_*; situ always copies inputs from
+        other devices.
+      execution_mode: None, tf.contrib.eager.SYNC or ASYNC.
 
     Raises:
-      TypeError: config is no ConfigProto.
-      ValueError: the program has used the default graph already; eager operations have already
-        run with other options; device_policy or execution_mode is none of these.
+      TypeError: `config` is not a ConfigProto.
+      ValueError: the default graph has been used, eager operations have run with other options, or
+        `device_policy` or `execution_mode` is invalid.
     """
     from situ._src.framework import protos, style
 
@@ -328,8 +471,8 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
     set_log_device_placement(proto["log_device_placement"])
 
 
-def options():
-    """The options of the engine for eager calls."""
+def options() -> dict:
+    """Returns the options of the engine for eager operations."""
     proto = _state["proto"]
     result = {
         **proto,
@@ -349,11 +492,12 @@ def options():
 
 
 def function_options() -> dict:
-    """The options of the engine for functions, and for sessions without a ConfigProto."""
+    """Returns the options of the engine for functions, and for sessions without a ConfigProto."""
     return {"log_device_placement": _state["log"], "allow_soft_placement": _state["soft"]}
 
 
 def _add_memory(result):
+    """Adds memory growth and logical devices to the options."""
     gpus = get_visible_devices("GPU") if _state["growth"] or _state["virtual"] else []
     grown = [_state["growth"].get(d, False) for d in gpus]
     if any(grown) and not all(grown):
@@ -374,8 +518,8 @@ _situ.hook("eager_config", options)
 
 
 @export("test.is_built_with_cuda")
-def is_built_with_cuda():
-    """Whether there are GPUs to use, of whatever kind."""
+def is_built_with_cuda() -> bool:
+    """Returns whether the machine has GPUs that situ can use, including simulated ones."""
     return any(d.device_type == "GPU" for d in _physical())
 
 
@@ -383,11 +527,17 @@ export("test.is_built_with_gpu_support")(is_built_with_cuda)
 
 
 @export("test.is_gpu_available")
-def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
-    """Whether a GPU of any kind is visible."""
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability=None):
+    """Returns whether a GPU of any kind is visible.
+
+    Args:
+      cuda_only: accepted for compatibility.
+      min_cuda_compute_capability: accepted for compatibility.
+    """
     return any(d["kind"] == "GPU" for d in _situ.devices())
 
 
 @export("test.gpu_device_name")
-def gpu_device_name():
+def gpu_device_name() -> str:
+    """Returns the name of the first GPU, such as "/device:GPU:0", or ""."""
     return next((f"/device:GPU:{d['index']}" for d in _situ.devices() if d["kind"] == "GPU"), "")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""custom_gradient.py: tf.custom_gradient: functions with gradients of their own, in both
-styles, and of the variables that they read."""
+"""custom_gradient.py: tf.custom_gradient, eagerly and in graphs, including gradients of the
+variables that the function reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def _takes_variables(gradient):
 
 
 def _check(gradient, variables):
-    """A gradient of variables has to be told of them."""
+    """Raises TypeError if the function reads variables that its gradient function does not
+    accept."""
     if variables and not _takes_variables(gradient):
         raise TypeError(
             "@tf.custom_gradient grad_fn must accept keyword argument 'variables', "
@@ -32,26 +33,27 @@ def _check(gradient, variables):
         )
 
 
-def _call(gradient, given, variables):
-    """The gradients of the arguments, then of the variables."""
+def _call(gradient, grads, variables):
+    """Returns the gradients of the arguments, followed by those of the variables."""
     if not variables:
-        return flat(gradient(*given))
-    of_arguments, of_variables = gradient(*given, variables=variables)
-    found = flat(of_variables)
-    if len(found) != len(variables):
+        return flat(gradient(*grads))
+    of_arguments, of_variables = gradient(*grads, variables=variables)
+    variable_grads = flat(of_variables)
+    if len(variable_grads) != len(variables):
         raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
-    return flat(of_arguments) + found
+    return flat(of_arguments) + variable_grads
 
 
-def _listen(function, tensors, kwargs):
-    """(what the function gives, the trainable variables that it read, each once)"""
-    heard = []
-    eager_variable.read_listeners.append(heard)
+def _call_and_record_reads(function, tensors, kwargs):
+    """Calls the function. Returns its result, the gradient function and the trainable variables
+    that it read."""
+    reads = []
+    eager_variable.read_listeners.append(reads)
     try:
         result, gradient = function(*tensors, **kwargs)
     finally:
-        eager_variable.read_listeners.remove(heard)
-    variables = list(dict.fromkeys(v for v in heard if v.trainable))
+        eager_variable.read_listeners.remove(reads)
+    variables = list(dict.fromkeys(v for v in reads if v.trainable))
     _check(gradient, variables)
     return result, gradient, variables
 
@@ -60,7 +62,9 @@ def _eager(function, args, kwargs):
     tensors = [convert_to_tensor(a) for a in args]
     if not _situ.tape_count():
         return function(*tensors, **kwargs)[0]
-    result, gradient, variables = _listen(function, tensors, kwargs)  # kept for second gradients
+    result, gradient, variables = _call_and_record_reads(
+        function, tensors, kwargs
+    )  # recorded, for higher-order gradients
     count = _situ.tape_pause()
     try:
         outputs = [op("Identity", convert_to_tensor(r)) for r in flat(result)]
@@ -78,14 +82,14 @@ def _eager(function, args, kwargs):
 
 
 def _graph(function, args, kwargs):
-    """The results are one operation, whose gradient leads to the arguments and variables."""
+    """Wraps the results in one identity op whose gradient leads to the arguments and variables."""
     from situ._src.autograph.conversion import convert
 
     graph = _situ.current_graph()
     inside = getattr(graph, "inside", convert_to_tensor)  # of a branch or loop: captured
     tensors = [inside(a) for a in args]
     before = len(graph.get_operations())
-    result, gradient, variables = _listen(convert(function), tensors, kwargs)
+    result, gradient, variables = _call_and_record_reads(convert(function), tensors, kwargs)
     if not graph.building_function:
         variables += [v for v in _read_since(graph, before) if v not in variables]
         _check(gradient, variables)
@@ -109,7 +113,7 @@ def _graph(function, args, kwargs):
 
 
 def with_gradient(sources, values, back):
-    """The same values, whose gradients for the sources are back(list of gradients)."""
+    """Returns `values` with a gradient with respect to `sources`: back(gradients of values)."""
     graph = _situ.current_graph()
     if graph is None and not _situ.tape_count():
         return list(values)
@@ -127,7 +131,8 @@ def with_gradient(sources, values, back):
 
 
 def _handles(graph):
-    """{operation: variable by handle}; a branch or loop has operations that stand for handles."""
+    """Returns {handle operation: variable}; branch graphs have operations that represent outer
+    handles."""
     known = dict(graph.__dict__.get("_handles", {}))
     if hasattr(graph, "captured"):
         outer = _handles(graph._outer)
@@ -140,7 +145,7 @@ def _handles(graph):
 
 
 def _read_since(graph, before):
-    """The trainable variables by handle that operations from a number on read."""
+    """Returns the trainable resource variables that operations from index `before` on read."""
     known, found = _handles(graph), {}
     for operation in graph.get_operations()[before:]:
         if operation.type == "VarHandleOp":
@@ -154,7 +159,19 @@ def _read_since(graph, before):
 
 @export("custom_gradient")
 def custom_gradient(f=None):
-    """A decorator: f(*args) gives (result, function of gradients that gives gradients)."""
+    """Decorates a function that defines its own gradient.
+
+    Args:
+      f: a function that returns `(result, grad_fn)`. `grad_fn` takes a gradient for each result and
+        returns one for each argument; if `f` reads variables, it takes a keyword `variables` and
+        returns `(argument gradients, variable gradients)`.
+
+    Returns:
+      A function that returns `result`, or a decorator if `f` is None.
+
+    Raises:
+      TypeError: when called, if `f` reads variables that `grad_fn` does not accept.
+    """
     if f is None:
         return custom_gradient
 
@@ -168,13 +185,21 @@ def custom_gradient(f=None):
 
 @export("recompute_grad")
 def recompute_grad(f):
-    """The function: what its gradient needs is kept, not computed again."""
+    """Returns the function unchanged: situ keeps forward results instead of recomputing them.
+
+    Args:
+      f: the function.
+    """
     return f
 
 
 @export("grad_pass_through")
 def grad_pass_through(f):
-    """f, with the gradient of the identity."""
+    """Returns `f` with the gradient of the identity.
+
+    Args:
+      f: a function of tensors.
+    """
 
     @custom_gradient
     def call(*args, **kwargs):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dtypes.py: the types of elements."""
+"""dtypes.py: tf.DType and the data types of tensors (tf.float32, ...), by TensorFlow's enum values
+and by NumPy's names."""
 
 from __future__ import annotations
 
 import _situ
 
+# Types that tensors of the engine cannot have: they only have names, for GraphDefs and NumPy.
 _NUMPY_ONLY = {
     8: ("complex64", 8),
     14: ("bfloat16", 2),
@@ -15,13 +17,14 @@ _NUMPY_ONLY = {
 
 
 class DType:
-    """The type of the elements of a tensor: tf.float32."""
+    """The type of the elements of a tensor, such as tf.float32."""
 
     def __init__(self, number, name, size):
         self.as_datatype_enum, self.name, self.size = number, name, size
 
     @property
     def as_numpy_dtype(self):
+        """The NumPy scalar type; `object` for strings and handles."""
         import numpy
 
         if self.name in ("string", "resource", "variant"):
@@ -32,6 +35,7 @@ class DType:
 
     @property
     def base_dtype(self):
+        """The type without the reference flag: tf.float32 for tf.float32_ref."""
         return ALL[self.as_datatype_enum % 100]
 
     real_dtype = base_dtype
@@ -57,7 +61,12 @@ class DType:
     max = property(lambda s: s._limit("max"))
     limits = property(lambda s: (s.min, s.max))
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other) -> bool:
+        """Returns whether two types are equal, apart from the reference flag.
+
+        Args:
+          other: a DType, or what tf.as_dtype converts to one.
+        """
         return as_dtype(other).base_dtype is self.base_dtype
 
     def __eq__(self, other):
@@ -87,11 +96,12 @@ class DType:
         return self.as_datatype_enum
 
 
-def _all():
+def _create_types():
+    """Creates all types and registers them in the extension."""
     types = {}
-    for _, number, size, word, numpy_word in _situ.types():
+    for _, number, size, name, numpy_name in _situ.types():
         types[number] = DType(
-            number, word if word in ("string", "resource", "variant") else numpy_word, size
+            number, name if name in ("string", "resource", "variant") else numpy_name, size
         )
         _situ.set_dtype(number, types[number])
     for number, (name, size) in _NUMPY_ONLY.items():
@@ -101,7 +111,7 @@ def _all():
     return types
 
 
-ALL = _all()
+ALL = _create_types()
 BY_NAME = {t.name: t for t in ALL.values()}
 BY_NAME.update(
     half=BY_NAME["float16"],
@@ -127,8 +137,18 @@ def check_supported(dtype):
         raise TypeError(f"{dtype.base_dtype.name} is not supported by situ yet.")
 
 
-def as_dtype(type_value):
-    """The DType of a DType, a number, a name, or a type of Python or NumPy."""
+def as_dtype(type_value) -> DType:
+    """Converts a value to a DType.
+
+    Args:
+      type_value: a DType, an enum value of TensorFlow, a name, a NumPy type, or a Python type.
+
+    Returns:
+      The DType.
+
+    Raises:
+      TypeError: the value does not stand for a type.
+    """
     if isinstance(type_value, DType):
         return type_value
     if isinstance(type_value, str) and type_value in BY_NAME:
@@ -148,8 +168,8 @@ def as_dtype(type_value):
     raise TypeError(f"Cannot convert type_value {type_value!r} to a TensorFlow DType.")
 
 
-def dtype_of(value):
-    """The type that a value has as a tensor, without converting numbers twice."""
+def dtype_of(value) -> DType | None:
+    """Returns the base type of a value that has a `dtype`, else None."""
     dtype = getattr(value, "dtype", None)
     return as_dtype(dtype).base_dtype if dtype is not None else None
 

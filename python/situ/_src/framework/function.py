@@ -303,7 +303,7 @@ def function(
 
 
 @export("autograph.experimental.do_not_convert")
-def do_not_convert(func: Callable | None = None) -> Callable:
+def do_not_convert(func=None) -> Callable:
     """Excludes a function from AutoGraph.
 
     Args:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""function_gradients.py: traced functions under tapes: one run forward, which keeps what
-gradients will read, and one run backward. A derivative of a derivative computes again what
-it needs."""
+"""function_gradients.py: gradients of traced functions under tapes. The forward program also
+returns the values that the backward program reads; gradients of gradients recompute them."""
 
 from __future__ import annotations
 
@@ -36,8 +35,9 @@ def _trace(graph, name, structure, fed, outputs, writes=None, effects=()):
     )
 
 
-def _unlike(tensors, graph):
-    """Tensors that are no input and stand in the list once: a tape tells results apart."""
+def _distinct_outputs(tensors, graph):
+    """Returns tensors of which none is an input and none occurs twice, as tapes identify results by
+    object."""
     made = []
     with graph.as_default():
         for tensor in tensors:
@@ -47,8 +47,8 @@ def _unlike(tensors, graph):
 
 
 class _Backward:
-    """The gradients of some outputs of a graph for its sources: values that are fed, each of which
-    stands for several tensors (a variable that is read, changed and read again)."""
+    """The gradient graph of some outputs with respect to the sources. A source is a list of
+    tensors: a variable that is assigned has several."""
 
     def __init__(self, graph, name, ys, sources):
         before = graph.get_operations()
@@ -59,22 +59,22 @@ class _Backward:
         found = gradients_of(graph, ys, sources, self.arriving, "backward")
         with graph.as_default():
             self.found = [None if g is None else convert_to_tensor(g) for g in found]
-        self.outputs = _unlike([g for g in self.found if g is not None], graph)
-        old, self.reads, seen = set(before), [], set()
+        self.outputs = _distinct_outputs([g for g in self.found if g is not None], graph)
+        forward, self.reads, seen = set(before), [], set()
         for operation in graph.get_operations()[len(before) :]:
             for tensor in operation.inputs:
-                if tensor.op in old and tensor.op.type != "Const" and id(tensor) not in seen:
+                if tensor.op in forward and tensor.op.type != "Const" and id(tensor) not in seen:
                     seen.add(id(tensor))
                     self.reads.append(tensor)
 
     def spread(self, made):
-        """Gradients one by one for each source, None where there is none."""
+        """Returns a gradient for each source, None where it is unconnected."""
         made = iter(made)
         return [None if g is None else next(made) for g in self.found]
 
 
 class Pure:
-    """Tensors of a graph as a function of others, with gradients of every order."""
+    """Tensors of a graph as a function of other tensors, differentiable to any order."""
 
     def __init__(self, graph, name, fed, outputs):
         self._graph, self._name, self._fed, self._outputs = graph, name, list(fed), list(outputs)
@@ -108,10 +108,11 @@ class Pure:
 
 
 def pure_gradient(graph, name, outputs, sources, fed, known, grads, values):
-    """Gradients for the values that are fed, as a function of them and of what arrives."""
+    """Returns gradients with respect to the inputs, as a differentiable function of the inputs and
+    output gradients."""
     mask = tuple(g is not None for g in grads)
     if mask not in known:
-        ys = [o for o, there in zip(outputs, mask) if there]
+        ys = [o for o, is_present in zip(outputs, mask) if is_present]
         backward = _Backward(graph, name, ys, sources)
         known[mask] = backward, Pure(graph, name, [*fed, *backward.arriving], backward.outputs)
     backward, run = known[mask]
@@ -120,7 +121,7 @@ def pure_gradient(graph, name, outputs, sources, fed, known, grads, values):
 
 
 class Taped:
-    """A concrete function as a tape calls it."""
+    """A concrete function as it runs under a tape."""
 
     def __init__(self, concrete):
         self._name, self._graph = concrete.name, concrete.graph
@@ -130,8 +131,8 @@ class Taped:
         self._fed = [*concrete.inputs, *[p for _, p in self.captured], *graph.reads.values()]
         tensors = [*concrete.inputs, *[p for _, p in self.captured]]
         self._sources = [[t] for t in tensors] + [sources_in(graph, v) for v in self.reads]
-        self._outputs = _unlike(concrete.outputs, graph)
-        self._drawn = [
+        self._outputs = _distinct_outputs(concrete.outputs, graph)
+        self._random_values = [
             t
             for o in graph.get_operations()
             if "andom" in o.type or "Multinomial" in o.type
@@ -150,27 +151,29 @@ class Taped:
             if any(self._real)
             else None
         )
-        self._linked = [g is not None for g in full.found] if full else [False] * len(self._fed)
+        self._is_connected = (
+            [g is not None for g in full.found] if full else [False] * len(self._fed)
+        )
         skip = {id(t) for t in self._fed}
-        self._kept = [t for t in (full.reads if full else []) if id(t) not in skip]
-        skip.update(id(t) for t in self._kept)
-        self._kept += [t for t in self._drawn if id(t) not in skip]
+        self._saved = [t for t in (full.reads if full else []) if id(t) not in skip]
+        skip.update(id(t) for t in self._saved)
+        self._saved += [t for t in self._random_values if id(t) not in skip]
         self._forward = _trace(
             graph,
             self._name,
-            [list(self._outputs), list(self._kept)],
+            [list(self._outputs), list(self._saved)],
             self._fed,
-            [*self._outputs, *self._kept],
+            [*self._outputs, *self._saved],
             graph.writes,
             effects + graph.__dict__.get("_effects", []),
         )
         note_compiled(graph)
-        self._quick, self._pure = {}, {}
+        self._backward_cache, self._pure_cache = {}, {}
         if full is not None:
-            self._quick[tuple(self._real)] = full, None
+            self._backward_cache[tuple(self._real)] = full, None
 
     def call(self, tensors):
-        """Runs the function, and tells the tapes."""
+        """Runs the function and records it on the active tapes."""
         values = [
             *tensors,
             *[t for t, _ in self.captured],
@@ -178,55 +181,56 @@ class Taped:
         ]
         count = _situ.tape_pause()
         try:
-            results, kept = self._forward.run(values)
+            results, saved = self._forward.run(values)
         finally:
             _situ.tape_resume(count)
-        _situ.tape_function(values, results, lambda grads: self._back(grads, values, kept))
+        _situ.tape_function(values, results, lambda grads: self._back(grads, values, saved))
         return pack_leaves(self._structure, iter(results))
 
-    def _back(self, grads, values, kept):
+    def _back(self, grads, values, saved):
         grads = [g if r else None for g, r in zip(grads, self._real)]
         if all(g is None for g in grads):
             return [None] * len(values)
         made = (
-            self._again(grads, values, kept)
+            self._differentiable_gradient(grads, values, saved)
             if _situ.tape_count()
-            else self._once(grads, values, kept)
+            else self._first_order_gradient(grads, values, saved)
         )
         return [
-            op("ZerosLike", v) if g is None and linked else g  # as of one op of its own
-            for g, v, linked in zip(made, values, self._linked)
+            op("ZerosLike", v) if g is None and linked else g  # as the gradient of a single op
+            for g, v, linked in zip(made, values, self._is_connected)
         ]
 
-    def _again(self, grads, values, kept):
-        """Gradients that a tape hears of, as a function of what was given."""
-        held = {id(t): k for t, k in zip(self._kept, kept)}
-        drawn = [held[id(t)] for t in self._drawn]
+    def _differentiable_gradient(self, grads, values, saved):
+        """Computes gradients that a tape records, recomputing the forward values from the
+        inputs."""
+        held = {id(t): k for t, k in zip(self._saved, saved)}
+        random_values = [held[id(t)] for t in self._random_values]
         return pure_gradient(
             self._graph,
             self._name,
             self._outputs,
             self._sources,
-            [*self._fed, *self._drawn],
-            self._pure,
+            [*self._fed, *self._random_values],
+            self._pure_cache,
             grads,
-            [*values, *drawn],
+            [*values, *random_values],
         )[: len(values)]
 
-    def _once(self, grads, values, kept):
-        """Gradients that nobody differentiates again, of what the run forward kept."""
+    def _first_order_gradient(self, grads, values, saved):
+        """Computes gradients from the values that the forward run saved."""
         mask = tuple(g is not None for g in grads)
-        backward, run = self._quick.get(mask) or (None, None)
+        backward, run = self._backward_cache.get(mask) or (None, None)
         if backward is None:
-            ys = [o for o, there in zip(self._outputs, mask) if there]
+            ys = [o for o, is_present in zip(self._outputs, mask) if is_present]
             backward = _Backward(self._graph, self._name, ys, self._sources)
         if run is None:
             run = _trace(
                 self._graph,
                 self._name,
                 list(backward.outputs),
-                [*self._fed, *self._kept, *backward.arriving],
+                [*self._fed, *self._saved, *backward.arriving],
                 backward.outputs,
             )
-            self._quick[mask] = backward, run
-        return backward.spread(run.run([*values, *kept, *[g for g in grads if g is not None]]))
+            self._backward_cache[mask] = backward, run
+        return backward.spread(run.run([*values, *saved, *[g for g in grads if g is not None]]))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""function_library.py: the functions of a graph (branches, bodies of loops) as data, and back."""
+"""function_library.py: serializes the functions of a graph (branches, loop bodies) to JSON and
+reads them back."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from situ._src.framework import branch_graph, import_graph_def
 
 
 def written(graph):
-    """The functions that a graph was given, by name."""
+    """Returns the functions of a graph as JSON data, by name."""
     return {
         name: {
             "nodes": json.loads(body._save(True)).get("node", []),
@@ -22,13 +23,13 @@ def written(graph):
 
 
 def _outputs_by_name(operations, names):
-    """The tensors of names "operation:index"."""
+    """Returns the tensors with names "operation:index"."""
     parts = [name.partition(":") for name in names]
     return [operations[name].outputs[int(index)] for name, _, index in parts]
 
 
 def read(graph, functions):
-    """Gives the functions to a graph; the names they have there, by those they had."""
+    """Adds functions to a graph. Returns their new names by their old ones."""
     names = {}
     for name, entry in functions.items():
         body = branch_graph.BranchGraph(graph)

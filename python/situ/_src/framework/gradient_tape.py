@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gradient_tape.py: tf.GradientTape. Eager tensors are seen to by _situ.Tape."""
+"""gradient_tape.py: tf.GradientTape and tf.autodiff.ForwardAccumulator. The C extension
+(_situ.Tape) records eager operations; inside of graphs a tape uses symbolic gradients."""
 
 from __future__ import annotations
 
@@ -17,10 +18,18 @@ from situ._src.variables.eager_variable import EagerVariable
 
 @export("GradientTape", "autodiff.GradientTape")
 class GradientTape(_situ.Tape):
-    """Records operations, to compute their gradients."""
+    """Records operations for automatic differentiation.
+
+    Trainable variables are watched automatically, tensors by `watch`.
+
+    Args:
+      persistent: whether `gradient` may be called more than once.
+      watch_accessed_variables: whether to watch every trainable variable that is read.
+    """
 
     def _watch_others(self, tensor):
-        """What `watch` leaves: lists, variables, tensors of graphs."""
+        """Handles the arguments of `watch` that are not eager tensors: lists, variables, graph
+        tensors."""
         for item in flat(tensor):
             if isinstance(item, EagerVariable):
                 self._watch_variable(item._local_copy(), item._value)
@@ -31,20 +40,24 @@ class GradientTape(_situ.Tape):
                     f"Passed in object of type {type(item)}, not tf.Tensor or tf.Variable"
                 )
 
-    def watched_variables(self):
-        """The variables, in the order in which they were first read."""
+    def watched_variables(self) -> tuple:
+        """Returns the watched variables in the order in which they were first read."""
         graph = _situ.current_graph()
         if graph is not None and hasattr(graph, "reads"):
             return tuple(v._owner or v for v in graph.reads if v.trainable)
         return tuple(v._owner or v for v in self._variables)
 
-    def reset(self):
-        """Forgets everything that was recorded."""
+    def reset(self) -> None:
+        """Clears everything that the tape has recorded."""
         self._forget()
 
     @contextlib.contextmanager
     def stop_recording(self):
-        """What happens inside is not recorded."""
+        """Returns a context manager in which nothing is recorded.
+
+        Raises:
+          ValueError: the tape is not recording.
+        """
         if not self._recording:
             raise ValueError("Tape is not recording.")
         self._pop()
@@ -60,16 +73,17 @@ class GradientTape(_situ.Tape):
         output_gradients=None,
         unconnected_gradients=UnconnectedGradients.NONE,
     ):
-        """What `gradient` leaves: structures, variables, graphs, given gradients."""
+        """Handles calls of `gradient` with nested structures, variables, graph tensors or output
+        gradients."""
         if sources is None:
             raise TypeError("Argument `sources` to GradientTape.gradient cannot be None.")
         zero = is_zero(unconnected_gradients)
         targets, wanted = flat(target), flat(sources)
-        for read in targets:  # a variable is read here, and its gradient for itself is 1
+        for read in targets:  # reading it makes its gradient for itself 1
             if isinstance(read, EagerVariable) and read.trainable and _situ.current_graph() is None:
                 self._watch_variable(read._local_copy(), read._value)
         given = None if output_gradients is None else flat(output_gradients)
-        if given is not None:  # rows of a tensor: what arrives at those rows
+        if given is not None:  # IndexedSlices: the gradient of the slices
             given = [
                 op("GatherV2", g, t.indices, 0)
                 if isinstance(t, IndexedSlices) and g is not None
@@ -113,12 +127,12 @@ class GradientTape(_situ.Tape):
 
     @staticmethod
     def _slices(values, indices, source):
-        """A gradient of which the library gives rows."""
+        """Creates the IndexedSlices of a sparse gradient."""
         return IndexedSlices(values, indices, convert_to_tensor(source.shape.as_list(), "int32"))
 
     @contextlib.contextmanager
-    def _again(self):
-        """Lets a tape be used several times, as if it were once."""
+    def _as_persistent(self):
+        """Makes the tape persistent within the block."""
         before = self._persistent
         if self._recording and not before:
             self._pop()
@@ -136,14 +150,25 @@ class GradientTape(_situ.Tape):
         parallel_iterations=None,
         experimental_use_pfor=True,
     ):
-        """The derivative of each element of the target for each element of the sources."""
+        """Computes the Jacobian of a target.
+
+        Args:
+          target: a tensor.
+          sources: a tensor or variable, or a nested structure of them.
+          unconnected_gradients: a tf.UnconnectedGradients.
+          parallel_iterations: accepted for compatibility.
+          experimental_use_pfor: accepted for compatibility.
+
+        Returns:
+          Tensors of shape `target.shape + source.shape` in the structure of `sources`.
+        """
         target = convert_to_tensor(target)
         shape = [int(d) for d in target.shape]
         count = 1
         for size in shape:
             count *= size
         wanted = flat(sources)
-        with self._again():
+        with self._as_persistent():
             rows = [
                 self._gradient(
                     target,
@@ -171,13 +196,25 @@ class GradientTape(_situ.Tape):
         parallel_iterations=None,
         experimental_use_pfor=True,
     ):
-        """The same for each example of a batch by itself."""
+        """Computes the Jacobian of each example of a batch.
+
+        Args:
+          target: a tensor of shape [batch, ...], whose examples depend only on the same example of
+            `source`.
+          source: a tensor of shape [batch, ...].
+          unconnected_gradients: a tf.UnconnectedGradients.
+          parallel_iterations: accepted for compatibility.
+          experimental_use_pfor: accepted for compatibility.
+
+        Returns:
+          A tensor of shape [batch, *target.shape[1:], *source.shape[1:]].
+        """
         shape = [int(d) for d in target.shape]
         count = 1
         for size in shape[1:]:
             count *= size
         rows = []
-        with self._again():
+        with self._as_persistent():
             for i in range(count):
                 ones = op("BroadcastTo", _unit(i, count, target), [shape[0], count])
                 rows.append(
@@ -193,7 +230,7 @@ class GradientTape(_situ.Tape):
 
 
 def _unit(i, count, target):
-    """A vector with a 1 at place i."""
+    """Returns a unit vector with a 1 at index i."""
     return op(
         "OneHot", i, count, convert_to_tensor(1, target.dtype), convert_to_tensor(0, target.dtype)
     )
@@ -201,8 +238,18 @@ def _unit(i, count, target):
 
 @export("autodiff.ForwardAccumulator")
 class ForwardAccumulator:
-    """Derivatives along a direction: products of Jacobian matrices and vectors (jvp), as gradients
-    of gradients, which are linear in what arrives."""
+    """Computes Jacobian-vector products in forward mode.
+
+    Implemented with two reverse passes: the gradient of a gradient, which is linear in its output
+    gradient.
+
+    Args:
+      primals: tensors or variables to differentiate with respect to.
+      tangents: the directions, of the shapes of `primals`.
+
+    Raises:
+      ValueError: a tangent does not have the shape of its primal.
+    """
 
     def __init__(self, primals, tangents):
         self._primals, directions = flat(primals), flat(tangents)
@@ -227,7 +274,12 @@ class ForwardAccumulator:
         self._tape.__exit__(*exception)
 
     def jvp(self, primals, unconnected_gradients=UnconnectedGradients.NONE):
-        """The derivatives of tensors that were computed inside, along the tangents."""
+        """Returns the Jacobian-vector products of tensors that were computed in the block.
+
+        Args:
+          primals: a tensor, or a nested structure of tensors.
+          unconnected_gradients: a tf.UnconnectedGradients.
+        """
         return like(
             primals, [self._along(p, is_zero(unconnected_gradients)) for p in flat(primals)]
         )

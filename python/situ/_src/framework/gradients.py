@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gradients.py: gradients of graphs: tf.gradients, tf.hessians, gradients that programs define."""
+"""gradients.py: symbolic gradients of graphs: tf.gradients, tf.hessians, tf.RegisterGradient and
+gradient_override_map."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from situ._src.variables.eager_variable import EagerVariable
 
 @export("UnconnectedGradients")
 class UnconnectedGradients(enum.Enum):
-    """What stands for the gradient of something that the target does not depend on."""
+    """What tf.gradients and tapes return for sources that the target does not depend on: None or
+    zeros."""
 
     NONE = "none"
     ZERO = "zero"
@@ -27,15 +29,15 @@ class UnconnectedGradients(enum.Enum):
 
 @export(v1="AggregationMethod")
 class AggregationMethod:
-    """How gradients that meet are added: always by one AddN."""
+    """How gradients of one tensor are added; situ always uses AddN."""
 
     ADD_N = DEFAULT = 0
     EXPERIMENTAL_TREE = 1
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
-def flat(values):
-    """A list of a single value, or of the values of lists and dicts."""
+def flat(values) -> list:
+    """Flattens nested lists, tuples and dicts (by sorted keys) to a list."""
     if isinstance(values, dict):
         return [v for key in sorted(values) for v in flat(values[key])]
     if isinstance(values, (list, tuple, collections.abc.ValuesView, types.GeneratorType)):
@@ -44,7 +46,7 @@ def flat(values):
 
 
 def like(structure, values):
-    """Values one after the other in the structure of another."""
+    """Packs a flat sequence of values into the structure of another value."""
     values = iter(values)
 
     def fill(part):
@@ -60,12 +62,13 @@ def like(structure, values):
     return fill(structure)
 
 
-def is_zero(unconnected):
+def is_zero(unconnected) -> bool:
+    """Returns whether unconnected gradients are zeros."""
     return UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
 
 
 def source_in(graph, source):
-    """The tensor of a graph that a source is; None if the graph has none."""
+    """Returns the tensor of a graph that represents a source, or None."""
     if isinstance(source, EagerVariable):
         return getattr(graph, "reads", {}).get(source._local_copy())
     if isinstance(source, _situ.EagerTensor):
@@ -80,14 +83,15 @@ def source_in(graph, source):
 
 
 def sources_in(graph, source):
-    """The tensors of a graph that a source is: of a variable all that were read of it."""
+    """Returns the tensors of a graph that represent a source; of a variable every tensor read from
+    it."""
     first = source_in(graph, source)
-    more = (
+    versions = (
         getattr(graph, "versions", {}).get(source._local_copy(), [])
         if isinstance(source, EagerVariable)
         else []
     )
-    return [s for s in (first, *more) if s is not None]
+    return [s for s in (first, *versions) if s is not None]
 
 
 def _sum(parts):
@@ -96,21 +100,22 @@ def _sum(parts):
 
 
 def _overrides(graph):
-    """Gradients that programs define, of a graph and those inside it."""
-    found = {}
+    """Returns the user-defined gradient functions of a graph and its branch graphs, by
+    operation."""
+    functions = {}
     for before, names in graph.__dict__.get("_override_maps", ()):
         _apply(graph, before, names)
     for operation, function in graph.__dict__.get("_gradients", {}).items():
-        found[operation] = _within(graph, function)
+        functions[operation] = _in_graph(graph, function)
     for inside in graph.__dict__.get("_branch_graphs", ()):
-        found.update(_overrides(inside))
-    return found
+        functions.update(_overrides(inside))
+    return functions
 
 
-def _within(graph, function):
-    """The function with its operations in that graph, wherever it is called."""
+def _in_graph(graph, function):
+    """Wraps a gradient function so that it adds its operations to `graph`."""
     if isinstance(function, tuple):
-        return (_within(graph, function[0]), *function[1:])
+        return (_in_graph(graph, function[0]), *function[1:])
 
     def call(operation, grads):
         with graph.as_default():
@@ -122,22 +127,36 @@ def _within(graph, function):
     return call
 
 
-def _gradient(found):
-    """A gradient as the library gives it: a tensor, None, or the parts of slices."""
+def _from_library(found):
+    """Converts a gradient of the C library: a tensor, None, or the components of IndexedSlices."""
     return IndexedSlices(*found) if isinstance(found, tuple) else found
 
 
 def gradients_of(
-    graph, ys, sources, arriving, name, colocate=False, stop=(), zero=False, gate=False
+    graph, ys, sources, grad_ys, name, colocate=False, stop=(), zero=False, gate=False
 ):
-    """Gradients of tensors of a graph for sources, each of which is a list of tensors that count
-    together; None where there is none."""
+    """Adds the gradients of tensors to their graph.
+
+    Args:
+      graph: the graph of `ys`.
+      ys: the tensors to differentiate.
+      sources: a list of tensors for each source; their gradients are added.
+      grad_ys: the gradients of `ys`; None for ones.
+      name: the name scope.
+      colocate: whether to place gradients on the devices of their operations.
+      stop: tensors that are treated as constants.
+      zero: whether unconnected gradients are zeros.
+      gate: whether all gradients are computed before any is used.
+
+    Returns:
+      A list of gradients, None where a source is not connected.
+    """
     present = tuple(s for some in sources for s in some)
     stop = (*stop, *[v for some in getattr(graph, "versions", {}).values() for v in some])
     with graph.as_default(), name_scope(name, "gradients") as scope:
-        arriving = tuple(
+        grad_ys = tuple(
             None if g is None else convert_to_tensor(g, y.dtype)
-            for g, y in zip(arriving or [None] * len(ys), ys)
+            for g, y in zip(grad_ys or [None] * len(ys), ys)
         )
         with graph._apply_device_functions():
             found = iter(
@@ -145,7 +164,7 @@ def gradients_of(
                     graph,
                     tuple(ys),
                     present,
-                    arriving,
+                    grad_ys,
                     tuple(stop),
                     scope,
                     not colocate,
@@ -154,22 +173,25 @@ def gradients_of(
                     _overrides(graph),
                 )
             )
-        return [_sum([_gradient(next(found)) for _ in some]) for some in sources]
+        return [_sum([_from_library(next(found)) for _ in some]) for some in sources]
 
 
 def graph_gradients(
     graph, ys, xs, grad_ys=None, name="gradients", colocate=False, stop=(), zero=False, gate=False
 ):
-    """Gradients of tensors of a graph; None where there is none."""
-    made = gradients_of(
+    """Returns the gradients of tensors of a graph with respect to tensors or variables; None where
+    unconnected."""
+    grads = gradients_of(
         graph, ys, [sources_in(graph, x) for x in xs], grad_ys, name, colocate, stop, zero, gate
     )
     if training_costs.wanted:
-        training_costs.note_graph(graph, xs, made)
+        training_costs.note_graph(graph, xs, grads)
     if not zero:
-        return made
+        return grads
     with graph.as_default(), name_scope(name, "gradients"):
-        return [op("ZerosLike", convert_to_tensor(x)) if g is None else g for g, x in zip(made, xs)]
+        return [
+            op("ZerosLike", convert_to_tensor(x)) if g is None else g for g, x in zip(grads, xs)
+        ]
 
 
 @export(v1="gradients", v2="gradients")
@@ -184,7 +206,27 @@ def gradients(
     stop_gradients=None,
     unconnected_gradients=UnconnectedGradients.NONE,
 ):
-    """The gradients of the sum of all ys with respect to each x; None where no y depends on it."""
+    """Adds symbolic gradients of the sum of `ys` with respect to each of `xs` to the graph.
+
+    Args:
+      ys: a tensor, or a list of tensors.
+      xs: a tensor or variable, or a list of them.
+      grad_ys: the gradient of each `y`; ones if it is None.
+      name: the name scope of the gradient operations.
+      colocate_gradients_with_ops: whether to place gradients on the devices of their operations.
+      gate_gradients: whether to compute all gradients before any is used.
+      aggregation_method: a tf.AggregationMethod; accepted for compatibility.
+      stop_gradients: tensors to treat as constants.
+      unconnected_gradients: a tf.UnconnectedGradients.
+
+    Returns:
+      A list with a tensor (or tf.IndexedSlices) for each of `xs`; None where no `y` depends on it.
+
+    Raises:
+      RuntimeError: eager execution is enabled.
+      ValueError: `aggregation_method` or the length of `grad_ys` is invalid, or a tensor belongs to
+        another graph.
+    """
     graph = _situ.current_graph()
     if graph is None:
         raise RuntimeError(
@@ -196,8 +238,7 @@ def gradients(
             f"Invalid `aggregation_method` specified {aggregation_method}. Accepted "
             "values are [0, 1, 2]."
         )
-    many, several = isinstance(xs, (list, tuple)), isinstance(ys, (list, tuple))
-    ys = [convert_to_tensor(y) for y in (ys if several else [ys])]
+    ys = [convert_to_tensor(y) for y in (ys if isinstance(ys, (list, tuple)) else [ys])]
     grads = (
         None
         if grad_ys is None
@@ -214,7 +255,7 @@ def gradients(
     return graph_gradients(
         graph,
         ys,
-        list(xs) if many else [xs],
+        list(xs) if isinstance(xs, (list, tuple)) else [xs],
         grads,
         name,
         colocate_gradients_with_ops,
@@ -233,31 +274,48 @@ def hessians(
     name="hessians",
     colocate_gradients_with_ops=False,
 ):
-    """The second derivatives of the sum of ys with respect to each x, whose shape is known."""
-    found = []
+    """Adds the Hessians of the sum of `ys` with respect to each of `xs` to the graph.
+
+    Args:
+      ys: a tensor, or a list of tensors.
+      xs: a tensor, or a list of tensors, of fully defined shapes.
+      gate_gradients: accepted for compatibility.
+      aggregation_method: accepted for compatibility.
+      name: the name scope.
+      colocate_gradients_with_ops: accepted for compatibility.
+
+    Returns:
+      A list with a tensor of shape `x.shape + x.shape` for each `x`.
+    """
+    result = []
     for x in list(xs) if isinstance(xs, (list, tuple)) else [xs]:
         first = convert_to_tensor(gradients(ys, x, name=name)[0])
         sizes = [int(d) for d in x.shape]
-        row = op("Reshape", first, [-1])
+        flat_gradient = op("Reshape", first, [-1])
         count = 1
         for size in sizes:
             count *= size
         rows = [
-            convert_to_tensor(gradients(row[i], x, unconnected_gradients="zero")[0])
+            convert_to_tensor(gradients(flat_gradient[i], x, unconnected_gradients="zero")[0])
             for i in range(count)
         ]
-        found.append(op("Reshape", op("Pack", rows), sizes + sizes))
-    return found
+        result.append(op("Reshape", op("Pack", rows), sizes + sizes))
+    return result
 
 
-# Gradients that programs define
+# User-defined gradients
 
 _registered: dict = {}
 
 
 @export("RegisterGradient")
 class RegisterGradient:
-    """A decorator: the function (operation, *gradients) is the gradient of that name."""
+    """A decorator that registers a gradient function.
+
+    Args:
+      op_type: the name for tf.Graph.gradient_override_map. The decorated function takes the
+        operation and a gradient for each output, and returns a gradient for each input.
+    """
 
     def __init__(self, op_type):
         self._name = op_type
@@ -270,17 +328,22 @@ class RegisterGradient:
 
 
 @export("NotDifferentiable", v1="NoGradient")
-def not_differentiable(op_type):
+def not_differentiable(op_type: str) -> None:
+    """Registers that an op has no gradient.
+
+    Args:
+      op_type: the name of the op.
+    """
     _registered[op_type] = lambda operation, *_grads: [None] * len(operation.inputs)
 
 
 def override(operation, function):
-    """Sets the gradient of an operation: function(operation, gradients) -> gradients."""
+    """Sets the gradient function of an operation: function(operation, gradients) -> gradients."""
     operation.graph.__dict__.setdefault("_gradients", {})[operation] = function
 
 
-def _as_if(name, operation, grads):
-    """The gradients that an operation would have if it were of another type."""
+def _gradients_as_type(name, operation, grads):
+    """Returns the gradients that an operation would have if it were of another type."""
     if name not in OPS:
         raise LookupError(f"gradient registry has no entry for: {name}")
     inputs = list(operation.inputs)
@@ -288,28 +351,29 @@ def _as_if(name, operation, grads):
     return graph_gradients(operation.graph, made, inputs, grads)
 
 
-def _by_name(name):
+def _registered_gradient(name):
+    """Returns a gradient function that looks up the registered one when it is called."""
+
     def compute(operation, grads):
         given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, operation.outputs)]
         if name not in _registered:
-            return _as_if(name, operation, given)
+            return _gradients_as_type(name, operation, given)
         return flat(_registered[name](operation, *given))
 
     return compute
 
 
 def _apply(graph, before, names):
-    """Sets the gradients of operations that have none of their own."""
-    have = graph.__dict__.setdefault("_gradients", {})
+    """Sets the gradient functions of operations from index `before` on that have none."""
+    functions = graph.__dict__.setdefault("_gradients", {})
     for operation in graph.get_operations()[before:]:
-        if operation.type in names and operation not in have:
-            have[operation] = _by_name(names[operation.type])
+        if operation.type in names and operation not in functions:
+            functions[operation] = _registered_gradient(names[operation.type])
 
 
 @contextlib.contextmanager
 def override_map(graph, names):
-    """Operations added in this scope have the registered gradients that the map names; of several
-    maps the innermost counts."""
+    """Implements tf.Graph.gradient_override_map; the innermost map takes precedence."""
     maps = graph.__dict__.setdefault("_override_maps", [])
     entry = len(graph.get_operations()), dict(names)
     maps.insert(0, entry)

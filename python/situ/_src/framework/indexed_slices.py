@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""indexed_slices.py: tf.IndexedSlices: some rows of a tensor, as gradients of gather are."""
+"""indexed_slices.py: tf.IndexedSlices: a sparse set of slices of a tensor along its first axis,
+such as the gradient of tf.gather."""
 
 from __future__ import annotations
 
@@ -16,7 +17,15 @@ export(v1=("IndexedSlicesValue", "compat.v1.IndexedSlicesValue"))(IndexedSlicesV
 
 @export("IndexedSlices", "python.framework.ops.IndexedSlices")
 class IndexedSlices:
-    """Rows of a tensor: values[i] belongs to row indices[i]; rows that come twice are added."""
+    """Slices of a tensor along its first axis: `values[i]` belongs to index `indices[i]`.
+
+    Slices with equal indices are added.
+
+    Args:
+      values: a tensor of shape [n, ...].
+      indices: an integer tensor of shape [n].
+      dense_shape: the shape of the whole tensor, if it is known.
+    """
 
     def __init__(self, values, indices, dense_shape=None):
         self.values, self.indices = convert_to_tensor(values), convert_to_tensor(indices)
@@ -30,7 +39,7 @@ class IndexedSlices:
 
     @property
     def shape(self):
-        """The shape of all of the tensor, as far as it is known."""
+        """The static shape of the whole tensor."""
         known = None if self.dense_shape is None else constant_value(self.dense_shape)
         if known is not None:
             return tensor_shape.as_shape([int(size) for size in known])
@@ -42,13 +51,15 @@ class IndexedSlices:
         )
 
     def get_shape(self):
+        """Returns the static shape of the whole tensor."""
         return self.shape
 
     def consumers(self):
+        """Returns the operations that read the values."""
         return self.values.consumers()
 
     def with_values(self, values):
-        """The same rows with other values."""
+        """Returns IndexedSlices with other values and the same indices."""
         return IndexedSlices(values, self.indices, self.dense_shape)
 
     def __neg__(self):
@@ -64,7 +75,7 @@ class IndexedSlices:
 
     @property
     def _situ_parts_(self):
-        """What a session fetches for it."""
+        """The tensors that a session fetches for this value."""
         return [p for p in (self.values, self.indices, self.dense_shape) if p is not None]
 
     def _situ_value_(self, values, session):
@@ -75,26 +86,26 @@ class IndexedSlices:
         return f"IndexedSlices(indices={self.indices}, values={self.values}{shape})"
 
 
-def is_slices(value):
-    """Whether something is rows of a tensor, and not all of it."""
+def is_slices(value) -> bool:
+    """Returns whether a value is tf.IndexedSlices."""
     return isinstance(value, IndexedSlices)
 
 
 def map_values(function, value):
-    """function of a tensor, or of the rows that are given of one."""
+    """Applies a function to a tensor, or to the values of IndexedSlices."""
     if is_slices(value):
         return value.with_values(function(value.values))
     return function(convert_to_tensor(value))
 
 
 def add(parts):
-    """The sum of gradients: rows one after the other if all are rows; else all of the tensor."""
+    """Returns the sum of gradients: concatenated slices if all are IndexedSlices, else a tensor."""
     if len(parts) == 1:
         return parts[0]
     if not all(is_slices(p) for p in parts):
         return op("AddN", [convert_to_tensor(p) for p in parts])
-    same = len({p.indices.dtype for p in parts}) == 1
-    indices = [p.indices if same else op("Cast", p.indices, "int64") for p in parts]
+    same_dtype = len({p.indices.dtype for p in parts}) == 1
+    indices = [p.indices if same_dtype else op("Cast", p.indices, "int64") for p in parts]
     return IndexedSlices(
         concat([p.values for p in parts], 0), concat(indices, 0), parts[0].dense_shape
     )

@@ -16,7 +16,8 @@ def is_nested(seq) -> bool:
     return isinstance(seq, (list, tuple, dict))
 
 
-def _children(structure):
+def children(structure):
+    """Returns the direct children of a list, tuple or dict."""
     if isinstance(structure, dict):
         return [structure[k] for k in sorted(structure)]
     return list(structure)
@@ -34,7 +35,7 @@ def flatten(structure, expand_composites: bool = False) -> list:
     """
     if not is_nested(structure):
         return [structure]
-    return [leaf for part in _children(structure) for leaf in flatten(part)]
+    return [leaf for part in children(structure) for leaf in flatten(part)]
 
 
 def _rebuild(structure, parts):
@@ -50,7 +51,7 @@ def _rebuild(structure, parts):
 def _packed(structure, leaves):
     if not is_nested(structure):
         return next(leaves)
-    return _rebuild(structure, [_packed(p, leaves) for p in _children(structure)])
+    return _rebuild(structure, [_packed(p, leaves) for p in children(structure)])
 
 
 def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False):
@@ -114,7 +115,7 @@ def assert_same_structure(
             )
         if len(a) != len(b) or isinstance(a, dict) and set(a) != set(b):
             fail()
-        for x, y in zip(_children(a), _children(b)):
+        for x, y in zip(children(a), children(b)):
             compare(x, y)
 
     compare(nest1, nest2)

@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensor.py: what tensors print, how they are indexed, and the methods that both kinds share."""
+"""tensor.py: methods and printing of tf.Tensor and tf.Operation that are written in Python;
+installs them in the types of the C extension."""
 
 from __future__ import annotations
 
 import _situ
-from situ._src.framework import default_session, device_spec, dtypes, errors, node_def, tensor_shape
+from situ._src.framework import default_session, device_spec, dtypes, errors, node_def
 
 Tensor, EagerTensor, GraphTensor = _situ.Tensor, _situ.EagerTensor, _situ.GraphTensor
 Operation = _situ.Operation
 
 
-def _text(tensor):
+def _value_string(tensor):
     value = tensor.numpy()
     return repr(value) if isinstance(value, bytes) else str(value)
 
 
 def eager_str(tensor):
-    text = _text(tensor)
+    """Returns str() of an eager tensor."""
+    text = _value_string(tensor)
     if "\n" in text:
         text = "\n" + text
     return f"tf.Tensor({text}, shape={tensor.shape}, dtype={tensor.dtype.name})"
 
 
 def eager_repr(tensor):
-    text = repr(tensor.numpy()) if tensor.ndim else _text(tensor)
+    """Returns repr() of an eager tensor."""
+    text = repr(tensor.numpy()) if tensor.ndim else _value_string(tensor)
     if "\n" in text:
         text = "\n" + text
     return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={text}>"
@@ -40,6 +43,18 @@ def _extend(cls, **members):
 
 
 def _eval(self, feed_dict=None, session=None):
+    """Evaluates this tensor in a session.
+
+    Args:
+      feed_dict: maps tensors to values.
+      session: the session; the default session if it is None.
+
+    Returns:
+      The value as a NumPy array.
+
+    Raises:
+      ValueError: there is no default session.
+    """
     if isinstance(self, EagerTensor):
         raise NotImplementedError(
             "eval is not supported when eager execution is enabled, is "
@@ -56,6 +71,15 @@ def _eval(self, feed_dict=None, session=None):
 
 
 def _run(self, feed_dict=None, session=None):
+    """Runs this operation in a session.
+
+    Args:
+      feed_dict: maps tensors to values.
+      session: the session; the default session if it is None.
+
+    Raises:
+      ValueError: there is no default session.
+    """
     session = session or default_session.current()
     if session is None:
         raise ValueError(
@@ -67,29 +91,39 @@ def _run(self, feed_dict=None, session=None):
 
 
 def _set_shape(self, shape):
+    """Merges a shape into the static shape of this tensor.
+
+    Args:
+      shape: a shape that is compatible with the current one.
+
+    Raises:
+      ValueError: the shapes are not compatible.
+    """
     merged = self.shape.merge_with(shape)
     if isinstance(self, GraphTensor):
         self._store_shape(merged)
 
 
 def _consumers(self):
+    """Returns the operations that have this tensor as an input."""
     return [o for o in self.graph.get_operations() if any(i is self for i in o.inputs)]
 
 
-def copy_to_device(tensor, device):
-    """A copy of an eager tensor on a device; its gradient is a copy on the device it came from."""
-    made = _situ.copy_to(tensor, device)
-    if _situ.tape_count() and made is not tensor:
-        home = tensor.device
+def copy_to_device(tensor, device: str):
+    """Copies an eager tensor to a device; its gradient is copied back to the device of the
+    tensor."""
+    copied = _situ.copy_to(tensor, device)
+    if _situ.tape_count() and copied is not tensor:
+        source = tensor.device
         _situ.tape_function(
             [tensor],
-            [made],
-            lambda grads: [None if grads[0] is None else copy_to_device(grads[0], home)],
+            [copied],
+            lambda grads: [None if grads[0] is None else copy_to_device(grads[0], source)],
         )
-    return made
+    return copied
 
 
-def _to(device):
+def _copy_method(device):
     def copy(self, index=0):
         return copy_to_device(self, f"/device:{device}:{index}")
 
@@ -97,12 +131,13 @@ def _to(device):
 
 
 class Reference:
-    """Stands for a tensor or variable where a key is needed: tensor.ref()."""
+    """A hashable reference to a tensor or variable, compared by identity: tensor.ref()."""
 
     def __init__(self, wrapped):
         self._wrapped = wrapped
 
     def deref(self):
+        """Returns the tensor or variable."""
         return self._wrapped
 
     def __eq__(self, other):
@@ -125,15 +160,14 @@ def _refuse_bool(self):
         )
     raise errors.OperatorNotAllowedInGraphError(
         "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph did not convert "
-        "this code.\n" + _WAY_OUT
+        "this code.\n" + _AUTOGRAPH_HINT
     )
 
 
-_WAY_OUT = (
-    "`if`, `while` and `for` over tensors are converted in functions whose source is "
-    "there, outside of generators and installed packages; elsewhere they see tensors "
-    "that have no value yet.\nUse tf.cond, tf.while_loop or tf.where, or let the "
-    "decision hang on an argument that is no tensor."
+_AUTOGRAPH_HINT = (
+    "AutoGraph converts `if`, `while` and `for` over tensors in functions whose source code "
+    "is available, except in generators and installed packages.\nUse tf.cond, tf.while_loop or "
+    "tf.where, or make the decision depend on an argument that is not a tensor."
 )
 
 
@@ -148,7 +182,7 @@ def _refuse_iteration(self):
     if self.shape.rank is None or self.shape.as_list()[0] is None:
         raise errors.OperatorNotAllowedInGraphError(
             "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph did not convert this "
-            "code.\n" + _WAY_OUT
+            "code.\n" + _AUTOGRAPH_HINT
         )
 
 
@@ -196,7 +230,9 @@ def _dlpack(self, stream=None, max_version=None, dl_device=None, copy=None):
 
 def _dlpack_device(self):
     if "/device:CPU:" not in self.device:
-        raise BufferError(f"DLPack knows no device {self.device}: copy the tensor to the CPU first")
+        raise BufferError(
+            f"DLPack does not support the device {self.device}: copy the tensor to the CPU first"
+        )
     return 1, 0
 
 
@@ -223,14 +259,14 @@ _extend(
 _extend(GraphTensor, consumers=_consumers, _as_graph_element=lambda self: self)
 _extend(
     EagerTensor,
-    cpu=_to("CPU"),
-    gpu=_to("GPU"),
+    cpu=_copy_method("CPU"),
+    gpu=_copy_method("GPU"),
     _shape_tuple=lambda self: tuple(self.shape.as_list()),
 )
 
 
 def _set_device(self, device):
-    """Asks for another device; `device` shows the text as it was given."""
+    """Requests another device; `device` returns the string as it was set."""
     text = device.to_string() if hasattr(device, "to_string") else device or ""
     self._ask_device(device_spec.to_engine_name(text))
     self._device_text = text
@@ -243,12 +279,13 @@ _extend(
     get_attr=node_def.get_attr,
     node_def=property(node_def.node_def),
     _as_graph_element=lambda self: self,
-    colocation_groups=lambda self: [g.encode() for g in _groups(self)],
+    colocation_groups=lambda self: [g.encode() for g in _colocation_groups(self)],
     values=lambda self: tuple(self.outputs),
 )
 
 
-def _groups(operation):
+def _colocation_groups(operation):
+    """Returns the colocation groups of an operation: "loc:@NAME"."""
     try:
         return [g.decode() for g in node_def.get_attr(operation, "_class")]
     except ValueError:
@@ -256,7 +293,14 @@ def _groups(operation):
 
 
 def constant_value(tensor):
-    """The value of a tensor where it is known while the graph is built, else None."""
+    """Returns the value of a tensor if it can be computed while the graph is built.
+
+    Args:
+      tensor: a tensor of a graph, or an eager tensor.
+
+    Returns:
+      A NumPy array, or None if the value is not known.
+    """
     if isinstance(tensor, EagerTensor):
         return tensor.numpy()
     value = getattr(tensor, "_constant", None)
@@ -264,7 +308,3 @@ def constant_value(tensor):
         known = tensor.graph._known(tensor)
         value = None if known is None else known.numpy()
     return value
-
-
-def static_shape(tensor):
-    return tensor_shape.as_shape(tensor.shape)

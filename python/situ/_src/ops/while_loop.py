@@ -175,7 +175,7 @@ def _shape_leaves(structure):
         and all(isinstance(s, int) for s in structure)
     ):
         return [structure]
-    return [x for s in (nest._parts(structure)) for x in _shape_leaves(s)]
+    return [x for s in (nest.children(structure)) for x in _shape_leaves(s)]
 
 
 def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back_prop):
