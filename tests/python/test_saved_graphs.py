@@ -109,7 +109,7 @@ def test_frozen_graphs(tmp_path, binary):
 def test_text_that_is_no_graph():
     from situ._src.framework import graph_def_text
 
-    with pytest.raises(ValueError, match="not understood"):
+    with pytest.raises(ValueError, match="Cannot parse the text format"):
         graph_def_text.parse('node { name: "a')
 
 

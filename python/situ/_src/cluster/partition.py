@@ -214,7 +214,7 @@ class _Copier(_Importer):
         inputs = [self.tensor(i) for i in node.get("input", ()) if not i.startswith("^")]
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, {})
-            self.made[node["name"]] = self.graph._copy(self._whole._find(node["name"]), inputs)
+            self.operations[node["name"]] = self.graph._copy(self._whole._find(node["name"]), inputs)
 
 
 class Part:
@@ -249,7 +249,7 @@ class Part:
 
     def _replicate(self, name):
         """Has a constant or a placeholder here, where it is needed."""
-        if self._cut.places[name] is None and name not in self._importer.made:
+        if self._cut.places[name] is None and name not in self._importer.operations:
             self._import(next(n for n in self._cut.nodes if n["name"] == name))
 
     def _import(self, node):
@@ -284,7 +284,7 @@ class Part:
 
     def _send(self, text, to):
         if text.startswith("^"):
-            with self.graph.control_dependencies([self._importer.made[text[1:]]]):
+            with self.graph.control_dependencies([self._importer.operations[text[1:]]]):
                 done = self._edges.send(convert_to_tensor(True), text, to)
         else:
             done = self._edges.send(self._importer.tensor(text), text, to)
@@ -295,7 +295,7 @@ class Part:
         kind = ("bool", []) if control else self._cut.kinds[text][:2]
         got = self._edges.receive(p, text, self._me, *kind)
         if control:
-            self._importer.made[text[1:]] = got.op
+            self._importer.operations[text[1:]] = got.op
         else:
             self._importer.map[text] = got
         self.messages.append(got.op)
@@ -308,7 +308,7 @@ class Part:
         if place is None:
             self._replicate(name)
         if text is None:
-            return self._importer.made[name] if place in (None, self._me) else None
+            return self._importer.operations[name] if place in (None, self._me) else None
         if place is None:
             return self._importer.tensor(text)
         for t in self._cut.client:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph_def_reader.py: a GraphDef from its binary form, as the JSON that the engine would write."""
+"""graph_def_reader.py: reads a binary GraphDef (.pb) into the JSON form of the engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.protobuf_wire import _unpack, fields
 
-# What a TensorProto may hold its numbers in: name in JSON, kind of the numbers.
+# Value fields of a TensorProto: number -> (name in JSON, kind).
 _VALUES = {
     5: ("floatVal", "float"),
     6: ("doubleVal", "double"),
@@ -22,7 +22,7 @@ _VALUES = {
 }
 
 
-def _text(data):
+def _base64(data):
     return base64.b64encode(data).decode()
 
 
@@ -47,19 +47,19 @@ def _shape(data):
 
 def _tensor(data):
     made = {"dtype": "DT_FLOAT", "tensorShape": {}}
-    for number, how, value in fields(memoryview(data)):
+    for number, wire_type, value in fields(memoryview(data)):
         if number == 1:
             made["dtype"] = _type(value)
         elif number == 2:
             made["tensorShape"] = _shape(value)
         elif number == 4:
-            made["tensorContent"] = _text(value)
+            made["tensorContent"] = _base64(value)
         elif number == 8:
-            made.setdefault("stringVal", []).append(_text(value))
+            made.setdefault("stringVal", []).append(_base64(value))
         elif number in _VALUES:
             name, kind = _VALUES[number]
             made.setdefault(name, []).extend(
-                _unpack(kind, value) if how == 2 else [_number(kind, value)]
+                _unpack(kind, value) if wire_type == 2 else [_number(kind, value)]
             )
     return made
 
@@ -75,9 +75,9 @@ def _number(kind, value):
 _KINDS = {2: "s", 3: "i", 4: "f", 5: "b", 6: "type", 7: "shape", 8: "tensor"}
 
 
-def _one(kind, value):
+def _value(kind, value):
     if kind == "s":
-        return _text(value)
+        return _base64(value)
     if kind == "type":
         return _type(value)
     if kind in ("shape", "tensor"):
@@ -88,15 +88,15 @@ def _one(kind, value):
 
 def _list(data):
     made = {}
-    for number, how, value in fields(memoryview(data)):
+    for number, wire_type, value in fields(memoryview(data)):
         kind = _KINDS.get(number)
-        if kind in ("i", "f", "b", "type") and how == 2:
+        if kind in ("i", "f", "b", "type") and wire_type == 2:
             inner = {"i": "int", "f": "float", "b": "bool", "type": "int"}[kind]
             items = _unpack(inner, value)
             items = [_type(v) if kind == "type" else str(v) if kind == "i" else v for v in items]
             made.setdefault(kind, []).extend(items)
         elif kind:
-            made.setdefault(kind, []).append(_one(kind, value))
+            made.setdefault(kind, []).append(_value(kind, value))
     return made
 
 
@@ -105,7 +105,7 @@ def _attr(data):
         if number == 1:
             return {"list": _list(value)}
         if number in _KINDS:
-            return {_KINDS[number]: _one(_KINDS[number], value)}
+            return {_KINDS[number]: _value(_KINDS[number], value)}
     return None
 
 
@@ -124,16 +124,18 @@ def _node(data):
     return node
 
 
-def parse(data):
-    """The nodes of a serialized GraphDef; inputs come before those that use them."""
+def parse(data: bytes) -> dict:
+    """Parses a binary GraphDef. Returns its nodes in topological order."""
     nodes = [
-        _node(value) for number, how, value in fields(memoryview(data)) if number == 1 and how == 2
+        _node(value)
+        for number, wire_type, value in fields(memoryview(data))
+        if number == 1 and wire_type == 2
     ]
     return {"node": sorted_nodes(nodes)}
 
 
 def sorted_nodes(nodes):
-    """The same nodes, each after its inputs, else in the order that they have."""
+    """Returns the nodes in topological order; otherwise their order does not change."""
     by_name, done, out = {n["name"]: n for n in nodes}, set(), []
     for first in nodes:
         stack = [(first, iter(first.get("input", ())))]

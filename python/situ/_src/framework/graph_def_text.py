@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph_def_text.py: a GraphDef from its text (.pbtxt), as the JSON that the engine would write."""
+"""graph_def_text.py: reads a GraphDef in protobuf's text format (.pbtxt) into the JSON form of the
+engine."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def _tokens(text):
         if found is None:
             if text[at:].strip():
                 raise ValueError(
-                    f"The text of a graph is not understood at: {text[at : at + 40]!r}"
+                    f"Cannot parse the text format of a GraphDef at: {text[at : at + 40]!r}"
                 )
             return
         at = found.end()
@@ -52,7 +53,7 @@ def _scalar(token):
 
 
 def _message(tokens, end=None):
-    """Fields by name; each a list, for it may come again."""
+    """Parses a message to a dict; every field is a list, as it may be repeated."""
     made = {}
     for name in tokens:
         if name == end:
@@ -70,7 +71,7 @@ def _message(tokens, end=None):
     return made
 
 
-def _text(data):
+def _base64(data):
     return base64.b64encode(data).decode()
 
 
@@ -86,16 +87,16 @@ def _tensor(message):
         "tensorShape": _shape(message.get("tensor_shape", [{}])[0]),
     }
     if "tensor_content" in message:
-        made["tensorContent"] = _text(message["tensor_content"][0])
+        made["tensorContent"] = _base64(message["tensor_content"][0])
     if "string_val" in message:
-        made["stringVal"] = [_text(v) for v in message["string_val"]]
+        made["stringVal"] = [_base64(v) for v in message["string_val"]]
     for name, word in _NUMBERS.items():
         if name in message:
             made[word] = message[name]
     return made
 
 
-_HOW = {"s": _text, "i": str, "shape": _shape, "tensor": _tensor}
+_CONVERTERS = {"s": _base64, "i": str, "shape": _shape, "tensor": _tensor}
 
 
 def _attr(message):
@@ -103,11 +104,12 @@ def _attr(message):
         if kind == "list":
             return {
                 "list": {
-                    k: [_HOW.get(k, lambda v: v)(v) for v in vs] for k, vs in values[0].items()
+                    k: [_CONVERTERS.get(k, lambda v: v)(v) for v in vs]
+                    for k, vs in values[0].items()
                 }
             }
         if kind in ("s", "i", "f", "b", "type", "shape", "tensor"):
-            return {kind: _HOW.get(kind, lambda v: v)(values[0])}
+            return {kind: _CONVERTERS.get(kind, lambda v: v)(values[0])}
     return None
 
 
@@ -127,7 +129,11 @@ def _node(message):
     return node
 
 
-def parse(text):
-    """The graph of a text."""
+def parse(text: str) -> GraphDef:
+    """Returns the GraphDef of a string in text format.
+
+    Raises:
+      ValueError: the string is malformed.
+    """
     nodes = [_node(m) for m in _message(_tokens(text)).get("node", [])]
-    return GraphDef._of(sorted_nodes(nodes))
+    return GraphDef._from_nodes(sorted_nodes(nodes))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph_def_writer.py: a GraphDef in protobuf's binary form, from the JSON that the engine
-writes."""
+"""graph_def_writer.py: writes a GraphDef in protobuf's binary format from the JSON form of the
+engine."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _tensor(value):
     array, out = tensor_value(value), tagged(1, 0, varint(_type(value["dtype"])))
     out += block(2, _shape(value.get("tensorShape", {})))
     if value["dtype"] in ("DT_RESOURCE", "DT_VARIANT"):
-        return out  # a handle means something in its own process only
+        return out  # a handle is valid in its own process only
     if array.dtype == object:
         return out + b"".join(block(8, item) for item in array.ravel())
     return out + block(4, array.tobytes())
 
 
-def _one(kind, value):
+def _value(kind, value):
     if kind == "s":
         return block(2, base64.b64decode(value))
     if kind == "i":
@@ -51,7 +51,7 @@ def _one(kind, value):
     if kind == "tensor":
         return block(8, _tensor(value))
     if kind == "list":
-        return block(1, b"".join(_one(k, v) for k, items in value.items() for v in items))
+        return block(1, b"".join(_value(k, v) for k, items in value.items() for v in items))
     return b""
 
 
@@ -62,12 +62,12 @@ def _node(node):
         out += block(4, node["device"].encode())
     for key, attr in sorted(node.get("attr", {}).items()):
         ((kind, value),) = attr.items()
-        out += block(5, block(1, key.encode()) + block(2, _one(kind, value)))
+        out += block(5, block(1, key.encode()) + block(2, _value(kind, value)))
     return out
 
 
-def serialize(text):
-    """The bytes of a GraphDef given as JSON."""
+def serialize(text: str) -> bytes:
+    """Returns the binary form of a GraphDef given as JSON."""
     graph = json.loads(text)
     nodes = b"".join(block(1, _node(n)) for n in graph.get("node", ()))
     producer = int(graph.get("versions", {}).get("producer", 0))

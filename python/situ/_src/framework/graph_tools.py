@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph_tools.py: tensorflow.python.tools: graphs and checkpoints as one file; what a checkpoint
-holds."""
+"""graph_tools.py: tensorflow.python.tools: freeze_graph, optimize_for_inference and
+inspect_checkpoint."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from situ._src.framework.node_def import GraphDef
 
 
 def _names(text):
-    """Names with commas between them, or a list of names."""
-    words = text.split(",") if isinstance(text, str) else text or ()
-    return [w.strip() for w in words if w.strip()]
+    """Returns a list of names from a list or a comma-separated string."""
+    names = text.split(",") if isinstance(text, str) else text or ()
+    return [n.strip() for n in names if n.strip()]
 
 
-def _graph_of(path, binary):
+def _read_graph_def(path, binary):
     graph_def = GraphDef()
     with open(path, "rb") as file:
         data = file.read()
@@ -49,11 +49,27 @@ def freeze_graph_with_def_protos(
     saved_model_tags=None,
     checkpoint_version=2,
 ):
-    """A graph in which the values of a checkpoint stand for the variables."""
-    wanted = [n.partition(":")[0] for n in _names(output_node_names)]
-    if not wanted:
+    """Replaces the variables of a GraphDef by constants with values from a checkpoint.
+
+    Args:
+      input_graph_def: the GraphDef.
+      input_checkpoint: the prefix of the checkpoint.
+      output_node_names: comma-separated names of the nodes to keep, with all that they depend on.
+      output_graph: the .pb file to write, or "".
+      clear_devices: whether to remove the devices of nodes.
+      variable_names_whitelist: comma-separated names of the variables to freeze; "" for all.
+      variable_names_blacklist: comma-separated names of variables to leave.
+
+    Returns:
+      The GraphDef. Other arguments are accepted for compatibility.
+
+    Raises:
+      ValueError: there are no output nodes.
+    """
+    output_names = [n.partition(":")[0] for n in _names(output_node_names)]
+    if not output_names:
         raise ValueError("You need to supply the name of a node to --output_node_names.")
-    part = graph_util.extract_sub_graph(input_graph_def, wanted)
+    part = graph_util.extract_sub_graph(input_graph_def, output_names)
     nodes = json.loads(part._json())["node"]
     if clear_devices:
         nodes = [{k: v for k, v in n.items() if k != "device"} for n in nodes]
@@ -66,11 +82,11 @@ def freeze_graph_with_def_protos(
         and (not only or n["name"] in only)
         and n["name"] not in never
     }
-    made = graph_util.frozen(nodes, values)
+    graph_def = graph_util.frozen(nodes, values)
     if output_graph:
         with open(output_graph, "wb") as file:
-            file.write(made.SerializeToString())
-    return made
+            file.write(graph_def.SerializeToString())
+    return graph_def
 
 
 @export(v1="python.tools.freeze_graph.freeze_graph")
@@ -92,18 +108,35 @@ def freeze_graph(
     saved_model_tags="serve",
     checkpoint_version=2,
 ):
-    """The same of files."""
+    """Replaces the variables of a graph in a file by constants with values from a checkpoint.
+
+    Args:
+      input_graph: the GraphDef file; or input_meta_graph, or input_saved_model_dir.
+      input_binary: whether `input_graph` is binary.
+      input_checkpoint: the prefix of the checkpoint.
+      output_node_names: comma-separated names of the nodes to keep, with all that they depend on.
+      output_graph: the .pb file to write, or "".
+      clear_devices: whether to remove the devices of nodes.
+      variable_names_whitelist: comma-separated names of the variables to freeze; "" for all.
+      variable_names_blacklist: comma-separated names of variables to leave.
+
+    Returns:
+      The GraphDef. Other arguments are accepted for compatibility.
+
+    Raises:
+      OSError: the file does not exist.
+    """
     if input_meta_graph:
-        graph_def = GraphDef._of(meta_graph._read(input_meta_graph)["graph"]["node"])
+        graph_def = GraphDef._from_nodes(meta_graph._read(input_meta_graph)["graph"]["node"])
     elif input_saved_model_dir:
         from situ._src.saved_model import builder
 
-        graph_def = GraphDef._of(builder._read(input_saved_model_dir)[0]["graph"]["node"])
+        graph_def = GraphDef._from_nodes(builder._read(input_saved_model_dir)[0]["graph"]["node"])
         input_checkpoint = os.path.join(input_saved_model_dir, "variables", "variables")
     else:
         if not os.path.exists(input_graph):
             raise OSError(f"Input graph file '{input_graph}' does not exist!")
-        graph_def = _graph_of(input_graph, input_binary)
+        graph_def = _read_graph_def(input_graph, input_binary)
     return freeze_graph_with_def_protos(
         graph_def,
         None,
@@ -124,7 +157,18 @@ def optimize_for_inference(
     placeholder_type_enum=None,
     toco_compatible=False,
 ):
-    """What outputs need, without nodes that only training needs."""
+    """Removes nodes that only training needs.
+
+    Args:
+      input_graph_def: a GraphDef.
+      input_node_names: accepted for compatibility.
+      output_node_names: the nodes to keep, with all that they depend on.
+      placeholder_type_enum: accepted for compatibility.
+      toco_compatible: accepted for compatibility.
+
+    Returns:
+      A GraphDef.
+    """
     part = graph_util.extract_sub_graph(input_graph_def, list(output_node_names))
     return graph_util.remove_training_nodes(part)
 
@@ -133,7 +177,15 @@ def optimize_for_inference(
 def print_tensors_in_checkpoint_file(
     file_name, tensor_name=None, all_tensors=True, all_tensor_names=False, count_exclude_pattern=""
 ):
-    """Prints what a checkpoint holds."""
+    """Prints the tensors of a checkpoint.
+
+    Args:
+      file_name: the prefix of the checkpoint.
+      tensor_name: the tensor to print, or None for a list of all.
+      all_tensors: whether to print the values of all tensors.
+      all_tensor_names: whether to print the names of all tensors.
+      count_exclude_pattern: accepted for compatibility.
+    """
     reader = checkpoint_reader.load_checkpoint(file_name)
     if all_tensors or all_tensor_names:
         for key in sorted(reader.get_variable_to_shape_map()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph_util.py: parts of graphs, variables as constants, graphs in files (tf.graph_util)."""
+"""graph_util.py: tf.graph_util: subgraphs, freezing of variables, and tf.io.write_graph."""
 
 from __future__ import annotations
 
@@ -20,13 +20,25 @@ def _exported(name):
     return export(v1=("graph_util." + name, "python.framework.graph_util." + name))
 
 
-def _sources(node):
+def _input_nodes(node):
     return [i.lstrip("^").partition(":")[0] for i in node.get("input", ())]
 
 
 @_exported("extract_sub_graph")
-def extract_sub_graph(graph_def, dest_nodes):
-    """What some nodes need, in the order that it has."""
+def extract_sub_graph(graph_def, dest_nodes: list) -> GraphDef:
+    """Returns the part of a graph that some nodes depend on.
+
+    Args:
+      graph_def: a GraphDef.
+      dest_nodes: a list of names of nodes.
+
+    Returns:
+      A GraphDef with the nodes in their order.
+
+    Raises:
+      TypeError: `dest_nodes` is a string.
+      AssertionError: a node does not exist.
+    """
     if isinstance(dest_nodes, str):
         raise TypeError("dest_nodes must be a list.")
     nodes = json.loads(graph_def._json()).get("node", [])
@@ -34,13 +46,14 @@ def extract_sub_graph(graph_def, dest_nodes):
     for name in dest_nodes:
         if name not in by_name:
             raise AssertionError(f"{name} is not in graph")
-    wanted, waiting = set(), list(dest_nodes)
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted and name in by_name:
-            wanted.add(name)
-            waiting += _sources(by_name[name])
-    return GraphDef._of([n for n in nodes if n["name"] in wanted])
+    needed: set[str] = set()
+    pending = list(dest_nodes)
+    while pending:
+        name = pending.pop()
+        if name not in needed and name in by_name:
+            needed.add(name)
+            pending += _input_nodes(by_name[name])
+    return GraphDef._from_nodes([n for n in nodes if n["name"] in needed])
 
 
 def _constant(name, array, device):
@@ -72,7 +85,18 @@ def convert_variables_to_constants(
     variable_names_whitelist=None,
     variable_names_blacklist=None,
 ):
-    """What outputs need, with the values that variables have now in their places."""
+    """Replaces the variables of a graph by constants with their current values.
+
+    Args:
+      sess: the session that has the values.
+      input_graph_def: a GraphDef.
+      output_node_names: the nodes to keep, with all that they depend on.
+      variable_names_whitelist: names of the variables to convert; None for all.
+      variable_names_blacklist: names of variables to leave.
+
+    Returns:
+      A GraphDef.
+    """
     part = extract_sub_graph(input_graph_def, list(output_node_names))
     nodes = json.loads(part._json())["node"]
     chosen = [
@@ -82,43 +106,61 @@ def convert_variables_to_constants(
         and (variable_names_whitelist is None or n["name"] in variable_names_whitelist)
         and n["name"] not in (variable_names_blacklist or ())
     ]
-    reads = {n["name"]: _sources(n)[0] for n in nodes if n["op"] == "ReadVariableOp"}
+    reads = {n["name"]: _input_nodes(n)[0] for n in nodes if n["op"] == "ReadVariableOp"}
     fetches = {name: name + ":0" for name in chosen if name not in reads.values()}
     fetches.update({source: read + ":0" for read, source in reads.items() if source in chosen})
     return frozen(nodes, sess.run(fetches) if fetches else {})
 
 
 def frozen(nodes, values):
-    """A graph of nodes with values in the places of variables."""
-    made = []
+    """Returns a GraphDef in which constants replace the variables that `values` has."""
+    result = []
     for node in nodes:
         if node["name"] in values:
             node = _constant(
                 node["name"], numpy.asarray(values[node["name"]]), node.get("device", "")
             )
-        elif node["op"] == "ReadVariableOp" and _sources(node)[0] in values:
+        elif node["op"] == "ReadVariableOp" and _input_nodes(node)[0] in values:
             node = dict(node, op="Identity", attr={"T": node["attr"]["dtype"]})
-        made.append(node)
-    return GraphDef._of(made)
+        result.append(node)
+    return GraphDef._from_nodes(result)
 
 
 @_exported("remove_training_nodes")
-def remove_training_nodes(input_graph, protected_nodes=None):
-    """Without nodes that only training needs: checks of numbers."""
+def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> GraphDef:
+    """Removes nodes that only training needs: CheckNumerics.
+
+    Args:
+      input_graph: a GraphDef.
+      protected_nodes: names of nodes to keep.
+
+    Returns:
+      A GraphDef.
+    """
     nodes = json.loads(input_graph._json()).get("node", [])
-    gone = {
+    removed = {
         n["name"]: n["input"][0]
         for n in nodes
         if n["op"] == "CheckNumerics" and n["name"] not in (protected_nodes or ())
     }
     for node in nodes:
-        node["input"] = [gone.get(i, i) for i in node.get("input", ())]
-    return GraphDef._of([n for n in nodes if n["name"] not in gone])
+        node["input"] = [removed.get(i, i) for i in node.get("input", ())]
+    return GraphDef._from_nodes([n for n in nodes if n["name"] not in removed])
 
 
 @export("io.write_graph", v1=("train.write_graph", "python.framework.graph_io.write_graph"))
-def write_graph(graph_or_graph_def, logdir, name, as_text=True):
-    """Writes a graph to a file; gives the path."""
+def write_graph(graph_or_graph_def, logdir: str, name: str, as_text: bool = True) -> str:
+    """Writes a graph to a file.
+
+    Args:
+      graph_or_graph_def: a tf.Graph or a GraphDef.
+      logdir: the directory; it is created.
+      name: the name of the file.
+      as_text: whether to write the text format instead of the binary one.
+
+    Returns:
+      The path of the file.
+    """
     graph_def = (
         graph_or_graph_def.as_graph_def()
         if isinstance(graph_or_graph_def, Graph)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""import_graph_def.py: adds the nodes of a GraphDef to the current graph: tf.import_graph_def."""
+"""import_graph_def.py: tf.import_graph_def: adds the nodes of a GraphDef to the current graph."""
 
 from __future__ import annotations
 
@@ -28,13 +28,17 @@ _LISTS = (
 )
 
 
-def _type(word):
-    return dtypes.as_dtype(word[3:].lower())
+def _dtype(enum_name):
+    return dtypes.as_dtype(enum_name[3:].lower())
 
 
 def tensor_value(tensor):
-    """The array of a TensorProto in JSON."""
-    dtype = _type(tensor.get("dtype", "DT_FLOAT"))
+    """Returns the NumPy array of a TensorProto in JSON form.
+
+    Raises:
+      ValueError: shape and contents do not match.
+    """
+    dtype = _dtype(tensor.get("dtype", "DT_FLOAT"))
     kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
     shape = [int(d.get("size", 0)) for d in tensor.get("tensorShape", {}).get("dim", ())]
     if min(shape, default=0) < 0:
@@ -57,38 +61,39 @@ def tensor_value(tensor):
         items = [int(i) for i in items]
     array = numpy.array(list(items), kind)
     count = int(numpy.prod(shape, dtype=numpy.int64))
-    if array.size < count:  # the last element stands for the rest
+    if array.size < count:  # the last element is repeated
         last = array[-1:] if array.size else numpy.zeros(1, kind)
         array = numpy.concatenate([array, numpy.repeat(last, count - array.size)])
     return array.reshape(shape)
 
 
 def attr_value(attr):
+    """Returns the Python value of an attribute in JSON form."""
     ((kind, value),) = attr.items()
     return tensor_value(value) if kind == "tensor" else node_def.value_of(attr)
 
 
 class _Importer:
-    """Adds nodes one by one; inputs come before their users."""
+    """Adds nodes one by one. Inputs must come before the nodes that use them."""
 
     def __init__(self, graph, prefix, input_map, functions=None):
-        self.graph, self.prefix, self.map, self.made = graph, prefix, input_map or {}, {}
-        self.functions = functions or {}  # names of functions here, by those in the file
+        self.graph, self.prefix, self.map, self.operations = graph, prefix, input_map or {}, {}
+        self.functions = functions or {}  # name of a function in the file -> its name in the graph
 
     def tensor(self, text):
         name, _, index = text.partition(":")
         for key in (text, f"{name}:{index or 0}"):
             if key in self.map:
                 return convert_to_tensor(self.map[key])
-        if name not in self.made:
-            raise ValueError(f"Input '{text}' of a node does not come before it.")
-        outputs = self.made[name].outputs
+        if name not in self.operations:
+            raise ValueError(f"Input '{text}' of a node must come before it.")
+        outputs = self.operations[name].outputs
         if not (index or "0").isdigit() or int(index or 0) >= len(outputs):
             raise ValueError(f"Input '{text}' of a node: '{name}' has {len(outputs)} outputs.")
         return outputs[int(index or 0)]
 
     def scopes(self, stack, node, attrs):
-        controls = [self.made[i[1:]] for i in node.get("input", ()) if i.startswith("^")]
+        controls = [self.operations[i[1:]] for i in node.get("input", ()) if i.startswith("^")]
         stack.enter_context(self.graph.control_dependencies(None))
         if controls:
             stack.enter_context(self.graph.control_dependencies(controls))
@@ -97,31 +102,31 @@ class _Importer:
             stack.enter_context(self.graph.device(node["device"]))
         for group in attrs.pop("_class", ()):
             group = group.decode() if isinstance(group, bytes) else group
-            if group.startswith("loc:@") and group[5:] in self.made:
-                stack.enter_context(self.graph.colocate_with(self.made[group[5:]]))
+            if group.startswith("loc:@") and group[5:] in self.operations:
+                stack.enter_context(self.graph.colocate_with(self.operations[group[5:]]))
 
-    def _free(self, name):
-        """The name, or name_1, name_2, ... where the graph has it already."""
-        made, count = name, 0
+    def _unique_name(self, name):
+        """Returns the name, or name_1, name_2, ... if the graph has it already."""
+        operations, count = name, 0
         while True:
             try:
-                self.graph.get_operation_by_name(made)
+                self.graph.get_operation_by_name(operations)
             except KeyError:
-                return made
+                return operations
             count += 1
-            made = f"{name}_{count}"
+            operations = f"{name}_{count}"
 
     def _function(self, node, name):
         if name not in self.functions:
             raise NotImplementedError(
                 f"{node['op']} '{node['name']}' calls a function (a branch, or the body of a "
-                "loop) that does not come with its graph: GraphDefs, and graphs over several "
-                "tasks, have no functions. A checkpoint with its .meta file has them."
+                "loop) that is not part of the GraphDef: GraphDefs, and graphs over several "
+                "tasks, contain no functions. Import the .meta file of a checkpoint instead."
             )
         return self.functions[name]
 
     def add(self, node):
-        name = self._free(self.prefix + node["name"])
+        name = self._unique_name(self.prefix + node["name"])
         attrs = {k: attr_value(v) for k, v in node.get("attr", {}).items()}
         inputs = [self.tensor(i) for i in node.get("input", ()) if not i.startswith("^")]
         for key, value in attrs.items():
@@ -137,7 +142,7 @@ class _Importer:
             else:
                 result = self.call(node["op"], inputs, attrs, name + "/")
         first = result[0] if isinstance(result, (list, tuple)) and result else result
-        self.made[node["name"]] = (
+        self.operations[node["name"]] = (
             first
             if hasattr(first, "outputs")
             else first.op
@@ -148,8 +153,8 @@ class _Importer:
     @staticmethod
     def call(kind, inputs, attrs, name):
         function, args, at = OPS[kind], [], 0
-        for word in (function.row["inputs"] or "").split():
-            type_name = word.partition(":")[2]
+        for port in (function.row["inputs"] or "").split():
+            type_name = port.partition(":")[2]
             types = attrs.get(type_name)
             if "*" in type_name or isinstance(types, (list, tuple)):
                 count = int(attrs[type_name.partition("*")[0]]) if "*" in type_name else len(types)
@@ -164,26 +169,26 @@ class _Importer:
                 f"{len(inputs)} inputs specified for node '{name.rstrip('/')}' (op: "
                 f"'{kind}')."
             )
-        meant = {m for _, m, _ in function.parameters}
-        return function(*args, name=name, **{k: v for k, v in attrs.items() if k in meant})
+        names = {attr for _, attr, _ in function.parameters}
+        return function(*args, name=name, **{k: v for k, v in attrs.items() if k in names})
 
 
 def import_nodes(nodes, prefix="", input_map=None, functions=None, lenient=False):
-    """Adds nodes of a GraphDef (JSON); gives the operations by the names they had. Leniently:
-    without those that call functions that are not there (gradients of loops), and what follows."""
+    """Adds nodes in JSON form. Returns the operations by their original names. If `lenient`, nodes
+    that call unknown functions (gradients of loops), and those that depend on them, are skipped."""
     importer = _Importer(get_default_graph(), prefix, input_map, functions)
-    gone = set()
+    skipped = set()
     for node in nodes:
-        if any(i.lstrip("^").partition(":")[0] in gone for i in node.get("input", ())):
-            gone.add(node["name"])
+        if any(i.lstrip("^").partition(":")[0] in skipped for i in node.get("input", ())):
+            skipped.add(node["name"])
             continue
         try:
             importer.add(node)
         except NotImplementedError:
             if not lenient:
                 raise
-            gone.add(node["name"])
-    return importer.made
+            skipped.add(node["name"])
+    return importer.operations
 
 
 @export("graph_util.import_graph_def", v1="import_graph_def")
@@ -196,22 +201,38 @@ def import_graph_def(
     producer_op_list=None,
     validate_colocation_constraints=True,
 ):
-    """Adds a graph to the current one, below a scope; gives the elements asked for."""
+    """Imports the nodes of a GraphDef into the current graph.
+
+    Args:
+      graph_def: a GraphDef.
+      input_map: maps names of tensors of `graph_def` to tensors that replace them.
+      return_elements: names of operations and tensors of `graph_def` to return.
+      name: the name scope of the nodes; "import" if it is None.
+      op_dict: accepted for compatibility.
+      producer_op_list: accepted for compatibility.
+      validate_colocation_constraints: accepted for compatibility.
+
+    Returns:
+      A list of operations and tensors for `return_elements`, or None.
+
+    Raises:
+      ValueError: a node is invalid, or an element is not found.
+    """
     graph = get_default_graph()
     prefix = "import" if name is None else name
     input_map = {k if ":" in k else k + ":0": v for k, v in (input_map or {}).items()}
     nodes = json.loads(graph_def._json()).get("node", [])
     if prefix:
         with graph.name_scope(prefix) as full:
-            made = import_nodes(nodes, full, input_map)
+            operations = import_nodes(nodes, full, input_map)
     else:
-        made = import_nodes(nodes, "", input_map)
+        operations = import_nodes(nodes, "", input_map)
     if return_elements is None:
         return None
-    found = []
+    elements = []
     for element in return_elements:
         op_name, _, index = element.partition(":")
-        if op_name not in made:
+        if op_name not in operations:
             raise ValueError(f"Requested return_element '{element}' not found in graph_def.")
-        found.append(made[op_name].outputs[int(index)] if index else made[op_name])
-    return found
+        elements.append(operations[op_name].outputs[int(index)] if index else operations[op_name])
+    return elements

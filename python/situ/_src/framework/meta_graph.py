@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""meta_graph.py: a graph with its collections in a file: export_meta_graph, import_meta_graph."""
+"""meta_graph.py: tf.train.export_meta_graph and import_meta_graph: a graph with its variables,
+functions and collections in a JSON file (.meta)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _VARIABLES = (
 
 
 class MetaGraphDef:
-    """What a file of a meta graph holds."""
+    """The contents of a meta graph file."""
 
     def __init__(self, data):
         self._data = data
@@ -47,7 +48,7 @@ class MetaGraphDef:
 
 
 def _item(value):
-    """A member of a collection as data, or None where it cannot be one."""
+    """Returns a collection item as JSON data, or None if it cannot be serialized."""
     if isinstance(value, Variable) and hasattr(value, "initializer"):
         return {"variable": value.op.name}
     if isinstance(value, _situ.GraphTensor):
@@ -89,7 +90,7 @@ def _variables(graph):
 
 
 def write(path, graph, saver=None, collection_list=None):
-    """Writes a graph; without a path only gives it."""
+    """Returns the MetaGraphDef of a graph, and writes it if existing is a path."""
     from situ._src.framework import function_library
 
     data = {
@@ -121,9 +122,21 @@ def export_meta_graph(
     save_debug_info=False,
     **kwargs,
 ):
+    """Exports the default graph with its variables and collections.
+
+    Args:
+      filename: the file to write, or None.
+      collection_list: the keys of the collections to export; None for all.
+      graph: the graph; the default graph if it is None.
+
+    Returns:
+      A MetaGraphDef. Other arguments are accepted for compatibility.
+
+    Raises:
+      TypeError: an argument is unknown.
+    """
     for keyword in kwargs:
         raise unexpected("export_meta_graph", keyword, export_meta_graph)
-    """Writes the graph and its collections."""
     return write(filename, graph or get_default_graph(), None, collection_list)
 
 
@@ -141,17 +154,17 @@ def _read(source):
             raise KeyError("format")
     except (ValueError, KeyError, TypeError) as error:
         at = getattr(error, "pos", 0)
-        raise safetensors.loss(source, at, "this is no graph that situ wrote") from None
+        raise safetensors.loss(source, at, "this is not a meta graph that situ wrote") from None
     return data
 
 
-def _rebuilt(graph, made, entry):
-    """A variable over nodes that were imported."""
+def _create_variable(graph, operations, entry):
+    """Creates a variable object for imported nodes."""
 
     def op(name):
-        return made[name.split(":")[0]]
+        return operations[name.split(":")[0]]
 
-    node = made[entry["name"]]
+    node = operations[entry["name"]]
     kind = ResourceVariable if node.type == "VarHandleOp" else RefVariable
     new = kind.__new__(kind)
     new.trainable, new.constraint, new._graph = entry["trainable"], None, graph
@@ -160,7 +173,7 @@ def _rebuilt(graph, made, entry):
         new.shape = as_shape(node.get_attr("shape"))
     else:
         new._ref = node.outputs[0]
-    new._initializer = made[entry["initializer"]]
+    new._initializer = operations[entry["initializer"]]
     new._snapshot = op(entry["snapshot"]).outputs[0]
     new._initial_value = op(entry["initial_value"]).outputs[0]
     if entry.get("slice"):
@@ -168,9 +181,9 @@ def _rebuilt(graph, made, entry):
     return new
 
 
-def _found(graph, made, entries, prefix):
-    """The variables of a saved graph; where the graph has one of the name, it is meant, as in
-    TensorFlow, which looks nodes up by their names."""
+def _find_variables(graph, operations, entries, prefix):
+    """Returns the variables of an imported graph by name. A variable of the graph with the same
+    name takes precedence, as in TensorFlow."""
     old = {
         v.op.name: v
         for key in _VARIABLES
@@ -180,14 +193,28 @@ def _found(graph, made, entries, prefix):
     return {
         e["name"]: old[prefix + e["name"]]
         if prefix + e["name"] in old
-        else _rebuilt(graph, made, e)
+        else _create_variable(graph, operations, e)
         for e in entries
     }
 
 
 @export(v1="train.import_meta_graph")
 def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None, **kwargs):
-    """Adds a saved graph to the current one; gives a Saver for its variables, or None."""
+    """Imports a graph that export_meta_graph or a tf.compat.v1.train.Saver wrote.
+
+    Args:
+      meta_graph_or_file: a MetaGraphDef, or the path of a .meta file.
+      clear_devices: whether to remove the devices of nodes.
+      import_scope: a prefix of the names of nodes.
+      **kwargs: passed to the tf.compat.v1.train.Saver.
+
+    Returns:
+      A tf.compat.v1.train.Saver for the variables, or None if there are none.
+
+    Raises:
+      OSError: the file does not exist.
+      DataLossError: the file is damaged.
+    """
     from situ._src.checkpoint.saver import Saver
 
     data, graph = _read(meta_graph_or_file), get_default_graph()
@@ -198,23 +225,23 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     from situ._src.framework import function_library
 
     functions = function_library.read(graph, data.get("functions", {}))
-    made = import_graph_def.import_nodes(nodes, prefix, functions=functions, lenient=True)
-    variables = _found(graph, made, data["variables"], prefix)
+    operations = import_graph_def.import_nodes(nodes, prefix, functions=functions, lenient=True)
+    variables = _find_variables(graph, operations, data["variables"], prefix)
     known = {id(v) for v in variables.values()}
     for key, items in data["collections"].items():
         for item in items:
             ((kind, value),) = item.items()
-            if kind in ("tensor", "operation") and value.partition(":")[0] not in made:
-                continue  # it hangs on gradients of loops
+            if kind in ("tensor", "operation") and value.partition(":")[0] not in operations:
+                continue  # it depends on gradients of loops, which were skipped
             if kind == "variable":
                 value = variables[value]
             elif kind == "tensor":
                 name, _, index = value.partition(":")
-                value = made[name].outputs[int(index)]
+                value = operations[name].outputs[int(index)]
             elif kind == "operation":
-                value = made[value]
-            there = graph.get_collection(key)
-            if id(value) not in known or all(v is not value for v in there):
+                value = operations[value]
+            existing = graph.get_collection(key)
+            if id(value) not in known or all(v is not value for v in existing):
                 graph.add_to_collection(key, value)
     for name, variable in variables.items():
         graph._variable_store.setdefault(prefix + name, variable)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""node_def.py: nodes as text (NodeDef, GraphDef) and their attributes, as the engine writes
-them."""
+"""node_def.py: tf.NodeDef, AttrValue and GraphDef over the JSON and text forms that the engine
+writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from situ._src.framework import dtypes, tensor_shape
 
 
 class NodeDef:
-    """A node as data: name, op, input, device, attr."""
+    """A node of a GraphDef: name, op, input, device and attr."""
 
     def __init__(self, name, op, inputs=(), device="", text="", attr=None):
         self.name, self.op, self.input, self.device = name, op, list(inputs), device
@@ -22,7 +22,8 @@ class NodeDef:
 
 
 def blocks(text):
-    """The `node { ... }` blocks of a GraphDef, each without its braces and its indentation."""
+    """Yields the lines of each `node { ... }` block of a GraphDef in text format, without
+    indentation."""
     block = None
     for line in text.splitlines():
         if line == "node {":
@@ -35,16 +36,18 @@ def blocks(text):
 
 
 def block_name(block):
+    """Returns the name of the node in a block."""
     return next(json.loads(line[6:]) for line in block if line.startswith("name: "))
 
 
-def text_of(operation):
+def node_text(operation):
+    """Returns the text format of an operation's node."""
     (block,) = blocks(operation._save(False))
     return "\n".join(block) + "\n"
 
 
 def value_of(attr):
-    """The Python value of an attribute as GraphDef's JSON has it."""
+    """Converts an attribute in GraphDef's JSON form to its Python value."""
     ((kind, value),) = attr.items()
     if kind == "type":
         return dtypes.as_dtype(value[3:].lower() if value.startswith("DT_") else value)
@@ -65,7 +68,7 @@ def value_of(attr):
 
 
 class AttrValue:
-    """An attribute as NodeDef has it: the field of its kind (type, i, f, s, b, shape, list)."""
+    """An attribute of a NodeDef, with the field of its kind: type, i, f, s, b, shape or list."""
 
     EMPTY = {"type": 0, "i": 0, "f": 0.0, "s": b"", "b": False}
 
@@ -73,9 +76,11 @@ class AttrValue:
         self._attr = attr
 
     def WhichOneof(self, group):
+        """Returns the kind of the value."""
         return next(iter(self._attr), None)
 
     def HasField(self, name):
+        """Returns whether the value is of this kind."""
         return name in self._attr
 
     def __getattr__(self, name):
@@ -90,20 +95,30 @@ class AttrValue:
         return f"AttrValue({self._attr!r})"
 
 
-def node_def(operation):
-    found = json.loads(operation._save(True))
-    attrs = {name: AttrValue(value) for name, value in found.get("attr", {}).items()}
+def node_def(operation) -> NodeDef:
+    """Returns the NodeDef of an operation."""
+    node = json.loads(operation._save(True))
+    attrs = {name: AttrValue(value) for name, value in node.get("attr", {}).items()}
     return NodeDef(
         operation.name,
         operation.type,
-        found.get("input", ()),
+        node.get("input", ()),
         operation.device,
-        text_of(operation),
+        node_text(operation),
         attrs,
     )
 
 
-def get_attr(operation, name):
+def get_attr(operation, name: str):
+    """Returns the value of an attribute of an operation.
+
+    Args:
+      operation: a tf.Operation.
+      name: the name of the attribute.
+
+    Raises:
+      ValueError: the operation has no such attribute.
+    """
     attrs = json.loads(operation._save(True)).get("attr", {})
     if name not in attrs:
         raise ValueError(f"No attr named '{name}' in {operation.name}")
@@ -111,7 +126,7 @@ def get_attr(operation, name):
 
 
 class GraphDef:
-    """A graph as data."""
+    """A graph as a protocol message: a list of NodeDefs."""
 
     def __init__(self, graph=None):
         self._text = graph._save(False) if graph is not None else ""
@@ -125,13 +140,13 @@ class GraphDef:
             ]
 
     @classmethod
-    def _of(cls, nodes):
-        """A GraphDef of nodes as JSON has them."""
+    def _from_nodes(cls, nodes):
+        """Creates a GraphDef from nodes in JSON form."""
         made = cls()
-        made._take(nodes)
+        made._set_nodes(nodes)
         return made
 
-    def _take(self, nodes):
+    def _set_nodes(self, nodes):
         self._nodes = json.dumps({"node": nodes})
         self.node = [
             NodeDef(
@@ -153,39 +168,46 @@ class GraphDef:
         return self._text
 
     def _json(self):
-        """The nodes, on the devices that they have been given meanwhile."""
+        """Returns the nodes as JSON, with the current devices of the NodeDefs."""
         data = json.loads(self._nodes)
         devices = {n.name: n.device for n in self.node}
         for node in data.get("node", ()):
             node["device"] = devices.get(node["name"], "")
         return json.dumps(data)
 
-    def ParseFromString(self, serialized):
-        """Takes the nodes of a .pb file."""
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Replaces the nodes by those of a binary GraphDef (.pb). Returns its size.
+
+        Raises:
+          ValueError: the data is malformed.
+        """
         from situ._src.framework import graph_def_reader
 
-        self._take(graph_def_reader.parse(serialized)["node"])
+        self._set_nodes(graph_def_reader.parse(serialized)["node"])
         return len(serialized)
 
     MergeFromString = ParseFromString
 
     @classmethod
     def FromString(cls, serialized):
+        """Returns the GraphDef of binary data."""
         made = cls()
         made.ParseFromString(serialized)
         return made
 
     def CopyFrom(self, other):
-        self._take(json.loads(other._json()).get("node", []))
+        """Replaces the nodes by those of another GraphDef."""
+        self._set_nodes(json.loads(other._json()).get("node", []))
 
-    def SerializeToString(self):
-        """The bytes of the message, as in a .pb file."""
+    def SerializeToString(self) -> bytes:
+        """Returns the graph in binary form, as in a .pb file."""
         from situ._src.framework import graph_def_writer
 
         return graph_def_writer.serialize(self._json())
 
-    def ByteSize(self):
+    def ByteSize(self) -> int:
+        """Returns the size of the binary form."""
         return len(self.SerializeToString())
 
 
-_situ.hook("node_def", text_of)
+_situ.hook("node_def", node_text)

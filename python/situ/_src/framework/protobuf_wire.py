@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""protobuf_wire.py: messages in protobuf's binary form: WIRE gives number and kind of each
-field."""
+"""protobuf_wire.py: protobuf's binary wire format: varints, tags, and messages whose WIRE table has
+the number and kind of each field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _FIXED = {"double": ("<d", 1), "float": ("<f", 5), "fixed64": ("<Q", 1), "fixed3
 _ONE_BYTE = [bytes([i]) for i in range(128)]
 
 
-def varint(value):
+def varint(value: int) -> bytes:
+    """Encodes an integer as a varint; negative ones as 64-bit two's complement."""
     if 0 <= value < 128:
         return _ONE_BYTE[value]
     value &= (1 << 64) - 1
@@ -26,18 +27,18 @@ def varint(value):
     return bytes(out)
 
 
-def tagged(number, kind, data):
-    """A field: its number, how its end is found, its bytes."""
+def tagged(number: int, kind: int, data: bytes) -> bytes:
+    """Encodes a field: tag (number and wire type) and payload."""
     return varint(number << 3 | kind) + data
 
 
-def block(number, data):
-    """A field of bytes: text, a message, packed numbers."""
+def block(number: int, data: bytes) -> bytes:
+    """Encodes a length-delimited field: string, submessage or packed numbers."""
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
 def encode(number, kind, value):
-    """One value of a field."""
+    """Encodes one value of a field."""
     if kind in _FIXED:
         form, end = _FIXED[kind]
         return tagged(number, end, struct.pack(form, value))
@@ -50,8 +51,8 @@ def encode(number, kind, value):
     return block(number, value.SerializeToString())
 
 
-def read_varint(data, at):
-    """The number of variable length at a place of bytes, and the place behind it."""
+def read_varint(data, at: int) -> tuple[int, int]:
+    """Decodes the varint at an offset. Returns the value and the offset behind it."""
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
@@ -65,7 +66,11 @@ def read_varint(data, at):
 
 
 def fields(data):
-    """The fields of a message: (number, kind, bytes or int)."""
+    """Yields (number, wire type, bytes or int) of each field of a message.
+
+    Raises:
+      ValueError: the message is malformed.
+    """
     at, end = 0, len(data)
 
     def number():
@@ -95,6 +100,7 @@ def _signed(value):
 
 
 def decode(kind, value):
+    """Decodes one value of a field."""
     if kind in _FIXED:
         return struct.unpack(_FIXED[kind][0], value)[0]
     if kind == "int":
@@ -109,19 +115,20 @@ def decode(kind, value):
 
 
 def _unpack(kind, data):
+    """Decodes a packed repeated field."""
     if kind in _FIXED:
         form, _ = _FIXED[kind]
         return [v for (v,) in struct.iter_unpack(form, data)]
-    found, at = [], 0
+    values, at = [], 0
     while at < len(data):
         value, at = read_varint(data, at)
-        found.append(decode(kind, value))
-    return found
+        values.append(decode(kind, value))
+    return values
 
 
 class Proto(Message):
-    """A message that is kept in files. WIRE: name -> (number, kind); a repeated field is a list in
-    FIELDS, a map by text a dict; numbers of a list are packed."""
+    """A message with a binary form. WIRE maps names to (number, kind). Lists of numbers are packed;
+    keys of maps are strings. ONEOF maps groups to their fields."""
 
     WIRE: dict = {}
     ONEOF: dict = {}
@@ -143,9 +150,11 @@ class Proto(Message):
                         self._values.pop(other, None)
 
     def WhichOneof(self, group):
+        """Returns the name of the field of a oneof group that is set, or None."""
         return next((n for n in self.ONEOF[group] if n in self._values), None)
 
-    def SerializeToString(self):
+    def SerializeToString(self) -> bytes:
+        """Returns the message in binary form."""
         out = []
         for name, value in self._values.items():
             number, kind = self.WIRE[name]
@@ -165,12 +174,18 @@ class Proto(Message):
                 out += [encode(number, kind, v) for v in value]
         return b"".join(out)
 
-    def ParseFromString(self, data):
+    def ParseFromString(self, data: bytes) -> int:
+        """Replaces the message by one in binary form. Returns its size.
+
+        Raises:
+          ValueError: the data is malformed.
+        """
         object.__setattr__(self, "_values", {})
         self.MergeFromString(data)
         return len(data)
 
     def MergeFromString(self, data):
+        """Merges a message in binary form into this one; unknown fields are skipped."""
         known = {number: (name, kind) for name, (number, kind) in self.WIRE.items()}
         for number, how, value in fields(memoryview(data)):
             if number not in known:
@@ -188,13 +203,15 @@ class Proto(Message):
 
     @classmethod
     def FromString(cls, data):
-        made = cls()
-        made.MergeFromString(data)
-        return made
+        """Returns the message of binary data."""
+        message = cls()
+        message.MergeFromString(data)
+        return message
 
-    def ByteSize(self):
+    def ByteSize(self) -> int:
+        """Returns the size of the binary form."""
         return len(self.SerializeToString())
 
     @staticmethod
-    def _word(value):
-        return repr(value)[1:] if isinstance(value, bytes) else Message._word(value)
+    def _format_scalar(value):
+        return repr(value)[1:] if isinstance(value, bytes) else Message._format_scalar(value)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""protos.py: ConfigProto, GPUOptions and the other messages: fields by attribute and keyword."""
+"""protos.py: protocol messages in pure Python (ConfigProto, GPUOptions, RunOptions, ...): fields by
+attribute and keyword, checked as protobuf checks them."""
 
 from __future__ import annotations
 
-# How the names of fields end whose whole numbers have 64 bits.
+# Suffixes of the names of 64-bit integer fields; other integers have 32 bits.
 WIDE = ("_ms", "_bytes", "_micros", "_nanos", "_id", "_count", "float_ops", "parameters")
 
 
 class Counts(dict):
-    """A map from names to whole numbers."""
+    """A map field from strings to integers, such as device_count."""
 
     def __setitem__(self, key, value):
         if not isinstance(key, str) or isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"{key!r}: {value!r} is no pair of a name and a whole number")
+            raise TypeError(f"{key!r}: {value!r} is not a pair of a string and an integer")
         super().__setitem__(key, int(value))
 
     def update(self, *others, **values):
@@ -21,10 +22,11 @@ class Counts(dict):
 
 
 class Message:
-    """A message with the fields of FIELDS: name -> default, or the class of a part."""
+    """A message. FIELDS maps field names to defaults; a class is a submessage, a list repeated, a
+    dict a map."""
 
     FIELDS: dict = {}
-    ENUMS: dict = {}  # field -> names by number
+    ENUMS: dict = {}  # field -> {value: name}
 
     def __init__(self, *none, **values):
         if none:
@@ -79,13 +81,13 @@ class Message:
         self._values[name] = self._checked(name, default, value)
 
     def _checked(self, name, default, value):
-        wanted = {bool: (bool, int), int: (int,), float: (float, int), str: (str,)}[type(default)]
+        accepted = {bool: (bool, int), int: (int,), float: (float, int), str: (str,)}[type(default)]
         numpy_value = getattr(value, "item", None)
         value = numpy_value() if numpy_value is not None else value
-        if not isinstance(value, wanted) or (isinstance(value, bool) and type(default) is str):
+        if not isinstance(value, accepted) or (isinstance(value, bool) and type(default) is str):
             raise TypeError(
                 f"{value!r} has type {type(value).__name__}, but expected one of: "
-                + ", ".join(t.__name__ for t in wanted)
+                + ", ".join(t.__name__ for t in accepted)
             )
         bits = 63 if name.endswith(WIDE) else 31
         if type(default) is int and not -(2**bits) <= value < 2**bits:
@@ -93,25 +95,31 @@ class Message:
         return type(default)(value)
 
     def HasField(self, name):
+        """Returns whether a field is set."""
         if name not in self.FIELDS:
             raise ValueError(f'Protocol message {type(self).__name__} has no "{name}" field.')
         return name in self._values
 
     def ListFields(self):
-        """(name, value) of the fields that are set."""
+        """Returns (name, value) of the fields that are set."""
         return [(name, self._values[name]) for name in self.FIELDS if name in self._values]
 
     def ClearField(self, name):
+        """Clears a field."""
         self._values.pop(name, None)
 
     def Clear(self):
+        """Clears all fields."""
         self._values.clear()
 
     def CopyFrom(self, other):
+        """Replaces all fields by those of another message."""
         self._values.clear()
         self.MergeFrom(other)
 
     def MergeFrom(self, other):
+        """Merges the fields of another message: sets scalars, appends to lists, merges
+        submessages."""
         for name, value in other._values.items():
             if isinstance(value, Message):
                 getattr(self, name).MergeFrom(value)
@@ -123,34 +131,35 @@ class Message:
                 self._values[name] = value
 
     def _lines(self, depth):
+        """Yields the message in protobuf's text format."""
         pad = "  " * depth
         for name, default in self.FIELDS.items():
             value = self._values.get(name)
             if value is None:
                 continue
             if isinstance(value, Message):
-                yield from self._part(name, value, depth)
+                yield from self._format_submessage(name, value, depth)
             elif isinstance(value, dict):
                 for key, item in sorted(value.items()):
                     yield f'{pad}{name} {{\n{pad}  key: "{key}"\n{pad}  value: {item}\n{pad}}}\n'
             elif isinstance(value, list):
                 for item in value:
                     if isinstance(item, Message):
-                        yield from self._part(name, item, depth)
+                        yield from self._format_submessage(name, item, depth)
                     else:
-                        yield f"{pad}{name}: {self._word(item)}\n"
+                        yield f"{pad}{name}: {self._format_scalar(item)}\n"
             elif value != default:
-                word = self.ENUMS.get(name, {}).get(value) or self._word(value)
-                yield f"{pad}{name}: {word}\n"
+                string = self.ENUMS.get(name, {}).get(value) or self._format_scalar(value)
+                yield f"{pad}{name}: {string}\n"
 
     @staticmethod
-    def _part(name, value, depth):
+    def _format_submessage(name, value, depth):
         pad, inside = "  " * depth, "".join(value._lines(depth + 1))
         if inside:
             yield f"{pad}{name} {{\n{inside}{pad}}}\n"
 
     @staticmethod
-    def _word(value):
+    def _format_scalar(value):
         if isinstance(value, bool):
             return "true" if value else "false"
         return f'"{value}"' if isinstance(value, str) else str(value)
@@ -168,11 +177,12 @@ class Message:
 
 
 class Parts(list):
-    """A list of messages of one kind."""
+    """A repeated field of submessages."""
 
     kind = Message
 
     def add(self, **values):
+        """Appends a new message and returns it."""
         self.append(self.kind(**values))
         return self[-1]
 
@@ -231,7 +241,7 @@ class OptimizerOptions(Message):
 
 
 class RewriterConfig(Message):
-    """Options of TensorFlow's optimizer of graphs; situ compiles graphs in its own way."""
+    """Options of TensorFlow's graph optimizer (Grappler); situ accepts and ignores them."""
 
     DEFAULT, ON, OFF, AGGRESSIVE = 0, 1, 2, 3
     FIELDS: dict = dict.fromkeys(
@@ -286,7 +296,7 @@ class ConfigExperimental(Message):
 
 
 class ConfigProto(Message):
-    """Options of a session. sim_gpus is situ's own: simulated GPUs, as in SITU_SIM_GPUS."""
+    """Options of a session. `sim_gpus` is situ's own field: simulated GPUs, as in SITU_SIM_GPUS."""
 
     FIELDS = {
         "device_count": Counts(),
@@ -323,8 +333,8 @@ class RunOptions(Message):
     }
 
 
-def config_options(config):
-    """The options of the engine that a ConfigProto stands for."""
+def config_options(config: ConfigProto | None) -> dict:
+    """Converts a ConfigProto to the options of the engine."""
     if config is None:
         return {}
     gpu = config.gpu_options
