@@ -214,7 +214,9 @@ class _Copier(_Importer):
         inputs = [self.tensor(i) for i in node.get("input", ()) if not i.startswith("^")]
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, {})
-            self.operations[node["name"]] = self.graph._copy(self._whole._find(node["name"]), inputs)
+            self.operations[node["name"]] = self.graph._copy(
+                self._whole._find(node["name"]), inputs
+            )
 
 
 class Part:

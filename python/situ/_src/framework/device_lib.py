@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""device_lib.py: devices as TensorFlow lists them."""
+"""device_lib.py: device_lib.list_local_devices and the device attributes of sessions."""
 
 from __future__ import annotations
 
 import _situ
 
-_CPU_LIMIT = 256 << 20  # what TensorFlow says of every CPU
+_CPU_LIMIT = 256 << 20  # TensorFlow reports this for every CPU
 
 
 class _DeviceAttributes:
-    """A device of a session."""
+    """A device as Session.list_devices returns it."""
 
     def __init__(self, name, device_type, memory_limit_bytes, incarnation=0):
         self.name, self.device_type = name, device_type
@@ -23,25 +23,26 @@ class _DeviceAttributes:
 
 
 def limit(device):
+    """Returns the memory limit of a device in bytes."""
     if device["kind"] == "CPU":
         return _CPU_LIMIT
     return _situ.memory_info(device["name"])["limit"]
 
 
 def incarnation(device):
-    """A number that stays the same for the same device in this process."""
+    """Returns a number that identifies the device in this process."""
     return hash((device["name"], device["bus_id"])) & (2**63 - 1)
 
 
 def session_device(device, task=None):
-    """A device as a session lists it: of this process, or of a task of a cluster."""
+    """Returns the attributes of a device of this process, or of a task of a cluster."""
     name = device["name"] if task is None else f"{task}/device:{device['kind']}:{device['index']}"
     size = device["limit"] if "limit" in device else limit(device)
     return _DeviceAttributes(name, device["kind"], size, incarnation(device))
 
 
 class DeviceAttributes:
-    """A device of this machine: name, device_type, memory_limit, physical_device_desc."""
+    """A device as list_local_devices returns it."""
 
     def __init__(self, device):
         self.name = f"/device:{device['kind']}:{device['index']}"
@@ -62,7 +63,15 @@ class DeviceAttributes:
         return text
 
 
-def list_local_devices(session_config=None):
+def list_local_devices(session_config=None) -> list[DeviceAttributes]:
+    """Lists the devices of this process.
+
+    Args:
+      session_config: a ConfigProto to configure the devices with.
+
+    Returns:
+      A list of DeviceAttributes.
+    """
     from situ._src.framework import protos
 
     if session_config is not None:

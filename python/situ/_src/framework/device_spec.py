@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""device_spec.py: DeviceSpec, and the names of devices that tf.device takes."""
+"""device_spec.py: tf.DeviceSpec: parsing, merging and formatting of device names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ _NATIVE = re.compile(
 
 
 class DeviceSpec:
-    """A device, or a part of its name: job, replica, task, type and index, all of them optional."""
+    """A complete or partial device name.
+
+    Args:
+      job: the name of the job, or None.
+      replica: the index of the replica, or None.
+      task: the index of the task, or None.
+      device_type: "CPU" or "GPU", or None.
+      device_index: the index of the device, or None.
+    """
 
     def __init__(self, job=None, replica=None, task=None, device_type=None, device_index=None):
         self.job, self.replica, self.task = job, replica, task
@@ -40,7 +48,15 @@ class DeviceSpec:
     def _fields(self):
         return self.job, self.replica, self.task, self.device_type, self.device_index
 
-    def parse_from_string(self, spec):
+    def parse_from_string(self, spec: str) -> DeviceSpec:
+        """Sets the fields from a device name. Returns self.
+
+        Args:
+          spec: a device name, such as "/job:worker/task:1/device:GPU:0".
+
+        Raises:
+          ValueError: the name is invalid.
+        """
         self.__init__()
         wildcard = {"job": str, "replica": int, "task": int}
         for part in (p.split(":") for p in spec.split("/")):
@@ -75,10 +91,19 @@ class DeviceSpec:
         return self
 
     @classmethod
-    def from_string(cls, spec):
+    def from_string(cls, spec: str) -> DeviceSpec:
+        """Returns the DeviceSpec of a device name.
+
+        Args:
+          spec: a device name.
+
+        Raises:
+          ValueError: the name is invalid.
+        """
         return cls().parse_from_string(spec)
 
-    def to_string(self):
+    def to_string(self) -> str:
+        """Returns the device name."""
         text = "" if self.job is None else "/job:" + self.job
         text += "" if self.replica is None else f"/replica:{self.replica}"
         text += "" if self.task is None else f"/task:{self.task}"
@@ -87,15 +112,17 @@ class DeviceSpec:
             text += f"/device:{self.device_type}:{index}"
         return text
 
-    def make_merged_spec(self, other):
-        """This one with the fields that the other has."""
+    def make_merged_spec(self, other: DeviceSpec) -> DeviceSpec:
+        """Returns a copy with the fields that are set in `other`."""
         return DeviceSpec(*(a if b is None else b for a, b in zip(self._fields(), other._fields())))
 
-    def merge_from(self, other):
+    def merge_from(self, other: DeviceSpec) -> None:
+        """Sets the fields that are set in `other`."""
         merged = self.make_merged_spec(other)
         self.__init__(*merged._fields())
 
-    def replace(self, **fields):
+    def replace(self, **fields) -> DeviceSpec:
+        """Returns a copy with other values of the given fields."""
         names = ("job", "replica", "task", "device_type", "device_index")
         return DeviceSpec(**{**dict(zip(names, self._fields())), **fields})
 
@@ -112,14 +139,15 @@ class DeviceSpec:
 
 
 def to_engine_name(spec):
-    """A name as the engine reads it: as it was written where that is possible."""
+    """Returns a name that the engine can parse: unchanged where possible."""
     if isinstance(spec, DeviceSpec):
         return spec.to_string()
     parsed = DeviceSpec.from_string(spec)
     return spec if _NATIVE.fullmatch(spec) else parsed.to_string()
 
 
-def canonical_name(device):
+def canonical_name(device) -> str:
+    """Returns the canonical form of a device name or DeviceSpec; "" for None."""
     if device is None:
         return ""
     return (

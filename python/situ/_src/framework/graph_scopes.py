@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph_scopes.py: the context managers of a graph: device, control_dependencies, colocate_with.
-Each may be entered again, also inside itself."""
+"""graph_scopes.py: the context managers of tf.Graph: device, control_dependencies, colocate_with.
+They may be entered repeatedly and recursively."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import contextlib
 from situ._src.framework import device_spec
 from situ._src.framework.device_spec import DeviceSpec
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # typing takes long to import
+TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
+if TYPE_CHECKING:
     from typing import Any
 
 
 class ReusableScope(contextlib.ContextDecorator):
-    """A context manager that may be entered several times: `_enter` returns what __enter__ gives
-    and the function that leaves the scope again."""
+    """A context manager that may be entered several times. `_enter` returns the value of
+    `__enter__` and the function that exits the scope."""
 
     def __init__(self) -> None:
         self._exits: list[Any] = []
@@ -34,7 +34,7 @@ class ReusableScope(contextlib.ContextDecorator):
 
 
 class DeviceScope(ReusableScope):
-    """Operations ask for a device: a name, a DeviceSpec, a function, or None for no device."""
+    """Requests a device: a name, a DeviceSpec, a function, or None for no device."""
 
     def __init__(self, graph: Any, device: Any) -> None:
         super().__init__()
@@ -47,7 +47,9 @@ class DeviceScope(ReusableScope):
             and not callable(device)
             and not isinstance(device, (str, DeviceSpec))
         ):
-            raise TypeError(f"a device is a str, a DeviceSpec, a function or None, not {device!r}")
+            raise TypeError(
+                f"device must be a str, a DeviceSpec, a function or None, not {device!r}"
+            )
         is_function = callable(device)
         name = "" if is_function else None if device is None else device_spec.to_engine_name(device)
         graph._push_device(name)
@@ -63,9 +65,9 @@ class DeviceScope(ReusableScope):
 
 
 def merged_device(levels: list[Any], op: Any) -> str:
-    """The device that a stack of device scopes gives an operation, the innermost scope first: each
-    fills in what the ones inside it left open. A function sees what was found so far as
-    `op.device`, and what it returns is taken as it is."""
+    """Returns the device that a stack of device scopes requests for an operation. Outer scopes fill
+    in fields that inner ones leave open. A function sees the result so far as `op.device`; its
+    return value replaces it."""
     for level in reversed(levels):
         if level is None:
             break
@@ -85,7 +87,7 @@ def merged_device(levels: list[Any], op: Any) -> str:
 
 
 class ControlScope(ReusableScope):
-    """Operations run after others; None: the scopes outside do not count."""
+    """Adds control inputs to new operations; None hides the outer scopes."""
 
     def __init__(self, graph: Any, inputs: Any) -> None:
         super().__init__()
@@ -93,7 +95,7 @@ class ControlScope(ReusableScope):
         self._inputs = None if inputs is None else [self._operation(i) for i in inputs]
 
     def _operation(self, item: Any) -> Any:
-        if getattr(item, "op", item) is None:  # a variable that a function changes
+        if getattr(item, "op", item) is None:  # a variable that a traced function assigns
             item = item._situ_tensor_()
         return self._graph.as_graph_element(getattr(item, "op", item), allow_tensor=False)
 
@@ -118,8 +120,8 @@ class ControlScope(ReusableScope):
 
 
 class ColocationScope(ReusableScope):
-    """Operations are placed with another one and ask for its device; the device scopes outside do
-    not count. ignore_existing: neither do the colocation scopes outside."""
+    """Places operations with another one and on its requested device, hiding outer device scopes;
+    with ignore_existing also outer colocation scopes."""
 
     def __init__(self, graph: Any, op: Any, ignore_existing: bool) -> None:
         super().__init__()
@@ -131,7 +133,7 @@ class ColocationScope(ReusableScope):
         self._op = None if op is None else self._operation(op)
 
     def _operation(self, op: Any) -> Any:
-        found = getattr(op, "handle", op)  # of a variable: the op that makes its handle
+        found = getattr(op, "handle", op)  # of a variable: the op of its handle
         return self._graph.as_graph_element(getattr(found, "op", op), allow_tensor=False)
 
     def _enter(self) -> tuple[None, Any]:
@@ -153,8 +155,8 @@ class ColocationScope(ReusableScope):
 
 @contextlib.contextmanager
 def colocation_named(graph: Any, name: str):
-    """Operations that are made outside of colocation scopes are placed with the operation of that
-    name, which need not be there yet, and ask for no device."""
+    """Places operations outside of colocation scopes with the operation of that name, which need
+    not exist yet, without a requested device."""
     before = graph._colocation_name
     graph._colocation_name = name
     graph._name_colocation(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""module.py: tf.Module: an object that finds its variables."""
+"""module.py: tf.Module: an object that tracks its variables and submodules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ def _snake(name):
 
 @export("Module")
 class Module:
-    """Holds variables and other modules as attributes, in lists and dicts, too."""
+    """A container of variables and other modules: in attributes, and in lists, tuples and dicts of
+    attributes.
+
+    Args:
+      name: a Python identifier; by default the class name in snake case.
+
+    Raises:
+      ValueError: the name is not an identifier.
+    """
 
     def __init__(self, name=None):
         if name is None:
@@ -47,16 +55,16 @@ class Module:
         return name_scope(self.__dict__.get("_scope_name") or self.name + "/")
 
     def _flatten(self, recursive=True, predicate=lambda v: True):
-        """What is held, attribute by attribute in the order of their names, then what the modules
-        among it hold."""
-        seen, found = {id(self)}, []
+        """Returns the variables and modules that satisfy `predicate`: by attributes in the order of
+        their names, then those of the submodules."""
+        seen, result = {id(self)}, []
 
-        def leaves(thing):
-            if isinstance(thing, dict):
-                return [leaf for key in sorted(thing, key=str) for leaf in leaves(thing[key])]
-            if isinstance(thing, (list, tuple)):
-                return [leaf for part in thing for leaf in leaves(part)]
-            return [thing] if isinstance(thing, (Variable, Module)) else []
+        def leaves(value):
+            if isinstance(value, dict):
+                return [leaf for key in sorted(value, key=str) for leaf in leaves(value[key])]
+            if isinstance(value, (list, tuple)):
+                return [leaf for part in value for leaf in leaves(part)]
+            return [value] if isinstance(value, (Variable, Module)) else []
 
         def members(module):
             below = []
@@ -66,34 +74,42 @@ class Module:
                         continue
                     seen.add(id(leaf))
                     if predicate(leaf):
-                        found.append(leaf)
+                        result.append(leaf)
                     if isinstance(leaf, Module) and recursive:
                         below.append(leaf)
             for inner in below:
                 members(inner)
 
         members(self)
-        return tuple(found)
+        return tuple(result)
 
     @property
     def variables(self):
+        """The variables of this module and its submodules."""
         return self._flatten(predicate=lambda v: isinstance(v, Variable))
 
     @property
     def trainable_variables(self):
+        """The trainable variables of this module and its submodules."""
         return self._flatten(predicate=lambda v: isinstance(v, Variable) and v.trainable)
 
     @property
     def non_trainable_variables(self):
+        """The variables that are not trainable."""
         return self._flatten(predicate=lambda v: isinstance(v, Variable) and not v.trainable)
 
     @property
     def submodules(self):
+        """The submodules, recursively."""
         return self._flatten(predicate=lambda v: isinstance(v, Module))
 
     @classmethod
     def with_name_scope(cls, method):
-        """A decorator: names of what the method makes begin with the module's."""
+        """Decorates a method to run in the name scope of the module.
+
+        Args:
+          method: the method.
+        """
 
         @functools.wraps(method)
         def call(self, *args, **kwargs):

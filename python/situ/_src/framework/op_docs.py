@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""op_docs.py: what help(tf.matmul) and inspect.signature(tf.matmul) say, told from the op's row."""
+"""op_docs.py: signatures and doc strings of op functions (help(tf.matmul)), generated from the op
+definitions."""
 
 from __future__ import annotations
 
 import _situ
 
-_WORD = r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)"
+_ATTR = r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)"
 _KIND = r"(\{[^}]*\}|list\(\{[^}]*\}\)|[\w()]+(?:>=-?\d+)?)(?:=(.*))?$"
-_WORDS = {"true": True, "false": False, "[]": (), "<unknown>": None, "none": None}
+_LITERALS = {"true": True, "false": False, "[]": (), "<unknown>": None, "none": None}
 
 
 def ports(text):
-    """[(name, type)] of inputs or outputs; the type of a list is 'N*T'."""
-    return [tuple(word.split(":", 1)) for word in (text or "").split()]
+    """Returns [(name, type)] of inputs or outputs; the type of a list is 'N*T'."""
+    return [tuple(port.split(":", 1)) for port in (text or "").split()]
 
 
 def attributes(op):
-    """name -> (kind, default as written or None), in the row's order."""
-    import re  # nobody needs it to start
+    """Returns {name: (kind, default as a string or None)} in the order of the op definition."""
+    import re  # not needed at start-up
 
-    found = {}
-    for name, rest in re.findall(_WORD, op.row["attrs"] or ""):
-        found[name] = re.match(_KIND, rest).groups()
-    return found
+    result = {}
+    for name, rest in re.findall(_ATTR, op.row["attrs"] or ""):
+        result[name] = re.match(_KIND, rest).groups()
+    return result
 
 
 def default(text):
-    """The value of a default as a row writes it."""
-    if text in _WORDS:
-        return _WORDS[text]
+    """Converts a default of an op definition to its value."""
+    if text in _LITERALS:
+        return _LITERALS[text]
     for number in (int, float):
         try:
             return number(text)
@@ -38,7 +39,7 @@ def default(text):
 
 
 def signature(op):
-    """The signature of an op's function, for inspect and the stubs."""
+    """Returns the inspect.Signature of an op function."""
     import inspect
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -52,7 +53,7 @@ def signature(op):
 
 
 def types_of(op, type_name):
-    """What a port may hold: 'a tensor of half, float', 'a list of tensors'."""
+    """Describes the types of a port: 'a tensor of half, float', 'a list of tensors'."""
     if type_name.startswith("@"):
         return "the handle of a variable"
     many = "*" in type_name
@@ -67,23 +68,26 @@ def types_of(op, type_name):
 
 
 def documentation(op):
-    """The doc string: the row's words, arguments, result, devices."""
-    row, own = op.row, attributes(op)
-    inputs = dict(ports(row["inputs"]))
-    lines = [row["doc"] or f"{row['name']}.", "", "Args:"]
-    for name, meant, _ in op.parameters:
-        what = types_of(op, inputs[meant]) if meant in inputs else own.get(meant, ("any", 0))[0]
+    """Returns the doc string: description, arguments, result and devices."""
+    op_def, attrs = op.row, attributes(op)
+    inputs = dict(ports(op_def["inputs"]))
+    lines = [op_def["doc"] or f"{op_def['name']}.", "", "Args:"]
+    for name, source, _ in op.parameters:
+        what = (
+            types_of(op, inputs[source]) if source in inputs else attrs.get(source, ("any", 0))[0]
+        )
         what = f"one of {what.strip('{}')}" if what.startswith("{") else what
-        sentence = op.argument_doc(meant)
+        sentence = op.argument_doc(source)
         lines.append(f"  {name}: {sentence} ({what})" if sentence else f"  {name}: {what}")
-    outputs = ports(row["outputs"])
+    outputs = ports(op_def["outputs"])
     lines += ["  name: a name for the operation", "", "Returns:"]
     lines += [f"  {name}: {types_of(op, what)}" for name, what in outputs] or ["  the operation"]
-    lines += ["", f"Runs on {row['devices']}; the op {row['name']} of a graph."]
+    lines += ["", f"Runs on {op_def['devices']}; the op {op_def['name']} of a graph."]
     return "\n".join(lines)
 
 
 def short_name(op):
+    """Returns the first public name of an op without its module."""
     names = (op.row["python"] or op.row["name"]).split()
     return names[0].rpartition(".")[2]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scopes.py: tf.device, tf.name_scope, tf.control_dependencies and their like, in both styles."""
+"""scopes.py: tf.device, tf.name_scope, tf.control_dependencies, tf.init_scope and the collection
+functions, in both styles."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _HOST = DeviceSpec("localhost", 0, 0, "CPU", 0)
 
 
 class EagerDevice(ReusableScope):
-    """Eager operations of this scope run on a device."""
+    """A device scope of eager operations."""
 
     def __init__(self, device: object) -> None:
         super().__init__()
@@ -40,7 +41,7 @@ eager_device = EagerDevice
 
 
 def _nested(outer, device):
-    """The name of a device inside the scope of another one."""
+    """Returns the name of a device merged into that of the outer scope."""
     if device is None:
         return ""
     if device == "":
@@ -51,7 +52,7 @@ def _nested(outer, device):
 
 
 class Device(ReusableScope):
-    """What tf.device returns: a scope of the graph that is being built when it is entered, or of
+    """What tf.device returns. Entering it opens a scope of the graph that is being built, or of
     eager operations."""
 
     def __init__(self, name: object) -> None:
@@ -69,8 +70,19 @@ def _is_building():
 
 @export("device")
 def device(device_name_or_function=None, device_name=None):
-    """Operations of this scope go to a device: a name, a DeviceSpec, None, or (in graphs) a
-    function of the operation."""
+    """Returns a context manager that requests a device for operations.
+
+    Args:
+      device_name_or_function: a device name, a tf.DeviceSpec, a tf.config.LogicalDevice, None for
+        no device, or, in graphs, a function of the operation.
+      device_name: the same, under the name of TensorFlow 2.
+
+    Returns:
+      A context manager.
+
+    Raises:
+      RuntimeError: a function was passed while eager execution is enabled.
+    """
     name = device_name if device_name is not None else device_name_or_function
     if hasattr(name, "device_type") and not isinstance(name, DeviceSpec):
         name = name.name  # a tf.config.LogicalDevice
@@ -80,7 +92,16 @@ def device(device_name_or_function=None, device_name=None):
 
 
 class name_scope(ReusableScope):
-    """Names of operations of this scope begin with its name."""
+    """A context manager that prefixes the names of operations.
+
+    Args:
+      name: the name of the scope; None uses `default_name`.
+      default_name: the name if `name` is None.
+      values: accepted for compatibility.
+
+    Raises:
+      TypeError: `default_name` is not a string.
+    """
 
     def __init__(self, name, default_name=None, values=None):
         super().__init__()
@@ -102,14 +123,14 @@ _eager = threading.local()
 
 
 def _scopes():
-    """The scopes of names that this thread has entered outside of graphs: "a/", "a/b/"."""
+    """Returns the stack of eager name scopes of this thread: "a/", "a/b/"."""
     if not hasattr(_eager, "scopes"):
         _eager.scopes = []
     return _eager.scopes
 
 
-def eager_scope():
-    """What names of variables and summaries begin with outside of graphs."""
+def eager_scope() -> str:
+    """Returns the prefix of names of variables and summaries outside of graphs."""
     return _scopes()[-1] if _scopes() else ""
 
 
@@ -124,31 +145,47 @@ export("name_scope")(name_scope)
 
 @export(v1="op_scope")
 def op_scope(values, name, default_name=None):
+    """Deprecated form of tf.name_scope.
+
+    Args:
+      values: accepted for compatibility.
+      name: the name of the scope.
+      default_name: the name if `name` is None.
+    """
     return name_scope(name, default_name, values)
 
 
 @export("control_dependencies")
 def control_dependencies(control_inputs):
-    """Operations of this scope run after these."""
+    """Returns a context manager: operations in it run after `control_inputs`.
+
+    Args:
+      control_inputs: a list of operations and tensors, or None to leave outer scopes. No effect
+        eagerly.
+    """
     if not _is_building():
         return contextlib.nullcontext()
     return get_default_graph().control_dependencies(control_inputs)
 
 
 @export(v1=("colocate_with",))
-def colocate_with(op, ignore_existing=False):
-    """Operations of this scope go where `op` goes."""
+def colocate_with(op, ignore_existing: bool = False):
+    """Returns a context manager that places operations on the device of `op`.
+
+    Args:
+      op: an operation, tensor or variable.
+      ignore_existing: whether to leave outer colocation scopes.
+    """
     if not _is_building():
         return contextlib.nullcontext()
     here = get_default_graph()
     if getattr(op, "graph", here) is not here and hasattr(here, "root"):
-        return contextlib.nullcontext()  # a branch cannot name what is outside of it
+        return contextlib.nullcontext()  # a branch cannot refer to outer operations
     return here.colocate_with(op, ignore_existing)
 
 
 def colocate_with_variable(variable):
-    """Operations of this scope go where a variable is; an eager variable (or None) has no place in
-    a graph."""
+    """Places operations on the device of a variable; no effect for eager variables and None."""
     op = getattr(variable, "op", None)
     return (
         contextlib.nullcontext()
@@ -160,8 +197,11 @@ def colocate_with_variable(variable):
 @export("init_scope")
 @contextlib.contextmanager
 def init_scope():
-    """Out of functions that are traced, and out of the branches of tf.cond; a graph of the
-    program's own stays."""
+    """Returns a context manager that leaves traced functions, branches of tf.cond and control
+    dependencies.
+
+    Use it to create variables. A graph that the program has entered itself stays the current one.
+    """
     here = get_default_graph() if style.is_graph() else _situ.current_graph()
     root = getattr(here, "root", here)
     if style.is_graph() or root is not None and not root.building_function:
@@ -180,25 +220,49 @@ def init_scope():
 
 
 @export(v1="container")
-def container(container_name):
+def container(container_name: str):
+    """Returns a context manager for a resource container; situ has one container only."""
     return get_default_graph().container(container_name)
 
 
 @export(v1="add_to_collection")
-def add_to_collection(name, value):
+def add_to_collection(name: str, value) -> None:
+    """Appends a value to a collection of the default graph.
+
+    Args:
+      name: the key of the collection.
+      value: the value.
+    """
     get_default_graph().add_to_collection(name, value)
 
 
 @export(v1="add_to_collections")
-def add_to_collections(names, value):
+def add_to_collections(names, value) -> None:
+    """Appends a value to several collections of the default graph.
+
+    Args:
+      names: the keys.
+      value: the value.
+    """
     get_default_graph().add_to_collections(names, value)
 
 
 @export(v1="get_collection")
-def get_collection(key, scope=None):
+def get_collection(key: str, scope: str | None = None) -> list:
+    """Returns a copy of a collection of the default graph.
+
+    Args:
+      key: the key of the collection.
+      scope: a regular expression that names of items must match, or None.
+    """
     return get_default_graph().get_collection(key, scope)
 
 
 @export(v1="get_collection_ref")
-def get_collection_ref(key):
+def get_collection_ref(key: str) -> list:
+    """Returns the list of a collection of the default graph itself.
+
+    Args:
+      key: the key of the collection.
+    """
     return get_default_graph().get_collection_ref(key)

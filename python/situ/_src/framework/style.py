@@ -2,8 +2,8 @@
 """style.py: graph style (TensorFlow 1) or eager style (TensorFlow 2) of the process.
 
 The first import of situ chooses: `import situ` eager style, `import situ.compat.v1` graph style.
-Later imports change nothing; tf.compat.v1.disable_eager_execution and its like do. Under `situ run`
-the runner chooses (usage.style_of), before the program imports anything.
+Later imports change nothing; functions such as tf.compat.v1.disable_eager_execution do. Under
+`situ run` the runner chooses (runner/style_detection.py) before the program imports anything.
 """
 
 from __future__ import annotations
@@ -13,35 +13,37 @@ import sys
 import _situ
 
 VERSIONS = {"v1": "1.15.5", "v2": "2.15.0"}
-# style: of ops now; program: of the program, also while Keras runs something eagerly for it.
+# style: of operations now; program: of the program, even while Keras runs eagerly for it.
 _state = {"style": "v2", "program": "v2", "root": "situ", "is_open": False, "is_graph_used": False}
-# Imports that choose no style: that of situ.compat.v1 after them does.
+# Modules whose import leaves the choice to a later import of situ.compat.v1.
 _NEUTRAL = ("situ.compat", "situ.testing", "situ.mpi", "situ.__main__", "situ._src")
 
 
-def is_graph():
+def is_graph() -> bool:
+    """Returns whether operations are added to graphs (graph style)."""
     return _state["style"] == "v1"
 
 
-def is_graph_program():
-    """Whether the program is in graph style, whatever runs at the moment."""
+def is_graph_program() -> bool:
+    """Returns whether the program is in graph style, whatever runs at the moment."""
     return _state["program"] == "v1"
 
 
-def use(style):
-    """Ops that no graph was entered for: 'v1' adds them to the default graph, 'v2' runs them."""
+def use(style: str) -> None:
+    """Sets the style of operations outside of graphs: 'v1' adds them to the default graph, 'v2'
+    runs them."""
     _state["style"] = style
     _situ.set_eager(style == "v2")
 
 
-def choose(style):
-    """The style of the program from here on."""
+def choose(style: str) -> None:
+    """Sets the style of the program."""
     _state.update(program=style, is_open=False)
     use(style)
 
 
 def _imported_name():
-    """The module that the import statement names which loads situ: importlib loads `situ` before
+    """Returns the module that the current import statement names; importlib loads `situ` before
     `situ.compat.v1`."""
     frame, name = sys._getframe(2), "situ"
     while (frame := frame.f_back) is not None and frame.f_globals.get("__name__", "").startswith(
@@ -53,25 +55,24 @@ def _imported_name():
 
 
 def note_import():
-    """Called by situ when it is loaded: leaves the choice open if the import chooses no style."""
+    """Called when situ is loaded. Leaves the choice open if the import chooses no style."""
     name = _imported_name()
     _state["is_open"] = any(name == n or name.startswith(n + ".") for n in _NEUTRAL)
 
 
 def note_use():
-    """Called when a name of `situ` itself is used: a program that does so is in eager style."""
+    """Called when a name of `situ` is used: such a program is in eager style."""
     _state["is_open"] = False
 
 
 def import_v1():
-    """Called by situ.compat.v1 when it is loaded: chooses graph style if nothing was chosen."""
+    """Called when situ.compat.v1 is loaded. Chooses graph style if the choice is open."""
     if _state["is_open"] and not _situ.is_started():
         choose("v1")
 
 
 def note_default_graph():
-    """Called when somebody is given the default graph: of the process, where no other was
-    entered."""
+    """Called when a program gets the global default graph."""
     if is_graph() and not _state["is_graph_used"]:
         entered = _situ.swap_graph(None)
         _situ.swap_graph(entered)
@@ -79,7 +80,7 @@ def note_default_graph():
 
 
 def forget_default_graph():
-    """Called when the default graph is a new one."""
+    """Called when the default graph is replaced."""
     _state["is_graph_used"] = False
 
 
@@ -92,42 +93,47 @@ def _is_graph_used():
         _situ.swap_graph(graph)
 
 
-def enable_eager():
-    """Eager execution from here on; a ValueError where the default graph is in use already."""
+def enable_eager() -> None:
+    """Enables eager execution.
+
+    Raises:
+      ValueError: the default graph has been used.
+    """
     if is_graph() and _is_graph_used():
         raise ValueError("tf.enable_eager_execution must be called at program startup.")
     choose("v2")
 
 
 def disable_eager_execution() -> None:
-    """Adds operations to the default graph from here on."""
+    """Disables eager execution: operations are added to the default graph."""
     choose("v1")
 
 
 def enable_v2_behavior() -> None:
-    """Runs operations eagerly from here on.
+    """Enables eager execution.
 
     Raises:
-      ValueError: the program has used the default graph already.
+      ValueError: the default graph has been used.
     """
     enable_eager()
 
 
 def disable_v2_behavior() -> None:
-    """Adds operations to the default graph from here on."""
+    """Disables eager execution: operations are added to the default graph."""
     choose("v1")
 
 
-def root():
-    """The name of the module in messages: 'tensorflow' under `situ run`."""
+def root() -> str:
+    """Returns the name of the package in messages: 'tensorflow' under `situ run`."""
     return _state["root"]
 
 
-def set_root(name):
+def set_root(name: str) -> None:
+    """Sets the name of the package in messages and tracebacks."""
     _state["root"] = name
     if name == "tensorflow":  # what a traceback shows
         from situ._src.framework import errors
 
-        for thing in errors.PUBLIC.values():
-            if isinstance(thing, type):
-                thing.__module__ = "tensorflow.python.framework.errors_impl"
+        for item in errors.PUBLIC.values():
+            if isinstance(item, type):
+                item.__module__ = "tensorflow.python.framework.errors_impl"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensor_shape.py: TensorShape and Dimension."""
+"""tensor_shape.py: tf.TensorShape and tf.compat.v1.Dimension: static shapes, with None for unknown
+sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +11,12 @@ from situ._src.framework import style
 
 
 def _size(value):
-    """The size that an integer (or what has an __index__) means; None for an unknown one."""
+    """Converts a dimension to an int, or None if it is unknown.
+
+    Raises:
+      TypeError: it is not an integer.
+      ValueError: it is negative.
+    """
     if value is None:
         return None
     try:
@@ -39,7 +45,7 @@ def _arithmetic(function, is_reflected=False):
 
 
 def _comparison(function):
-    """None where one of both is unknown."""
+    """Returns a comparison that is None if a size is unknown."""
 
     def compare(self, other):
         pair = self.value, as_dimension(other).value
@@ -49,21 +55,31 @@ def _comparison(function):
 
 
 class Dimension:
-    """A size that may be unknown (None)."""
+    """The size of one dimension; `value` is None if it is unknown.
+
+    Args:
+      value: an integer, a Dimension, or None.
+    """
 
     def __init__(self, value):
         self.value = value.value if isinstance(value, Dimension) else _size(value)
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other) -> bool:
+        """Returns whether the sizes are equal or one is unknown."""
         other = as_dimension(other)
         return self.value is None or other.value is None or self.value == other.value
 
     def assert_is_compatible_with(self, other):
-        """Raises ValueError where both are known and differ."""
+        """Raises ValueError if both sizes are known and differ."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
-    def merge_with(self, other):
+    def merge_with(self, other) -> Dimension:
+        """Returns the known one of two compatible sizes.
+
+        Raises:
+          ValueError: the sizes differ.
+        """
         other = as_dimension(other)
         self.assert_is_compatible_with(other)
         return Dimension(other.value if self.value is None else self.value)
@@ -122,13 +138,17 @@ class Dimension:
         return "?" if self.value is None else str(self.value)
 
 
-def as_dimension(value):
-    """A Dimension, or what becomes one."""
+def as_dimension(value) -> Dimension:
+    """Converts a value to a Dimension."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
 class TensorShape:
-    """The shape of a tensor, as far as it is known."""
+    """The static shape of a tensor.
+
+    Args:
+      dims: a list of sizes with None for unknown ones, a shape, or None for unknown rank.
+    """
 
     __slots__ = ("_dims",)
 
@@ -150,12 +170,18 @@ class TensorShape:
     ndims = rank
     dims = property(lambda s: None if s._dims is None else [Dimension(d) for d in s._dims])
 
-    def as_list(self):
+    def as_list(self) -> list:
+        """Returns the sizes as a list, None for unknown ones.
+
+        Raises:
+          ValueError: the rank is unknown.
+        """
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
-    def num_elements(self):
+    def num_elements(self) -> int | None:
+        """Returns the number of elements, or None if it is unknown."""
         if not self.is_fully_defined():
             return None
         count = 1
@@ -163,14 +189,17 @@ class TensorShape:
             count *= d
         return count
 
-    def is_fully_defined(self):
+    def is_fully_defined(self) -> bool:
+        """Returns whether all sizes are known."""
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self):
+        """Raises ValueError if a size is unknown."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other) -> bool:
+        """Returns whether a fully defined shape can match both shapes."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return True
@@ -179,33 +208,43 @@ class TensorShape:
         )
 
     def assert_is_compatible_with(self, other):
+        """Raises ValueError if the shapes are not compatible."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     def assert_has_rank(self, rank):
+        """Raises ValueError if the rank is known and differs."""
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other):
-        """Raises ValueError where both ranks are known and differ."""
+        """Raises ValueError if both ranks are known and differ."""
         other = TensorShape(other)
         if None not in (self.rank, other.rank) and self.rank != other.rank:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def with_rank_at_least(self, rank):
-        """The shape itself; ValueError where it has fewer dimensions."""
+        """Returns the shape itself.
+
+        Raises:
+          ValueError: it has fewer dimensions than `rank`.
+        """
         if self.rank is not None and self.rank < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank):
-        """The shape itself; ValueError where it has more dimensions."""
+        """Returns the shape itself.
+
+        Raises:
+          ValueError: it has more dimensions than `rank`.
+        """
         if self.rank is not None and self.rank > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def is_subtype_of(self, other):
-        """Whether every shape that this one stands for is one of the other's."""
+        """Returns whether every shape that matches this one matches the other."""
         if not isinstance(other, TensorShape):
             return False
         if other._dims is None:
@@ -214,7 +253,12 @@ class TensorShape:
             b is None or a == b for a, b in zip(self._dims, other._dims)
         )
 
-    def merge_with(self, other):
+    def merge_with(self, other) -> TensorShape:
+        """Returns the shape with the known sizes of both.
+
+        Raises:
+          ValueError: the shapes are not compatible.
+        """
         other = TensorShape(other)
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are not compatible")
@@ -222,20 +266,26 @@ class TensorShape:
             return other if self._dims is None else self
         return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims)])
 
-    def most_specific_compatible_shape(self, other):
-        """The shape of both: what differs is unknown."""
+    def most_specific_compatible_shape(self, other) -> TensorShape:
+        """Returns the shape in which sizes that differ are unknown."""
         other = TensorShape(other)
         if self.rank is None or self.rank != other.rank:
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
 
-    def concatenate(self, other):
+    def concatenate(self, other) -> TensorShape:
+        """Returns the dimensions of both shapes, one after the other."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return TensorShape(None)
         return TensorShape(self._dims + other._dims)
 
-    def with_rank(self, rank):
+    def with_rank(self, rank: int) -> TensorShape:
+        """Returns the shape with a known rank.
+
+        Raises:
+          ValueError: it has another rank.
+        """
         return self.merge_with([None] * rank)
 
     def __len__(self):
@@ -281,15 +331,15 @@ class TensorShape:
         if self._dims is None:
             return "<unknown>"
         unknown = "?" if style.is_graph() else "None"
-        words = [unknown if d is None else str(d) for d in self._dims]
-        return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+        sizes = [unknown if d is None else str(d) for d in self._dims]
+        return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
     def __reduce__(self):
         return TensorShape, (self._dims,)
 
 
 def _unknown_slice(key):
-    """The sizes of a part of a shape of unknown rank: as many unknown ones, where that is known."""
+    """Returns the sizes of a slice of a shape of unknown rank: None if their number is unknown."""
     if key.step not in (None, 1):
         raise ValueError("Steps are not yet handled")
     start = key.start or 0
@@ -301,9 +351,15 @@ def _unknown_slice(key):
 _situ.hook("shape", TensorShape)
 
 
-def as_shape(value):
+def as_shape(value) -> TensorShape:
+    """Converts a value to a TensorShape."""
     return value if isinstance(value, TensorShape) else TensorShape(value)
 
 
 def dimension_value(dimension):
+    """Returns the int (or None) of a Dimension; other values unchanged.
+
+    Args:
+      dimension: a Dimension, an int, or None.
+    """
     return dimension.value if isinstance(dimension, Dimension) else dimension

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""type_spec.py: tf.TypeSpec, tf.TensorSpec: what arguments and elements are like; how the
-signatures of functions are written for people."""
+"""type_spec.py: tf.TypeSpec, tf.TensorSpec, tf.SparseTensorSpec, and printed signatures of
+functions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from situ._src.framework.dtypes import as_dtype
 
 @export("TypeSpec")
 class TypeSpec:
-    """What a value is like: its kind, shape and type."""
+    """Describes values: their class, shape and dtype."""
 
     value_type = property(lambda s: None)
 
-    def is_compatible_with(self, spec_or_value):
-        """Whether a value, or every value that another spec describes, is like this."""
+    def is_compatible_with(self, spec_or_value) -> bool:
+        """Returns whether a value, or every value of another spec, can match this spec.
+
+        Args:
+          spec_or_value: a TypeSpec or a value.
+        """
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
         return (
             type(other) is type(self)
@@ -24,7 +28,8 @@ class TypeSpec:
             and self.shape.is_compatible_with(other.shape)
         )
 
-    def is_subtype_of(self, other):
+    def is_subtype_of(self, other) -> bool:
+        """Returns whether every value of this spec is one of the other's."""
         return (
             type(other) is type(self)
             and other.dtype == self.dtype
@@ -32,7 +37,7 @@ class TypeSpec:
         )
 
     def most_specific_common_supertype(self, others):
-        """The narrowest spec that describes what each of them does; None if there is none."""
+        """Returns the narrowest spec that includes this one and the others, or None."""
         shape = self.shape
         for other in others:
             if type(other) is not type(self) or other.dtype != self.dtype:
@@ -41,10 +46,15 @@ class TypeSpec:
         return type(self)(shape, self.dtype)
 
     def most_specific_compatible_type(self, other):
-        found = self.most_specific_common_supertype([other])
-        if found is None:
+        """Returns the narrowest spec that includes both.
+
+        Raises:
+          ValueError: there is none.
+        """
+        common = self.most_specific_common_supertype([other])
+        if common is None:
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
-        return found
+        return common
 
     def __eq__(self, other):
         return type(other) is type(self) and (self.shape, self.dtype) == (other.shape, other.dtype)
@@ -55,7 +65,13 @@ class TypeSpec:
 
 @export("TensorSpec")
 class TensorSpec(TypeSpec):
-    """The shape and type of an argument: tf.TensorSpec([None, 3], tf.float32)."""
+    """Describes a dense tensor.
+
+    Args:
+      shape: a shape; None for unknown rank.
+      dtype: the type of the elements.
+      name: the name of an argument, or None.
+    """
 
     def __init__(self, shape=None, dtype="float32", name=None):
         self.shape, self.dtype, self.name = tensor_shape.as_shape(shape), as_dtype(dtype), name
@@ -69,11 +85,13 @@ class TensorSpec(TypeSpec):
         return Tensor
 
     @classmethod
-    def from_spec(cls, spec, name=None):
+    def from_spec(cls, spec, name: str | None = None) -> TensorSpec:
+        """Returns a TensorSpec with the shape and dtype of another spec."""
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     @classmethod
-    def from_tensor(cls, tensor, name=None):
+    def from_tensor(cls, tensor, name: str | None = None) -> TensorSpec:
+        """Returns the TensorSpec of a tensor."""
         return cls(tensor.shape, tensor.dtype, name)
 
     def __repr__(self):
@@ -82,7 +100,12 @@ class TensorSpec(TypeSpec):
 
 @export("SparseTensorSpec")
 class SparseTensorSpec(TypeSpec):
-    """What a sparse tensor is like."""
+    """Describes a tf.sparse.SparseTensor.
+
+    Args:
+      shape: the dense shape; None for unknown rank.
+      dtype: the type of the values.
+    """
 
     def __init__(self, shape=None, dtype="float32"):
         self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
@@ -104,16 +127,23 @@ class SparseTensorSpec(TypeSpec):
             TensorSpec([rank], "int64"),
         ]
 
-    def _situ_from_tensors_(self, pieces):
-        return self.value_type(*pieces)
+    def _situ_from_tensors_(self, tensors):
+        return self.value_type(*tensors)
 
     def __repr__(self):
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
 
 
 @export("type_spec_from_value")
-def spec_of(value):
-    """What a value is like."""
+def spec_of(value) -> TypeSpec:
+    """Returns the TypeSpec of a value.
+
+    Args:
+      value: a tensor, composite tensor, data set, or what converts to a tensor.
+
+    Raises:
+      TypeError: the value is not supported.
+    """
     if hasattr(value, "with_flat_values"):
         from situ._src.ops.ragged_ops import RaggedTensorSpec
 
@@ -135,41 +165,44 @@ def spec_of(value):
     return TensorSpec(tensor.shape, tensor.dtype)
 
 
-# Signatures for people
+# Printed signatures
 
 
-def word(value):
-    """An argument, or a result, as the signature of a function shows it."""
+def format_type(value):
+    """Returns an argument or result as printed signatures show it."""
     if isinstance(value, TensorSpec):
         return repr(TensorSpec(value.shape, value.dtype))
     if isinstance(value, TypeSpec):
         return repr(value)
     if isinstance(value, dict):
-        return f"Dict[{', '.join(f'[{k!r}, {word(v)}]' for k, v in value.items())}]"
+        return f"Dict[{', '.join(f'[{k!r}, {format_type(v)}]' for k, v in value.items())}]"
     if isinstance(value, (list, tuple)):
-        return f"{type(value).__name__.capitalize()}[{', '.join(map(word, value))}]"
+        return f"{type(value).__name__.capitalize()}[{', '.join(map(format_type, value))}]"
     return f"Literal[{value!r}]"
 
 
 class Signature:
-    """What a traced function takes and gives; printed as `(a: ..., *, b: ...) -> ...`."""
+    """The signature of a traced function, printed as `(a: ..., *, b: ...) -> ...`."""
 
     def __init__(self, parameters, output, captures):
         self.parameters = parameters  # (name, kind, argument) of each
         self.output, self.captures = output, captures
 
-    def pretty(self):
+    def pretty(self) -> str:
+        """Returns the signature as several lines."""
         lines = ["Input Parameters:"]
-        lines += [f"  {n} ({kind}): {word(v)}" for n, kind, v in self.parameters] or ["  None"]
-        lines += ["Output Type:", f"  {word(self.output)}", "Captures:"]
-        lines += [f"  {k}: {word(v)}" for k, v in self.captures] or ["  None"]
+        lines += [f"  {n} ({kind}): {format_type(v)}" for n, kind, v in self.parameters] or [
+            "  None"
+        ]
+        lines += ["Output Type:", f"  {format_type(self.output)}", "Captures:"]
+        lines += [f"  {k}: {format_type(v)}" for k, v in self.captures] or ["  None"]
         return "\n".join(lines)
 
     def __repr__(self):
-        words, named = [], False
+        parts, has_star = [], False
         for name, kind, value in self.parameters:
-            if kind == "KEYWORD_ONLY" and not named:
-                words.append("*")
-                named = True
-            words.append(f"{name}: {word(value)}")
-        return f"({', '.join(words)}) -> {word(self.output)}"
+            if kind == "KEYWORD_ONLY" and not has_star:
+                parts.append("*")
+                has_star = True
+            parts.append(f"{name}: {format_type(value)}")
+        return f"({', '.join(parts)}) -> {format_type(self.output)}"

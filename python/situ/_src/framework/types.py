@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""types.py: tf.types.experimental: classes to annotate with, to ask for, to derive from."""
+"""types.py: tf.types.experimental: classes for annotations, isinstance checks and the tracing
+protocol."""
 
 from __future__ import annotations
 
@@ -20,33 +21,33 @@ export("types.experimental.Callable")(typing.Callable)
 
 @export("types.experimental.TraceType")
 class TraceType(abc.ABC):
-    """What arguments of functions are alike: equal ones share a trace. An object says it by its
-    method `__tf_tracing_type__(context)`."""
+    """The type of an argument of tf.function: equal types share a trace. Objects define theirs with
+    the method `__tf_tracing_type__(context)`."""
 
     @abc.abstractmethod
     def is_subtype_of(self, other):
-        """Whether a trace for the other serves this one."""
+        """Returns whether a trace for `other` can be used for this type."""
 
     @abc.abstractmethod
     def most_specific_common_supertype(self, others):
-        """One that serves all of them, or None."""
+        """Returns a type that includes this one and the others, or None."""
 
     @abc.abstractmethod
     def placeholder_value(self, placeholder_context):
-        """What the function is traced with."""
+        """Returns the value that the function is traced with."""
 
     @abc.abstractmethod
     def __hash__(self):
-        """Equal ones have equal numbers."""
+        """Returns a hash; equal types have equal hashes."""
 
     @abc.abstractmethod
     def __eq__(self, other):
-        """Whether a trace for the one serves the other."""
+        """Returns whether both types can share a trace."""
 
 
 @export("types.experimental.SupportsTracingProtocol")
 class SupportsTracingProtocol(typing.Protocol):
-    """Objects that say themselves what they are alike."""
+    """Objects that define their own TraceType."""
 
     def __tf_tracing_type__(self, context):
-        """The TraceType of the object."""
+        """Returns the TraceType of the object."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""versions.py: version and build information, options without effect, and hardware that situ
-does not support."""
+"""versions.py: version and build information, options without effect in situ, and hardware that
+situ does not support."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ BOTH.update(
 
 
 @export("sysconfig.get_build_info")
-def get_build_info():
-    """What situ is built for: neither CUDA nor ROCm is needed to build it."""
+def get_build_info() -> dict:
+    """Returns build information; situ is built without CUDA and loads it at run time."""
     return {
         "is_cuda_build": False,
         "is_rocm_build": False,
@@ -48,7 +48,7 @@ _switches = {"options": {}, "synchronous": True, "filtering": True}
 
 
 def _switch(name, *setters):
-    """Functions that keep a value and give it back."""
+    """Exports functions that store and return a value without further effect."""
 
     def get():
         return _switches[name]
@@ -70,13 +70,17 @@ _switch("filtering", ("debugging.is_traceback_filtering_enabled", False))
 
 @export("config.experimental.tensor_float_32_execution_enabled")
 def tensor_float_32_execution_enabled() -> bool:
-    """Whether products of float32 matrices are rounded to TensorFloat-32: never, on any device."""
+    """Returns False: TensorFloat-32 is never used."""
     return False
 
 
 @export("config.experimental.enable_tensor_float_32_execution")
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Warns where TensorFloat-32 is asked for: float32 operations keep their full precision."""
+    """Warns if TensorFloat-32 is requested: float32 operations keep full precision.
+
+    Args:
+      enabled: whether to use TensorFloat-32.
+    """
     if enabled:
         logs.warn(
             "TensorFloat-32 is not supported: float32 operations keep their full precision "
@@ -86,36 +90,46 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
 
 @export("config.optimizer.get_jit")
 def get_jit() -> str:
-    """Whether XLA compiles programs: there is none, so "", which means that it is off."""
+    """Returns "": XLA is off."""
     return ""
 
 
 @export("config.optimizer.set_jit")
 def set_jit(enabled) -> None:
-    """Warns where XLA is asked for: situ compiles every function itself."""
+    """Warns if XLA is requested: situ compiles every function itself.
+
+    Args:
+      enabled: True, False, or "autoclustering".
+    """
     if enabled:
         logs.warn("XLA is not supported: situ compiles functions itself, whatever set_jit says.")
 
 
 @export("debugging.enable_traceback_filtering")
-def enable_traceback_filtering():
-    """What an error shows of situ itself stays as it is: little."""
+def enable_traceback_filtering() -> None:
+    """Stores the setting for is_traceback_filtering_enabled; tracebacks do not change."""
     _switches["filtering"] = True
 
 
 @export("debugging.disable_traceback_filtering")
-def disable_traceback_filtering():
+def disable_traceback_filtering() -> None:
+    """Stores the setting for is_traceback_filtering_enabled; tracebacks do not change."""
     _switches["filtering"] = False
 
 
 @export("config.optimizer.get_experimental_options")
-def get_experimental_options():
+def get_experimental_options() -> dict:
+    """Returns the options that set_experimental_options stored."""
     return dict(_switches["options"])
 
 
 @export("config.optimizer.set_experimental_options")
-def set_experimental_options(options):
-    """Keeps the options: situ plans every graph in the same way."""
+def set_experimental_options(options: dict) -> None:
+    """Stores options of the graph optimizer, which have no effect.
+
+    Args:
+      options: a dict.
+    """
     if options.get("auto_mixed_precision"):
         logs.warn(
             "auto_mixed_precision is not supported: operations keep their types. Use "
@@ -125,36 +139,45 @@ def set_experimental_options(options):
 
 
 @export("config.experimental.enable_op_determinism")
-def enable_op_determinism():
-    """Nothing to do: the order of sums does not depend on chance."""
+def enable_op_determinism() -> None:
+    """Does nothing: operations are always deterministic."""
 
 
 @export("config.experimental.get_device_details")
-def get_device_details(device):
-    """The name of a GPU, as far as it is known."""
+def get_device_details(device) -> dict:
+    """Returns details of a GPU.
+
+    Args:
+      device: a tf.config.PhysicalDevice.
+
+    Returns:
+      A dict with "device_name", or an empty one.
+    """
     from situ._src.framework import device_lib
 
     number = device.name.rpartition(":")[2]
-    for found in device_lib.list_local_devices():
-        if found.device_type == "GPU" and found.name.rpartition(":")[2] == number:
-            text = getattr(found, "physical_device_desc", "") or ""
+    for local in device_lib.list_local_devices():
+        if local.device_type == "GPU" and local.name.rpartition(":")[2] == number:
+            text = getattr(local, "physical_device_desc", "") or ""
             parts = dict(p.split(": ", 1) for p in text.split(", ") if ": " in p)
             return {"device_name": parts.get("name", "GPU")}
     return {}
 
 
-# What is around a call
+# The context of a call
 
 
 @export("get_current_name_scope")
-def get_current_name_scope():
+def get_current_name_scope() -> str:
+    """Returns the current name scope without the final slash."""
     graph = get_default_graph()
     scope = getattr(graph, "get_name_scope", lambda: "")()
     return scope or ""
 
 
 @export("inside_function")
-def inside_function():
+def inside_function() -> bool:
+    """Returns whether a tf.function is being traced."""
     import _situ
     from situ._src.framework.concrete_function import FuncGraph
 
@@ -162,18 +185,24 @@ def inside_function():
 
 
 @export("is_symbolic_tensor")
-def is_symbolic_tensor(tensor):
+def is_symbolic_tensor(tensor) -> bool:
+    """Returns whether a value is a tensor of a graph.
+
+    Args:
+      tensor: a value.
+    """
     from situ._src.framework.tensor import GraphTensor
 
     return isinstance(tensor, GraphTensor)
 
 
-# Hardware that situ does not drive
+# Unsupported hardware
 
 
 @export("distribute.cluster_resolver.TPUClusterResolver")
 class TPUClusterResolver(ClusterResolver):
-    """There are no TPUs: programs that look for one get TensorFlow's error and go on without."""
+    """Raises ValueError: situ does not support TPUs. Programs that handle TensorFlow's error
+    continue without."""
 
     def __init__(self, tpu=None, *args, **kwargs):
         raise ValueError("Please provide a TPU Name to connect to.")
@@ -185,6 +214,7 @@ class TPUClusterResolver(ClusterResolver):
 
 @export("config.experimental_connect_to_cluster")
 def experimental_connect_to_cluster(*args, **kwargs):
+    """Raises ValueError: use `situ run --ranks` or mpirun."""
     raise ValueError(
         "situ joins the processes that `situ run --ranks` or mpirun starts, it does "
         "not connect to others (docs/how-to/multiple-processes.md)."
