@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""checkpoint.py: tf.train.Checkpoint: the variables of objects, named by how they are reached."""
+"""checkpoint.py: tf.train.Checkpoint and CheckpointManager: variables keyed by their path in the
+object graph."""
 
 from __future__ import annotations
 
@@ -37,23 +38,23 @@ def _escaped(name):
     return str(name).replace(".", "..").replace("/", ".S")
 
 
-def _children(thing):
-    """What an object holds, by name."""
-    if hasattr(thing, "_checkpoint_children"):
-        return list(thing._checkpoint_children().items())
-    if isinstance(thing, dict):
-        return [(k, v) for k, v in thing.items() if isinstance(k, (str, int))]
-    if isinstance(thing, (list, tuple)):
-        return list(enumerate(thing))
-    if hasattr(thing, "apply_gradients") and hasattr(thing, "variables"):
-        found = thing.variables
+def _children(obj):
+    """Returns (name, value) of what an object holds."""
+    if hasattr(obj, "_checkpoint_children"):
+        return list(obj._checkpoint_children().items())
+    if isinstance(obj, dict):
+        return [(k, v) for k, v in obj.items() if isinstance(k, (str, int))]
+    if isinstance(obj, (list, tuple)):
+        return list(enumerate(obj))
+    if hasattr(obj, "apply_gradients") and hasattr(obj, "variables"):
+        found = obj.variables
         return [
             (
                 "_variables",
                 list(found() if callable(found) and not isinstance(found, list) else found),
             )
         ]
-    members = getattr(thing, "__dict__", {})
+    members = getattr(obj, "__dict__", {})
     return [(k, v) for k, v in members.items() if not k.startswith(("_self_", "__"))]
 
 
@@ -67,23 +68,23 @@ def _is_node(value):
 
 
 def tracked(root, others=None):
-    """All variables that can be reached, by key: the shortest way counts; `others` gets the other
-    ways to what was seen already."""
+    """Returns all reachable variables by key (breadth first, so the shortest path wins). `others`
+    receives the other paths to objects."""
     found, seen, queue = {}, {}, [("", root)]
     while queue:
-        path, thing = queue.pop(0)
-        if id(thing) in seen:
+        path, obj = queue.pop(0)
+        if id(obj) in seen:
             if others is not None:
-                others[path] = seen[id(thing)]
+                others[path] = seen[id(obj)]
             continue
-        seen[id(thing)] = path
-        if isinstance(thing, (Variable, _situ.Iterator)):
-            found[path + _VALUE] = thing
+        seen[id(obj)] = path
+        if isinstance(obj, (Variable, _situ.Iterator)):
+            found[path + _VALUE] = obj
             continue
-        if hasattr(thing, "_checkpoint_parts"):  # a table
-            found.update((path + _ATTRIBUTES + k, p) for k, p in thing._checkpoint_parts().items())
+        if hasattr(obj, "_checkpoint_parts"):  # a table
+            found.update((path + _ATTRIBUTES + k, p) for k, p in obj._checkpoint_parts().items())
             continue
-        for name, value in _children(thing):
+        for name, value in _children(obj):
             if _is_node(value):
                 queue.append((f"{path}/{_escaped(name)}" if path else _escaped(name), value))
     return found
@@ -101,7 +102,7 @@ def _values(found, session):
     return {**parts, **{k: numpy.asarray(v) for k, v in session.run(rest).items()}}
 
 
-def _give(var, value, session):
+def _assign(var, value, session):
     if isinstance(var, _situ.Iterator):
         var.restore(_situ.host(value.astype("int64", copy=False)))
         return
@@ -121,23 +122,23 @@ def _give(var, value, session):
 
 
 class Status:
-    """How a restore went."""
+    """The status of a restore: which values were assigned."""
 
     def __init__(self, root, reader):
         self._root, self._reader, self._done = root, reader, set()
         self._others = json.loads(reader.metadata.get("others", "{}"))
 
     def run(self, session=None):
-        """Gives values to what is there and has none of the checkpoint yet."""
+        """Restores the objects that exist and were not restored before."""
         for key, var in tracked(self._root).items():
-            key = self._known(key)
+            key = self._stored_key(key)
             if key not in self._done and self._reader.has_tensor(key):
                 self._done.add(key)
-                _give(var, numpy.asarray(self._reader.get_tensor(key)), session)
+                _assign(var, numpy.asarray(self._reader.get_tensor(key)), session)
         return self
 
-    def _known(self, key):
-        """The key under which the checkpoint has what can be reached by another way, too."""
+    def _stored_key(self, key):
+        """Returns the key of the checkpoint for an object that has several paths."""
         if self._reader.has_tensor(key):
             return key
         path, kind, attribute = key.partition(_ATTRIBUTES)
@@ -148,12 +149,14 @@ class Status:
                 return "/".join([first, *parts[n:]]) + kind + attribute
         return key
 
-    def is_done(self):
+    def is_done(self) -> bool:
+        """Returns whether all values of the checkpoint were used."""
         return set(self._reader.get_variable_to_shape_map()) <= self._done
 
     def assert_existing_objects_matched(self):
+        """Raises AssertionError if a variable is not in the checkpoint. Returns self."""
         for key, var in tracked(self._root).items():
-            if not self._reader.has_tensor(self._known(key)):
+            if not self._reader.has_tensor(self._stored_key(key)):
                 raise AssertionError(
                     f"Found 1 Python objects that were not bound to checkpointed "
                     f"values, likely due to changes in the Python program. "
@@ -162,6 +165,7 @@ class Status:
         return self
 
     def assert_consumed(self):
+        """Raises AssertionError unless variables and checkpoint match completely. Returns self."""
         self.assert_existing_objects_matched()
         left = set(self._reader.get_variable_to_shape_map()) - self._done - self._matched()
         if left:
@@ -169,10 +173,11 @@ class Status:
         return self
 
     def _matched(self):
-        """What the checkpoint has for what is there, also before a session gives it values."""
-        return {k for k in map(self._known, tracked(self._root)) if self._reader.has_tensor(k)}
+        """Returns the keys of the checkpoint that variables match, restored or not."""
+        return {k for k in map(self._stored_key, tracked(self._root)) if self._reader.has_tensor(k)}
 
     def assert_nontrivial_match(self):
+        """Raises AssertionError if nothing matches. Returns self."""
         if not self._done and not self._matched():
             raise AssertionError(
                 f"Nothing to load. No dependencies have been added to {self._root!r} yet."
@@ -180,16 +185,25 @@ class Status:
         return self
 
     def expect_partial(self):
+        """Does nothing: partial restores are not reported. Returns self."""
         return self
 
     def run_restore_ops(self, session=None):
-        """In a graph, each time that it is called: a program may have several sessions."""
+        """Restores the values; in graph mode in each call, as a program may have several sessions.
+
+        Args:
+          session: the session; the default session if it is None.
+        """
         if not at_once():
             self._done.clear()
         self.run(session)
 
     def initialize_or_restore(self, session=None):
-        """The same; what the checkpoint does not have begins as it is written."""
+        """Restores the values and initializes variables that the checkpoint lacks.
+
+        Args:
+          session: the session; the default session if it is None.
+        """
         self.run_restore_ops(session)
         if not at_once():
             session = session or default_session.current()
@@ -197,13 +211,13 @@ class Status:
                 [
                     v.initializer
                     for k, v in tracked(self._root).items()
-                    if not self._reader.has_tensor(self._known(k))
+                    if not self._reader.has_tensor(self._stored_key(k))
                 ]
             )
 
 
 class NoStatus:
-    """Nothing was restored: there was no checkpoint."""
+    """The status of a restore without a checkpoint."""
 
     def __init__(self, root):
         self._root = root
@@ -227,7 +241,15 @@ class NoStatus:
 
 @export("train.Checkpoint", v1="train.Checkpoint")
 class Checkpoint:
-    """Groups objects whose variables are saved together: Checkpoint(step=step, net=net)."""
+    """Saves and restores groups of trackable objects.
+
+    Args:
+      root: an object whose attributes are saved.
+      **kwargs: further objects by name: `Checkpoint(step=step, net=net)`.
+
+    Raises:
+      ValueError: an argument cannot be tracked.
+    """
 
     def __init__(self, root=None, **kwargs):
         if root is not None:
@@ -258,12 +280,22 @@ class Checkpoint:
 
     @property
     def save_counter(self):
+        """A variable that counts calls of `save`."""
         if self._counter is None:
             self._counter = variable(0, dtype="int64", trainable=False, name="save_counter")
         return self._counter
 
     def write(self, file_prefix, options=None, session=None):
-        """Writes a checkpoint of that name."""
+        """Writes a checkpoint without numbering it.
+
+        Args:
+          file_prefix: the prefix of the files.
+          options: accepted for compatibility.
+          session: the session in graph mode.
+
+        Returns:
+          The prefix.
+        """
         prefix = os.fspath(file_prefix)
         others = {}
         found = _values(tracked(self, others), session)
@@ -271,7 +303,16 @@ class Checkpoint:
         return prefix
 
     def save(self, file_prefix, session=None, options=None):
-        """Writes the next checkpoint, and notes it as the newest of its folder."""
+        """Writes a numbered checkpoint and registers it as the latest of its directory.
+
+        Args:
+          file_prefix: the prefix of the files, to which `-N` is appended.
+          session: the session in graph mode.
+          options: accepted for compatibility.
+
+        Returns:
+          The prefix with the number.
+        """
         if at_once():
             number = int(self.save_counter.assign_add(numpy.int64(1)).numpy())
         else:
@@ -287,7 +328,18 @@ class Checkpoint:
         return path
 
     def read(self, save_path, options=None):
-        """Restores now, and what is made later when it is made."""
+        """Restores existing objects now, and objects created later when they are tracked.
+
+        Args:
+          save_path: the prefix of a checkpoint, or its directory.
+          options: accepted for compatibility.
+
+        Returns:
+          A status object.
+
+        Raises:
+          NotFoundError: there is no such checkpoint.
+        """
         path = os.fspath(save_path)
         if os.path.isdir(path):
             path = checkpoint_state.latest_checkpoint(path) or path
@@ -307,7 +359,15 @@ class Checkpoint:
         return status
 
     def restore(self, save_path, options=None):
-        """As read, with the counter of saves; None restores nothing."""
+        """As `read`, and restores `save_counter`; None restores nothing.
+
+        Args:
+          save_path: the prefix of a checkpoint, or None.
+          options: accepted for compatibility.
+
+        Returns:
+          A status object.
+        """
         if save_path is None:
             return NoStatus(self)
         path = os.fspath(save_path)
@@ -324,7 +384,21 @@ class Checkpoint:
     v2="train.experimental.CheckpointManager",
 )
 class CheckpointManager:
-    """Keeps the last checkpoints of a folder."""
+    """Keeps the most recent checkpoints of a directory.
+
+    Args:
+      checkpoint: a tf.train.Checkpoint.
+      directory: the directory.
+      max_to_keep: the number of checkpoints to keep; None for all.
+      keep_checkpoint_every_n_hours: keeps one checkpoint for each such period, too.
+      checkpoint_name: the file name prefix.
+      step_counter: a variable, for `checkpoint_interval`.
+      checkpoint_interval: the minimum number of steps between checkpoints.
+      init_fn: called by `restore_or_initialize` if there is no checkpoint.
+
+    Raises:
+      ValueError: `max_to_keep` is not positive.
+    """
 
     def __init__(
         self,
@@ -358,10 +432,20 @@ class CheckpointManager:
 
     @property
     def latest_checkpoint(self):
+        """The prefix of the latest checkpoint, or None."""
         return self._kept.paths[-1] if self._kept.items else None
 
     def save(self, checkpoint_number=None, check_interval=True, options=None):
-        """Writes a checkpoint; old ones go. None where it is not time yet."""
+        """Writes a checkpoint and removes old ones.
+
+        Args:
+          checkpoint_number: the number; by default the save counter.
+          check_interval: whether to respect `checkpoint_interval`.
+          options: accepted for compatibility.
+
+        Returns:
+          The prefix, or None if the interval has not passed.
+        """
         if self._counter is not None and self._interval is not None and check_interval:
             now = int(self._counter.numpy())
             if self._last is not None and now - self._last < self._interval:
@@ -378,14 +462,18 @@ class CheckpointManager:
             )
             os.makedirs(self._dir, exist_ok=True)
             path = self._checkpoint.write(f"{prefix}-{number}")
-        gone = self._kept.add(path)
+        expired = self._kept.add(path)
         checkpoint_state.write(self._dir, path, self._kept.paths, times=self._kept.times)
-        for old in gone:
+        for old in expired:
             checkpoint_state.remove_checkpoint(old)
         return path
 
     def restore_or_initialize(self):
-        """The name of the checkpoint that was restored; None where init_fn was called."""
+        """Restores the latest checkpoint, or calls `init_fn`.
+
+        Returns:
+          The prefix of the checkpoint, or None.
+        """
         if self.latest_checkpoint is not None:
             self._checkpoint.restore(self.latest_checkpoint)
             return self.latest_checkpoint

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deferred_restore.py: what a checkpoint has for variables that are not made yet: they get it
-when an object that was restored takes them up."""
+"""deferred_restore.py: restores of variables that are created after a checkpoint was read: pending
+statuses are run again when objects are tracked."""
 
 from __future__ import annotations
 
 import _situ
 
-pending: list = []  # restores whose objects may still get variables
-_MOST = 16
+pending: list = []  # restores that have unused values
+_MAX_PENDING = 16
 
 
-def wait(status):
-    """Keeps a restore that is not done; of too many, the oldest is given up."""
+def wait(status) -> None:
+    """Adds an incomplete restore; drops the oldest if there are too many."""
     pending.append(status)
-    del pending[:-_MOST]
+    del pending[:-_MAX_PENDING]
 
 
-def settle():
-    """Restores variables that were made after a restore: slots, layers, attributes."""
+def settle() -> None:
+    """Restores variables that were created since: slots, layers, attributes."""
     graph = _situ.current_graph()
     if not pending or graph is not None and not graph.building_function:
         return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reader.py: the files of a checkpoint, written and read: NewCheckpointReader,
-list_variables, load_variable."""
+"""reader.py: writes and reads the files of a checkpoint: tf.train.load_checkpoint, list_variables
+and load_variable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from situ._src.framework.dtypes import as_dtype
 
 
 def write(prefix, arrays, metadata=None):
-    """Writes a checkpoint: elements first, then the index, a list for people."""
+    """Writes a checkpoint: the data file first, then the index, a readable list of its tensors."""
     strings = {k: list(a.shape) for k, a in arrays.items() if a.dtype.kind in "OSU"}
     encoded = {k: _encode(a) if k in strings else a for k, a in arrays.items()}
     safetensors.write(
@@ -36,27 +36,38 @@ def write(prefix, arrays, metadata=None):
 
 
 def _encode(array):
-    """Strings as bytes: the length of each (int64), then all of them one behind the other."""
+    """Encodes an array of strings as bytes: the lengths (int64), then the contents."""
     items = [s.encode() if isinstance(s, str) else bytes(s) for s in array.ravel().tolist()]
     lengths = numpy.array([len(s) for s in items], "<i8")
     return numpy.frombuffer(lengths.tobytes() + b"".join(items), numpy.uint8)
 
 
 def _decode(data, shape):
-    """The strings that _encode has written."""
+    """Decodes an array of strings.
+
+    Raises:
+      DataLossError: the data is damaged.
+    """
     count = int(numpy.prod(shape, dtype=numpy.int64))
     raw = data.tobytes()
     lengths = numpy.frombuffer(raw[: 8 * count], "<i8")
     if len(lengths) != count or (lengths < 0).any() or 8 * count + lengths.sum() != len(raw):
         raise errors.DataLossError(None, None, "A tensor of strings in a checkpoint is damaged.")
     ends = 8 * count + numpy.cumsum(lengths)
-    made = numpy.empty(count, object)
-    made[:] = [raw[end - n : end] for end, n in zip(ends.tolist(), lengths.tolist())]
-    return made.reshape(shape)
+    strings = numpy.empty(count, object)
+    strings[:] = [raw[end - n : end] for end, n in zip(ends.tolist(), lengths.tolist())]
+    return strings.reshape(shape)
 
 
 class CheckpointReader:
-    """Reads a checkpoint by the names of its tensors."""
+    """Reads tensors of a checkpoint by name.
+
+    Args:
+      prefix: the prefix of the files.
+
+    Raises:
+      NotFoundError: there is no such checkpoint.
+    """
 
     def __init__(self, prefix):
         self._prefix = os.fspath(prefix)
@@ -75,19 +86,31 @@ class CheckpointReader:
 
     metadata = property(lambda s: s._file.metadata)
 
-    def has_tensor(self, tensor_str):
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Returns whether the checkpoint has a tensor."""
         return tensor_str in self._file.entries
 
-    def get_variable_to_shape_map(self):
+    def get_variable_to_shape_map(self) -> dict:
+        """Returns the shapes of all tensors by name."""
         return {k: list(self._strings.get(k, e[1])) for k, e in self._file.entries.items()}
 
-    def get_variable_to_dtype_map(self):
+    def get_variable_to_dtype_map(self) -> dict:
+        """Returns the types of all tensors by name."""
         return {
             k: as_dtype("string" if k in self._strings else e[0].name)
             for k, e in self._file.entries.items()
         }
 
     def get_tensor(self, tensor_str):
+        """Returns a tensor as a NumPy array.
+
+        Args:
+          tensor_str: the name.
+
+        Raises:
+          NotFoundError: there is no such tensor.
+          DataLossError: the file is damaged.
+        """
         if isinstance(tensor_str, bytes):
             tensor_str = tensor_str.decode()
         if not self.has_tensor(tensor_str):
@@ -97,7 +120,8 @@ class CheckpointReader:
             value = _decode(value, self._strings[tensor_str])
         return value if value.ndim else value[()]
 
-    def debug_string(self):
+    def debug_string(self) -> bytes:
+        """Returns a list of the tensors, one line each."""
         types, sizes = self.get_variable_to_dtype_map(), self.get_variable_to_shape_map()
         return "".join(
             f"{k} (DT_{types[k].name.upper()}) {tuple(sizes[k])}\n" for k in sorted(types)
@@ -114,30 +138,55 @@ class CheckpointReader:
         "contrib.framework.load_checkpoint",
     ),
 )
-def load_checkpoint(ckpt_dir_or_file):
-    """A reader of a checkpoint, or of the newest one of a folder."""
+def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
+    """Opens a checkpoint.
+
+    Args:
+      ckpt_dir_or_file: a directory, whose latest checkpoint is opened, or a prefix.
+
+    Returns:
+      A CheckpointReader.
+
+    Raises:
+      ValueError: the directory has no checkpoint.
+    """
     path = os.fspath(ckpt_dir_or_file)
     if os.path.isdir(path):
-        found = latest_checkpoint(path)
-        if found is None:
+        latest = latest_checkpoint(path)
+        if latest is None:
             raise ValueError(
                 f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
             )
-        path = found
+        path = latest
     return CheckpointReader(path)
 
 
 @export("train.list_variables", v1=("train.list_variables", "contrib.framework.list_variables"))
-def list_variables(ckpt_dir_or_file):
-    """Names and shapes, sorted by name."""
+def list_variables(ckpt_dir_or_file) -> list[tuple[str, list[int]]]:
+    """Lists the tensors of a checkpoint.
+
+    Args:
+      ckpt_dir_or_file: a directory or a prefix.
+
+    Returns:
+      A list of (name, shape), sorted by name.
+    """
     return sorted(
         (n, s) for n, s in load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items()
     )
 
 
 @export("train.load_variable", v1=("train.load_variable", "contrib.framework.load_variable"))
-def load_variable(ckpt_dir_or_file, name):
-    """The array of a tensor."""
+def load_variable(ckpt_dir_or_file, name: str):
+    """Reads a tensor of a checkpoint.
+
+    Args:
+      ckpt_dir_or_file: a directory or a prefix.
+      name: the name of the tensor.
+
+    Returns:
+      A NumPy array.
+    """
     if name.endswith(":0"):
         name = name[:-2]
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""safetensors.py: tensors in a file, in the layout of safetensors: the length of a JSON header,
-the header, the elements. The header's metadata holds a checksum of every tensor."""
+"""safetensors.py: the safetensors file format: an 8-byte header length, a JSON header, the data.
+The header's metadata has a CRC-32 of each tensor."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ TYPES = {
     "U64": "uint64",
     "BOOL": "bool",
 }
-WORDS = {name: word for word, name in TYPES.items()}
-MOST_HEADER = 100 << 20
+TYPE_CODES = {name: code for code, name in TYPES.items()}
+MAX_HEADER_BYTES = 100 << 20
 
 
 def loss(path, offset, what):
-    """The error of a damaged file."""
+    """Returns the DataLossError for a damaged file."""
     return errors.DataLossError(None, None, f"{path}: damaged at byte {offset}: {what}")
 
 
 def fsync_folder(path):
-    """A rename is kept when its folder is."""
+    """Flushes the directory of a file, so that a rename is durable."""
     handle = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -47,37 +47,46 @@ def fsync_folder(path):
 
 
 def replace(path, parts):
-    """Writes a file aside, then puts it in its place: a crash leaves the old one or the new one."""
-    aside = f"{path}.tmp{os.getpid()}.{threading.get_ident()}"
+    """Writes a file atomically: to a temporary file that is then renamed.
+
+    Args:
+      path: the file.
+      parts: buffers, written one after the other.
+    """
+    temporary = f"{path}.tmp{os.getpid()}.{threading.get_ident()}"
     with errors.convert_os_errors(path):
         try:
-            with open(aside, "wb") as file:
+            with open(temporary, "wb") as file:
                 for part in parts:
                     file.write(part)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(aside, path)
+            os.replace(temporary, path)
         except BaseException:
-            if os.path.exists(aside):
-                os.remove(aside)
+            if os.path.exists(temporary):
+                os.remove(temporary)
             raise
         fsync_folder(path)
 
 
 def write(path, tensors, metadata=None):
-    """Writes arrays by name."""
+    """Writes arrays by name.
+
+    Raises:
+      UnimplementedError: a type is not supported.
+    """
     header, sums, at, arrays = {}, {}, 0, []
     for name in sorted(tensors):
         array = numpy.asarray(tensors[name], order="C")
-        if array.dtype.name not in WORDS:
+        if array.dtype.name not in TYPE_CODES:
             raise errors.UnimplementedError(
                 None,
                 None,
-                f"Tensor '{name}' of type {array.dtype.name} cannot be kept in a checkpoint.",
+                f"Tensor '{name}' of type {array.dtype.name} cannot be saved in a checkpoint.",
             )
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         header[name] = {
-            "dtype": WORDS[array.dtype.name],
+            "dtype": TYPE_CODES[array.dtype.name],
             "shape": list(array.shape),
             "data_offsets": [at, at + array.nbytes],
         }
@@ -91,7 +100,7 @@ def write(path, tensors, metadata=None):
 
 
 class File:
-    """The tensors of a file; the header is checked when it is opened, a tensor when it is read."""
+    """An open file. The header is checked when the file is opened, a tensor when it is read."""
 
     def __init__(self, path):
         self.path, self.size = path, os.path.getsize(path)
@@ -100,7 +109,7 @@ class File:
             if len(first) < 8:
                 raise loss(path, len(first), "the file ends within its first 8 bytes")
             length = struct.unpack("<Q", first)[0]
-            if length > MOST_HEADER or 8 + length > self.size:
+            if length > MAX_HEADER_BYTES or 8 + length > self.size:
                 raise loss(
                     path,
                     0,
@@ -114,10 +123,12 @@ class File:
             self.entries = {str(k): self._entry(k, v) for k, v in header.items()}
             self._sums = json.loads(self.metadata.get("crc32", "{}"))
         except (ValueError, AttributeError, TypeError, KeyError) as error:
-            raise loss(path, 8, f"the header is none ({error})") from None
-        lost = set(self._sums) ^ set(self.entries) if self._sums else ()
-        if lost:
-            raise loss(path, 8, f"the header has a tensor or a checksum of {min(lost)!r}, not both")
+            raise loss(path, 8, f"invalid header ({error})") from None
+        unmatched = set(self._sums) ^ set(self.entries) if self._sums else ()
+        if unmatched:
+            raise loss(
+                path, 8, f"the header has a tensor or a checksum of {min(unmatched)!r}, not both"
+            )
         for name, (_, _, _, end) in self.entries.items():
             if self.begin + end > self.size:
                 raise loss(
@@ -138,7 +149,11 @@ class File:
         return dtype, shape, begin, end
 
     def get(self, name):
-        """The array of a tensor."""
+        """Returns a tensor as an array.
+
+        Raises:
+          DataLossError: the data is damaged.
+        """
         dtype, shape, begin, end = self.entries[name]
         with open(self.path, "rb") as file:
             file.seek(self.begin + begin)
@@ -151,6 +166,6 @@ class File:
             raise loss(
                 self.path,
                 self.begin + begin,
-                f"the checksum of tensor '{name}' does not fit its {end - begin} bytes",
+                f"the checksum of tensor '{name}' does not match its {end - begin} bytes",
             )
         return numpy.frombuffer(data, dtype.newbyteorder("<")).astype(dtype).reshape(shape)

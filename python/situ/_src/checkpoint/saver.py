@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""saver.py: tf.train.Saver: variables of a session to files and back."""
+"""saver.py: tf.compat.v1.train.Saver: saves variables of a session as checkpoints and restores
+them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _MISSING = (
     "other graph key that is missing from the checkpoint. Please ensure that you have "
     "not altered the graph expected based on the checkpoint. Original error:\n\n"
 )
-_OTHER = (
+_MISMATCH = (
     "Restoring from checkpoint failed. This is most likely due to a mismatch between the "
     "current graph and the graph from the checkpoint. Please ensure that you have not "
     "altered the graph expected based on the checkpoint. Original error:\n\n"
@@ -30,7 +31,7 @@ _OTHER = (
 
 
 def _named(var_list):
-    """Variables by the names under which they are kept."""
+    """Returns variables by their names in checkpoints."""
     if isinstance(var_list, dict):
         names = {}
         for name, var in var_list.items():
@@ -45,14 +46,30 @@ def _named(var_list):
 
 
 def _target(value):
-    """A variable, or the parts of one together."""
+    """Returns a variable, or all slices of a partitioned one as a whole."""
     several = list(value) if isinstance(value, (list, tuple, PartitionedVariable)) else [value]
     return sliced_variables.Whole(several) if sliced_variables.is_whole(several) else several[0]
 
 
 @export(v1="train.Saver")
 class Saver:
-    """Saves variables of a session as checkpoints, and restores them."""
+    """Saves variables to checkpoints and restores them.
+
+    Args:
+      var_list: a list of variables, or a dict from names; by default all global variables.
+      reshape: whether to restore a tensor of another shape with as many elements.
+      max_to_keep: the number of checkpoints to keep; 0 or None for all.
+      keep_checkpoint_every_n_hours: keeps one checkpoint for each such period, too.
+      defer_build: whether to collect the variables in `build`.
+      allow_empty: whether there may be no variables.
+      pad_step_number: whether to pad step numbers to 8 digits.
+
+    Other arguments are accepted for compatibility.
+
+    Raises:
+      TypeError: `var_list` has an item that is not a variable.
+      ValueError: there are no variables, or two have the same name.
+    """
 
     def __init__(
         self,
@@ -84,7 +101,11 @@ class Saver:
             self.build()
 
     def build(self):
-        """Notes which variables there are."""
+        """Collects the variables to save.
+
+        Raises:
+          ValueError: there are none.
+        """
         if self._variables is not None:
             return
         items = global_variables() if self._var_list is None else self._var_list
@@ -94,21 +115,24 @@ class Saver:
 
     @property
     def last_checkpoints(self):
-        """The checkpoints that are kept, the oldest first."""
+        """The prefixes of the checkpoints that are kept, the oldest first."""
         return self._kept.paths
 
     def set_last_checkpoints(self, last_checkpoints):
+        """Sets the prefixes of the checkpoints that are kept."""
         self._kept.items = [(p, 0.0) for p in last_checkpoints]
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+        """Sets (prefix, time) of the checkpoints that are kept."""
         self._kept.items = [tuple(i) for i in last_checkpoints_with_time]
 
     def recover_last_checkpoints(self, checkpoint_paths):
-        """Goes on with the checkpoints of a run before."""
-        there = [p for p in checkpoint_paths if state.checkpoint_exists(p)]
-        self._kept.items = list(zip(there, state.get_checkpoint_mtimes(there)))
+        """Continues with the checkpoints of an earlier run."""
+        existing = [p for p in checkpoint_paths if state.checkpoint_exists(p)]
+        self._kept.items = list(zip(existing, state.get_checkpoint_mtimes(existing)))
 
     def as_saver_def(self):
+        """Returns the options as a dict."""
         return {
             "max_to_keep": self._kept.most,
             "variables": {
@@ -118,16 +142,16 @@ class Saver:
         }
 
     def _values(self, sess, global_step):
-        """The variables' values and the number of the step, of one moment."""
+        """Returns the values of the variables and the global step, fetched in one run."""
         if sess is None:
             return {k: v.numpy() for k, v in self._variables.items()}, global_step
-        wanted = {k: sliced_variables.parts(v) for k, v in self._variables.items()}
+        fetches = {k: sliced_variables.parts(v) for k, v in self._variables.items()}
         if global_step is None or isinstance(global_step, (int, numpy.integer)):
-            found = sess.run(wanted)
+            values = sess.run(fetches)
         else:
-            found, global_step = sess.run((wanted, global_step))
+            values, global_step = sess.run((fetches, global_step))
         return {
-            k: v.join(found[k]) if isinstance(v, sliced_variables.Whole) else found[k][0]
+            k: v.join(values[k]) if isinstance(v, sliced_variables.Whole) else values[k][0]
             for k, v in self._variables.items()
         }, global_step
 
@@ -148,21 +172,39 @@ class Saver:
         strip_default_attrs=False,
         save_debug_info=False,
     ):
-        """Writes a checkpoint; gives its name. Old ones go, as max_to_keep says. sess is None:
-        of eager variables."""
+        """Writes a checkpoint and removes old ones.
+
+        Args:
+          sess: the session; None for eager variables.
+          save_path: the prefix of the files.
+          global_step: a number or tensor that is appended to the prefix.
+          latest_filename: the name of the state file; "checkpoint" by default.
+          meta_graph_suffix: the suffix of the graph file.
+          write_meta_graph: whether to write the graph.
+          write_state: whether to update the state file.
+          strip_default_attrs: accepted for compatibility.
+          save_debug_info: accepted for compatibility.
+
+        Returns:
+          The prefix of the checkpoint.
+
+        Raises:
+          RuntimeError: `build` was deferred and not called.
+          ValueError: the directory does not exist.
+        """
         if self._variables is None:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
         save_path = os.fspath(save_path)
         folder = os.path.dirname(save_path)
         if folder and not os.path.isdir(folder):
             try:
-                os.mkdir(folder)  # one folder is made, as by TensorFlow
+                os.mkdir(folder)  # one level only, as TensorFlow does
             except OSError:
-                if not os.path.isdir(folder):  # else another thread was faster
+                if not os.path.isdir(folder):  # another thread may have created it
                     raise ValueError(
                         f"Parent directory of {save_path} doesn't exist, can't save."
                     ) from None
-        with self._saving:  # a supervisor saves in a thread of its own
+        with self._saving:  # a Supervisor saves in its own thread
             values, step = self._values(sess, global_step)
             prefix = self._prefix(save_path, step)
             self._write(
@@ -183,13 +225,23 @@ class Saver:
 
             meta_graph.write(f"{prefix}.{meta_graph_suffix}", sess.graph, self)
         if write_state:
-            gone = self._kept.add(prefix)
+            expired = self._kept.add(prefix)
             state.write(folder, prefix, self._kept.paths, latest_filename)
-            for old in gone:
+            for old in expired:
                 state.remove_checkpoint(old, meta_graph_suffix=meta_graph_suffix or "meta")
 
     def restore(self, sess, save_path):
-        """Gives all variables the values of a checkpoint; sess is None: eager ones."""
+        """Restores the variables from a checkpoint.
+
+        Args:
+          sess: the session; None for eager variables.
+          save_path: the prefix of a checkpoint.
+
+        Raises:
+          ValueError: there is no such checkpoint.
+          NotFoundError: the checkpoint lacks a variable.
+          InvalidArgumentError: a shape or type does not match.
+        """
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         save_path = os.fspath(save_path)
@@ -208,7 +260,7 @@ class Saver:
                 raise errors.NotFoundError(
                     None, None, f"{_MISSING}Key {key} not found in checkpoint"
                 )
-            value = self._fitted(key, var, value)
+            value = self._check_value(key, var, value)
             if sess is None:
                 var.assign(value)
                 continue
@@ -217,25 +269,30 @@ class Saver:
         if run:
             sess.run(run, feeds)
 
-    def _fitted(self, key, var, value):
-        value, want = numpy.asarray(value), var.shape.as_list()
+    def _check_value(self, key, var, value):
+        """Returns the value of a variable, reshaped if that is allowed.
+
+        Raises:
+          InvalidArgumentError: the shape or type does not match.
+        """
+        value, shape = numpy.asarray(value), var.shape.as_list()
         name = var.dtype.base_dtype.as_numpy_dtype
         if value.dtype != numpy.dtype(name):
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"{_OTHER}tensor_name = {key}; expected dtype "
+                f"{_MISMATCH}tensor_name = {key}; expected dtype "
                 f"{var.dtype.base_dtype.name} does not equal original dtype {value.dtype.name}",
             )
-        if list(value.shape) == want:
+        if list(value.shape) == shape:
             return value
-        if self._reshape and value.size == int(numpy.prod(want)):
-            return value.reshape(want)
-        lhs, rhs = (str(list(s)).replace(" ", "") for s in (want, value.shape))
+        if self._reshape and value.size == int(numpy.prod(shape)):
+            return value.reshape(shape)
+        lhs, rhs = (str(list(s)).replace(" ", "") for s in (shape, value.shape))
         raise errors.InvalidArgumentError(
             None,
             None,
-            f"{_OTHER}Assign requires shapes of both tensors to "
+            f"{_MISMATCH}Assign requires shapes of both tensors to "
             f"match. lhs shape= {lhs} rhs shape= {rhs}",
         )
 
@@ -250,6 +307,15 @@ class Saver:
         strip_default_attrs=False,
         save_debug_info=False,
     ):
+        """Writes the default graph with this saver.
+
+        Args:
+          filename: the file, or None.
+          collection_list: the keys of the collections; None for all.
+
+        Returns:
+          A MetaGraphDef. Other arguments are accepted for compatibility.
+        """
         from situ._src.framework import meta_graph
 
         return meta_graph.write(filename, get_default_graph(), self, collection_list)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sliced_variables.py: variables that are parts of one tensor, in checkpoints: the tensor is
-kept as a whole, so that it can be restored into other parts, or into one variable."""
+"""sliced_variables.py: partitioned variables in checkpoints: the tensor is saved as a whole, so
+that it can be restored with other partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from situ._src.training import slot_creator
 
 
 class SaveSliceInfo:
-    """Which part of which tensor a variable is."""
+    """The slice of a tensor that a variable holds."""
 
     def __init__(self, full_name=None, full_shape=None, var_offset=None, var_shape=None):
         self.full_name, self.full_shape = full_name, list(full_shape)
@@ -21,34 +21,34 @@ class SaveSliceInfo:
 
     @property
     def spec(self):
-        """The whole shape, then start and size along each axis, as text."""
+        """The shape of the whole tensor, then offset and size along each axis, as a string."""
         pieces = ":".join(f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape))
         return " ".join(str(n) for n in self.full_shape) + " " + pieces
 
     def place(self):
-        """The part, as an index of the whole."""
+        """Returns the slice as an index of the whole tensor."""
         return tuple(slice(o, o + n) for o, n in zip(self.var_offset, self.var_shape))
 
     def of_slot(self, name):
-        """The same part of a slot of the whole."""
+        """Returns the same slice of an optimizer slot."""
         return SaveSliceInfo(
             f"{self.full_name}/{name}", self.full_shape, self.var_offset, self.var_shape
         )
 
 
 def info(variable):
-    """Which part a variable is; None: it is a whole."""
+    """Returns the SaveSliceInfo of a variable, or None."""
     return getattr(variable, "_save_slice_info", None)
 
 
 def kept_name(variable):
-    """The name under which a checkpoint keeps what a variable is, or is a part of."""
+    """Returns the name of a variable, or of the tensor it is a slice of, in checkpoints."""
     part = info(variable)
     return slot_creator.base_name(variable) if part is None else part.full_name
 
 
 def cut(variable, array):
-    """What a variable takes of the whole."""
+    """Returns the slice of a tensor that a variable holds."""
     part = info(variable)
     if part is None or list(array.shape) != part.full_shape:
         return array
@@ -56,7 +56,7 @@ def cut(variable, array):
 
 
 class Whole:
-    """All parts of a tensor."""
+    """All slices of a tensor."""
 
     def __init__(self, parts):
         self.parts = list(parts)
@@ -64,7 +64,7 @@ class Whole:
         self.dtype = self.parts[0].dtype
 
     def join(self, values):
-        """The tensor, from the values of its parts."""
+        """Returns the tensor from the values of its slices."""
         array = numpy.empty(self.shape.as_list(), values[0].dtype)
         for part, value in zip(self.parts, values):
             array[info(part).place()] = value
@@ -72,7 +72,7 @@ class Whole:
 
 
 def is_whole(variables):
-    """Whether variables are all parts of one tensor."""
+    """Returns whether variables are all slices of one tensor."""
     if not variables or any(info(v) is None for v in variables):
         return False
     return sum(math.prod(info(v).var_shape) for v in variables) == math.prod(
@@ -81,7 +81,11 @@ def is_whole(variables):
 
 
 def gather(variables):
-    """{name: variable or Whole}: parts of which all are there are put together."""
+    """Returns {name: variable or Whole}; complete sets of slices are combined.
+
+    Raises:
+      ValueError: two variables have the same name.
+    """
     groups, found = {}, {}
     for variable in variables:
         if info(variable) is not None:
@@ -100,12 +104,12 @@ def gather(variables):
 
 
 def parts(target):
-    """The variables that a target of a checkpoint is made of."""
+    """Returns the variables of a target."""
     return target.parts if isinstance(target, Whole) else [target]
 
 
 def _names(key, variable):
-    """A name in a checkpoint, and what it is called where the tensor was cut in another way."""
+    """Returns the names that a variable may have in a checkpoint, for other partitions."""
     own, whole = slot_creator.base_name(variable), kept_name(variable)
     others = [
         b + key[len(a) :]
@@ -116,7 +120,7 @@ def _names(key, variable):
 
 
 def stored(reader, key, variable):
-    """What a checkpoint holds for a variable under this name; None: nothing. Parts are looked for
-    in their whole, then under their own names."""
+    """Returns the value of a variable in a checkpoint, or None. A slice is looked up in the whole
+    tensor, then by its own name."""
     name = next((n for n in _names(key, variable) if reader.has_tensor(n)), None)
     return None if name is None else cut(variable, numpy.asarray(reader.get_tensor(name)))

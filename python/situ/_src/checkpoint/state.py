@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""state.py: the file `checkpoint` of a folder: which checkpoints there are."""
+"""state.py: the state file `checkpoint` of a directory, which lists its checkpoints, and the policy
+that removes old ones."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ DATA, INDEX = ".data-00000-of-00001", ".index"
 
 
 class CheckpointState(Message):
-    """The newest checkpoint, and all that are kept, the oldest first."""
+    """The latest checkpoint and all that are kept, the oldest first."""
 
     FIELDS = {
         "model_checkpoint_path": "",
@@ -35,10 +36,14 @@ def _file(folder, name):
 
 
 @export("train.checkpoint_exists", v1="train.checkpoint_exists")
-def checkpoint_exists(checkpoint_prefix):
-    """Whether a checkpoint of that name is there."""
+def checkpoint_exists(checkpoint_prefix) -> bool:
+    """Returns whether a checkpoint exists.
+
+    Args:
+      checkpoint_prefix: the prefix of its files.
+    """
     prefix = os.fspath(checkpoint_prefix)
-    return os.path.exists(prefix + DATA) or os.path.isfile(prefix)  # the latter: Keras's weights
+    return os.path.exists(prefix + DATA) or os.path.isfile(prefix)  # weights of Keras are one file
 
 
 def _quoted(text):
@@ -46,7 +51,7 @@ def _quoted(text):
 
 
 def write(folder, newest, kept, latest_filename=None, times=None, preserved=None):
-    """Writes the file; paths inside of the folder are kept relative where the folder is."""
+    """Writes the state file; if the directory is relative, paths are relative to it."""
     if not os.path.isabs(folder):
         newest = os.path.relpath(newest, folder)
         kept = [os.path.relpath(p, folder) for p in kept]
@@ -67,6 +72,16 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps=None,
     last_preserved_timestamp=None,
 ):
+    """Writes the state file of a directory.
+
+    Args:
+      save_dir: the directory.
+      model_checkpoint_path: the latest checkpoint.
+      all_model_checkpoint_paths: all checkpoints, the oldest first.
+      latest_filename: the name of the file; "checkpoint" by default.
+      all_model_checkpoint_timestamps: the times of the checkpoints.
+      last_preserved_timestamp: the time of the last checkpoint that is kept permanently.
+    """
     kept = list(all_model_checkpoint_paths or [])
     if not kept or kept[-1] != model_checkpoint_path:
         kept.append(model_checkpoint_path)
@@ -85,8 +100,18 @@ def _whole(folder, path):
 
 
 @export("train.get_checkpoint_state", v1="train.get_checkpoint_state")
-def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-    """What the file `checkpoint` of a folder says, or None."""
+def get_checkpoint_state(
+    checkpoint_dir, latest_filename: str | None = None
+) -> CheckpointState | None:
+    """Reads the state file of a directory.
+
+    Args:
+      checkpoint_dir: the directory.
+      latest_filename: the name of the file; "checkpoint" by default.
+
+    Returns:
+      A CheckpointState, or None.
+    """
     checkpoint_dir = os.fspath(checkpoint_dir)
     try:
         with open(_file(checkpoint_dir, latest_filename), encoding="utf-8") as file:
@@ -95,7 +120,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
         return None
     except UnicodeDecodeError as error:
         raise safetensors.loss(
-            _file(checkpoint_dir, latest_filename), error.start, "this is no text"
+            _file(checkpoint_dir, latest_filename), error.start, "not valid UTF-8"
         ) from None
     state = CheckpointState()
     for key, value in re.findall(r"^(\w+): *(.*)$", text, re.MULTILINE):
@@ -115,8 +140,13 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 @export(
     "train.latest_checkpoint", v1=("train.latest_checkpoint", "contrib.framework.latest_checkpoint")
 )
-def latest_checkpoint(checkpoint_dir, latest_filename=None):
-    """The name of the newest checkpoint of a folder, or None."""
+def latest_checkpoint(checkpoint_dir, latest_filename: str | None = None) -> str | None:
+    """Returns the prefix of the latest checkpoint of a directory, or None.
+
+    Args:
+      checkpoint_dir: the directory.
+      latest_filename: the name of the state file; "checkpoint" by default.
+    """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None or not checkpoint_exists(state.model_checkpoint_path):
         return None
@@ -124,13 +154,25 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 
 
 @export(v1=("train.get_checkpoint_mtimes", "train.get_checkpoint_mtimes"))
-def get_checkpoint_mtimes(checkpoint_prefixes):
+def get_checkpoint_mtimes(checkpoint_prefixes) -> list[float]:
+    """Returns the modification times of checkpoints that exist.
+
+    Args:
+      checkpoint_prefixes: a list of prefixes.
+    """
     return [os.path.getmtime(p + DATA) for p in checkpoint_prefixes if checkpoint_exists(p)]
 
 
 @export(v1="train.remove_checkpoint")
 def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_graph_suffix="meta"):
-    """Removes the files of a checkpoint; its index first, so that half of one is none."""
+    """Removes the files of a checkpoint, the index first, so that an interruption leaves no
+    incomplete one.
+
+    Args:
+      checkpoint_prefix: the prefix of its files.
+      checkpoint_format_version: accepted for compatibility.
+      meta_graph_suffix: the suffix of the graph file.
+    """
     for suffix in (INDEX, DATA, "." + meta_graph_suffix):
         try:
             os.remove(checkpoint_prefix + suffix)
@@ -139,24 +181,24 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_gr
 
 
 class Kept:
-    """The checkpoints that one writer keeps: at most so many, and one each so many hours."""
+    """The checkpoints that a writer keeps: at most `most`, and one per `hours` permanently."""
 
     def __init__(self, most, hours, remove=remove_checkpoint):
         self.most, self.hours, self.remove = most, hours, remove
         self.items = []  # (path, time), the oldest first
-        self.next_forever = time.time() + hours * 3600
+        self.next_permanent = time.time() + hours * 3600
 
     def add(self, path):
-        """Notes a new checkpoint; gives what must go."""
+        """Adds a checkpoint. Returns the prefixes to remove."""
         self.items = [i for i in self.items if i[0] != path] + [(path, time.time())]
-        gone = []
+        expired = []
         while self.most and len(self.items) > self.most:
-            old, made = self.items.pop(0)
-            if made > self.next_forever:
-                self.next_forever += self.hours * 3600
+            old, created = self.items.pop(0)
+            if created > self.next_permanent:
+                self.next_permanent += self.hours * 3600
                 continue
-            gone.append(old)
-        return gone
+            expired.append(old)
+        return expired
 
     paths = property(lambda s: [path for path, _ in s.items])
     times = property(lambda s: [made for _, made in s.items])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensor_bundle.py: checkpoints that TensorFlow wrote (its second format): a sorted table of
-names and the elements in files beside it. They are read only."""
+"""tensor_bundle.py: reads checkpoints of TensorFlow (tensor bundle, V2 format): an SSTable index
+and data shards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FOOTER, _MAGIC = 48, 0xDB4775248B80FB57
 
 
 def is_bundle(prefix):
-    """Whether the index of a checkpoint is a table as TensorFlow writes it."""
+    """Returns whether the index of a checkpoint is an SSTable of TensorFlow."""
     try:
         with open(prefix + ".index", "rb") as file:
             file.seek(-8, os.SEEK_END)
@@ -28,7 +28,7 @@ def is_bundle(prefix):
 
 
 class File:
-    """The tensors of a checkpoint by their names."""
+    """The tensors of a checkpoint by name."""
 
     def __init__(self, prefix):
         self._prefix, self.metadata, self.entries, self._places = prefix, {}, {}, {}
@@ -37,7 +37,7 @@ class File:
             with open(prefix + ".index", "rb") as file:
                 self._read(file.read())
         except (IndexError, struct.error, ValueError) as e:
-            raise self._damaged(prefix + ".index", "it is no table of tensors") from e
+            raise self._damaged(prefix + ".index", "the index is not a table of tensors") from e
 
     @staticmethod
     def _damaged(path, why):
@@ -56,10 +56,10 @@ class File:
                 self._entry(key.decode(), value)
 
     def _block(self, data, offset, size):
-        """Keys and values; a key begins as the last one did."""
+        """Yields keys and values of a block; keys share a prefix with the previous one."""
         if data[offset + size]:
             raise errors.UnimplementedError(
-                None, None, f"{self._prefix}.index: compressed tables are not there"
+                None, None, f"{self._prefix}.index: compressed index tables are not supported"
             )
         block, key = data[offset : offset + size], b""
         end, at = size - 4 - 4 * struct.unpack("<I", block[-4:])[0], 0
@@ -96,14 +96,19 @@ class File:
         )
 
     def get(self, name):
-        """The array of a tensor."""
+        """Returns a tensor as an array.
+
+        Raises:
+          DataLossError: the data is damaged.
+          UnimplementedError: the tensor has strings or slices.
+        """
         (kind, shape), (shard, offset, size, sliced, sum_) = self.entries[name], self._places[name]
         if sliced or kind.hasobject:
             raise errors.UnimplementedError(
                 None,
                 None,
-                f"{name} of {self._prefix}: tensors of texts and "
-                "in slices are not read from TensorFlow's checkpoints",
+                f"{name} of {self._prefix}: string tensors and sliced tensors of "
+                "TensorFlow checkpoints are not supported",
             )
         path = f"{self._prefix}.data-{shard:05d}-of-{self._shards:05d}"
         with open(path, "rb") as file:
@@ -112,5 +117,5 @@ class File:
         if len(data) != size or size != kind.itemsize * int(numpy.prod(shape, dtype=numpy.int64)):
             raise self._damaged(path, f"at byte {offset} {len(data)} of {size} bytes of {name}")
         if struct.pack("<I", masked_crc(data)) != sum_:
-            raise self._damaged(path, f"at byte {offset} the checksum of {name} does not fit")
+            raise self._damaged(path, f"at byte {offset} the checksum of {name} does not match")
         return numpy.frombuffer(data, kind).reshape(shape).copy()

@@ -142,7 +142,7 @@ class Strategy:
         if graph is not None and not graph.building_function:
             if place.mode != "replica":
                 return None
-            return place.run.variable(lambda: variable.of_graph(graph, args, words))
+            return place.run.variable(lambda: variable.create_graph_variable(graph, args, words))
         if graph is not None:
             graph.created += 1
         names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")

@@ -163,7 +163,7 @@ def canonical(name: str) -> str:
     if name.startswith("keras.") and not any(lines(name + " ")):
         from situ._src.framework import keras_aliases
 
-        return "keras." + keras_aliases.today(name[6:])
+        return "keras." + keras_aliases.current_name(name[6:])
     return name
 
 
@@ -251,9 +251,9 @@ def names_below(path: str, which: str) -> list[str]:
 
         names |= keras_aliases.names_below(path[6:])
         if path[6:] in keras_aliases.MODULES:
-            today = "keras." + keras_aliases.MODULES[path[6:]]
+            module = "keras." + keras_aliases.MODULES[path[6:]]
             names.update(
-                n for n in names_below(today, which) if not is_module(f"{today}.{n}", which)
+                n for n in names_below(module, which) if not is_module(f"{module}.{n}", which)
             )
     return sorted(names - {"compat"} if not path else names)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""example_protos.py: tf.train.Example and its parts: records of named lists."""
+"""example_protos.py: tf.train.Example, SequenceExample and their parts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from situ._src.framework.protos import Parts
 
 
 class BytesList(Proto):
+    """A list of byte strings."""
+
     FIELDS: dict = {"value": []}
     WIRE = {"value": (1, "bytes")}
 
 
 class FloatList(Proto):
+    """A list of floats."""
+
     FIELDS: dict = {"value": []}
     WIRE = {"value": (1, "float")}
 
 
 class Int64List(Proto):
+    """A list of 64-bit integers."""
+
     FIELDS: dict = {"value": []}
     WIRE = {"value": (1, "int")}
 
 
 class Feature(Proto):
-    """A list of bytes, of reals, or of integers."""
+    """One of bytes_list, float_list and int64_list."""
 
     FIELDS = {"bytes_list": BytesList, "float_list": FloatList, "int64_list": Int64List}
     WIRE = {
@@ -36,21 +42,23 @@ class Feature(Proto):
 
 
 class _Map(dict):
-    """A part is made when it is first asked for."""
+    """A map field that creates missing submessages on access."""
 
     kind: type[Proto] = Feature
 
     def __missing__(self, key):
-        self[key] = made = self.kind()
-        return made
+        self[key] = message = self.kind()
+        return message
 
 
 class Features(Proto):
+    """A map from names to features."""
+
     FIELDS, WIRE = {"feature": _Map()}, {"feature": (1, Feature)}
 
 
 class Example(Proto):
-    """Features by name."""
+    """A record of named features."""
 
     FIELDS, WIRE = {"features": Features}, {"features": (1, Features)}
 
@@ -60,6 +68,8 @@ class _FeatureParts(Parts):
 
 
 class FeatureList(Proto):
+    """A list of features, such as the steps of a sequence."""
+
     FIELDS, WIRE = {"feature": _FeatureParts()}, {"feature": (1, Feature)}
 
 
@@ -68,11 +78,13 @@ class _ListMap(_Map):
 
 
 class FeatureLists(Proto):
+    """A map from names to feature lists."""
+
     FIELDS, WIRE = {"feature_list": _ListMap()}, {"feature_list": (1, FeatureList)}
 
 
 class SequenceExample(Proto):
-    """Features by name, and lists of them."""
+    """A record of named features (context) and named feature lists."""
 
     FIELDS = {"context": Features, "feature_lists": FeatureLists}
     WIRE = {"context": (1, Features), "feature_lists": (2, FeatureLists)}

@@ -89,16 +89,29 @@ BOTH["python.framework.ops.EagerTensor"] = tensor.EagerTensor
 
 
 @export("no_op")
-def no_op(name=None):
-    """An operation that does nothing; None eagerly."""
+def no_op(name: str | None = None):
+    """Returns an operation that does nothing; None eagerly.
+
+    Args:
+      name: a name for the operation.
+    """
     if _situ.executing_eagerly():
         return None
     return api.OPS["NoOp"](name=name)
 
 
 @export("fill")
-def fill(dims, value, name=None):
-    """A tensor of a shape with one value in all places."""
+def fill(dims, value, name: str | None = None):
+    """Creates a tensor filled with a scalar.
+
+    Args:
+      dims: the shape.
+      value: a scalar of any type.
+      name: a name for the operation.
+
+    Returns:
+      A tensor.
+    """
     if isinstance(value, (str, bytes)) or getattr(dtypes.dtype_of(value), "name", "") == "string":
         text = api.OPS["Reshape"](array_ops.convert_to_tensor(value), [1])
         return api.OPS["GatherV2"](text, api.OPS["Fill"](dims, 0), 0, name=name)
@@ -106,11 +119,16 @@ def fill(dims, value, name=None):
 
 
 @export("is_tensor", v1="contrib.framework.is_tensor")
-def is_tensor(x):
+def is_tensor(x) -> bool:
+    """Returns whether a value is a tensor or a variable.
+
+    Args:
+      x: a value.
+    """
     return isinstance(x, (tensor.Tensor, variable.Variable))
 
 
-def _text(encode):
+def _string_converter(encode):
     def convert(bytes_or_text, encoding="utf-8"):
         if isinstance(bytes_or_text, str):
             return bytes_or_text.encode(encoding) if encode else bytes_or_text
@@ -119,10 +137,10 @@ def _text(encode):
     return convert
 
 
-for _name, _make in (
+for _name, _encode in (
     ("as_bytes", True),
     ("as_text", False),
     ("as_str", False),
     ("as_str_any", False),
 ):
-    BOTH["compat." + _name] = BOTH["python.util.compat." + _name] = _text(_make)
+    BOTH["compat." + _name] = BOTH["python.util.compat." + _name] = _string_converter(_encode)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flags.py: tf.app.flags: options of a program, as absl has them."""
+"""flags.py: tf.app.flags and tf.app.run: command-line flags, compatible with absl.flags."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from situ._src.framework.keywords import reject_unknown
 
 
 class Error(Exception):
-    """A flag is wrong, unknown or not there."""
+    """The base class of flag errors."""
 
 
 class UnparsedFlagAccessError(Error, AttributeError):
-    pass
+    """A flag is read before flags are parsed."""
 
 
 class DuplicateFlagError(Error):
-    pass
+    """A flag is defined twice."""
 
 
 class IllegalFlagValueError(Error):
-    pass
+    """The value of a flag is invalid."""
 
 
 class UnrecognizedFlagError(Error, AttributeError):
-    pass
+    """A flag is not defined."""
 
 
-def _truth(text):
+def _parse_bool(text):
     if isinstance(text, (bool, int)):
         return bool(text)
-    word = text.lower()
-    if word in ("true", "t", "1", "yes"):
+    lowered = text.lower()
+    if lowered in ("true", "t", "1", "yes"):
         return True
-    if word in ("false", "f", "0", "no"):
+    if lowered in ("false", "f", "0", "no"):
         return False
     raise ValueError("Non-boolean argument to boolean flag", text)
 
 
-def _integer(text):
+def _parse_int(text):
     if isinstance(text, bool) or isinstance(text, float) and int(text) != text:
         raise TypeError(f"Expect argument to be a string or int, found {type(text)}")
     if isinstance(text, str):
@@ -49,14 +49,14 @@ def _integer(text):
     return int(text)
 
 
-def _list(text):
+def _parse_list(text):
     if isinstance(text, (list, tuple)):
         return list(text)
     return [part.strip() for part in text.split(",")] if text else []
 
 
 class Flag:
-    """A flag: its name, how its text is read, its value."""
+    """A flag: name, parser, default and value."""
 
     def __init__(self, name, default, help_text, parse, short=None, boolean=False, multi=False):
         self.name, self.help, self.parse, self.short_name = name, help_text, parse, short
@@ -88,7 +88,7 @@ class Flag:
 
 
 class FlagValues:
-    """All flags of a program; read from the command line when first asked for."""
+    """The registry of flags. Parses sys.argv when a value is first read."""
 
     def __init__(self):
         self.__dict__.update(_flags={}, _parsed=False, _checks=[])
@@ -105,21 +105,33 @@ class FlagValues:
             self._flags[flag.short_name] = flag
 
     def __call__(self, argv, known_only=False):
-        """Reads the flags of argv; gives the words that are none, the program's name first."""
-        rest, words, unknown = list(argv[:1]), list(argv[1:]), []
-        while words:
-            word = words.pop(0)
-            if word == "--":
-                rest += words
+        """Parses command-line arguments.
+
+        Args:
+          argv: the program name, followed by its arguments.
+          known_only: whether to return unknown flags instead of raising an error.
+
+        Returns:
+          The arguments that are not flags, the program name first.
+
+        Raises:
+          UnrecognizedFlagError: a flag is not defined.
+          IllegalFlagValueError: a value is invalid.
+        """
+        rest, args, unknown = list(argv[:1]), list(argv[1:]), []
+        while args:
+            arg = args.pop(0)
+            if arg == "--":
+                rest += args
                 break
-            if not word.startswith("-") or word == "-":
-                rest.append(word)
+            if not arg.startswith("-") or arg == "-":
+                rest.append(arg)
                 continue
-            name, equals, text = word.lstrip("-").partition("=")
+            name, equals, text = arg.lstrip("-").partition("=")
             if name in ("help", "helpshort", "helpfull", "h") and name not in self._flags:
                 self._show_help()
-            if not self._take(name, equals, text, words):
-                unknown.append(word)
+            if not self._set_flag(name, equals, text, args):
+                unknown.append(arg)
         if unknown and not known_only:
             name = unknown[0].lstrip("-").split("=")[0]
             raise UnrecognizedFlagError(f"Unknown command line flag '{name}'")
@@ -131,11 +143,12 @@ class FlagValues:
         return self._flags.get(name) or self._flags.get(name.replace("-", "_"))
 
     def _knows(self, name):
-        """Whether there is a flag --name, or --noname of a boolean one."""
+        """Returns whether there is a flag --name, or --noname of a boolean flag."""
         off = self._flags.get(name[2:]) if name.startswith("no") else None
         return self._find(name) is not None or off is not None and off.boolean
 
-    def _take(self, name, equals, text, words):
+    def _set_flag(self, name, equals, text, args):
+        """Sets a flag; takes its value from `args` if it has no `=`. Returns False if unknown."""
         flag = self._find(name)
         if flag is None:
             off = self._flags.get(name[2:]) if name.startswith("no") else None
@@ -147,9 +160,9 @@ class FlagValues:
             flag.set(text if equals else True)
             return True
         if not equals:
-            if not words:
+            if not args:
                 raise Error(f"Missing value for flag --{name}")
-            text = words.pop(0)
+            text = args.pop(0)
         flag.set(text)
         return True
 
@@ -212,27 +225,33 @@ class FlagValues:
     def __len__(self):
         return len(self._flags)
 
-    def is_parsed(self):
+    def is_parsed(self) -> bool:
+        """Returns whether the command line has been parsed."""
         return self._parsed
 
     def mark_as_parsed(self):
+        """Marks the command line as parsed."""
         self.__dict__["_parsed"] = True
 
     def unparse_flags(self):
+        """Marks the command line as not parsed."""
         self.__dict__["_parsed"] = False
 
-    def flag_values_dict(self):
+    def flag_values_dict(self) -> dict:
+        """Returns the values of all flags by name."""
         self._ready()
         return {name: flag.value for name, flag in self._flags.items()}
 
     def set_default(self, name, value):
+        """Sets the default and the value of a flag."""
         flag = self._flags[name]
         flag.default = flag.value = value
 
     def _parse_flags(self, args=None):
         self(sys.argv if args is None else args, known_only=True)
 
-    def get_help(self):
+    def get_help(self) -> str:
+        """Returns the descriptions of all flags."""
         return "\n".join(f"  --{n}: {f.help or ''}" for n, f in sorted(self._flags.items()))
 
 
@@ -240,21 +259,21 @@ FLAGS = FlagValues()
 
 
 def _bounded(parse, lower, upper):
-    """Reads a number that must lie within bounds."""
-    word = "integer" if parse is _integer else "number"
+    """Returns a parser that checks the range of a number."""
+    noun = "integer" if parse is _parse_int else "number"
     if lower is not None and upper is not None:
-        wanted = f"{'an' if word == 'integer' else 'a'} {word} in the range [{lower}, {upper}]"
+        expected = f"{'an' if noun == 'integer' else 'a'} {noun} in the range [{lower}, {upper}]"
     elif lower in (0, 1):
-        wanted = f"a {'positive' if lower else 'non-negative'} {word}"
+        expected = f"a {'positive' if lower else 'non-negative'} {noun}"
     elif upper in (-1, 0):
-        wanted = f"a {'negative' if upper else 'non-positive'} {word}"
+        expected = f"a {'negative' if upper else 'non-positive'} {noun}"
     else:
-        wanted = f"{word} <= {upper}" if lower is None else f"{word} >= {lower}"
+        expected = f"{noun} <= {upper}" if lower is None else f"{noun} >= {lower}"
 
     def read(text):
         value = parse(text)
         if lower is not None and value < lower or upper is not None and value > upper:
-            raise ValueError(f"{value} is not {wanted}")
+            raise ValueError(f"{value} is not {expected}")
         return value
 
     return read
@@ -319,20 +338,48 @@ def _enum(
     (FLAGS if flag_values is None else flag_values)._define(flag)
 
 
-def mark_flag_as_required(flag_name, flag_values=FLAGS):
+def mark_flag_as_required(flag_name: str, flag_values=FLAGS):
+    """Makes parsing fail if a flag is None.
+
+    Args:
+      flag_name: the name of the flag.
+      flag_values: the registry.
+    """
     flag_values[flag_name].required = True
 
 
 def mark_flags_as_required(flag_names, flag_values=FLAGS):
+    """Makes parsing fail if one of several flags is None.
+
+    Args:
+      flag_names: the names of the flags.
+      flag_values: the registry.
+    """
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
 
 
 def register_validator(flag_name, checker, message="Flag validation failed", flag_values=FLAGS):
+    """Adds a check of a flag's value, run when flags are parsed.
+
+    Args:
+      flag_name: the name of the flag.
+      checker: returns whether a value is valid.
+      message: the text of the error.
+      flag_values: the registry.
+    """
     flag_values._checks.append(([flag_name], checker, message))
 
 
 def validator(flag_name, message="Flag validation failed", flag_values=FLAGS):
+    """Returns a decorator form of register_validator.
+
+    Args:
+      flag_name: the name of the flag.
+      message: the text of the error.
+      flag_values: the registry.
+    """
+
     def keep(function):
         register_validator(flag_name, function, message, flag_values)
         return function
@@ -341,7 +388,12 @@ def validator(flag_name, message="Flag validation failed", flag_values=FLAGS):
 
 
 def run(main=None, argv=None):
-    """tf.app.run: reads the flags, calls main with the words that are none, ends the program."""
+    """Parses the flags, calls `main` and exits the process.
+
+    Args:
+      main: called with the arguments that are not flags; by default `main` of the program.
+      argv: the command line; by default sys.argv.
+    """
     main = main or sys.modules["__main__"].main
     try:
         rest = FLAGS(sys.argv if argv is None else argv, known_only=True)
@@ -366,14 +418,14 @@ _NAMES = {
     "UnparsedFlagAccessError": UnparsedFlagAccessError,
     "UnrecognizedFlagError": UnrecognizedFlagError,
     "DEFINE_string": _definer(lambda t: t if isinstance(t, str) else str(t)),
-    "DEFINE_integer": _definer(_integer),
+    "DEFINE_integer": _definer(_parse_int),
     "DEFINE_float": _definer(float),
-    "DEFINE_bool": _definer(_truth, boolean=True),
-    "DEFINE_boolean": _definer(_truth, boolean=True),
-    "DEFINE_list": _definer(_list),
+    "DEFINE_bool": _definer(_parse_bool, boolean=True),
+    "DEFINE_boolean": _definer(_parse_bool, boolean=True),
+    "DEFINE_list": _definer(_parse_list),
     "DEFINE_spaceseplist": _definer(lambda t: t.split() if isinstance(t, str) else list(t)),
     "DEFINE_multi_string": _definer(str, multi=True),
-    "DEFINE_multi_integer": _definer(_integer, multi=True),
+    "DEFINE_multi_integer": _definer(_parse_int, multi=True),
     "DEFINE_multi_float": _definer(float, multi=True),
     "DEFINE_enum": _enum,
     "mark_flag_as_required": mark_flag_as_required,

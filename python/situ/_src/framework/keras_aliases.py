@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keras_aliases.py: modules and names of older releases of Keras, and where they stand today."""
+"""keras_aliases.py: modules and names of older Keras releases, and their current names."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ NAMES = {
 }
 
 
-def today(name):
-    """Today's name of a name below tf.keras, without "keras."; itself, if it did not move."""
+def current_name(name: str) -> str:
+    """Returns the current name of a name below tf.keras, without the prefix "keras."."""
     if name in NAMES:
         return NAMES[name]
     module, _, last = name.rpartition(".")
     return f"{MODULES[module]}.{last}" if module in MODULES else name
 
 
-def names_below(path):
-    """The names that a module of older releases has, but for those that stand elsewhere today."""
+def names_below(path: str) -> set[str]:
+    """Returns the names that a module of older releases has in addition to current ones."""
     start = path + "." if path else ""
     return {n[len(start) :].partition(".")[0] for n in (*MODULES, *NAMES) if n.startswith(start)}

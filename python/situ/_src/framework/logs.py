@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""logs.py: tf.logging: lines such as `INFO:tensorflow:text` on standard error."""
+"""logs.py: tf.compat.v1.logging: the logger `tensorflow`, which writes `INFO:tensorflow:message` to
+standard error."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
 
 
 class _Stderr(logging.StreamHandler):
-    """Writes to what standard error is now, not to what it was once."""
+    """Writes to the current sys.stderr, which tests may replace."""
 
     def __init__(self):
         logging.Handler.__init__(self)
@@ -44,36 +45,74 @@ _counts: dict = {}
 
 
 def log_every_n(level, msg, n, *args):
-    """Logs the first of every n calls with the same text."""
+    """Logs the first of every n calls with the same message.
+
+    Args:
+      level: the level.
+      msg: the message, with % placeholders.
+      n: the period.
+      *args: values for the placeholders.
+    """
     count = _counts[msg] = _counts.get(msg, -1) + 1
     if count % n == 0:
         _log(level)(msg, *args)
 
 
 def log_first_n(level, msg, n, *args):
+    """Logs the first n calls with the same message.
+
+    Args:
+      level: the level.
+      msg: the message, with % placeholders.
+      n: the number of calls.
+      *args: values for the placeholders.
+    """
     count = _counts[msg] = _counts.get(msg, -1) + 1
     if count < n:
         _log(level)(msg, *args)
 
 
 def log_if(level, msg, condition, *args):
+    """Logs a message if a condition holds.
+
+    Args:
+      level: the level.
+      msg: the message, with % placeholders.
+      condition: whether to log.
+      *args: values for the placeholders.
+    """
     if condition:
         _log(level)(msg, *args)
 
 
-def get_verbosity():
+def get_verbosity() -> int:
+    """Returns the lowest level that is logged."""
     return _logger().getEffectiveLevel()
 
 
-def set_verbosity(level):
+def set_verbosity(level) -> None:
+    """Sets the lowest level that is logged.
+
+    Args:
+      level: such as tf.compat.v1.logging.INFO.
+    """
     _logger().setLevel(level)
 
 
 def vlog(level, msg, *args, **kwargs):
+    """Logs a message at a level.
+
+    Args:
+      level: the level.
+      msg: the message, with % placeholders.
+      *args: values for the placeholders.
+      **kwargs: passed to logging.Logger.log.
+    """
     _logger().log(level, msg, *args, **kwargs)
 
 
 def flush():
+    """Flushes the handlers."""
     for handler in _logger().handlers:
         handler.flush()
 

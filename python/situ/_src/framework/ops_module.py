@@ -30,24 +30,25 @@ for _name in (
     "NoGradient",
     "get_default_session",
 ):
-    _thing = V1.get(_name, BOTH.get(_name))
-    if _thing is not None:
-        BOTH["python.framework.ops." + _name] = _thing
+    _item = V1.get(_name, BOTH.get(_name))
+    if _item is not None:
+        BOTH["python.framework.ops." + _name] = _item
 
 
 @export(v1="python.framework.ops.colocate_with")
 def colocate_with(op_, ignore_existing=False):
+    """Returns a context manager that places operations on the device of `op_`."""
     return get_default_graph().colocate_with(op_, ignore_existing)
 
 
 @export("contrib.checkpoint.List")
 class List(list):
-    """A list that checkpoints see."""
+    """A list whose variables checkpoints track."""
 
 
 @export("contrib.data.python.ops.threadpool.PrivateThreadPool")
 class PrivateThreadPool:
-    """Threads of a data set: situ chooses them itself."""
+    """A thread pool of a data set; without effect, as situ manages its threads itself."""
 
     def __init__(self, num_threads, display_name=None, max_intra_op_parallelism=1):
         self.num_threads, self.display_name = num_threads, display_name
@@ -55,17 +56,24 @@ class PrivateThreadPool:
 
 @export("contrib.data.python.ops.threadpool.override_threadpool")
 def override_threadpool(dataset, thread_pool):
+    """Returns the data set unchanged."""
     return dataset
 
 
 @export("python.ops.resources.shared_resources")
-def shared_resources():
+def shared_resources() -> list:
+    """Returns the shared resources of the default graph."""
     return get_default_graph().get_collection(GraphKeys.RESOURCES)
 
 
 @export("python.ops.resources.initialize_resources")
 def initialize_resources(resource_list, name="init"):
-    """An operation that prepares what was given."""
+    """Returns an operation that creates resources.
+
+    Args:
+      resource_list: a list of resources.
+      name: a name for the operation.
+    """
     return group(*[r.create for r in resource_list], name=name)
 
 
@@ -76,11 +84,11 @@ BOTH["python.util.tf_contextlib.contextmanager"] = contextlib.contextmanager
 def make_decorator(
     target, decorator_func, decorator_name=None, decorator_doc="", decorator_argspec=None
 ):
-    """What a decorator made of a function, with the name and the text of the function."""
+    """Returns the decorator function with the name and doc string of its target."""
     return functools.update_wrapper(decorator_func, target)
 
 
 @export("python.util.tf_decorator.unwrap")
 def unwrap(maybe_tf_decorator):
-    """(the decorators of a function, the function below them)"""
+    """Returns the decorators of a function (none) and the undecorated function."""
     return [], inspect.unwrap(maybe_tf_decorator)

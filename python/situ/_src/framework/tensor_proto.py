@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensor_proto.py: tensors as messages (TensorProto): tf.io.serialize_tensor and back."""
+"""tensor_proto.py: tf.io.serialize_tensor and tf.io.parse_tensor: tensors as binary TensorProto
+messages."""
 
 from __future__ import annotations
 
@@ -23,8 +24,16 @@ def _message(array, dtype):
 
 
 @export("io.serialize_tensor", v1="serialize_tensor")
-def serialize_tensor(tensor, name=None):
-    """A tensor as the bytes of a TensorProto."""
+def serialize_tensor(tensor, name: str | None = None):
+    """Converts a tensor to a binary TensorProto.
+
+    Args:
+      tensor: a tensor.
+      name: a name for the operation.
+
+    Returns:
+      A scalar string tensor.
+    """
     tensor = convert_to_tensor(tensor)
     dtype = tensor.dtype.base_dtype
 
@@ -38,23 +47,35 @@ def serialize_tensor(tensor, name=None):
 
 
 @export("io.parse_tensor", v1="parse_tensor")
-def parse_tensor(serialized, out_type, name=None):
-    """The tensor of the bytes of a TensorProto."""
+def parse_tensor(serialized, out_type, name: str | None = None):
+    """Converts a binary TensorProto to a tensor.
+
+    Args:
+      serialized: a scalar string tensor.
+      out_type: the type of the tensor.
+      name: a name for the operation.
+
+    Returns:
+      A tensor.
+
+    Raises:
+      InvalidArgumentError: the message is malformed or has another type.
+    """
     dtype = as_dtype(out_type).base_dtype
 
     def read(data):
         try:
-            found = graph_def_reader._tensor(numpy.asarray(data, object).item())
-            array = tensor_value(found)
+            proto = graph_def_reader._tensor(numpy.asarray(data, object).item())
+            array = tensor_value(proto)
         except (ValueError, KeyError, IndexError) as error:
             raise errors.InvalidArgumentError(
                 None, None, f"Could not parse `serialized` as TensorProto: {error}"
             ) from None
-        if found["dtype"] != "DT_" + dtype.name.upper():
+        if proto["dtype"] != "DT_" + dtype.name.upper():
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"Type mismatch between parsed tensor ({found['dtype'][3:].lower()}) "
+                f"Type mismatch between parsed tensor ({proto['dtype'][3:].lower()}) "
                 f"and dtype ({dtype.name})",
             )
         return array

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_util.py: tf.test: test cases, gradients checked by differences. Devices for tests are
-situ.testing's."""
+"""test_util.py: tf.test: TestCase, temporary directories and numerical gradient checks. Simulated
+devices for tests are in situ.testing."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ BOTH["test.mock"] = mock
 
 
 @export("test.get_temp_dir")
-def get_temp_dir():
-    """A folder that is gone when the program ends."""
+def get_temp_dir() -> str:
+    """Returns a temporary directory that is removed at exit."""
     if not _folders:
         _folders.append(tempfile.mkdtemp())
         atexit.register(shutil.rmtree, _folders[0], ignore_errors=True)
     return _folders[0]
 
 
-def _fresh():
-    """What a test begins with: an empty graph, and the same random numbers as every other."""
+def _reset_state():
+    """Resets the graph and the random seeds before a test."""
     import numpy
 
     random.seed(_SEED)
@@ -54,7 +54,7 @@ def _array(value):
 
 
 class _Arrays:
-    """Comparisons of arrays."""
+    """Assertions on arrays and tensors."""
 
     def assertAllEqual(self, a, b, msg=None):
         import numpy
@@ -155,7 +155,7 @@ class TestCase(_Arrays, unittest.TestCase):
         super().setUp()
         if self._testMethodName == "test_session":
             self.skipTest("Not a test.")  # its name looks like one
-        _fresh()
+        _reset_state()
 
     def get_temp_dir(self):
         return tempfile.mkdtemp(prefix=self._testMethodName, dir=get_temp_dir())
@@ -223,7 +223,7 @@ class TestCase(_Arrays, unittest.TestCase):
         self.assertGreater(len(container), 0, msg)
 
 
-def _shift(values, i, delta):
+def _perturbed(values, i, delta):
     moved = values.copy().reshape(-1)
     moved[i] += delta
     return moved.reshape(values.shape)
@@ -233,8 +233,22 @@ def _shift(values, i, delta):
 def compute_gradient(
     x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None, extra_feed_dict=None
 ):
-    """Two tables of how y changes with x, one row for each element of x: by tf.gradients, and by
-    differences. Needs a session that is the default."""
+    """Computes the theoretical and the numerical Jacobian of `y`, in the default session.
+
+    Args:
+      x: a tensor, or a list of tensors.
+      x_shape: the shape of `x`, or a list of shapes.
+      y: a tensor.
+      y_shape: the shape of `y`.
+      x_init_value: the value of `x`; random if it is None.
+      delta: the step of the central differences.
+      init_targets: operations to run first.
+      extra_feed_dict: feeds of other tensors.
+
+    Returns:
+      Two arrays of shape [size of x, size of y]: by tf.gradients and by differences; or a list of
+      them.
+    """
     import numpy
 
     from situ._src.framework.session import get_default_session
@@ -254,20 +268,20 @@ def compute_gradient(
         else numpy.asarray(x_init_value, kind)
     )
     feeds, weights = dict(extra_feed_dict or {}), numpy.zeros(y_shape, kind)
-    slope, given = _gradient_of(y, x, y_shape)
-    told = numpy.zeros((start.size, weights.size), kind)
+    gradient, grad_y = _gradient_of(y, x, y_shape)
+    theoretical = numpy.zeros((start.size, weights.size), kind)
     for j in range(weights.size):
-        row = sess.run(slope, {**feeds, x: start, given: _shift(weights, j, 1)})
-        told[:, j] = numpy.asarray(row).reshape(-1)
-    found = numpy.zeros_like(told)
+        column = sess.run(gradient, {**feeds, x: start, grad_y: _perturbed(weights, j, 1)})
+        theoretical[:, j] = numpy.asarray(column).reshape(-1)
+    numerical = numpy.zeros_like(theoretical)
     for i in range(start.size):
-        above, below = (sess.run(y, {**feeds, x: _shift(start, i, d)}) for d in (delta, -delta))
-        found[i] = ((above - below) / (2 * delta)).reshape(-1)
-    return told, found
+        above, below = (sess.run(y, {**feeds, x: _perturbed(start, i, d)}) for d in (delta, -delta))
+        numerical[i] = ((above - below) / (2 * delta)).reshape(-1)
+    return theoretical, numerical
 
 
 def _gradient_of(y, x, y_shape):
-    """(the gradient of y by x, the placeholder of the weights of y)"""
+    """Returns the gradient of y with respect to x, and the placeholder of the gradient of y."""
     from situ._src.framework.api import OPS
     from situ._src.framework.gradients import gradients
 
@@ -279,7 +293,11 @@ def _gradient_of(y, x, y_shape):
 def compute_gradient_error(
     x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None, extra_feed_dict=None
 ):
-    """The largest difference of the two tables of compute_gradient."""
+    """Returns the largest absolute difference between the Jacobians of compute_gradient.
+
+    Args:
+      x: as for compute_gradient, and so are the others.
+    """
     tables = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )

@@ -96,7 +96,7 @@ def get_session(op_input_list=()):
         session = _state["session"]
     from situ._src.variables import initialization
 
-    open_ = initialization.without_value(session, variables.global_variables())
+    open_ = initialization.uninitialized(session, variables.global_variables())
     if open_:
         session.run([v.initializer for v in open_])
     return session

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eager_variable.py: variables of eager style: a tensor that assign replaces; scatter updates."""
+"""eager_variable.py: tf.Variable in eager style: an immutable tensor that assignments replace,
+placement logging, and scatter updates."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from situ._src.variables import synchronization as variable_modes
 
 
 def _binary(name):
+    """Returns an operator method that applies an operator to the values of variables."""
+
     def forward(self, *others):
         return getattr(self._situ_tensor_(), name)(
             *[o._situ_tensor_() if _is_read_first(o) else o for o in others]
@@ -25,24 +28,24 @@ def _binary(name):
 
 
 def _is_read_first(operand):
-    """Whether an operand is a variable that is read before the op: one with a handle is read in
-    the op's scope of names."""
+    """Returns whether an operand is a variable to read before the op. A resource variable is read
+    in the name scope of the op instead."""
     return hasattr(operand, "_situ_tensor_") and not hasattr(operand, "_situ_reads_")
 
 
 def _has_elements(value):
-    """Whether == compares a variable's elements with those of a value; else it is it, or not."""
+    """Returns whether == compares elements; otherwise it compares identity."""
     return hasattr(value, "dtype") or isinstance(value, (int, float, list, tuple))
 
 
 class Operators:
-    """A variable takes part in expressions as its value does."""
+    """Operators of variables, which apply to their values."""
 
     __array_priority__ = 100
     ref = experimental_ref = _ref
 
     def __getitem__(self, key):
-        return slice_assign.remember(self._situ_tensor_()[key], self, key)
+        return slice_assign.register_slice(self._situ_tensor_()[key], self, key)
 
     def __iter__(self):
         return iter(self._situ_tensor_())
@@ -59,30 +62,31 @@ read_listeners: list = []  # lists that every variable read is appended to (tf.c
 
 
 class Place:
-    """Where the copies of mirrored variables are meant: the number of a replica, and whether the
-    replica runs ("replica": writes of all are joined) or is changed ("update"). None: all."""
+    """The replica context of mirrored variables: the index of the current replica (None: all
+    copies) and the mode, "replica" (writes are aggregated) or "update" (a copy is assigned)."""
 
     def __init__(self):
         self.index = self.mode = self.run = None
-        self.idle = False  # what this replica computes does not count
+        self.idle = False  # the results of this replica are ignored
 
 
 place = Place()
 
 
 class Log:
-    """The placement log of eager variables: they say what TensorFlow's would do."""
+    """The placement log of eager variables. It logs the ops that TensorFlow would run."""
 
     on = False
 
     @classmethod
-    def write(cls, row, variable):
+    def write(cls, op_name, variable):
+        """Logs an op with the device of a variable."""
         if cls.on and _situ.current_graph() is None:
-            _situ.log_call(row, variable._value, variable._device)
+            _situ.log_call(op_name, variable._value, variable._device)
 
     @classmethod
-    def call_as(cls, row, variable, function, *args, **kwargs):
-        """Calls a function whose ops are not logged, but another one is."""
+    def call_as(cls, op_name, variable, function, *args, **kwargs):
+        """Calls a function with logging of its ops replaced by one entry for `op_name`."""
         if not cls.on or _situ.current_graph() is not None:
             return function(*args, **kwargs)
         cls.set(False)
@@ -90,7 +94,7 @@ class Log:
             return function(*args, **kwargs)
         finally:
             cls.set(True)
-            cls.write(row, variable)
+            cls.write(op_name, variable)
 
     @classmethod
     def set(cls, on):
@@ -104,9 +108,27 @@ def _destroy(value, device):
 
 
 class EagerVariable(Operators):
-    """A variable with a value of its own."""
+    """A variable whose value is a tensor; assignments replace the tensor.
 
-    _owner = None  # the mirrored variable of which this is a copy
+    Args:
+      initial_value: a value that converts to a tensor, or a function that returns one.
+      trainable: whether tapes watch the variable and optimizers update it; True by default.
+      validate_shape: accepted for compatibility.
+      caching_device: accepted for compatibility.
+      name: the name; "Variable" by default.
+      variable_def: accepted for compatibility.
+      dtype: the type; by default that of the initial value.
+      import_scope: accepted for compatibility.
+      constraint: a function that optimizers apply to the value after an update.
+      synchronization: a tf.VariableSynchronization.
+      aggregation: a tf.VariableAggregation.
+      shape: accepted for compatibility.
+
+    Raises:
+      ValueError: there is no initial value.
+    """
+
+    _owner = None  # the mirrored variable that this is a copy of
 
     synchronization = variable_modes.VariableSynchronization.AUTO
     aggregation = variable_modes.VariableAggregation.NONE
@@ -136,7 +158,7 @@ class EagerVariable(Operators):
         try:
             value = initial_value() if callable(initial_value) else initial_value
             dtype = None if dtype is None else as_dtype(dtype)
-            if isinstance(value, GraphTensor):  # of the function that is being traced
+            if isinstance(value, GraphTensor):  # of the traced function
                 value = value.graph.evaluate_now(value)
             self._value = self._at_home(convert_to_tensor(value, dtype))
         finally:
@@ -146,7 +168,7 @@ class EagerVariable(Operators):
         self.name = f"{eager_scope()}{name or 'Variable'}:0"
         self._device = self._value.device
         if Log.on:
-            self._log_birth()
+            self._log_creation()
 
     dtype = property(lambda s: s._value.dtype)
     shape = property(lambda s: s._value.shape)
@@ -155,8 +177,8 @@ class EagerVariable(Operators):
     handle = property(lambda s: s)
 
     def _at_home(self, value):
-        """The first value where the variable lives: on the device of the scope, else on the best
-        one; whole numbers that count steps stay with the host, as TensorFlow's do."""
+        """Copies the initial value to the device of the variable: that of the scope, else the
+        default device. Integers stay on the host, as in TensorFlow."""
         if not _situ.current_device() and value.dtype.name in ("int32", "string", "resource"):
             return value
         logs, Log.on = Log.on, False
@@ -166,24 +188,28 @@ class EagerVariable(Operators):
         finally:
             Log.set(logs)
 
-    def _log_birth(self):
+    def _log_creation(self):
+        """Logs the ops that create the variable, and its destruction later."""
         Log.write("VarHandleOp", self)
         Log.write("AssignVariableOp", self)
         weakref.finalize(self, _destroy, self._value, self._device).atexit = False
 
     def get_shape(self):
+        """Returns the shape."""
         return self.shape
 
     def numpy(self):
+        """Returns the value as a NumPy array."""
         return self._value.numpy()
 
     def value(self):
+        """Returns the value as a tensor."""
         return self._situ_tensor_()
 
     read_value = value
 
     def _local_copy(self):
-        """The variable itself; of a mirrored one, the copy that is meant here."""
+        """Returns the variable; of a mirrored variable the copy of the current replica."""
         return self
 
     def _situ_tensor_(self):
@@ -199,10 +225,10 @@ class EagerVariable(Operators):
         return self._value
 
     def _put(self, value):
-        """Sets the value: at once, or when the function that is being traced has run."""
+        """Sets the value: immediately, or at the end of the function that is being traced."""
         graph = _situ.current_graph()
         if place.index and self._owner is None and place.mode == "update":
-            return self  # it is no replica's own: the first one changes it
+            return self  # not mirrored: the first replica assigns it
         if graph is not None and graph.building_function:
             graph.write_variable(self, value)
         else:
@@ -212,6 +238,20 @@ class EagerVariable(Operators):
         return self
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
+        """Assigns a value.
+
+        Args:
+          value: a value of the shape and type of the variable.
+          use_locking: accepted for compatibility.
+          name: accepted for compatibility.
+          read_value: whether to return the variable; otherwise the operation (None eagerly).
+
+        Returns:
+          The variable.
+
+        Raises:
+          ValueError: the shape or type does not match.
+        """
         value = convert_to_tensor(
             value, None if hasattr(value, "dtype") and not hasattr(value, "tolist") else self.dtype
         )
@@ -224,7 +264,7 @@ class EagerVariable(Operators):
         return self._given(Log.call_as("AssignVariableOp", self, self._put, value), read_value)
 
     def _given(self, variable, read_value):
-        """What an assignment returns: the variable, or the operation (None eagerly)."""
+        """Returns the result of an assignment: the variable, or the operation (None eagerly)."""
         if read_value:
             return variable
         graph = _situ.current_graph()
@@ -232,19 +272,20 @@ class EagerVariable(Operators):
 
     @staticmethod
     def _run_unrecorded(name, *inputs, **kwargs):
-        """Runs an op that no tape hears of: an assignment has no gradient."""
+        """Runs an op without recording it on tapes, as an assignment has no gradient."""
         count = _situ.tape_pause()
         try:
             return op(name, *inputs, **kwargs)
         finally:
             _situ.tape_resume(count)
 
-    def _changed(self, row, delta):
+    def _changed(self, op_name, delta):
+        """Sets the value to op(value, delta)."""
         value = self._situ_tensor_()
         delta = convert_to_tensor(
             delta, None if hasattr(delta, "dtype") and not hasattr(delta, "tolist") else self.dtype
         )
-        if not value.shape.is_compatible_with(delta.shape):  # no broadcasting: it must stay as is
+        if not value.shape.is_compatible_with(delta.shape):  # no broadcasting
             sizes = [str(list(t.shape.as_list())).replace(" ", "") for t in (value, delta)]
             raise errors.InvalidArgumentError(
                 None,
@@ -252,7 +293,7 @@ class EagerVariable(Operators):
                 f"Cannot update variable with shape {sizes[0]} using a Tensor with "
                 f"shape {sizes[1]}, shapes must be equal.",
             )
-        return self._put(self._run_unrecorded(row, value, delta))
+        return self._put(self._run_unrecorded(op_name, value, delta))
 
     def _assign_part(self, parts, value):
         begin, end, strides, masks = parts
@@ -269,11 +310,39 @@ class EagerVariable(Operators):
         )
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        """Adds to the value.
+
+        Args:
+          delta: a value of the shape and type of the variable.
+          use_locking: accepted for compatibility.
+          name: accepted for compatibility.
+          read_value: whether to return the variable; otherwise the operation (None eagerly).
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: the shape does not match.
+        """
         return self._given(
             Log.call_as("AssignAddVariableOp", self, self._changed, "Add", delta), read_value
         )
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        """Subtracts from the value.
+
+        Args:
+          delta: a value of the shape and type of the variable.
+          use_locking: accepted for compatibility.
+          name: accepted for compatibility.
+          read_value: whether to return the variable; otherwise the operation (None eagerly).
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: the shape does not match.
+        """
         return self._given(
             Log.call_as("AssignSubVariableOp", self, self._changed, "Sub", delta), read_value
         )
@@ -323,7 +392,7 @@ class EagerVariable(Operators):
         return id(self)
 
 
-_ROWS = {
+_SCATTER_OPS = {
     "Update": "TensorScatterUpdate",
     "Add": "TensorScatterAdd",
     "Sub": "TensorScatterSub",
@@ -332,49 +401,56 @@ _ROWS = {
 }
 
 
-def _scaled(whole, places, updates, row):
-    """Rows multiplied or divided one after the other: by the product of what is for each."""
-    count = op("StridedSlice", op("Shape", whole), [0], [1], [1], shrink_axis_mask=1)
-    return op(row, whole, op("UnsortedSegmentProd", updates, places, count))
+def _scaled(value, indices, updates, op_name):
+    """Multiplies or divides slices; of equal indices by the product of the updates."""
+    count = op("StridedSlice", op("Shape", value), [0], [1], [1], shrink_axis_mask=1)
+    return op(op_name, value, op("UnsortedSegmentProd", updates, indices, count))
 
 
-def _by_rows(word):
+def _scatter_method(update):
     def scatter(self, sparse_delta, use_locking=False, name=None):
-        whole = self._situ_tensor_()
-        places = convert_to_tensor(sparse_delta.indices)
-        behind = op("StridedSlice", op("Shape", whole), [1], [0], [1], end_mask=1)
+        value = self._situ_tensor_()
+        indices = convert_to_tensor(sparse_delta.indices)
+        slice_shape = op("StridedSlice", op("Shape", value), [1], [0], [1], end_mask=1)
         updates = op(
             "BroadcastTo",
             convert_to_tensor(sparse_delta.values, self.dtype),
-            op("ConcatV2", [op("Shape", places), behind], 0),
+            op("ConcatV2", [op("Shape", indices), slice_shape], 0),
         )
-        if word in _ROWS:
-            made = self._run_unrecorded(_ROWS[word], whole, op("ExpandDims", places, -1), updates)
+        if update in _SCATTER_OPS:
+            result = self._run_unrecorded(
+                _SCATTER_OPS[update], value, op("ExpandDims", indices, -1), updates
+            )
         else:
-            made = _scaled(whole, places, updates, word)
-        return self._put(made)
+            result = _scaled(value, indices, updates, update)
+        return self._put(result)
 
-    scatter.__name__, scatter.__doc__ = "scatter_" + word.lower(), "Changes rows by their numbers."
+    scatter.__name__, scatter.__doc__ = (
+        "scatter_" + update.lower(),
+        "Updates slices along the first axis: sparse_delta is a tf.IndexedSlices.",
+    )
     return scatter
 
 
-def _by_elements(word):
+def _scatter_nd_method(update):
     def scatter(self, indices, updates, name=None):
         return self._put(
             self._run_unrecorded(
-                _ROWS[word],
+                _SCATTER_OPS[update],
                 self._situ_tensor_(),
                 convert_to_tensor(indices),
                 convert_to_tensor(updates, self.dtype),
             )
         )
 
-    scatter.__name__ = "scatter_nd_" + word.lower()
-    scatter.__doc__ = "Changes parts that tuples of numbers name."
+    scatter.__name__ = "scatter_nd_" + update.lower()
+    scatter.__doc__ = (
+        "Updates the slices that the index tuples in the last axis of `indices` select."
+    )
     return scatter
 
 
-for _word in (*_ROWS, "Mul", "Div"):
-    setattr(EagerVariable, "scatter_" + _word.lower(), _by_rows(_word))
-for _word in _ROWS:
-    setattr(EagerVariable, "scatter_nd_" + _word.lower(), _by_elements(_word))
+for _update in (*_SCATTER_OPS, "Mul", "Div"):
+    setattr(EagerVariable, "scatter_" + _update.lower(), _scatter_method(_update))
+for _update in _SCATTER_OPS:
+    setattr(EagerVariable, "scatter_nd_" + _update.lower(), _scatter_nd_method(_update))

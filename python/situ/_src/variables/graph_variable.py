@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph_variable.py: what variables of graphs share, by reference or by handle."""
+"""graph_variable.py: GraphVariable, the base of graph-mode variables by reference (RefVariable) and
+by handle (ResourceVariable)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from situ._src.variables import synchronization as variable_modes
 
 
 def by_first(change):
-    """A change of a variable that towers share: the first one makes it, the others read."""
+    """Decorates an assignment of a variable that towers share: the first replica runs it, the
+    others read."""
 
     @functools.wraps(change)
     def changed(self, *args, **kwargs):
@@ -26,8 +28,8 @@ def by_first(change):
 
 
 class GraphVariable(eager_variable.Operators):
-    """A variable of a graph; `_make` of a kind of them sets _initial_value, _initializer (an
-    operation whose second input is the value) and _snapshot (what a plain use reads)."""
+    """A variable of a graph. `_make` of a subclass sets _initial_value, _initializer (an operation
+    whose second input is the value) and _snapshot (the tensor that plain uses read)."""
 
     def __init__(
         self,
@@ -63,7 +65,7 @@ class GraphVariable(eager_variable.Operators):
             self._make(graph, full, initial_value, dtype)
         graph.add_to_collections(keys, self)
 
-    _save_slice_info = None  # which part of a whole it is
+    _save_slice_info = None  # the slice of a partitioned variable
 
     def _get_save_slice_info(self):
         return self._save_slice_info
@@ -76,15 +78,28 @@ class GraphVariable(eager_variable.Operators):
     initial_value = property(lambda s: s._initial_value)
 
     def get_shape(self):
+        """Returns the static shape."""
         return self.shape
 
     def initialized_value(self):
+        """Returns the initial value."""
         return self._initial_value
 
     def eval(self, session=None):
+        """Returns the value in a session.
+
+        Args:
+          session: the session; the default session if it is None.
+        """
         return self._snapshot.eval(session=session)
 
     def load(self, value, session=None):
+        """Assigns a value in a session.
+
+        Args:
+          value: the value.
+          session: the session; the default session if it is None.
+        """
         session = session or default_session.current()
         session.run(self._initializer, {self._initializer.inputs[1]: value})
 
@@ -98,24 +113,29 @@ class GraphVariable(eager_variable.Operators):
         return id(self)
 
 
-def _by_rows(word):
+def _scatter_method(update):
     def scatter(self, sparse_delta, use_locking=False, name=None):
-        return self._scatter("Scatter" + word, sparse_delta.indices, sparse_delta.values, name)
+        return self._scatter("Scatter" + update, sparse_delta.indices, sparse_delta.values, name)
 
-    scatter.__name__, scatter.__doc__ = "scatter_" + word.lower(), "Changes rows by their numbers."
+    scatter.__name__, scatter.__doc__ = (
+        "scatter_" + update.lower(),
+        "Updates slices along the first axis: sparse_delta is a tf.IndexedSlices.",
+    )
     return scatter
 
 
-def _by_elements(word):
+def _scatter_nd_method(update):
     def scatter(self, indices, updates, name=None):
-        return self._scatter("ScatterNd" + word, indices, updates, name)
+        return self._scatter("ScatterNd" + update, indices, updates, name)
 
-    scatter.__name__ = "scatter_nd_" + word.lower()
-    scatter.__doc__ = "Changes parts that tuples of numbers name."
+    scatter.__name__ = "scatter_nd_" + update.lower()
+    scatter.__doc__ = (
+        "Updates the slices that the index tuples in the last axis of `indices` select."
+    )
     return scatter
 
 
-for _word in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
-    setattr(GraphVariable, "scatter_" + _word.lower(), _by_rows(_word))
-for _word in ("Update", "Add", "Sub"):
-    setattr(GraphVariable, "scatter_nd_" + _word.lower(), _by_elements(_word))
+for _update in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
+    setattr(GraphVariable, "scatter_" + _update.lower(), _scatter_method(_update))
+for _update in ("Update", "Add", "Sub"):
+    setattr(GraphVariable, "scatter_nd_" + _update.lower(), _scatter_nd_method(_update))

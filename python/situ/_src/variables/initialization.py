@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""initialization.py: which variables have values: is_variable_initialized and its like."""
+"""initialization.py: tf.compat.v1.is_variable_initialized and report_uninitialized_variables."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from situ._src.variables.variable import global_variables, local_variables
 
 
 class Probe:
-    """A question to a session, as something that it can be asked to run."""
+    """A fetch whose value a Python function of the session computes."""
 
-    def __init__(self, name, dtype, shape, answer):
+    def __init__(self, name, dtype, shape, compute):
         self.graph = get_default_graph()
         with self.graph.control_dependencies(None):
-            point = op("NoOp", name=name)
-        self._situ_parts_, self._answer = [point], answer
-        self.name, self.op = point.name + ":0", point
+            anchor = op("NoOp", name=name)
+        self._situ_parts_, self._compute = [anchor], compute
+        self.name, self.op = anchor.name + ":0", anchor
         self.dtype, self.shape = as_dtype(dtype), TensorShape(shape)
 
     def get_shape(self):
         return self.shape
 
     def _situ_value_(self, values, session):
-        return self._answer(session)
+        return self._compute(session)
 
     def eval(self, feed_dict=None, session=None):
         return (session or default_session.current()).run(self, feed_dict)
@@ -47,8 +47,8 @@ def _has_value(session, variable):
         return False
 
 
-def without_value(session, variables):
-    """Those of the variables that have no value in a session."""
+def uninitialized(session, variables):
+    """Returns the variables that have no value in a session."""
     try:
         session.run(variables)
         return []
@@ -58,7 +58,11 @@ def without_value(session, variables):
 
 @export(v1="is_variable_initialized")
 def is_variable_initialized(variable):
-    """Whether a variable has a value."""
+    """Returns a boolean tensor: whether a variable has a value.
+
+    Args:
+      variable: a variable of a graph.
+    """
     if isinstance(variable, ResourceVariable):
         return variable.is_initialized()
     return op("IsVariableInitialized", getattr(variable, "_ref", variable))
@@ -66,32 +70,54 @@ def is_variable_initialized(variable):
 
 @export(v1="report_uninitialized_variables")
 def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
-    """The names of the variables that have no value."""
+    """Returns a fetch with the names of variables without a value.
+
+    Args:
+      var_list: the variables; by default all global and local ones.
+      name: a name for the operation.
+    """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
 
-    def answer(session):
-        names = [v.op.name.encode() for v in without_value(session, variables)]
+    def compute(session):
+        names = [v.op.name.encode() for v in uninitialized(session, variables)]
         return numpy.array(names, dtype=object)
 
-    return Probe(name, "string", [None], answer)
+    return Probe(name, "string", [None], compute)
 
 
 @export(v1="assert_variables_initialized")
 def assert_variables_initialized(var_list=None):
+    """Returns a fetch that raises FailedPreconditionError if a variable has no value.
+
+    Args:
+      var_list: the variables; by default all global and local ones.
+    """
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
 
-    def answer(session):
-        for variable in without_value(session, variables):
+    def compute(session):
+        for variable in uninitialized(session, variables):
             raise errors.FailedPreconditionError(
                 None, variable.op, f"Attempting to use uninitialized value {variable.op.name}"
             )
 
-    return Probe("assert_variables_initialized", "bool", [], answer) if variables else None
+    return Probe("assert_variables_initialized", "bool", [], compute) if variables else None
 
 
 @export(v1="count_up_to")
 def count_up_to(ref, limit, name=None):
-    """Counts a variable up, and is what it was; OutOfRangeError when it has reached the limit."""
+    """Increments a variable until it reaches a limit.
+
+    Args:
+      ref: an integer variable.
+      limit: the limit.
+      name: a name for the operation.
+
+    Returns:
+      The value before the increment.
+
+    Raises:
+      OutOfRangeError: when run, if the limit is reached.
+    """
     if isinstance(ref, ResourceVariable):
         return op("ResourceCountUpTo", ref.handle, limit=limit, T=ref.dtype, name=name)
     return op("CountUpTo", getattr(ref, "_ref", ref), limit=limit, name=name)

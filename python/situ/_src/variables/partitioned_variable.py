@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""partitioned_variable.py: variables in parts along one axis: partitioners,
-tf.PartitionedVariable."""
+"""partitioned_variable.py: partitioners and tf.compat.v1.PartitionedVariable: variables that are
+split along one axis."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from situ._src.ops.array_ops import concat, convert_to_tensor, op
 
 
 @export(v1="fixed_size_partitioner")
-def fixed_size_partitioner(num_shards, axis=0):
-    """So many parts of one axis, as far as it has so many elements."""
+def fixed_size_partitioner(num_shards: int, axis: int = 0):
+    """Returns a partitioner with a fixed number of shards.
+
+    Args:
+      num_shards: the number; at most the size of the axis.
+      axis: the axis to split.
+    """
 
     def partition(shape, dtype=None):
         parts = [1] * len(shape)
@@ -28,8 +33,8 @@ def fixed_size_partitioner(num_shards, axis=0):
     return partition
 
 
-def _fitting(shape, axis, most_bytes, bytes_each, max_shards):
-    """How many parts of at most so many bytes."""
+def _shard_count(shape, axis, most_bytes, bytes_each, max_shards):
+    """Returns the number of shards of at most `most_bytes` each."""
     rest = math.prod(n for i, n in enumerate(shape) if i != axis)
     rows = max(1, int(most_bytes // max(1, bytes_each * rest)))
     count = min(math.ceil(shape[axis] / rows), shape[axis])
@@ -40,7 +45,17 @@ def _fitting(shape, axis, most_bytes, bytes_each, max_shards):
 def variable_axis_size_partitioner(
     max_shard_bytes, axis=0, bytes_per_string_element=16, max_shards=None
 ):
-    """Parts of at most so many bytes."""
+    """Returns a partitioner with shards of limited size.
+
+    Args:
+      max_shard_bytes: the maximum size of a shard.
+      axis: the axis to split.
+      bytes_per_string_element: the assumed size of a string.
+      max_shards: the maximum number of shards.
+
+    Raises:
+      ValueError: a size is not positive.
+    """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError("max_shard_bytes and bytes_per_string_element must be positive.")
 
@@ -49,7 +64,7 @@ def variable_axis_size_partitioner(
         size = bytes_per_string_element if kind.name == "string" else kind.size
         parts = [1] * len(shape)
         sizes = [int(n) for n in shape]
-        parts[axis] = max(1, _fitting(sizes, axis, max_shard_bytes, size, max_shards))
+        parts[axis] = max(1, _shard_count(sizes, axis, max_shard_bytes, size, max_shards))
         return parts
 
     return partition
@@ -59,7 +74,14 @@ def variable_axis_size_partitioner(
 def min_max_variable_partitioner(
     max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16
 ):
-    """As many parts as there may be, none smaller than so many bytes."""
+    """Returns a partitioner with as many shards as possible.
+
+    Args:
+      max_partitions: the maximum number of shards.
+      axis: the axis to split.
+      min_slice_size: the minimum size of a shard in bytes.
+      bytes_per_string_element: the assumed size of a string.
+    """
 
     def partition(shape, dtype="float32"):
         kind = as_dtype(dtype)
@@ -73,7 +95,7 @@ def min_max_variable_partitioner(
 
 
 class PartitionedVariable:
-    """Variables that are the parts of one tensor along an axis."""
+    """A list of variables that are slices of one tensor along an axis."""
 
     def __init__(self, name, shape, dtype, variable_list, partitions):
         self.name, self._shape, self.dtype = name, tensor_shape.as_shape(shape), as_dtype(dtype)
@@ -85,6 +107,7 @@ class PartitionedVariable:
     _variable_list = property(lambda s: s._parts)
 
     def get_shape(self):
+        """Returns the shape of the whole tensor."""
         return self._shape
 
     def _get_variable_list(self):
@@ -94,7 +117,7 @@ class PartitionedVariable:
         return self._partitions
 
     def as_tensor(self):
-        """The whole tensor."""
+        """Returns the concatenated slices."""
         if len(self._parts) == 1:
             return convert_to_tensor(self._parts[0])
         return concat([convert_to_tensor(p) for p in self._parts], self._axis)
@@ -108,7 +131,7 @@ class PartitionedVariable:
         return len(self._parts)
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Gives every part its own of the value."""
+        """Assigns the slices of a value to the variables."""
         sizes = [p.shape.as_list()[self._axis] for p in self._parts]
         values = op(
             "SplitV", convert_to_tensor(value, self.dtype), sizes, self._axis, num_split=len(sizes)
@@ -145,7 +168,7 @@ for _name in (
 
 
 class PartitionInfo:
-    """What an initializer may know of the part that it makes."""
+    """The shape of the whole tensor and the offset of a slice, for initializers."""
 
     def __init__(self, full_shape: list[int], var_offset: list[int]) -> None:
         self.full_shape, self.var_offset = full_shape, var_offset
@@ -160,7 +183,7 @@ def _knows_partitions(initializer) -> bool:
 
 
 def _slice_of(initializer, whole, dtype, starts, sizes):
-    """What gives a part its first value: the part of a given one, or values of its own."""
+    """Returns the initializer of a slice: a slice of a value, or a function."""
     if initializer is None:
         initializer = init_ops.GlorotUniform() if dtype.is_floating else init_ops.Zeros()
     if isinstance(initializer, type):
@@ -174,7 +197,7 @@ def _slice_of(initializer, whole, dtype, starts, sizes):
 
 
 def get(make, name, partitioner, shape, dtype, initializer, kwargs):
-    """The parts of a variable, made or found one by one; None where it has one alone."""
+    """Returns a PartitionedVariable whose slices `make` creates or finds; None for a scalar."""
     sizes, kind = tensor_shape.as_shape(shape).as_list(), as_dtype(dtype or "float32").base_dtype
     counts = [int(n) for n in partitioner(shape=tensor_shape.as_shape(shape), dtype=kind)]
     if len(counts) != len(sizes):
@@ -189,17 +212,25 @@ def get(make, name, partitioner, shape, dtype, initializer, kwargs):
     if not counts:
         return None
     axis = next((i for i, n in enumerate(counts) if n > 1), 0)
-    small, more = divmod(sizes[axis], counts[axis])
+    shard_size, remainder = divmod(sizes[axis], counts[axis])
     parts, start = [], 0
     for i in range(counts[axis]):
-        here, own = [0] * len(sizes), list(sizes)
-        here[axis], own[axis] = start, small + (i < more)
-        first = _slice_of(initializer, sizes, kind, here, own)
+        offsets, shard_shape = [0] * len(sizes), list(sizes)
+        offsets[axis], shard_shape[axis] = start, shard_size + (i < remainder)
+        shard_initializer = _slice_of(initializer, sizes, kind, offsets, shard_shape)
         parts.append(
-            make(f"{name}/part_{i}", own if callable(first) else None, kind, first, **kwargs)
+            make(
+                f"{name}/part_{i}",
+                shard_shape if callable(shard_initializer) else None,
+                kind,
+                shard_initializer,
+                **kwargs,
+            )
         )
-        parts[-1]._set_save_slice_info(sliced_variables.SaveSliceInfo(name, sizes, here, own))
-        start += own[axis]
+        parts[-1]._set_save_slice_info(
+            sliced_variables.SaveSliceInfo(name, sizes, offsets, shard_shape)
+        )
+        start += shard_shape[axis]
     return PartitionedVariable(name, sizes, kind, parts, counts)
 
 
@@ -214,7 +245,21 @@ def create_partitioned_variables(
     name=None,
     reuse=None,
 ):
-    """The list of parts of a variable."""
+    """Creates the slices of a variable.
+
+    Args:
+      shape: the shape of the whole tensor.
+      slicing: the number of partitions of each axis.
+      initializer: an initializer or a value.
+      dtype: the type.
+      trainable: whether optimizers update the variables.
+      collections: the collections of the variables.
+      name: the name of the variable scope.
+      reuse: whether to reuse variables.
+
+    Returns:
+      A list of variables.
+    """
     from situ._src.variables import variable_scope
 
     with variable_scope.variable_scope(name, "PartitionedVariable", reuse=reuse):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""resource_variable.py: variables of graphs by handle: what was read of one does not change."""
+"""resource_variable.py: ResourceVariable: graph-mode variables by handle. A value that was read
+does not change when the variable is assigned."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from situ._src.variables.graph_variable import GraphVariable, by_first
 class ResourceVariable(GraphVariable):
     """A variable of a graph: a VarHandleOp, its AssignVariableOp and a ReadVariableOp per use."""
 
-    _situ_reads_ = True  # an op that takes it reads it, in its own scope of names
+    _situ_reads_ = True  # an op reads it in its own name scope
 
     def _make(self, graph, full, initial_value, dtype):
         with colocation_named(graph, full.rstrip("/")):
@@ -55,10 +56,11 @@ class ResourceVariable(GraphVariable):
     create = property(lambda s: s._initializer)
 
     def is_initialized(self, name=None):
+        """Returns a boolean tensor: whether the variable has a value."""
         return op("VarIsInitializedOp", self._handle, name=name)
 
     def _read(self):
-        """What the variable holds here, where the control dependencies of here are done."""
+        """Reads the value after the control dependencies of the current scope."""
         if self._caching_device is None:
             return op("ReadVariableOp", self._handle, dtype=self.dtype)
         graph = get_default_graph()
@@ -66,20 +68,22 @@ class ResourceVariable(GraphVariable):
             return op("ReadVariableOp", self._handle, dtype=self.dtype)
 
     def value(self):
+        """Returns a tensor with the value."""
         return self._situ_tensor_()
 
     def read_value(self):
+        """Returns a tensor with the value, read after the current control dependencies."""
         with get_default_graph().name_scope("Read"):
             value = self._read()
         return identity(value)
 
     def sparse_read(self, indices, name=None):
-        """The rows with these numbers."""
+        """Returns the slices along the first axis at `indices`."""
         with get_default_graph().name_scope(name or "Gather") as full:
             return op("ResourceGather", self._handle, indices, dtype=self.dtype, name=full)
 
     def gather_nd(self, indices, name=None):
-        """The parts that tuples of numbers name."""
+        """Returns the slices that the index tuples in the last axis of `indices` select."""
         return op("GatherNd", self._situ_tensor_(), indices, name=name)
 
     def _situ_tensor_(self):
@@ -88,7 +92,7 @@ class ResourceVariable(GraphVariable):
         graph = get_default_graph()
         if graph.building_function:
             return self._snapshot
-        with graph.colocate_with(None, True):  # it is read where it is, not where it is used
+        with graph.colocate_with(None, True):  # read on its own device
             return self._read()
 
     def _as_graph_element(self):
@@ -104,18 +108,33 @@ class ResourceVariable(GraphVariable):
 
     @by_first
     def assign(self, value, use_locking=None, name=None, read_value=True):
+        """Assigns a value.
+
+        Returns:
+          The variable after the assignment, or the operation if `read_value` is false.
+        """
         return self._changed(
             op("AssignVariableOp", self._handle, self._fitting(value), name=name), read_value
         )
 
     @by_first
     def assign_add(self, delta, use_locking=None, name=None, read_value=True):
+        """Adds to the value.
+
+        Returns:
+          The variable after the assignment, or the operation if `read_value` is false.
+        """
         return self._changed(
             op("AssignAddVariableOp", self._handle, self._fitting(delta), name=name), read_value
         )
 
     @by_first
     def assign_sub(self, delta, use_locking=None, name=None, read_value=True):
+        """Subtracts from the value.
+
+        Returns:
+          The variable after the assignment, or the operation if `read_value` is false.
+        """
         return self._changed(
             op("AssignSubVariableOp", self._handle, self._fitting(delta), name=name), read_value
         )
@@ -127,11 +146,15 @@ class ResourceVariable(GraphVariable):
             True,
         )
 
-    def _scatter(self, row, indices, updates, name):
+    def _scatter(self, op_name, indices, updates, name):
         updates = convert_to_tensor(updates, self.dtype)
-        return self._changed(op("Resource" + row, self._handle, indices, updates, name=name), True)
+        return self._changed(
+            op("Resource" + op_name, self._handle, indices, updates, name=name), True
+        )
 
     def count_up_to(self, limit):
+        """Increments the variable until it reaches `limit`, then raises OutOfRangeError. Returns
+        the old value."""
         return op("ResourceCountUpTo", self._handle, limit=limit, T=self.dtype)
 
     def set_shape(self, shape):
@@ -139,9 +162,9 @@ class ResourceVariable(GraphVariable):
 
 
 class Changed(ResourceVariable):
-    """A variable after a change: whatever reads it comes after the change."""
+    """A variable after an assignment: reads run after the assignment."""
 
-    def __init__(self, variable, change):  # nothing is made but a read
+    def __init__(self, variable, change):  # creates a read only
         self.__dict__.update(variable.__dict__)
         self._change, self._caching_device, self._cached = change, None, None
         graph = get_default_graph()

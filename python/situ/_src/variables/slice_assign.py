@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""slice_assign.py: variable[...].assign: parts of variables that are changed. A part is a tensor
-that remembers which part of which variable it is."""
+"""slice_assign.py: variable[...].assign: assignment to slices. A slice of a variable is a tensor
+registered with its variable and key."""
 
 from __future__ import annotations
 
@@ -10,37 +10,36 @@ from situ._src.framework.tensor import Tensor, _extend
 from situ._src.ops import indexing
 from situ._src.ops.array_ops import convert_to_tensor, op
 
-_known: dict = {}  # id of a tensor -> (weak reference to it, variable, key)
+_slices: dict = {}  # id of a tensor -> (weak reference to it, variable, key)
 
 
-def remember(tensor, variable, key):
-    """The tensor, which is variable[key]."""
-    number = id(tensor)
-    _known[number] = weakref.ref(tensor, lambda _: _known.pop(number, None)), variable, key
+def register_slice(tensor, variable, key):
+    """Registers a tensor as variable[key] and returns it."""
+    key_ = id(tensor)
+    _slices[key_] = weakref.ref(tensor, lambda _: _slices.pop(key_, None)), variable, key
     return tensor
 
 
-def _change(variable, key, value, row):
-    """Gives another value to a part of a variable: what `row` (an op) makes of it and the given
-    one, or the given one itself."""
+def _change(variable, key, value, op_name):
+    """Assigns a slice of a variable: `value`, or op(slice, value)."""
     value = convert_to_tensor(value, variable.dtype.base_dtype)
-    if row is not None:
-        value = op(row, variable._situ_tensor_()[key], value)
+    if op_name is not None:
+        value = op(op_name, variable._situ_tensor_()[key], value)
     return variable._assign_part(indexing.parts(key), value)
 
 
-def _assigner(name, row):
+def _assigner(name, op_name):
     def get(tensor):
-        found = _known.get(id(tensor))
-        if found is None or found[0]() is not tensor:
+        entry = _slices.get(id(tensor))
+        if entry is None or entry[0]() is not tensor:
             raise AttributeError(
                 f"'{type(tensor).__name__}' object has no attribute '{name}': "
-                "only variables and parts of them (variable[0]) are assigned to."
+                "only variables and slices of them (variable[0]) can be assigned to."
             )
-        _, variable, key = found
+        _, variable, key = entry
 
         def assign(value, use_locking=False, name=None, read_value=True):
-            return _change(variable, key, value, row)
+            return _change(variable, key, value, op_name)
 
         return assign
 

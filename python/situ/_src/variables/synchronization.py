@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""synchronization.py: how the copies of a distributed variable are synchronized and aggregated."""
+"""synchronization.py: tf.VariableSynchronization and tf.VariableAggregation of distributed
+variables."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from situ._src.framework.api import export
 
 @export("VariableAggregation")
 class VariableAggregation(enum.Enum):
-    """How the values that replicas assign to a variable become one."""
+    """How values that replicas assign to a variable are combined."""
 
     NONE = 0
     SUM = 1
@@ -40,17 +41,25 @@ def _member(kind, value, default, what: str, name):
 
 
 def aggregation(value, name=None) -> VariableAggregation:
-    """The member that an argument `aggregation` means; ValueError where there is none."""
+    """Converts the argument `aggregation`.
+
+    Raises:
+      ValueError: the value is invalid.
+    """
     return _member(VariableAggregation, value, VariableAggregation.NONE, "aggregation", name)
 
 
 def synchronization(value, name=None) -> VariableSynchronization:
-    """The member that an argument `synchronization` means; ValueError where there is none."""
+    """Converts the argument `synchronization`.
+
+    Raises:
+      ValueError: the value is invalid.
+    """
     return _member(
         VariableSynchronization, value, VariableSynchronization.AUTO, "synchronization", name
     )
 
 
 def is_trainable(trainable, mode: VariableSynchronization) -> bool:
-    """What `trainable` is where nobody says: False for variables that are synchronized on read."""
+    """Returns `trainable`; if it is None, False for variables that are synchronized on read."""
     return mode is not VariableSynchronization.ON_READ if trainable is None else bool(trainable)

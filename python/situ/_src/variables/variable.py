@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""variable.py: Variable: state of a session in graphs, a tensor that changes in eager style."""
+"""variable.py: tf.Variable, which creates an eager, reference or resource variable; graph-mode
+assign functions and initializers."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from situ._src.variables.resource_variable import ResourceVariable
 
 
 class RefVariable(GraphVariable):
-    """A variable of a graph: a VariableV2, its Assign and its read."""
+    """A graph-mode variable by reference: a VariableV2, its Assign and its read."""
 
     def _make(self, graph, full, initial_value, dtype):
         if callable(initial_value):
@@ -45,9 +46,11 @@ class RefVariable(GraphVariable):
     dtype = property(lambda s: ALL[s._ref.dtype.as_datatype_enum + 100])
 
     def value(self):
+        """Returns a tensor with the value."""
         return self._snapshot
 
     def read_value(self):
+        """Returns a tensor with the value, read after the current control dependencies."""
         return identity(self._ref, name="read")
 
     def _situ_tensor_(self):
@@ -61,30 +64,39 @@ class RefVariable(GraphVariable):
 
     @by_first
     def assign(self, value, use_locking=False, name=None, read_value=True):
+        """Returns an operation that assigns a value and outputs the variable."""
         return op("Assign", self._ref, value, use_locking=use_locking, name=name)
 
     @by_first
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        """Returns an operation that adds to the value and outputs the variable."""
         return op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
 
     @by_first
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        """Returns an operation that subtracts from the value and outputs the variable."""
         return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
 
     def count_up_to(self, limit):
+        """Increments the variable until it reaches `limit`, then raises OutOfRangeError. Returns
+        the old value."""
         return op("CountUpTo", self._ref, limit=limit)
 
     def sparse_read(self, indices, name=None):
-        """The rows with these numbers."""
+        """Returns the slices along the first axis at `indices`."""
         return op("GatherV2", self._snapshot, indices, 0, name=name)
 
     def gather_nd(self, indices, name=None):
-        """The parts that tuples of numbers name."""
+        """Returns the slices that the index tuples in the last axis of `indices` select."""
         return op("GatherNd", self._snapshot, indices, name=name)
 
-    def _scatter(self, row, indices, updates, name):
+    def _scatter(self, op_name, indices, updates, name):
         return op(
-            row, self._ref, indices, convert_to_tensor(updates, self.dtype.base_dtype), name=name
+            op_name,
+            self._ref,
+            indices,
+            convert_to_tensor(updates, self.dtype.base_dtype),
+            name=name,
         )
 
     def _assign_part(self, parts, value):
@@ -99,12 +111,12 @@ _strategies: list = []  # tf.distribute strategies whose scopes were entered
 
 
 def strategy():
-    """The strategy whose scope this is, or None."""
+    """Returns the tf.distribute strategy of the current scope, or None."""
     return _strategies[-1] if _strategies else None
 
 
 class StrategyScope(ReusableScope):
-    """Variables of this scope are made by a strategy; None: nothing changes."""
+    """A scope in which a strategy creates the variables; None has no effect."""
 
     def __init__(self, strategy):
         super().__init__()
@@ -123,28 +135,30 @@ class StrategyScope(ReusableScope):
 strategy_scope = StrategyScope
 
 
-_defaults = {"resource": False}  # what variables of graphs are, where nobody says
+_defaults = {"resource": False}  # the default kind of graph-mode variables
 
 
 @export(v1="enable_resource_variables")
-def enable_resource_variables():
-    """Variables of graphs are named by handles from now on: what was read does not change."""
+def enable_resource_variables() -> None:
+    """Creates graph-mode variables by handle from now on (resource variables)."""
     _defaults["resource"] = True
 
 
 @export(v1="disable_resource_variables")
-def disable_resource_variables():
+def disable_resource_variables() -> None:
+    """Creates graph-mode variables by reference from now on."""
     _defaults["resource"] = False
 
 
 @export(v1="resource_variables_enabled")
-def resource_variables_enabled():
+def resource_variables_enabled() -> bool:
+    """Returns whether graph-mode variables are resource variables."""
     return _defaults["resource"]
 
 
-def of_graph(graph, args, kwargs):
-    """A variable of a graph: by handle or by reference, as the call, the scope or the program
-    says."""
+def create_graph_variable(graph, args, kwargs):
+    """Creates a resource or reference variable, as the call, the variable scope or the program
+    selects."""
     choice = kwargs.get("use_resource")
     if choice is None:
         choice = getattr(getattr(graph, "_variable_scope", None), "use_resource", None)
@@ -154,7 +168,8 @@ def of_graph(graph, args, kwargs):
 
 
 def variable(*args, **kwargs):
-    """The kind of variable of the place: a strategy's, of the graph, or with a value of its own."""
+    """Creates the kind of variable that the context needs: of a strategy, of the graph, or
+    eager."""
     graph = _situ.current_graph()
     if _strategies:
         made = _strategies[-1].make_variable(graph, args, kwargs)
@@ -164,18 +179,18 @@ def variable(*args, **kwargs):
         if graph is not None:
             graph.created += 1
         return eager_variable.EagerVariable(*args, **kwargs)
-    if graph._captures:  # a branch or a loop: the variable lives outside
+    if graph._captures:  # a branch or loop: the variable belongs to the outer graph
         from situ._src.framework.branch_graph import outside
 
         with outside():
-            return of_graph(graph, args, kwargs)
-    return of_graph(graph, args, kwargs)
+            return create_graph_variable(graph, args, kwargs)
+    return create_graph_variable(graph, args, kwargs)
 
 
 _KINDS = (RefVariable, ResourceVariable, eager_variable.EagerVariable)
 
 
-class _Choice(type):
+class _VariableType(type):
     def __call__(cls, *args, **kwargs):
         return variable(*args, **kwargs)
 
@@ -187,28 +202,38 @@ class _Choice(type):
 
 
 @export("Variable", v1="VariableV1")
-class Variable(metaclass=_Choice):
-    """A variable: Variable(initial_value, trainable=True, name=None, dtype=None)."""
+class Variable(metaclass=_VariableType):
+    """A variable: mutable state that is shared between calls and steps.
+
+    Args:
+      initial_value: a value that converts to a tensor, or a function that returns one.
+      trainable: whether optimizers update the variable; True by default.
+      name: the name.
+      dtype: the type; by default that of the initial value.
+      constraint: a function that optimizers apply to the value after an update.
+      synchronization: a tf.VariableSynchronization.
+      aggregation: a tf.VariableAggregation.
+    """
 
 
-def _assigning(name, method):
+def _export_assign(name, method):
     @export(v1=name)
     def assign(ref, value, validate_shape=None, use_locking=None, name=None):
         if validate_shape is False and hasattr(ref, "_ref") and method == "assign":
             return op("Assign", ref._ref, value, validate_shape=False, name=name)
         if hasattr(ref, method):
             return getattr(ref, method)(value, name=name)
-        row = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}[method]
-        return OPS[row](ref, value, name=name)
+        op_name = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}[method]
+        return OPS[op_name](ref, value, name=name)
 
     return assign
 
 
 for _name in ("assign", "assign_add", "assign_sub"):
-    _assigning(_name, _name)
+    _export_assign(_name, _name)
 
 
-def _collected(key, *names):
+def _collection_getter(key, *names):
     @export(v1=names)
     def get(scope=None):
         return get_default_graph().get_collection(key, scope)
@@ -217,14 +242,22 @@ def _collected(key, *names):
     return get
 
 
-global_variables = _collected(GraphKeys.GLOBAL_VARIABLES, "global_variables", "all_variables")
-local_variables = _collected(GraphKeys.LOCAL_VARIABLES, "local_variables")
-trainable_variables = _collected(GraphKeys.TRAINABLE_VARIABLES, "trainable_variables")
-model_variables = _collected(GraphKeys.MODEL_VARIABLES, "model_variables")
+global_variables = _collection_getter(
+    GraphKeys.GLOBAL_VARIABLES, "global_variables", "all_variables"
+)
+local_variables = _collection_getter(GraphKeys.LOCAL_VARIABLES, "local_variables")
+trainable_variables = _collection_getter(GraphKeys.TRAINABLE_VARIABLES, "trainable_variables")
+model_variables = _collection_getter(GraphKeys.MODEL_VARIABLES, "model_variables")
 
 
 @export(v1=("variables_initializer", "initialize_variables", "initializers.variables"))
-def variables_initializer(var_list, name="init"):
+def variables_initializer(var_list, name: str = "init"):
+    """Returns an operation that initializes variables.
+
+    Args:
+      var_list: the variables.
+      name: a name for the operation.
+    """
     if var_list and not _situ.executing_eagerly():
         return group(*[v.initializer for v in var_list], name=name)
     return group(name=name)
@@ -234,12 +267,13 @@ def variables_initializer(var_list, name="init"):
     v1=("global_variables_initializer", "initialize_all_variables", "initializers.global_variables")
 )
 def global_variables_initializer():
-    """An operation that gives all variables their first values."""
+    """Returns an operation that initializes all global variables."""
     return variables_initializer(global_variables())
 
 
 @export(v1=("local_variables_initializer", "initialize_local_variables"))
 def local_variables_initializer():
+    """Returns an operation that initializes all local variables."""
     return variables_initializer(local_variables())
 
 

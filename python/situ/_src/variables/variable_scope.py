@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""variable_scope.py: tf.variable_scope, tf.get_variable and tf.make_template: variables by
+"""variable_scope.py: tf.compat.v1.variable_scope, get_variable and make_template: variables by
 name, and their reuse."""
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from situ._src.variables.variable import variable
 
 
 class _Auto:
-    """Makes a variable the first time, and finds it later."""
+    """The value of tf.compat.v1.AUTO_REUSE: creates a variable the first time and reuses it
+    later."""
 
     def __repr__(self):
         return "_ReuseMode.AUTO_REUSE"
@@ -33,7 +34,7 @@ export(v1="AUTO_REUSE")(AUTO_REUSE)
 
 
 class VariableScope:
-    """What get_variable knows of where it is called."""
+    """The options of get_variable in a scope: name, reuse, initializer, regularizer, ..."""
 
     def __init__(
         self,
@@ -56,36 +57,73 @@ class VariableScope:
         self.use_resource, self.constraint = use_resource, constraint
 
     def reuse_variables(self):
+        """Reuses variables in this scope."""
         self.reuse = True
 
     def set_use_resource(self, use_resource):
+        """Sets whether variables are resource variables."""
         self.use_resource = use_resource
 
     def set_initializer(self, initializer):
+        """Sets the default initializer."""
         self.initializer = initializer
 
     def set_regularizer(self, regularizer):
+        """Sets the default regularizer."""
         self.regularizer = regularizer
 
     def set_partitioner(self, partitioner):
+        """Sets the default partitioner."""
         self.partitioner = partitioner
 
     def set_custom_getter(self, custom_getter):
+        """Sets the custom getter."""
         self.custom_getter = custom_getter
 
     def set_caching_device(self, caching_device):
+        """Sets the device that caches values."""
         self.caching_device = caching_device
 
     def set_dtype(self, dtype):
+        """Sets the default type."""
         self.dtype = as_dtype(dtype)
 
     def global_variables(self):
+        """Returns the global variables of this scope."""
         return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, self.name)
 
     def trainable_variables(self):
+        """Returns the trainable variables of this scope."""
         return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, self.name)
 
     def get_variable(self, store, name, **kwargs):
+        """Returns the variable with a name in the current scope; creates it unless the scope reuses
+        it.
+
+        Args:
+          name: the name in the scope.
+          shape: the shape of a new variable.
+          dtype: the type of a new variable.
+          initializer: an initializer, a function without arguments, or a value.
+          regularizer: a function of the variable whose result is added to REGULARIZATION_LOSSES.
+          trainable: whether optimizers update the variable.
+          collections: the collections of the variable; by default GLOBAL_VARIABLES.
+          caching_device: a device that caches the value.
+          partitioner: a function of shape and dtype that returns the numbers of partitions.
+          validate_shape: accepted for compatibility.
+          use_resource: whether to create a resource variable.
+          custom_getter: a function that wraps the creation.
+          constraint: a function that optimizers apply after an update.
+          synchronization: a tf.VariableSynchronization.
+          aggregation: a tf.VariableAggregation.
+
+        Returns:
+          The variable, or a PartitionedVariable.
+
+        Raises:
+          ValueError: the variable exists and is not reused, or the reverse, or the shape is not
+            fully defined.
+        """
         return get_variable(name, **kwargs)
 
 
@@ -93,7 +131,8 @@ export(v1="VariableScope")(VariableScope)
 
 
 @export(v1="get_variable_scope")
-def get_variable_scope():
+def get_variable_scope() -> VariableScope:
+    """Returns the current VariableScope."""
     graph = get_default_graph()
     if not hasattr(graph, "_variable_scope"):
         graph._variable_scope = VariableScope()
@@ -101,13 +140,13 @@ def get_variable_scope():
 
 
 def _counts():
-    """How often scopes were entered, by their names: default names go on from there."""
+    """Returns how often each scope was entered, to make default names unique."""
     return get_default_graph().__dict__.setdefault("_scope_counts", {})
 
 
 @contextlib.contextmanager
 def _entered(scope, again):
-    """Inside of a scope; what an object is the scope of goes on where it was left (`again`)."""
+    """Enters a scope. With `again`, for a scope object, the counts are restored at the end."""
     graph, before, counts = get_default_graph(), get_variable_scope(), _counts()
     graph._variable_scope = scope
     counts[scope.name] = counts.get(scope.name, 0) + 1
@@ -125,19 +164,20 @@ def _entered(scope, again):
 
 
 def _unique(name):
-    """The name of a scope that was asked for by default: name, name_1, ..."""
+    """Returns a unique default name of a scope: name, name_1, ..."""
     here, counts = get_variable_scope().name, _counts()
-    whole = f"{here}/{name}" if here else name
-    if not counts.get(whole):
+    full_name = f"{here}/{name}" if here else name
+    if not counts.get(full_name):
         return name
     n = 1
-    while counts.get(f"{whole}_{n}"):
+    while counts.get(f"{full_name}_{n}"):
         n += 1
     return f"{name}_{n}"
 
 
-def _inside(getter, outer):
-    """A custom getter within the one of the scope around: each gets the next as its getter."""
+def _compose_getters(getter, outer):
+    """Composes a custom getter with that of the outer scope: each gets the next one as its
+    getter."""
     if getter is None or outer is None:
         return getter or outer
 
@@ -149,8 +189,29 @@ def _inside(getter, outer):
 
 @export(v1="variable_scope")
 class variable_scope(ReusableScope):
-    """Names of variables made by get_variable begin with the scope's. It may be entered again, but
-    not inside itself: the variables' scope is then the same, that of the operations a new one."""
+    """A context manager that prefixes and configures variables of get_variable.
+
+    It may be entered repeatedly, but not recursively.
+
+    Args:
+      name_or_scope: the name, or a VariableScope to enter again.
+      default_name: the name if `name_or_scope` is None; it is made unique.
+      values: accepted for compatibility.
+      initializer: the default initializer.
+      regularizer: the default regularizer.
+      caching_device: a device that caches the values.
+      partitioner: the default partitioner.
+      custom_getter: a function that wraps get_variable.
+      reuse: True to reuse variables, tf.compat.v1.AUTO_REUSE to create missing ones, None to
+        inherit.
+      dtype: the default type.
+      use_resource: whether to create resource variables.
+      constraint: the default constraint.
+      auxiliary_name_scope: whether to open a name scope, too.
+
+    Raises:
+      TypeError: there is no name.
+    """
 
     def __init__(
         self,
@@ -171,7 +232,7 @@ class variable_scope(ReusableScope):
         super().__init__()
         if name_or_scope is None and default_name is None:
             raise TypeError("If default_name is None then name_or_scope is required")
-        self._given, self._default = name_or_scope, default_name
+        self._name_or_scope, self._default = name_or_scope, default_name
         self._auxiliary, self._made = auxiliary_name_scope, None
         self._options = dict(
             reuse=reuse,
@@ -186,19 +247,20 @@ class variable_scope(ReusableScope):
         )
 
     def _scope(self):
-        """(the VariableScope, what its operations' scope is named after), as they are the first
-        time."""
-        given, outer = self._given, get_variable_scope()
+        """Returns the VariableScope and the name of the name scope, when first entered."""
+        given, outer = self._name_or_scope, get_variable_scope()
         if isinstance(given, VariableScope):
             return _derived(given, given.name, **self._options), given.name.split("/")[-1]
         inner = _unique(self._default) if given is None else given
-        whole = f"{outer.name}/{inner}" if outer.name else inner
-        return _derived(outer, whole, **self._options), self._default if given is None else given
+        full_name = f"{outer.name}/{inner}" if outer.name else inner
+        return _derived(
+            outer, full_name, **self._options
+        ), self._default if given is None else given
 
     def _enter(self):
         if self._exits:
             raise RuntimeError("Improper nesting of variable_scope.")
-        graph, known = get_default_graph(), isinstance(self._given, VariableScope)
+        graph, known = get_default_graph(), isinstance(self._name_or_scope, VariableScope)
         first = self._made is None
         new, part = self._made = self._made or self._scope()
         names = (
@@ -211,14 +273,14 @@ class variable_scope(ReusableScope):
             stack.enter_context(_entered(new, known))
             if first:
                 new.original_name_scope = (
-                    self._given.original_name_scope if known else full if part else ""
+                    self._name_or_scope.original_name_scope if known else full if part else ""
                 )
             return new, stack.pop_all().__exit__
 
 
 def _derived(
     base,
-    whole,
+    full_name,
     reuse,
     initializer,
     regularizer,
@@ -229,15 +291,15 @@ def _derived(
     use_resource,
     constraint,
 ):
-    """A VariableScope with what the base has where nothing is said."""
+    """Returns a VariableScope that inherits options from `base`."""
     return VariableScope(
         reuse or base.reuse,
-        whole,
+        full_name,
         initializer or base.initializer,
         regularizer or base.regularizer,
         caching_device or base.caching_device,
         partitioner or base.partitioner,
-        _inside(custom_getter, base.custom_getter),
+        _compose_getters(custom_getter, base.custom_getter),
         dtype=dtype or base.dtype,
         use_resource=base.use_resource if use_resource is None else use_resource,
         constraint=constraint or base.constraint,
@@ -246,24 +308,25 @@ def _derived(
 
 @export(v1="variable_op_scope")
 def variable_op_scope(values, name_or_scope, default_name=None, **kwargs):
+    """Deprecated form of tf.compat.v1.variable_scope."""
     return variable_scope(name_or_scope, default_name, values, **kwargs)
 
 
-def _check_found(found, whole, shape, dtype):
-    if shape is not None and not found.shape.is_compatible_with(shape):
+def _check_existing(existing, full_name, shape, dtype):
+    if shape is not None and not existing.shape.is_compatible_with(shape):
         raise ValueError(
-            f"Trying to share variable {whole}, but specified shape "
-            f"{tensor_shape.as_shape(shape)} and found shape {found.shape}."
+            f"Trying to share variable {full_name}, but specified shape "
+            f"{tensor_shape.as_shape(shape)} and found shape {existing.shape}."
         )
-    if dtype is not None and found.dtype.base_dtype != as_dtype(dtype):
+    if dtype is not None and existing.dtype.base_dtype != as_dtype(dtype):
         raise ValueError(
-            f"Trying to share variable {whole}, but specified dtype "
-            f"{as_dtype(dtype).name} and found dtype {found.dtype.name}."
+            f"Trying to share variable {full_name}, but specified dtype "
+            f"{as_dtype(dtype).name} and found dtype {existing.dtype.name}."
         )
-    return found
+    return existing
 
 
-def _takes_nothing(function):
+def _has_no_parameters(function):
     import inspect
 
     try:
@@ -272,7 +335,7 @@ def _takes_nothing(function):
         return False
 
 
-def _first_value(whole, shape, dtype, initializer):
+def _initial_value(full_name, shape, dtype, initializer):
     if initializer is None:
         kind = init_ops.GlorotUniform() if dtype.is_floating else init_ops.Zeros()
     else:
@@ -281,11 +344,11 @@ def _first_value(whole, shape, dtype, initializer):
         if shape is not None:
             raise ValueError("If initializer is a constant, do not specify shape.")
         return kind
-    if shape is None and not hasattr(kind, "get_config") and _takes_nothing(kind):
+    if shape is None and not hasattr(kind, "get_config") and _has_no_parameters(kind):
         return kind
     if shape is None or not tensor_shape.as_shape(shape).is_fully_defined():
         raise ValueError(
-            f"Shape of a new variable ({whole}) must be fully defined, but instead "
+            f"Shape of a new variable ({full_name}) must be fully defined, but instead "
             f"was {tensor_shape.as_shape(shape)}."
         )
     sizes = tensor_shape.as_shape(shape).as_list()
@@ -312,7 +375,7 @@ def get_variable(
 ):
     """The variable of that name in the scope: a new one, or (with reuse) the one that is there."""
     scope = get_variable_scope()
-    whole = f"{scope.name}/{name}" if scope.name else name
+    full_name = f"{scope.name}/{name}" if scope.name else name
     kwargs = dict(
         shape=shape,
         dtype=dtype,
@@ -327,12 +390,12 @@ def get_variable(
         use_resource=use_resource,
         constraint=constraint or scope.constraint,
     )
-    getter = _inside(custom_getter, scope.custom_getter)
+    getter = _compose_getters(custom_getter, scope.custom_getter)
     if getter is None:
-        return _get(whole, **kwargs, synchronization=synchronization, aggregation=aggregation)
+        return _get(full_name, **kwargs, synchronization=synchronization, aggregation=aggregation)
     kwargs["dtype"] = as_dtype(dtype or scope.dtype).base_dtype
     return getter(
-        _get, name=whole, **kwargs, synchronization=synchronization, aggregation=aggregation
+        _get, name=full_name, **kwargs, synchronization=synchronization, aggregation=aggregation
     )
 
 
@@ -353,7 +416,7 @@ def _get(
     synchronization=None,
     aggregation=None,
 ):
-    """The variable of a full name: found, or made."""
+    """Returns the variable with a full name, existing or new."""
     graph, scope = get_default_graph(), get_variable_scope()
     if partitioner is not None and shape is not None:
         from situ._src.variables import partitioned_variable
@@ -377,21 +440,21 @@ def _get(
         )
         if parts is not None:
             return parts
-    found = graph._variable_store.get(name)
-    if found is not None:
+    existing = graph._variable_store.get(name)
+    if existing is not None:
         if not reuse:
             raise ValueError(
                 f"Variable {name} already exists, disallowed. Did you mean to set "
                 "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
             )
-        return _check_found(found, name, shape, dtype)
+        return _check_existing(existing, name, shape, dtype)
     if reuse and reuse is not AUTO_REUSE:
         raise ValueError(
             f"Variable {name} does not exist, or was not created with "
             "tf.get_variable(). Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
     explicit, dtype = dtype is not None, as_dtype(dtype or scope.dtype).base_dtype
-    value = _first_value(name, shape, dtype, initializer)
+    value = _initial_value(name, shape, dtype, initializer)
     before, graph._scope = graph._scope, ""
     try:
         made = variable(
@@ -419,7 +482,13 @@ def _get(
 
 @export(v1="get_local_variable")
 def get_local_variable(name, *args, **kwargs):
-    """As get_variable, of a variable that is not saved and not trained."""
+    """As get_variable, for a variable that is neither saved nor trained.
+
+    Args:
+      name: the name in the scope.
+      *args: as for get_variable.
+      **kwargs: as for get_variable.
+    """
     keys = kwargs.pop("collections", None)
     kwargs["collections"] = [*(keys or []), GraphKeys.LOCAL_VARIABLES]
     kwargs["trainable"] = False
@@ -432,12 +501,24 @@ def get_local_variable(name, *args, **kwargs):
 def make_template(
     name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs
 ):
-    """A function that makes its variables when it is first called, and uses them later."""
+    """Wraps a function so that all calls share the variables of the first one.
+
+    Args:
+      name_: the name of the variable scope.
+      func_: the function.
+      create_scope_now_: whether to open the scope now instead of at the first call.
+      unique_name_: a name of the scope that is not made unique.
+      custom_getter_: a custom getter for the scope.
+      **kwargs: keyword arguments for all calls.
+
+    Returns:
+      A callable.
+    """
     return _Template(name_, func_, create_scope_now_, unique_name_, custom_getter_, kwargs)
 
 
 class _Template:
-    """What make_template gives."""
+    """The callable that make_template returns."""
 
     def __init__(self, name, function, now, unique_name, getter, kwargs):
         self._function = functools.partial(function, **kwargs) if kwargs else function
