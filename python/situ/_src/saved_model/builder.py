@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""builder.py: tf.saved_model of graph style: a builder that writes graphs with their variables
-and signatures, a loader. The file is situ's own: JSON under TensorFlow's file names."""
+"""builder.py: tf.compat.v1.saved_model: SavedModelBuilder, signatures and the loader, in situ's own
+file format."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ _CONSTANTS: dict[str, dict] = {
         "VARIABLES_FILENAME": "variables",
     },
 }
-_PLACES = ("saved_model.", "python.saved_model.")
+_PREFIXES = ("saved_model.", "python.saved_model.")
 for _module, _values in _CONSTANTS.items():
     for _name, _value in _values.items():
-        for _place in _PLACES:
-            BOTH[f"{_place}{_module}.{_name}"] = _value
+        for _prefix in _PREFIXES:
+            BOTH[f"{_prefix}{_module}.{_name}"] = _value
         BOTH["saved_model." + _name] = _value
 
 
 def _exported(module, *names):
-    """A decorator: names below tf.saved_model, also in a module of it and in the sources."""
+    """Exports names below tf.saved_model and in one of its modules."""
     return export(
         v1=[
             p + n
@@ -81,7 +81,13 @@ class TensorInfo:
 
 @export(v1="core.protobuf.meta_graph_pb2.SignatureDef")
 class SignatureDef:
-    """What goes into a model and what comes out, by names."""
+    """Named inputs and outputs of a model.
+
+    Args:
+      inputs: maps names to TensorInfo.
+      outputs: maps names to TensorInfo.
+      method_name: the method of TensorFlow Serving.
+    """
 
     def __init__(self, inputs=None, outputs=None, method_name=""):
         self.inputs, self.outputs = dict(inputs or {}), dict(outputs or {})
@@ -92,19 +98,38 @@ class SignatureDef:
 
 
 @_exported("utils", "build_tensor_info")
-def build_tensor_info(tensor):
+def build_tensor_info(tensor) -> TensorInfo:
+    """Returns the TensorInfo of a tensor.
+
+    Args:
+      tensor: a tensor.
+    """
     shape = as_shape(tensor.shape)
     return TensorInfo(tensor.name, as_dtype(tensor.dtype).base_dtype.as_datatype_enum, shape)
 
 
 @_exported("utils", "get_tensor_from_tensor_info")
 def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
+    """Returns the tensor of a TensorInfo.
+
+    Args:
+      tensor_info: a TensorInfo.
+      graph: the graph; the default graph if it is None.
+      import_scope: a prefix of the name.
+    """
     name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
     return (graph or get_default_graph()).get_tensor_by_name(name)
 
 
 @_exported("signature_def_utils", "build_signature_def")
-def build_signature_def(inputs=None, outputs=None, method_name=None):
+def build_signature_def(inputs=None, outputs=None, method_name=None) -> SignatureDef:
+    """Creates a SignatureDef.
+
+    Args:
+      inputs: maps names to TensorInfo.
+      outputs: maps names to TensorInfo.
+      method_name: the method of TensorFlow Serving.
+    """
     return SignatureDef(inputs, outputs, method_name or "")
 
 
@@ -120,12 +145,28 @@ def _signature(kind, inputs, outputs):
 
 
 @_exported("signature_def_utils", "predict_signature_def")
-def predict_signature_def(inputs, outputs):
+def predict_signature_def(inputs, outputs) -> SignatureDef:
+    """Creates a signature for prediction.
+
+    Args:
+      inputs: maps names to tensors.
+      outputs: maps names to tensors.
+
+    Raises:
+      ValueError: there are no inputs or outputs.
+    """
     return _signature("predict", inputs, outputs)
 
 
 @_exported("signature_def_utils", "classification_signature_def")
-def classification_signature_def(examples, classes, scores):
+def classification_signature_def(examples, classes, scores) -> SignatureDef:
+    """Creates a signature for classification.
+
+    Args:
+      examples: the input tensor.
+      classes: the tensor of classes, or None.
+      scores: the tensor of scores, or None.
+    """
     named = {"classes": classes, "scores": scores}
     return _signature(
         "classify", {"inputs": examples}, {k: v for k, v in named.items() if v is not None}
@@ -133,16 +174,29 @@ def classification_signature_def(examples, classes, scores):
 
 
 @_exported("signature_def_utils", "regression_signature_def")
-def regression_signature_def(examples, predictions):
+def regression_signature_def(examples, predictions) -> SignatureDef:
+    """Creates a signature for regression.
+
+    Args:
+      examples: the input tensor.
+      predictions: the output tensor.
+    """
     return _signature("regress", {"inputs": examples}, {"outputs": predictions})
 
 
 @_exported("signature_def_utils", "is_valid_signature")
-def is_valid_signature(signature_def):
+def is_valid_signature(signature_def) -> bool:
+    """Returns whether a signature has inputs and outputs.
+
+    Args:
+      signature_def: a SignatureDef.
+    """
     return bool(signature_def and signature_def.inputs and signature_def.outputs)
 
 
-def _told(signature):
+def _signature_data(signature):
+    """Returns a signature as JSON data."""
+
     def side(infos):
         return {
             k: [
@@ -163,7 +217,7 @@ def _told(signature):
 
 
 def signatures(data):
-    """Signatures as they are in a file."""
+    """Returns the signatures of JSON data."""
 
     def side(infos):
         return {k: TensorInfo(n, t, as_shape(s)) for k, (n, t, s) in infos.items()}
@@ -182,7 +236,14 @@ def signatures(data):
     )
 )
 class SavedModelBuilder:
-    """Writes graphs with their variables into a folder."""
+    """Writes graphs with shared variables to a directory.
+
+    Args:
+      export_dir: the directory; it must be empty or not exist.
+
+    Raises:
+      AssertionError: the directory is not empty.
+    """
 
     def __init__(self, export_dir):
         self._folder = os.fsdecode(export_dir)
@@ -209,7 +270,19 @@ class SavedModelBuilder:
         strip_default_attrs=False,
         assets_list=None,
     ):
-        """One more graph over the same variables."""
+        """Adds another graph over the same variables.
+
+        Args:
+          tags: the tags of the graph.
+          signature_def_map: maps names to SignatureDef.
+          main_op: an operation to run after loading.
+          saver: the Saver for the variables.
+
+        Other arguments are accepted for compatibility.
+
+        Raises:
+          AssertionError: the variables have not been saved.
+        """
         if not self._has_variables:
             raise AssertionError(
                 "Graph state including variables and assets has not been saved "
@@ -238,7 +311,20 @@ class SavedModelBuilder:
         main_op=None,
         assets_list=None,
     ):
-        """The graph of a session, and what its variables hold."""
+        """Adds the graph of a session and the values of its variables.
+
+        Args:
+          sess: the session.
+          tags: the tags of the graph.
+          signature_def_map: maps names to SignatureDef.
+          main_op: an operation to run after loading.
+          saver: the Saver for the variables.
+
+        Other arguments are accepted for compatibility.
+
+        Raises:
+          AssertionError: the variables have been saved already.
+        """
         from situ._src.checkpoint.saver import Saver
 
         if self._has_variables:
@@ -265,11 +351,18 @@ class SavedModelBuilder:
         with graph.as_default():
             data = meta_graph.write(None, graph, saver or Saver(allow_empty=True))._data
         data["tags"], data["main_op"] = list(tags), getattr(main_op, "name", None)
-        data["signatures"] = {k: _told(s) for k, s in (signature_def_map or {}).items()}
+        data["signatures"] = {k: _signature_data(s) for k, s in (signature_def_map or {}).items()}
         self._graphs.append(data)
 
-    def save(self, as_text=False):
-        """Writes the file; gives its path."""
+    def save(self, as_text: bool = False) -> str:
+        """Writes the model file.
+
+        Args:
+          as_text: whether to name it saved_model.pbtxt.
+
+        Returns:
+          Its path.
+        """
         path = os.path.join(self._folder, "saved_model.pbtxt" if as_text else _FILE)
         text = json.dumps({"format": _FORMAT, "graphs": self._graphs})
         safetensors.replace(path, [text.encode()])
@@ -295,41 +388,62 @@ def _read(folder):
         raise safetensors.loss(
             path,
             0,
-            "this is no model that situ wrote: TensorFlow's own "
-            "SavedModel files are not read; a frozen graph (.pb) or a "
-            "checkpoint is",
+            "this is not a model that situ wrote. SavedModels of TensorFlow are not "
+            "supported; use a frozen graph (.pb) or a checkpoint",
         ) from None
     return data["graphs"]
 
 
 @export(v1=("saved_model.loader.load", "python.saved_model.loader.load", "saved_model.load"))
 def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
-    """Adds a saved graph to a session's, and gives its variables their values."""
-    if not hasattr(sess, "graph"):  # a folder: the way of TensorFlow 2
+    """Loads a saved graph into a session and restores its variables.
+
+    Args:
+      sess: the session.
+      tags: the tags of the graph.
+      export_dir: the directory.
+      import_scope: a prefix of the names of nodes.
+      **saver_kwargs: passed to the Saver.
+
+    Returns:
+      The MetaGraphDef.
+
+    Raises:
+      OSError: there is no model.
+      RuntimeError: no graph has these tags.
+    """
+    if not hasattr(sess, "graph"):  # a path: the signature of TensorFlow 2
         from situ._src.saved_model import load as saved_model_load
 
         return saved_model_load.load(sess, tags)
     folder = os.fsdecode(export_dir)
     graphs = _read(folder)
-    found = [g for g in graphs if set(g["tags"]) == set(tags)]
-    if not found:
+    matching = [g for g in graphs if set(g["tags"]) == set(tags)]
+    if not matching:
         raise RuntimeError(
             f"MetaGraphDef associated with tags {str(set(tags)).strip('{}')} could not be found in "
             f"SavedModel, with available tags '{[set(g['tags']) for g in graphs]}'."
         )
-    made = meta_graph.MetaGraphDef(found[0])
+    meta_graph_def = meta_graph.MetaGraphDef(matching[0])
     with sess.graph.as_default():
-        saver = meta_graph.import_meta_graph(made, import_scope=import_scope, **saver_kwargs)
+        saver = meta_graph.import_meta_graph(
+            meta_graph_def, import_scope=import_scope, **saver_kwargs
+        )
         if saver is not None and saver._variables:
             saver.restore(sess, os.path.join(folder, _VARIABLES))
-        if found[0]["main_op"]:
+        if matching[0]["main_op"]:
             prefix = import_scope + "/" if import_scope else ""
-            sess.run(sess.graph.get_operation_by_name(prefix + found[0]["main_op"]))
-    return made
+            sess.run(sess.graph.get_operation_by_name(prefix + matching[0]["main_op"]))
+    return meta_graph_def
 
 
 @_exported("loader", "maybe_saved_model_directory")
-def maybe_saved_model_directory(export_dir):
+def maybe_saved_model_directory(export_dir) -> bool:
+    """Returns whether a directory contains a saved model.
+
+    Args:
+      export_dir: the directory.
+    """
     return any(
         os.path.isfile(os.path.join(os.fsdecode(export_dir), name))
         for name in (_FILE, "saved_model.pbtxt", "saved_model.safetensors")
@@ -338,7 +452,15 @@ def maybe_saved_model_directory(export_dir):
 
 @export(v1=("saved_model.simple_save", "python.saved_model.simple_save.simple_save"))
 def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
-    """A model with one signature, for serving."""
+    """Saves the graph of a session with one signature for serving.
+
+    Args:
+      session: the session.
+      export_dir: the directory.
+      inputs: maps names to tensors.
+      outputs: maps names to tensors.
+      legacy_init_op: an operation to run after loading.
+    """
     builder = SavedModelBuilder(export_dir)
     builder.add_meta_graph_and_variables(
         session,
@@ -351,7 +473,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 
 @export(v1=("saved_model.main_op.main_op", "python.saved_model.main_op.main_op"))
 def main_op():
-    """An operation that prepares a loaded graph: its local variables and tables."""
+    """Returns an operation that initializes local variables and tables of a loaded graph."""
     from situ._src.ops.array_ops import group
 
     return group(
@@ -364,7 +486,19 @@ def main_op():
 def from_saved_model(
     export_dir, signature_def_key=None, signature_def=None, tags=None, graph=None, config=None
 ):
-    """A function of dicts of arrays that asks a saved model."""
+    """Loads a saved model as a callable.
+
+    Args:
+      export_dir: the directory.
+      signature_def_key: the name of the signature; "serving_default" by default.
+      signature_def: accepted for compatibility.
+      tags: comma-separated tags; "serve" by default.
+      graph: the graph to load into; a new one by default.
+      config: a ConfigProto for the session.
+
+    Returns:
+      A Predictor.
+    """
     from situ._src.framework.graph import Graph
     from situ._src.framework.session import Session
 
@@ -376,7 +510,7 @@ def from_saved_model(
 
 
 class Predictor:
-    """Feeds and fetches what a signature names."""
+    """A callable that maps a dict of input arrays to a dict of output arrays."""
 
     def __init__(self, session, signature):
         self.session, self.graph = session, session.graph

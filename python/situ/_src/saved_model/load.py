@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""load.py: tf.saved_model.load: objects from folders that save.py wrote."""
+"""load.py: tf.saved_model.load: restores objects that save.py wrote, with their variables and
+traced functions."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def _argument_of(value):
 
 
 class _Replayed:
-    """A trace of a file: its nodes made again, as operations of a graph or at once."""
+    """A trace of a file. Its nodes are executed again, in a graph or eagerly."""
 
     def __init__(self, trace, variables, file):
         self._trace, self._variables = trace, variables
@@ -53,7 +54,7 @@ class _Replayed:
         return _decoded(self._trace["outputs"], lambda t: t["tensor"])
 
     def output(self, tensor, name=None):
-        """The specification of an output."""
+        """Returns the TensorSpec of an output."""
         shape, dtype = self._trace.get("types", {}).get(tensor, (None, "float32"))
         return TensorSpec(shape, dtype, name)
 
@@ -69,7 +70,7 @@ class _Replayed:
         )
 
     def _replay(self, nodes, values):
-        """Makes nodes again; what they give is added to the values, by name."""
+        """Executes nodes; their outputs are added to `values` by name."""
         for node in nodes:
             first = node["name"] + ":0"
             if first in values:
@@ -90,39 +91,39 @@ class _Replayed:
                 else import_graph_def._Importer.call(node["op"], inputs, attrs, None)
             )
             made = list(made) if isinstance(made, (list, tuple)) else [made]
-            kept = self._trace.get("gradients", {}).get(node["name"])
-            if kept is not None:
+            gradient = self._trace.get("gradients", {}).get(node["name"])
+            if gradient is not None:
                 made = with_gradient(
-                    [values[s] for s in kept["sources"]],
+                    [values[s] for s in gradient["sources"]],
                     made,
-                    functools.partial(self._back, kept, values, made),
+                    functools.partial(self._back, gradient, values, made),
                 )
             values.update({f"{node['name']}:{i}": v for i, v in enumerate(made)})
 
-    def _back(self, kept, values, outputs, grads):
-        """The gradients that the program defined, from those that arrive at an operation."""
+    def _back(self, gradient, values, outputs, grads):
+        """Computes user-defined gradients of an operation from its output gradients."""
         inner = dict(values)
         inner.update(
             {
                 n: op("ZerosLike", o) if g is None else g
-                for n, g, o in zip(kept["arriving"], grads, outputs)
+                for n, g, o in zip(gradient["arriving"], grads, outputs)
             }
         )
-        self._replay(kept["nodes"], inner)
-        return [None if g is None else inner[g] for g in kept["gradients"]]
+        self._replay(gradient["nodes"], inner)
+        return [None if g is None else inner[g] for g in gradient["gradients"]]
 
-    def placed(self, args, kwargs):
-        """Arguments by place, as far as those by name have one."""
+    def positional(self, args, kwargs):
+        """Returns the arguments with keyword arguments moved to their positions."""
         args, kwargs = list(args), dict(kwargs)
         for i in range(len(args), len(self.args)):
             name = self._trace["names"][i] if i < len(self._trace["names"]) else None
             args.append(kwargs.pop(name) if name in kwargs else self.args[i])
         while len(args) and isinstance(args[-1], TensorSpec):
-            args.pop()  # it was not given
+            args.pop()  # not passed
         return tuple(args), kwargs
 
     def fits(self, args, kwargs):
-        """Whether it was traced for such arguments; those left out must have been no tensors."""
+        """Returns whether the trace matches the arguments; omitted ones must not be tensors."""
         rest = self.args[len(args) :]
         more = {k: v for k, v in self.kwargs.items() if k not in kwargs}
         if (
@@ -135,7 +136,7 @@ class _Replayed:
         return pairs is not None and all(_matches(v, s) for s, v in pairs)
 
     def _pairs(self, args, kwargs):
-        """(what was traced, what is given) of each leaf; None where structures differ."""
+        """Returns (traced, actual) of each leaf; None if the structures differ."""
         return _paired(
             (self.args[: len(args)], {k: self.kwargs[k] for k in kwargs}), (tuple(args), kwargs)
         )
@@ -163,7 +164,7 @@ class _Replayed:
 
 
 def _paired(wanted, given):
-    """Leaves of what is wanted with what is given for them, or None."""
+    """Returns pairs of the leaves of two structures; None if they differ."""
     if isinstance(wanted, dict):
         if not isinstance(given, dict) or set(wanted) != set(given):
             return None
@@ -192,7 +193,7 @@ def _matches(value, wanted):
 
 
 class _Signature:
-    """A function of a signature: tensors by name in, a dict of tensors out."""
+    """A signature: keyword tensors in, a dict of tensors out."""
 
     def __init__(self, replayed):
         self._replayed = replayed
@@ -225,7 +226,7 @@ class _Signature:
 
 
 class _Restored:
-    """A function of a file: one of its traces is called."""
+    """A function with several traces, of which a call selects one."""
 
     def __init__(self, name, traces):
         self.__name__, self._traces = name, traces
@@ -233,9 +234,9 @@ class _Restored:
 
     def __call__(self, *args, **kwargs):
         for trace in self._traces:
-            placed = trace.placed(args, kwargs)
-            if trace.fits(*placed):
-                return trace.call(*placed)
+            positional = trace.positional(args, kwargs)
+            if trace.fits(*positional):
+                return trace.call(*positional)
         known = "\n  ".join(str(t.structured_input_signature) for t in self._traces)
         raise ValueError(
             "Could not find matching concrete function to call loaded from the "
@@ -244,7 +245,7 @@ class _Restored:
 
 
 class Loaded(Module):
-    """What tf.saved_model.load gives: the attributes of the object that was saved."""
+    """The result of tf.saved_model.load: an object with the attributes of the saved one."""
 
     signatures: dict = {}
 
@@ -261,9 +262,9 @@ class Loaded(Module):
 class _Reader:
     def __init__(self, file):
         self._file, self._made = file, {}
-        described = json.loads(file.metadata["traces"])
+        data = json.loads(file.metadata["traces"])
         self.variables = _Lazy(self.variable)
-        self.traces = [_Replayed(t, self.variables, file) for t in described]
+        self.traces = [_Replayed(t, self.variables, file) for t in data]
 
     def variable(self, number, name="Variable", trainable=True):
         if number not in self._made:
@@ -272,20 +273,21 @@ class _Reader:
             )
         return self._made[number]
 
-    def thing(self, described, name=""):
-        if described is None:
+    def restore(self, data, name=""):
+        """Creates the object that JSON data describes."""
+        if data is None:
             return None
-        if "variable" in described:
-            return self.variable(described["variable"], described["name"], described["trainable"])
-        if "function" in described:
-            return _Restored(name, [self.traces[i] for i in described["function"]])
-        if "list" in described:
-            return [self.thing(d) for d in described["list"]]
-        if "dict" in described:
-            return {k: self.thing(d, k) for k, d in described["dict"].items()}
+        if "variable" in data:
+            return self.variable(data["variable"], data["name"], data["trainable"])
+        if "function" in data:
+            return _Restored(name, [self.traces[i] for i in data["function"]])
+        if "list" in data:
+            return [self.restore(d) for d in data["list"]]
+        if "dict" in data:
+            return {k: self.restore(d, k) for k, d in data["dict"].items()}
         made = Loaded()
-        for key, below in described["object"].items():
-            made.__dict__[key] = self.thing(below, key)
+        for key, below in data["object"].items():
+            made.__dict__[key] = self.restore(below, key)
         return made
 
 
@@ -299,7 +301,19 @@ class _Lazy:
 
 @export(v1="saved_model.load_v2", v2=("saved_model.load", "saved_model.experimental.load"))
 def load(export_dir, tags=None, options=None):
-    """The object that save or Keras's save wrote into a folder."""
+    """Loads an object that tf.saved_model.save or a Keras model wrote.
+
+    Args:
+      export_dir: the directory.
+      tags: accepted for compatibility.
+      options: accepted for compatibility.
+
+    Returns:
+      An object with the variables, functions and `signatures` of the saved one.
+
+    Raises:
+      OSError: there is no model, or TensorFlow wrote it.
+    """
     folder = os.fspath(export_dir)
     path = os.path.join(folder, FILE)
     if not os.path.isfile(path):
@@ -312,7 +326,7 @@ def load(export_dir, tags=None, options=None):
         raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")
     reader = _Reader(safetensors.File(path))
     tree = json.loads(reader._file.metadata["object"])
-    made = reader.thing(tree)
+    made = reader.restore(tree)
     made.signatures = {
         k: _Signature(reader.traces[i]) for k, i in tree.get("signatures", {}).items()
     }
@@ -320,5 +334,10 @@ def load(export_dir, tags=None, options=None):
 
 
 @export("saved_model.contains_saved_model")
-def contains_saved_model(export_dir):
+def contains_saved_model(export_dir) -> bool:
+    """Returns whether a directory contains a saved model.
+
+    Args:
+      export_dir: the directory.
+    """
     return os.path.isfile(os.path.join(os.fspath(export_dir), FILE))

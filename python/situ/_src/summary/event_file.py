@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""event_file.py: files of records, and event files for TensorBoard made of them."""
+"""event_file.py: TFRecord framing (length and masked CRC-32C), and event files for TensorBoard."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.summary.protos import Event
 
-_numbers = itertools.count()
+_file_ids = itertools.count()
 
 
-def masked_crc(data):
-    """The checksum of a record: CRC-32C, turned so that a checksum of checksums differs."""
+def masked_crc(data) -> int:
+    """Returns the masked CRC-32C of data, as TFRecord files store it."""
     crc = _situ.crc32c(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def record(data):
-    """A record: its length and that one's checksum, its bytes and theirs."""
+def record(data: bytes) -> bytes:
+    """Returns data as a record: length, its checksum, data, its checksum."""
     head = struct.pack("<Q", len(data))
     return b"".join(
         (head, struct.pack("<I", masked_crc(head)), data, struct.pack("<I", masked_crc(data)))
@@ -37,7 +37,11 @@ def _loss(path, at, what):
 
 
 def read_records(path):
-    """The records of a file; DataLossError names the file and the place of a damaged one."""
+    """Yields the records of a file.
+
+    Raises:
+      DataLossError: a record is damaged; the message has the file and the offset.
+    """
     with open(path, "rb") as file:
         while True:
             at = file.tell()
@@ -59,51 +63,62 @@ def read_records(path):
 
 @export("compat.v1.train.summary_iterator", v1=("train.summary_iterator",))
 def summary_iterator(path):
-    """The events of an event file."""
+    """Yields the events of an event file.
+
+    Args:
+      path: the file.
+
+    Raises:
+      DataLossError: the file is damaged.
+    """
     for data in read_records(path):
         yield Event.FromString(data)
 
 
 class EventFile:
-    """An event file that grows. Records wait in memory until flush, or for so many seconds."""
+    """An event file that is appended to. Events are buffered until `flush`, `max_queue` events or
+    `flush_secs`."""
 
     def __init__(self, folder, suffix="", max_queue=10, flush_secs=120):
         folder = os.fspath(folder)
         with errors.convert_os_errors(folder):
             os.makedirs(folder, exist_ok=True)
-        number = next(_numbers)
+        number = next(_file_ids)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}"
         if number:
             name += f".{os.getpid()}.{number}"
         self.path = os.path.join(folder, name + (suffix or ""))
         with errors.convert_os_errors(self.path):
             self._file, self._lock = open(self.path, "ab"), threading.Lock()
-        self._most, self._seconds = max_queue, flush_secs
-        self._waiting, self._flushed = 0, time.time()
+        self._max_queue, self._flush_secs = max_queue, flush_secs
+        self._buffered, self._flushed = 0, time.time()
         self.write(Event(wall_time=time.time(), file_version="brain.Event:2"))
         self.flush()
 
     closed = property(lambda s: s._file is None)
 
     def write(self, event):
+        """Appends an event; ignored if the file is closed."""
         with self._lock:
             if self._file is None:
                 return
             with errors.convert_os_errors(self.path):
                 self._file.write(record(event.SerializeToString()))
-            self._waiting += 1
-            late = time.time() - self._flushed > self._seconds
-        if late or self._waiting > self._most:
+            self._buffered += 1
+            is_due = time.time() - self._flushed > self._flush_secs
+        if is_due or self._buffered > self._max_queue:
             self.flush()
 
     def flush(self):
+        """Writes buffered events to the file."""
         with self._lock:
             if self._file is not None:
                 with errors.convert_os_errors(self.path):
                     self._file.flush()
-                self._waiting, self._flushed = 0, time.time()
+                self._buffered, self._flushed = 0, time.time()
 
     def close(self):
+        """Closes the file."""
         with self._lock:
             file, self._file = self._file, None
             if file is not None:
@@ -111,6 +126,7 @@ class EventFile:
                     file.close()
 
     def reopen(self):
+        """Opens a closed file again."""
         with self._lock:
             if self._file is None:
                 self._file = open(self.path, "ab")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""file_writer.py: tf.summary.FileWriter: summaries and graphs to an event file."""
+"""file_writer.py: tf.compat.v1.summary.FileWriter: writes summaries, graphs and run metadata to an
+event file."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from situ._src.summary.protos import Event, Summary
 
 
 class _Writer:
-    """What goes to an event file."""
+    """The event types of a FileWriter."""
 
     def __init__(self, graph):
         self._seen = set()
@@ -22,10 +23,15 @@ class _Writer:
             self.add_graph(graph)
 
     def add_summary(self, summary, global_step=None):
-        """A summary as a session gave it, or a tf.Summary."""
+        """Writes a summary.
+
+        Args:
+          summary: a tf.Summary, or one in binary form as a session returns it.
+          global_step: the step.
+        """
         if isinstance(summary, bytes):
             summary = Summary.FromString(summary)
-        for value in summary.value:  # the kind of a tag is told once
+        for value in summary.value:  # metadata is written once per tag
             if value.HasField("metadata"):
                 if value.tag in self._seen:
                     value.ClearField("metadata")
@@ -33,26 +39,57 @@ class _Writer:
         self._add(Event(summary=summary), global_step)
 
     def add_graph(self, graph, global_step=None, graph_def=None):
+        """Writes a graph.
+
+        Args:
+          graph: a tf.Graph or GraphDef.
+          global_step: the step.
+          graph_def: the same, under its old name.
+        """
         source = graph if graph is not None else graph_def
         text = source._json() if hasattr(source, "_json") else source._save(True)
         self._add(Event(graph_def=graph_def_writer.serialize(text)), global_step)
 
     def add_session_log(self, session_log, global_step=None):
+        """Writes a SessionLog.
+
+        Args:
+          session_log: a SessionLog.
+          global_step: the step.
+        """
         self._add(Event(session_log=session_log), global_step)
 
     def add_run_metadata(self, run_metadata, tag, global_step=None):
+        """Writes the RunMetadata of a step.
+
+        Args:
+          run_metadata: a RunMetadata.
+          tag: a unique tag.
+          global_step: the step.
+
+        Raises:
+          ValueError: the tag was used before.
+        """
         if tag in self._seen:
             raise ValueError("The provided tag was already used for this event type")
         self._seen.add(tag)
-        made = Event()
-        made.tagged_run_metadata.tag = tag
-        made.tagged_run_metadata.run_metadata = (
+        event = Event()
+        event.tagged_run_metadata.tag = tag
+        event.tagged_run_metadata.run_metadata = (
             run_metadata if isinstance(run_metadata, bytes) else of_message(run_metadata)
         )
-        self._add(made, global_step)
+        self._add(event, global_step)
 
     def add_meta_graph(self, meta_graph_def, global_step=None):
-        """Writes a MetaGraphDef, or the bytes of one."""
+        """Writes a MetaGraphDef.
+
+        Args:
+          meta_graph_def: a MetaGraphDef, or one in binary form.
+          global_step: the step.
+
+        Raises:
+          TypeError: the argument has another type.
+        """
         if not isinstance(meta_graph_def, bytes):
             if not hasattr(meta_graph_def, "SerializeToString"):
                 raise TypeError(
@@ -69,12 +106,23 @@ class _Writer:
         self.add_event(event)
 
     def add_event(self, event):
+        """Writes an event."""
         raise NotImplementedError
 
 
 @export(v1=("summary.FileWriter", "train.SummaryWriter", "summary.SummaryWriter"))
 class FileWriter(_Writer):
-    """Writes an event file into a folder."""
+    """Writes an event file for TensorBoard.
+
+    Args:
+      logdir: the directory.
+      graph: a graph to write first.
+      max_queue: the number of events to buffer.
+      flush_secs: the maximum time between flushes.
+      graph_def: as `graph`.
+      filename_suffix: a suffix of the file name.
+      session: accepted for compatibility.
+    """
 
     def __init__(
         self,
@@ -91,7 +139,8 @@ class FileWriter(_Writer):
         self._closed = False
         super().__init__(graph if graph is not None else graph_def)
 
-    def get_logdir(self):
+    def get_logdir(self) -> str:
+        """Returns the directory of the file."""
         return self._logdir
 
     def add_event(self, event):
@@ -100,13 +149,16 @@ class FileWriter(_Writer):
         self._file.write(event)
 
     def flush(self):
+        """Writes buffered events to the file."""
         self._file.flush()
 
     def close(self):
+        """Flushes and closes the file."""
         self._file.close()
         self._closed = True
 
     def reopen(self):
+        """Opens the file again, to append to it."""
         self._file.reopen()
         self._closed = False
 
@@ -118,12 +170,13 @@ class FileWriter(_Writer):
 
 
 class FileWriterCache:
-    """One writer for each folder."""
+    """One FileWriter per directory."""
 
     _cache: dict = {}
 
     @classmethod
     def get(cls, logdir):
+        """Returns the writer of a directory."""
         if logdir not in cls._cache:
             from situ._src.framework.graph import get_default_graph
 
@@ -132,9 +185,10 @@ class FileWriterCache:
 
     @classmethod
     def clear(cls):
+        """Closes and forgets all writers."""
         for writer in cls._cache.values():
             writer.close()
-        cls._cache: dict = {}
+        cls._cache = {}
 
 
 V1["summary.FileWriterCache"] = FileWriterCache

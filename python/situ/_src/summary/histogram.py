@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""histogram.py: a histogram of values in TensorFlow's buckets, which grow by a tenth."""
+"""histogram.py: histograms in TensorFlow's buckets, whose limits grow by a factor of 1.1."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from situ._src.summary.protos import HistogramProto
 _LIMITS: list[float] = []
 
 
-def limits():
-    """The upper limits of all buckets."""
+def limits() -> list[float]:
+    """Returns the upper limits of all buckets."""
     if not _LIMITS:
         positive, value = [], 1e-12
         while value < 1e20:
@@ -24,28 +24,28 @@ def limits():
     return _LIMITS
 
 
-def histogram(values):
-    """The HistogramProto of an array."""
+def histogram(values) -> HistogramProto:
+    """Returns the HistogramProto of an array."""
     values = numpy.asarray(values, numpy.float64).ravel()
-    made = HistogramProto(
+    proto = HistogramProto(
         num=float(values.size),
         sum=float(values.sum()),
         sum_squares=float(numpy.square(values).sum()),
     )
     bounds = limits()
-    made.min = float(values.min()) if values.size else bounds[-1]
-    made.max = float(values.max()) if values.size else -bounds[-1]
+    proto.min = float(values.min()) if values.size else bounds[-1]
+    proto.max = float(values.max()) if values.size else -bounds[-1]
     counts = (
         numpy.bincount(numpy.searchsorted(bounds, values, side="right"), minlength=len(bounds))
         if values.size
         else numpy.zeros(len(bounds))
     )
-    _fill(made, bounds, counts)
-    return made
+    _fill(proto, bounds, counts)
+    return proto
 
 
-def _fill(made, bounds, counts):
-    """Runs of empty buckets become one."""
+def _fill(proto, bounds, counts):
+    """Sets the buckets; runs of empty buckets are merged into one."""
     at = 0
     while at < len(bounds):
         end, count = bounds[at], float(counts[at])
@@ -54,8 +54,8 @@ def _fill(made, bounds, counts):
             while at < len(bounds) and counts[at] <= 0:
                 end = bounds[at]
                 at += 1
-        made.bucket_limit.append(end)
-        made.bucket.append(count)
-    if not made.bucket_limit:
-        made.bucket_limit.append(sys.float_info.max)
-        made.bucket.append(0.0)
+        proto.bucket_limit.append(end)
+        proto.bucket.append(count)
+    if not proto.bucket_limit:
+        proto.bucket_limit.append(sys.float_info.max)
+        proto.bucket.append(0.0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""protos.py: tf.Summary, tf.Event and their parts, as TensorBoard reads them."""
+"""protos.py: tf.Summary, tf.Event and their parts in protobuf's binary format, as TensorBoard reads
+them."""
 
 from __future__ import annotations
 
@@ -143,7 +144,7 @@ class Values(Parts):
 
 
 class Summary(Proto):
-    """What was seen at one step: values with tags."""
+    """The summary values of a step, with tags."""
 
     Value, Image, Audio = Value, Image, Audio
     FIELDS = {"value": Values()}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary_ops.py: tf.summary of graph style: summaries that a session computes as bytes."""
+"""summary_ops.py: tf.compat.v1.summary: summaries that a session computes as serialized tf.Summary
+messages."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _STRING = 7
 
 
 class SummaryTensor:
-    """A summary as a session sees it: tensors, and a function that makes bytes of their values."""
+    """A fetch whose value is a serialized summary: component tensors, and a function of their
+    values."""
 
     def __init__(self, name, parts, make, collections):
         self._situ_parts_, self._make = parts, make
@@ -39,6 +41,12 @@ class SummaryTensor:
         return self._make(values).SerializeToString()
 
     def eval(self, feed_dict=None, session=None):
+        """Returns the serialized summary.
+
+        Args:
+          feed_dict: maps tensors to values.
+          session: the session; the default session if it is None.
+        """
         return (session or default_session.current()).run(self, feed_dict)
 
     def __repr__(self):
@@ -46,7 +54,7 @@ class SummaryTensor:
 
 
 def clean_tag(name):
-    """A name with nothing but what names of operations may have."""
+    """Replaces characters that operation names cannot have."""
     if name is None:
         return name
     new = re.sub(r"[^-/\w\.]", "_", name).lstrip("/")
@@ -56,7 +64,7 @@ def clean_tag(name):
 
 
 def _scope(name, family):
-    """The tag of a summary, which is a scope of names that is used once."""
+    """Returns the unique tag of a summary, based on the name scope."""
     name = clean_tag(name)
     base = name if family is None else f"{clean_tag(family)}/{name}"
     with get_default_graph().name_scope(base) as full:
@@ -64,13 +72,23 @@ def _scope(name, family):
     return whole if family is None else f"{clean_tag(family)}/{whole}"
 
 
-def _one(tag, **value):
+def _single_value(tag, **value):
     return Summary(value=[Summary.Value(tag=tag, **value)])
 
 
 @export(v1=("summary.scalar", "scalar_summary"))
 def scalar(name, tensor, collections=None, family=None):
-    """One number."""
+    """Creates a summary of a number.
+
+    Args:
+      name: the tag.
+      tensor: a tensor with one element.
+      collections: keys of the graph collections; by default SUMMARIES.
+      family: a prefix of the tag.
+
+    Returns:
+      A scalar string tensor to run in a session.
+    """
     tag, tensor = _scope(name, family), convert_to_tensor(tensor)
 
     def make(values):
@@ -81,45 +99,69 @@ def scalar(name, tensor, collections=None, family=None):
                 tensor.op,
                 f"tags and values are not the same shape: [] != {list(value.shape)} (tag '{tag}')",
             )
-        return _one(tag, simple_value=float(value.ravel()[0]))
+        return _single_value(tag, simple_value=float(value.ravel()[0]))
 
     return SummaryTensor(tag, [tensor], make, collections)
 
 
 @export(v1=("summary.histogram", "histogram_summary"))
 def histogram(name, values, collections=None, family=None):
-    """How the elements are distributed."""
+    """Creates a summary of the distribution of a tensor's elements.
+
+    Args:
+      name: the tag.
+      values: a numeric tensor.
+      collections: keys of the graph collections; by default SUMMARIES.
+      family: a prefix of the tag.
+
+    Returns:
+      A scalar string tensor to run in a session.
+    """
     tag, tensor = _scope(name, family), convert_to_tensor(values)
 
     def make(values):
         array = numpy.asarray(values[0], numpy.float64)
-        for bad, word in ((numpy.isnan, "Nan"), (numpy.isinf, "Infinity")):
-            if bad(array).any():
+        for is_bad, noun in ((numpy.isnan, "Nan"), (numpy.isinf, "Infinity")):
+            if is_bad(array).any():
                 raise errors.InvalidArgumentError(
-                    None, tensor.op, f"{word} in summary histogram for: {tag}"
+                    None, tensor.op, f"{noun} in summary histogram for: {tag}"
                 )
-        return _one(tag, histo=buckets.histogram(array))
+        return _single_value(tag, histo=buckets.histogram(array))
 
     return SummaryTensor(tag, [tensor], make, collections)
 
 
-def image_values(tag, images, most):
-    """The values of a summary of images: [batch, height, width, channels]."""
-    images = png.bytes_of(numpy.asarray(images)[:most])
-    made = Summary()
+def image_values(tag, images, max_outputs):
+    """Returns the summary of a batch of images [batch, height, width, channels]."""
+    images = png.bytes_of(numpy.asarray(images)[:max_outputs])
+    summary = Summary()
     for i, image in enumerate(images):
         height, width, channels = image.shape
-        value = made.value.add(tag=f"{tag}/image" if most == 1 else f"{tag}/image/{i}")
+        value = summary.value.add(tag=f"{tag}/image" if max_outputs == 1 else f"{tag}/image/{i}")
         value.image.height, value.image.width = height, width
         value.image.colorspace = channels
         value.image.encoded_image_string = png.encode(image)
         value._values["image"] = value.image
-    return made
+    return summary
 
 
 @export(v1=("summary.image", "image_summary"))
 def image(name, tensor, max_outputs=3, collections=None, family=None):
-    """The first images of a batch, as PNG."""
+    """Creates a summary of images, encoded as PNG.
+
+    Args:
+      name: the tag.
+      tensor: a tensor of shape [batch, height, width, channels].
+      max_outputs: the maximum number of images.
+      collections: keys of the graph collections; by default SUMMARIES.
+      family: a prefix of the tag.
+
+    Returns:
+      A scalar string tensor to run in a session.
+
+    Raises:
+      ValueError: the tensor does not have rank 4.
+    """
     tag, tensor = _scope(name, family), convert_to_tensor(tensor)
     if tensor.shape.ndims not in (None, 4):
         raise ValueError(
@@ -130,7 +172,7 @@ def image(name, tensor, max_outputs=3, collections=None, family=None):
 
 
 def text_value(tag, value):
-    """A value of a summary of strings."""
+    """Returns the summary value of an array of strings."""
     array = numpy.asarray(value, dtype=object)
     items = [v.encode() if isinstance(v, str) else bytes(v) for v in array.ravel()]
     metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
@@ -141,7 +183,19 @@ def text_value(tag, value):
 
 @export(v1="summary.text")
 def text(name, tensor, collections=None):
-    """Strings."""
+    """Creates a summary of strings.
+
+    Args:
+      name: the tag.
+      tensor: a string tensor.
+      collections: keys of the graph collections; by default SUMMARIES.
+
+    Returns:
+      A scalar string tensor to run in a session.
+
+    Raises:
+      ValueError: the tensor has another type.
+    """
     tag, tensor = _scope(name, None), convert_to_tensor(tensor)
     if tensor.dtype.name != "string":
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
@@ -152,13 +206,25 @@ def text(name, tensor, collections=None):
 
 @export(v1=("summary.merge", "merge_summary"))
 def merge(inputs, collections=None, name=None):
-    """All the values of several summaries."""
-    inputs = [i for i in inputs]
+    """Merges summaries.
+
+    Args:
+      inputs: a list of summaries.
+      collections: keys of the graph collections of the result; none by default.
+      name: a name for the operation.
+
+    Returns:
+      A scalar string tensor to run in a session.
+
+    Raises:
+      InvalidArgumentError: when run, if a tag occurs twice.
+    """
+    inputs = list(inputs)
     with get_default_graph().name_scope(name or "Merge") as full:
         whole = full.rstrip("/") + "/MergeSummary"
 
     def make(values):
-        made, seen = Summary(), set()
+        merged, seen = Summary(), set()
         for data in values:
             for value in Summary.FromString(data).value:
                 if value.tag in seen:
@@ -166,24 +232,35 @@ def merge(inputs, collections=None, name=None):
                         None, None, f"Duplicate tag {value.tag} found in summary inputs"
                     )
                 seen.add(value.tag)
-                made.value.append(value)
-        return made
+                merged.value.append(value)
+        return merged
 
     return SummaryTensor(whole, inputs, make, [] if collections is None else collections)
 
 
 @export(v1=("summary.merge_all", "merge_all_summaries"))
 def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):
-    """The summaries of a collection as one, or None."""
-    found = get_default_graph().get_collection(key, scope)
-    return merge(found, name=name) if found else None
+    """Merges all summaries of the default graph.
+
+    Args:
+      key: the collection.
+      scope: a regular expression that names must match.
+      name: a name for the operation.
+
+    Returns:
+      A scalar string tensor, or None if there are no summaries.
+    """
+    summaries = get_default_graph().get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None
 
 
 @export(v1="summary.get_summary_description")
 def get_summary_description(node_def):
+    """Returns empty metadata."""
     return SummaryMetadata()
 
 
 @export(v1="summary.all_v2_summary_ops")
-def all_v2_summary_ops():
+def all_v2_summary_ops() -> list:
+    """Returns an empty list: graph mode has no TensorFlow 2 summaries."""
     return []

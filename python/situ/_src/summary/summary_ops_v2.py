@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary_ops_v2.py: tf.summary of eager style: values go to the writer of the place."""
+"""summary_ops_v2.py: tf.summary of TensorFlow 2: values are written to the default writer, eagerly
+or whenever a traced function runs."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _SCALAR, _TENSOR, _BLOB = 1, 2, 3
 
 
 class _DefaultWriter(ReusableScope):
-    """The scope of a writer."""
+    """The scope of a default writer."""
 
     def __init__(self, writer, step):
         super().__init__()
@@ -44,7 +45,7 @@ class _DefaultWriter(ReusableScope):
 
 
 class Writer:
-    """An event file as the place where summaries go."""
+    """A summary writer over an event file."""
 
     def __init__(self, logdir, max_queue=None, flush_millis=None, filename_suffix=None):
         self._file = EventFile(
@@ -52,7 +53,11 @@ class Writer:
         )
 
     def as_default(self, step=None):
-        """Summaries of this scope go to this writer."""
+        """Returns a context manager that makes this the default writer.
+
+        Args:
+          step: the default step, or None.
+        """
         return _DefaultWriter(self, step)
 
     set_as_default = property(
@@ -64,23 +69,27 @@ class Writer:
     )
 
     def init(self):
-        pass
+        """Does nothing: the file is created by the constructor."""
 
     def flush(self):
+        """Writes buffered events to the file."""
         self._file.flush()
 
     def close(self):
+        """Flushes and closes the file."""
         self._file.close()
 
     def add(self, value, step):
+        """Writes a summary value."""
         self.add_event(Event(wall_time=time.time(), step=int(step), summary=Summary(value=[value])))
 
     def add_event(self, event):
+        """Writes an event."""
         self._file.write(event)
 
 
 class NoWriter(Writer):
-    """Takes everything and keeps nothing."""
+    """A writer that discards everything."""
 
     def __init__(self):
         pass
@@ -98,18 +107,32 @@ class NoWriter(Writer):
     v2="summary.create_file_writer",
     v1=("contrib.summary.create_file_writer", "contrib.summary.create_summary_file_writer"),
 )
-def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None):
-    """A writer of an event file in a folder."""
+def create_file_writer(
+    logdir, max_queue=None, flush_millis=None, filename_suffix=None, name=None
+) -> Writer:
+    """Creates a summary writer for an event file.
+
+    Args:
+      logdir: the directory.
+      max_queue: the number of events to buffer; 10 by default.
+      flush_millis: the maximum time between flushes; 2 minutes by default.
+      filename_suffix: the suffix of the file name; ".v2" by default.
+      name: accepted for compatibility.
+
+    Returns:
+      A writer.
+    """
     return Writer(_host(logdir), max_queue, flush_millis, filename_suffix)
 
 
 @export(v2="summary.create_noop_writer")
-def create_noop_writer():
+def create_noop_writer() -> Writer:
+    """Creates a writer that discards everything."""
     return NoWriter()
 
 
 def _host(value):
-    """What a tensor holds, as NumPy and Python know it."""
+    """Returns the value of a tensor as a NumPy array or Python object."""
     value = value.numpy() if hasattr(value, "numpy") else value
     return value.decode() if isinstance(value, bytes) else value
 
@@ -137,17 +160,17 @@ def _recording():
 
 
 class _Sink:
-    """Takes a value that a traced function computes, as a variable would."""
+    """Receives a value that a traced function computes, with the interface of a variable."""
 
-    def __init__(self, take):
-        self._take = take
+    def __init__(self, receive):
+        self._receive = receive
 
     def _put(self, value):
-        self._take(_host(value))
+        self._receive(_host(value))
 
 
 def _trace(graph, writer, name, data, step, make):
-    """Every run of the function that is being traced writes the value."""
+    """Makes every run of the traced function write the value."""
     step = _state["step"] if step is None else step
     if step is None:
         _step(step)
@@ -159,7 +182,7 @@ def _trace(graph, writer, name, data, step, make):
 
 
 def _write(name, data, step, make):
-    """Writes a value now, or whenever the function that is being traced runs."""
+    """Writes a value now, or in every run of the function that is being traced."""
     writer = _state["writer"]
     if writer is None or not _recording():
         return False
@@ -173,7 +196,7 @@ def _write(name, data, step, make):
 
 
 def write_value(value, step) -> bool:
-    """Writes a summary value as it is, eagerly; False where there is no writer."""
+    """Writes a summary value eagerly. Returns False if there is no writer."""
     writer = _state["writer"]
     if writer is None or not _recording():
         return False
@@ -182,7 +205,7 @@ def write_value(value, step) -> bool:
 
 
 def add_event(event) -> bool:
-    """Writes an event that is no summary; False where there is no writer."""
+    """Writes an event that is not a summary. Returns False if there is no writer."""
     writer = _state["writer"]
     if writer is None or not _recording():
         return False
@@ -193,7 +216,20 @@ def add_event(event) -> bool:
 
 @export(v2="summary.scalar", v1="contrib.summary.scalar")
 def scalar(name, data, step=None, description=None):
-    """One number."""
+    """Writes a number.
+
+    Args:
+      name: the tag.
+      data: a scalar.
+      step: the step; by default that of set_step.
+      description: a description for TensorBoard.
+
+    Returns:
+      Whether the value was written.
+
+    Raises:
+      ValueError: there is a writer but no step.
+    """
 
     def make(tag, value):
         value = float(numpy.asarray(value).reshape(()))
@@ -208,15 +244,29 @@ def scalar(name, data, step=None, description=None):
 
 @export(v2="summary.histogram", v1="contrib.summary.histogram")
 def histogram(name, data, step=None, buckets=None, description=None):
-    """How the elements are distributed, in so many buckets (30) of one width."""
+    """Writes the distribution of a tensor's elements.
+
+    Args:
+      name: the tag.
+      data: a numeric tensor.
+      step: the step; by default that of set_step.
+      buckets: the number of buckets of equal width; 30 by default.
+      description: a description for TensorBoard.
+
+    Returns:
+      Whether the value was written.
+
+    Raises:
+      ValueError: there is a writer but no step.
+    """
 
     def make(tag, value):
-        rows = _even_buckets(numpy.asarray(value, numpy.float64).ravel(), buckets or 30)
-        flat = [float(v) for row in rows for v in row]
+        bins = _even_buckets(numpy.asarray(value, numpy.float64).ravel(), buckets or 30)
+        flat = [float(v) for bin_ in bins for v in bin_]
         return Summary.Value(
             tag=tag,
             metadata=_metadata("histograms", _TENSOR, description),
-            tensor=tensor_proto(flat, _DOUBLE, "double_val", [len(rows), 3]),
+            tensor=tensor_proto(flat, _DOUBLE, "double_val", [len(bins), 3]),
         )
 
     return _write(name, data, step, make)
@@ -235,7 +285,21 @@ def _even_buckets(values, count):
 
 @export(v2="summary.image", v1="contrib.summary.image")
 def image(name, data, step=None, max_outputs=3, description=None):
-    """Images: [batch, height, width, channels], reals from 0 to 1 or uint8."""
+    """Writes images, encoded as PNG.
+
+    Args:
+      name: the tag.
+      data: a tensor of shape [batch, height, width, channels]: floats from 0 to 1, or uint8.
+      step: the step; by default that of set_step.
+      max_outputs: the maximum number of images.
+      description: a description for TensorBoard.
+
+    Returns:
+      Whether the value was written.
+
+    Raises:
+      ValueError: there is a writer but no step.
+    """
 
     def make(tag, value):
         images = numpy.asarray(value)[:max_outputs]
@@ -254,7 +318,20 @@ def image(name, data, step=None, max_outputs=3, description=None):
 
 @export(v2="summary.text")
 def text(name, data, step=None, description=None):
-    """Strings."""
+    """Writes strings.
+
+    Args:
+      name: the tag.
+      data: a string tensor.
+      step: the step; by default that of set_step.
+      description: a description for TensorBoard.
+
+    Returns:
+      Whether the value was written.
+
+    Raises:
+      ValueError: there is a writer but no step.
+    """
 
     def make(tag, value):
         made = text_value(tag, value)

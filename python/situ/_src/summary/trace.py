@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trace.py: tf.summary.trace_on and its kin: graphs of functions in event files, and
-profiles beside them."""
+"""trace.py: tf.summary.trace_on, trace_export and graph: graphs of compiled functions in event
+files, with profiles."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ _state: dict = {"trace": None}
 
 
 class _Trace:
-    """What is collected between trace_on and trace_export."""
+    """The graphs and records between trace_on and trace_export."""
 
     def __init__(self, graph, profiler):
         self.graph, self.profiler, self.graphs = graph, profiler, []
         self.recording = trace_recorder.Recording() if profiler else None
 
     def add(self, graph):
-        if all(graph is not g for g in self.graphs):  # with and without a tape: one graph
+        if all(
+            graph is not g for g in self.graphs
+        ):  # a function compiles its graph with and without a tape
             self.graphs.append(graph)
 
     def metadata(self):
-        made = run_metadata.of_graphs([serialized(g) for g in self.graphs])
+        metadata = run_metadata.of_graphs([serialized(g) for g in self.graphs])
         if self.recording is not None:
-            run_metadata.add_records(made, self.recording.end())
+            run_metadata.add_records(metadata, self.recording.end())
             self.recording = None
-        return made
+        return metadata
 
     def close(self):
         if self.recording is not None:
@@ -43,7 +45,7 @@ class _Trace:
 
 
 def serialized(graph) -> bytes:
-    """The GraphDef of a graph or of a GraphDef, as bytes."""
+    """Returns a graph or GraphDef in binary form."""
     return graph_def_writer.serialize(
         graph._json() if hasattr(graph, "_json") else graph._save(True)
     )
@@ -57,12 +59,12 @@ def _in_function():
 def trace_on(
     graph: bool = True, profiler: bool = False, profiler_outdir: str | None = None
 ) -> None:
-    """Starts to collect the graphs of functions that are compiled from now on.
+    """Starts to collect the graphs of functions that are compiled.
 
     Args:
-      graph: collects graphs of functions.
-      profiler: records also what runs where and when.
-      profiler_outdir: the folder for the profile; without it there is none.
+      graph: whether to collect graphs.
+      profiler: whether to record a profile, too.
+      profiler_outdir: the directory of the profile; required for one.
     """
     if _in_function():
         logs.warn("Cannot enable trace inside a tf.function.")
@@ -80,7 +82,7 @@ def trace_on(
             concrete_function.compiled_graphs = trace.add
 
 
-def _take():
+def _stop_trace():
     with _lock:
         trace, _state["trace"], concrete_function.compiled_graphs = _state["trace"], None, None
     return trace
@@ -88,8 +90,8 @@ def _take():
 
 @export(v2="summary.trace_off")
 def trace_off() -> None:
-    """Stops what trace_on began, and drops it."""
-    trace = _take()
+    """Stops collecting and discards the graphs."""
+    trace = _stop_trace()
     if trace is not None:
         trace.close()
         if trace.profiler:
@@ -98,12 +100,12 @@ def trace_off() -> None:
 
 @export(v2="summary.trace_export")
 def trace_export(name: str, step=None, profiler_outdir: str | None = None) -> None:
-    """Stops what trace_on began, and writes the graphs to the default writer.
+    """Stops collecting and writes the graphs to the default writer.
 
     Args:
-      name: the tag that TensorBoard shows.
-      step: the step; without it that of tf.summary.experimental.set_step.
-      profiler_outdir: ignored; trace_on takes it.
+      name: the tag in TensorBoard.
+      step: the step; by default that of tf.summary.experimental.set_step.
+      profiler_outdir: ignored; pass it to trace_on.
 
     Raises:
       ValueError: trace_on was not called, or there is a writer but no step.
@@ -118,7 +120,7 @@ def trace_export(name: str, step=None, profiler_outdir: str | None = None) -> No
             "Ignoring `profiler_outdir` passed to trace_export(). Please pass it to "
             "trace_on() instead."
         )
-    trace = _take()
+    trace = _stop_trace()
     if trace.graph and not trace.graphs:
         logs.warn(
             "tf.summary.trace_export('%s'): no function was compiled since trace_on; call "
@@ -143,10 +145,16 @@ def trace_export(name: str, step=None, profiler_outdir: str | None = None) -> No
 
 @export(v2="summary.graph")
 def graph(graph_data) -> bool:
-    """Writes a graph, or a GraphDef, to the default writer.
+    """Writes a graph to the default writer.
+
+    Args:
+      graph_data: a tf.Graph or GraphDef.
 
     Returns:
       Whether there is a writer.
+
+    Raises:
+      TypeError: the argument has another type.
     """
     if not (hasattr(graph_data, "_json") or hasattr(graph_data, "_save")):
         raise TypeError(
