@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mpi.py: several processes that train together, in the words of Horovod: `import situ.mpi as hvd`.
+"""mpi.py: data-parallel training with several processes (Horovod's API: `import situ.mpi as hvd`).
 
     hvd.init()                                  # mpirun -np 4 situ run train.py
     optimizer = hvd.DistributedOptimizer(tf.train.AdamOptimizer(0.01 * hvd.size()))
     hooks = [hvd.BroadcastGlobalVariablesHook(0)]
 
-Without mpirun everything works with one process. docs/how-to/multiple-processes.md tells more.
+Without mpirun there is one process. See docs/how-to/multiple-processes.md.
 """
 
 from __future__ import annotations
@@ -43,25 +43,28 @@ from situ._src.cluster.wrappers import DistributedGradientTape, DistributedOptim
 __all__ = [name for name in dir() if not name.startswith("_")]
 
 
-def cross_rank():
-    """The number of this process's machine."""
+def cross_rank() -> int:
+    """Returns the index of this process's machine."""
     return members()[rank()].machine
 
 
-def cross_size():
-    """How many machines there are."""
+def cross_size() -> int:
+    """Returns the number of machines."""
     return 1 + max(m.machine for m in members())
 
 
-def mpi_built(verbose=False):
+def mpi_built(verbose: bool = False) -> bool:
+    """Returns True."""
     return True
 
 
-def mpi_enabled():
+def mpi_enabled() -> bool:
+    """Returns whether `init` was called."""
     return is_initialized()
 
 
-def nccl_built(verbose=False):
+def nccl_built(verbose: bool = False) -> bool:
+    """Returns False."""
     return False
 
 

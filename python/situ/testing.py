@@ -19,7 +19,7 @@ import os
 import _situ
 from situ._src.framework import concrete_function, config, errors, function, session
 
-_depth: list = []  # what the blocks around us asked for
+_depth: list = []  # arguments of the enclosing blocks
 _VARIABLES = (
     "SITU_SIM_GPUS",
     "SITU_GPU_MEMORY",
@@ -27,14 +27,14 @@ _VARIABLES = (
     "CUDA_VISIBLE_DEVICES",
     "SITU_REQUIRE",
 )
-_WAY_OUT = (
+_HINT = (
     "Close it (`with tf.Session() as sess:` does), or run this test in a process of its "
     "own: SITU_SIM_GPUS=4 python -m pytest test_file.py::test_name"
 )
 
 
 def _environment(gpus, memory):
-    """The variables that give these GPUs, also to processes that the block starts."""
+    """Returns the environment variables for the GPUs, which child processes inherit."""
     if memory is None:
         return {"SITU_SIM_GPUS": str(gpus)}
     if isinstance(gpus, str):
@@ -50,26 +50,26 @@ def _environment(gpus, memory):
 
 
 def _set_environment(values):
-    """Sets our variables, and only these; returns what they were."""
+    """Replaces the variables in _VARIABLES. Returns their previous values."""
     before = {name: os.environ.pop(name) for name in _VARIABLES if name in os.environ}
     os.environ.update(values)
     return before
 
 
 def _sessions():
-    """Sessions of the program that are open."""
+    """Returns the open sessions of the program."""
     return [o for o in gc.get_objects() if isinstance(o, session.Session) and not o._closed]
 
 
 def _leave_devices():
-    """Lets go of the devices of this process; tensors on them move to host memory."""
+    """Releases the devices of this process; tensors on them move to host memory."""
     for sess in _sessions():
         sess.close()
     for thing in gc.get_objects():
         if isinstance(thing, function.Function):
             thing._forget()
         elif isinstance(thing, concrete_function.ConcreteFunction):
-            thing._trace = None  # is made anew where it is called next
+            thing._trace = None  # compiled again by the next call
     gc.collect()
     _situ.reset()
     try:
@@ -84,7 +84,7 @@ def _leave_devices():
 
 
 def _names():
-    """The GPUs; nothing is settled by looking."""
+    """Returns the names of the GPUs without initializing them."""
     names = [f"/device:GPU:{d['index']}" for d in _situ.devices() if d["kind"] == "GPU"]
     _situ.devices_reset()
     return names
@@ -92,21 +92,30 @@ def _names():
 
 @contextlib.contextmanager
 def simulated_gpus(gpus=1, memory=None):
-    """Simulated GPUs, and no others, for the block; gives their names.
+    """Replaces the GPUs of this process by simulated ones for a block.
 
-    gpus: how many, or a text as in SITU_SIM_GPUS: "Tesla K40c=12GiB;lost_after=100".
-    memory: what a program may take of each: "64MiB", or a number of bytes.
+    Devices may have been used before: tensors on GPUs move to host memory, compiled programs are
+    discarded and tf.config is reset. Sessions that are opened in the block are closed at its end,
+    when the previous devices return.
 
-    Devices may have been used before: tensors that live on a GPU move to host memory, compiled
-    calls are forgotten, tf.config begins anew. Sessions must be closed before the block; those
-    opened inside are closed at its end. Then the devices of the process are back.
+    Args:
+      gpus: the number of GPUs, or a description as in SITU_SIM_GPUS: "Tesla
+        K40c=12GiB;lost_after=100".
+      memory: the memory limit of each GPU: "64MiB", or a number of bytes.
+
+    Yields:
+      The names of the GPUs.
+
+    Raises:
+      RuntimeError: a session is open, or the devices are in use.
+      ValueError: `memory` is given with a description of GPUs.
     """
     values = _environment(gpus, memory)
-    open_ones = [] if _depth else _sessions()
-    if open_ones:
+    open_sessions = [] if _depth else _sessions()
+    if open_sessions:
         raise RuntimeError(
-            f"simulated_gpus: {len(open_ones)} session(s) of this process are open, "
-            f"and would lose their devices. {_WAY_OUT}"
+            f"simulated_gpus: {len(open_sessions)} session(s) of this process are open, "
+            f"and would lose their devices. {_HINT}"
         )
     _leave_devices()
     state, environment = config.forget(), _set_environment(values)
@@ -122,5 +131,5 @@ def simulated_gpus(gpus=1, memory=None):
         try:
             _leave_devices()
         except RuntimeError:
-            if not failed:  # what failed in the block says more
+            if not failed:  # keep the error of the block
                 raise

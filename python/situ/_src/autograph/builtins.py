@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""builtins.py: functions of Python over tensors in converted code: range, len, int,
-float, max, min, enumerate, zip; and what stands for names that are not set."""
+"""builtins.py: Python built-ins over tensors in AutoGraph-converted code (range, len, int, float,
+max, min, enumerate, zip), and the value of undefined names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPARE = {
 
 
 class Undefined:
-    """A name that was not set on every way that leads here."""
+    """The value of a name that is not set on every path."""
 
     def __init__(self, name):
         self.__dict__["_name"] = name
@@ -43,17 +43,18 @@ class Undefined:
 
 
 def is_tensor(value):
+    """Returns whether a value is a tensor of a graph."""
     return isinstance(value, GraphTensor)
 
 
 def value_of(thing):
-    """A variable's tensor; everything else as it is."""
+    """Returns the value of a variable; other values unchanged."""
     behind = getattr(thing, "_situ_tensor_", None) if not isinstance(thing, Undefined) else None
     return behind() if behind is not None else thing
 
 
 class Range:
-    """range() of tensors, for a loop."""
+    """range() with tensors as arguments, for a loop."""
 
     def __init__(self, *args):
         args = [convert_to_tensor(a) for a in args]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""operators.py: what converted functions call: branches over tensors, or over all else."""
+"""operators.py: the functions that AutoGraph-converted code calls for if, and, or, not, comparisons
+and assert: operations for tensors, Python otherwise."""
 
 from __future__ import annotations
 
@@ -19,16 +20,18 @@ _BUILT_IN = (type, types.BuiltinFunctionType)
 
 
 def set_converter(function):
+    """Sets the function that converts called functions; conversion.py sets it, to avoid an import
+    cycle."""
     _converter.append(function)
 
 
 def converted(function):
-    """A function that is called: its own control flow is converted, too."""
+    """Returns the converted form of a function that is called, or the replacement of a built-in."""
     own = TABLE.get(function) if isinstance(function, _BUILT_IN) else None
     return _converter[0](function) if own is None else own
 
 
-# Values of names
+# Values of variables
 
 
 def _is_number(value):
@@ -36,7 +39,7 @@ def _is_number(value):
 
 
 def carried(leaf):
-    """Whether a part of a name is a value that operations choose, or that goes round a loop."""
+    """Returns whether a leaf is a value that operations select, or a loop variable."""
     if isinstance(leaf, Undefined):
         return False
     return (
@@ -49,14 +52,15 @@ def carried(leaf):
 
 
 def _merged(one, other, made, name):
-    """A part of a name behind an if: what the operations made of it, or what both ways left."""
+    """Returns a leaf of a variable after an if: the operation's result, or the value if both
+    branches left it unchanged."""
     found = next(made) if carried(one) and carried(other) else Undefined(name)
     kept = one is other and (hasattr(one, "_situ_tensor_") or not carried(one))
     return one if kept else found
 
 
 def _merge(one, other, made, name):
-    """A name behind an if."""
+    """Returns the value of a variable after an if."""
     if isinstance(one, Undefined) or isinstance(other, Undefined):
         return Undefined(name)
     ones, others = nest.flatten(one), nest.flatten(other)
@@ -66,13 +70,15 @@ def _merge(one, other, made, name):
 
 
 def if_stmt(test, body, orelse, get, put, names):
+    """Implements an if statement; get and put read and set the variables that its branches
+    assign."""
     test = _value(test)
     if not _is_tensor(test):
         body() if test else orelse()
         return
     start, ends = get(), []
 
-    def way(function):
+    def branch(function):
         def call():
             put(start)
             function()
@@ -85,13 +91,13 @@ def if_stmt(test, body, orelse, get, put, names):
 
         return call
 
-    _check_ways(names)
-    made = iter([v for v in _aligned(test, way(body), way(orelse), ends) if v is not None])
+    _check_in_graph(names)
+    made = iter([v for v in _aligned(test, branch(body), branch(orelse), ends) if v is not None])
     put(tuple(_merge(a, b, made, n) for a, b, n in zip(*ends, names)))
 
 
 def peek(read, name):
-    """What d["a"] or o.a holds, if it is there."""
+    """Returns d["a"] or o.a, or Undefined if it does not exist."""
     try:
         return read()
     except (AttributeError, KeyError, IndexError, TypeError, ValueError):
@@ -99,22 +105,26 @@ def peek(read, name):
 
 
 def is_set(value):
+    """Returns whether a variable is set."""
     return not isinstance(value, Undefined)
 
 
-def _check_ways(names):
+def _check_in_graph(names):
     if _situ.current_graph() is None:
-        raise RuntimeError(f"A tensor of a graph decides about {names} outside of it.")
+        raise RuntimeError(
+            f"An if statement that assigns {names} depends on a graph tensor outside of its graph."
+        )
 
 
 def _aligned(test, yes, no, ends):
-    """cond, where a part that only one way gives is left out."""
+    """Calls cond and drops leaves that only one branch sets."""
     from situ._src.ops import control_flow_ops
 
     return control_flow_ops.choose_aligned(test, yes, no)
 
 
 def if_return(test, body, orelse):
+    """Implements an if statement whose branches return."""
     test = _value(test)
     if not _is_tensor(test):
         return body() if test else orelse()
@@ -122,10 +132,12 @@ def if_return(test, body, orelse):
 
 
 def if_exp(test, body, orelse):
+    """Implements a conditional expression."""
     return if_return(test, body, orelse)
 
 
 def and_(first, second):
+    """Implements `and`; the second operand is evaluated lazily for Python values."""
     value = _value(first())
     return (
         OPS["LogicalAnd"](value, convert_to_tensor(second()))
@@ -135,6 +147,7 @@ def and_(first, second):
 
 
 def or_(first, second):
+    """Implements `or`; the second operand is evaluated lazily for Python values."""
     value = _value(first())
     return (
         OPS["LogicalOr"](value, convert_to_tensor(second()))
@@ -144,7 +157,7 @@ def or_(first, second):
 
 
 def chain(names, values):
-    """Comparisons one behind the other: a < b < c, each value found when it is needed."""
+    """Implements chained comparisons, a < b < c; each operand is evaluated when it is needed."""
     left = _value(values[0]())
 
     def compare(place, left):
@@ -158,11 +171,13 @@ def chain(names, values):
 
 
 def not_(value):
+    """Implements `not`."""
     value = _value(value)
     return OPS["LogicalNot"](value) if _is_tensor(value) else not value
 
 
 def assert_stmt(test, message):
+    """Implements `assert`."""
     from situ._src.ops.check_ops import Assert
 
     test = _value(test)

@@ -25,6 +25,9 @@ class DeviceSpec:
     """
 
     def __init__(self, job=None, replica=None, task=None, device_type=None, device_index=None):
+        self._set_fields(job, replica, task, device_type, device_index)
+
+    def _set_fields(self, job=None, replica=None, task=None, device_type=None, device_index=None):
         self.job, self.replica, self.task = job, replica, task
         self.device_type = device_type
         self.device_index = device_index
@@ -57,7 +60,7 @@ class DeviceSpec:
         Raises:
           ValueError: the name is invalid.
         """
-        self.__init__()
+        self._set_fields()
         wildcard = {"job": str, "replica": int, "task": int}
         for part in (p.split(":") for p in spec.split("/")):
             key, n = part[0], len(part)
@@ -119,7 +122,7 @@ class DeviceSpec:
     def merge_from(self, other: DeviceSpec) -> None:
         """Sets the fields that are set in `other`."""
         merged = self.make_merged_spec(other)
-        self.__init__(*merged._fields())
+        self._set_fields(*merged._fields())
 
     def replace(self, **fields) -> DeviceSpec:
         """Returns a copy with other values of the given fields."""

@@ -14,7 +14,13 @@ import _situ
 
 VERSIONS = {"v1": "1.15.5", "v2": "2.15.0"}
 # style: of operations now; program: of the program, even while Keras runs eagerly for it.
-_state = {"style": "v2", "program": "v2", "root": "situ", "is_open": False, "is_graph_used": False}
+_state: dict = {
+    "style": "v2",
+    "program": "v2",
+    "root": "situ",
+    "is_open": False,
+    "is_graph_used": False,
+}
 # Modules whose import leaves the choice to a later import of situ.compat.v1.
 _NEUTRAL = ("situ.compat", "situ.testing", "situ.mpi", "situ.__main__", "situ._src")
 

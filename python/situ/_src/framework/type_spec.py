@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
-from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.dtypes import DType, as_dtype
 
 
 @export("TypeSpec")
 class TypeSpec:
     """Describes values: their class, shape and dtype."""
 
+    shape: tensor_shape.TensorShape
+    dtype: DType
     value_type = property(lambda s: None)
 
     def is_compatible_with(self, spec_or_value) -> bool:
@@ -135,7 +137,7 @@ class SparseTensorSpec(TypeSpec):
 
 
 @export("type_spec_from_value")
-def spec_of(value) -> TypeSpec:
+def spec_of(value):
     """Returns the TypeSpec of a value.
 
     Args:

@@ -44,7 +44,7 @@ export("test.is_built_with_rocm", "test.is_built_with_xla")(lambda: False)
 # Switches
 
 
-_switches = {"options": {}, "synchronous": True, "filtering": True}
+_switches: dict = {"options": {}, "synchronous": True, "filtering": True}
 
 
 def _switch(name, *setters):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""profiler.py: tf.profiler.experimental: records of what runs where and when, in files that
-TensorBoard's trace viewer, chrome://tracing and Perfetto open."""
+"""profiler.py: tf.profiler.experimental: writes execution traces that TensorBoard's trace viewer,
+chrome://tracing and Perfetto open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ _state: dict = {"recording": None, "logdir": None, "spans": []}
 
 @export("profiler.experimental.ProfilerOptions")
 class ProfilerOptions:
-    """Levels of detail: 0 turns the records of the host or of the other devices off."""
+    """Options of the profiler.
+
+    Args:
+      host_tracer_level: 0 disables records of the CPU.
+      python_tracer_level: accepted for compatibility.
+      device_tracer_level: 0 disables records of GPUs.
+      delay_ms: accepted for compatibility.
+    """
 
     def __init__(
         self, host_tracer_level=2, python_tracer_level=0, device_tracer_level=1, delay_ms=None
@@ -30,7 +37,7 @@ class ProfilerOptions:
 
 
 def _check(options):
-    """Says what of the options has no effect."""
+    """Warns about options without effect."""
     if options is None:
         return
     if options.delay_ms:
@@ -47,11 +54,11 @@ def _check(options):
 
 @export("profiler.experimental.start")
 def start(logdir: str, options: ProfilerOptions | None = None) -> None:
-    """Starts to record what runs where and when.
+    """Starts profiling.
 
     Args:
-      logdir: the folder that `stop` writes to; it is created.
-      options: ProfilerOptions.
+      logdir: the directory that `stop` writes to; it is created.
+      options: a ProfilerOptions.
 
     Raises:
       AlreadyExistsError: a profiler is running.
@@ -61,14 +68,14 @@ def start(logdir: str, options: ProfilerOptions | None = None) -> None:
             raise errors.AlreadyExistsError(None, None, "Another profiler is running.")
         _check(options)
         logdir = os.fspath(logdir)
-        os.makedirs(logdir, exist_ok=True)  # fails now, not when the profile is there
+        os.makedirs(logdir, exist_ok=True)  # fail early
         _state.update(
             recording=trace_recorder.Recording(), logdir=logdir, spans=[], options=options
         )
 
 
-def _wanted(rows, options):
-    """The records of devices whose level is not 0."""
+def _filter(rows, options):
+    """Returns the records of devices whose tracer level is not 0."""
     host = options is None or options.host_tracer_level
     device = options is None or options.device_tracer_level
     return [row for row in rows if (host if "device:CPU" in row[2] else device)]
@@ -76,10 +83,10 @@ def _wanted(rows, options):
 
 @export("profiler.experimental.stop")
 def stop(save: bool = True) -> None:
-    """Stops the profiler and writes LOGDIR/plugins/profile/TIME/HOST.trace.json.gz.
+    """Stops profiling and writes LOGDIR/plugins/profile/TIME/HOST.trace.json.gz.
 
     Args:
-      save: False drops the profile.
+      save: whether to write the profile.
 
     Raises:
       UnavailableError: no profiler is running.
@@ -101,12 +108,17 @@ def stop(save: bool = True) -> None:
         os.makedirs(run)
         path = os.path.join(run, f"{socket.gethostname()}.trace.json.gz")
         with gzip.open(path, "wt", encoding="utf-8") as file:
-            file.write(trace_recorder.chrome_trace(_wanted(rows, _state["options"]), spans))
+            file.write(trace_recorder.chrome_trace(_filter(rows, _state["options"]), spans))
 
 
 @export("profiler.experimental.Profile")
 class Profile:
-    """Profiles a block: `with tf.profiler.experimental.Profile("logs"): ...`."""
+    """A context manager that profiles a block.
+
+    Args:
+      logdir: the directory for the profile.
+      options: a ProfilerOptions.
+    """
 
     def __init__(self, logdir, options=None):
         self._logdir, self._options = logdir, options
@@ -120,13 +132,19 @@ class Profile:
 
 @export("profiler.experimental.Trace")
 class Trace:
-    """Names a part of a program in the profile: `with Trace("train", step_num=i): ...`."""
+    """A context manager that adds a named span to the profile: `with Trace("train", step_num=i):
+    ...`.
+
+    Args:
+      name: the name of the span.
+      **kwargs: metadata to show with it.
+    """
 
     def __init__(self, name, **kwargs):
         self._name, self._metadata, self._start = name, dict(kwargs), 0
 
     def set_metadata(self, **kwargs):
-        """Adds arguments that are shown with the span."""
+        """Adds metadata to the span."""
         self._metadata.update(kwargs)
 
     def __enter__(self):
@@ -144,7 +162,7 @@ class Trace:
             )
 
 
-_INSTEAD = (
+_NO_SERVER = (
     "situ has no profiler server. Use tf.profiler.experimental.start and stop in the "
     "program, or `situ run --trace FILE`."
 )
@@ -153,7 +171,7 @@ _INSTEAD = (
 @export("profiler.experimental.server.start")
 def start_server(port: int) -> None:
     """Warns: a profile is taken by `start` and `stop`, or by `situ run --trace FILE`."""
-    logs.warn("tf.profiler.experimental.server.start(%s): %s", port, _INSTEAD)
+    logs.warn("tf.profiler.experimental.server.start(%s): %s", port, _NO_SERVER)
 
 
 @export("profiler.experimental.client.trace")
@@ -161,10 +179,10 @@ def client_trace(
     service_addr, logdir, duration_ms, worker_list="", num_tracing_attempts=3, options=None
 ):
     """Raises UnimplementedError: there is no profiler server to ask."""
-    raise errors.UnimplementedError(None, None, _INSTEAD)
+    raise errors.UnimplementedError(None, None, _NO_SERVER)
 
 
 @export("profiler.experimental.client.monitor")
 def client_monitor(service_addr, duration_ms, level=1):
     """Raises UnimplementedError: there is no profiler server to ask."""
-    raise errors.UnimplementedError(None, None, _INSTEAD)
+    raise errors.UnimplementedError(None, None, _NO_SERVER)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""trace_recorder.py: records of what ran where and when, for `situ run --trace`, tf.profiler and
-tf.summary.trace_on; and their form as a Chrome trace."""
+"""trace_recorder.py: execution records (what ran where and when) for `situ run --trace`,
+tf.profiler and tf.summary.trace_on, and their Chrome trace format."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _shared: dict = {"recording": None, "users": 0}
 
 
 class Recording:
-    """What runs between begin and end. The engine fills one record at a time, so that all that
-    record at the same time share it, and each takes its own part."""
+    """Records from construction until `end`. The engine has one recording, which concurrent users
+    share."""
 
     def __init__(self):
         if not _shared["users"]:
@@ -26,8 +26,12 @@ class Recording:
         self._first = len(self._recording.records())
 
     def end(self) -> list:
-        """Stops; returns (node, op, device, source, queue, bytes, start, end) of each piece of
-        work, with times in nanoseconds since 1970."""
+        """Stops recording.
+
+        Returns:
+          A list of (node, op, device, source, queue, bytes, start, end), with times in nanoseconds
+          since 1970.
+        """
         rows = self._recording.records()[self._first :]
         _shared["users"] -= 1
         if not _shared["users"]:
@@ -37,12 +41,15 @@ class Recording:
 
 
 def chrome_trace(rows: list, spans: list | tuple = ()) -> str:
-    """A trace for chrome://tracing, Perfetto and TensorBoard's trace viewer: a process for each
-    device, a thread for each of its queues, and one process for the spans that the program named.
+    """Formats records for chrome://tracing, Perfetto and TensorBoard's trace viewer: a process per
+    device, a thread per queue, and a process for the spans of the program.
 
     Args:
-      rows: as Recording.end returns them.
-      spans: (name, thread, start, end, arguments) of each span of the program.
+      rows: the records that Recording.end returns.
+      spans: (name, thread, start, end, arguments) of each span.
+
+    Returns:
+      A JSON string.
     """
     devices = sorted({row[2] for row in rows})
     begin = min([row[6] for row in rows] + [span[2] for span in spans], default=0)
@@ -88,7 +95,7 @@ def chrome_trace(rows: list, spans: list | tuple = ()) -> str:
 
 
 def check_writable(path: str) -> None:
-    """Raises OSError where a file cannot be written later; leaves one that exists as it is."""
+    """Raises OSError if a file cannot be written; leaves an existing one unchanged."""
     is_new = not os.path.exists(path)
     with open(path, "ab"):
         pass

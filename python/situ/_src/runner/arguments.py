@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""arguments.py: points out options of `situ run` that stand behind the script, where they are
-the script's, and that nothing in the program takes.
+"""arguments.py: warns about options of `situ run` that are placed after the script, where they are
+arguments of the script, if the program does not use them.
 
-Whether the program takes one is known for certain from argparse and flags (tf.app.flags, absl) when
-they parse the command line. A program that takes the word from sys.argv itself, by its index or
-with others, is left alone. Other parsers (click, getopt, ...) are judged by the text of the
-program: where an option's name does not occur, nothing can look for it.
+argparse and flags (tf.app.flags, absl) report which options they accept. A program that reads the
+argument from sys.argv itself is assumed to use it. For other parsers (click, getopt, ...) the
+source of the program decides: an option whose name does not occur in it cannot be used.
 """
 
 from __future__ import annotations
@@ -16,28 +15,28 @@ import os
 import re
 import sys
 
-# What a program that looks at its arguments has somewhere in its text: sys.argv, libraries that
-# parse it, and ways to hand it on to another program.
+# Patterns in the source of programs that use their arguments: sys.argv, libraries that parse it,
+# and calls that pass it to another program.
 _ARGV = re.compile(r"(?i)(\b|_)(orig_)?argv(\b|_)")
 _PARSERS = re.compile(
     r"(?i)(\b|_)(arg(ument)?_?pars\w*|parse_args|\w*argparse|absl|flags|click|"
     r"typer|fire|docopt|getopt|optparse|hydra|sacred|plac|gin|tyro|tap|draccus|"
     r"defopt|app\.run)(\b|_)"
 )
-_HAND_ON = re.compile(r"(?i)(\b|_)(subprocess|popen|system|spawn\w*|exec\w*|runpy)(\b|_)")
+_FORWARDERS = re.compile(r"(?i)(\b|_)(subprocess|popen|system|spawn\w*|exec\w*|runpy)(\b|_)")
 
 
 class _Option:
-    """An option as it was typed, and what the program did with it so far."""
+    """An option as it was typed, and what the program has done with it."""
 
     def __init__(self, words):
         self.text, self.word = " ".join(words), words[0]
         self.name = words[0].lstrip("-").partition("=")[0]
-        self.is_taken = self.is_left_over = self.is_read = self.is_told = False
+        self.is_taken = self.is_left_over = self.is_read = self.is_reported = False
 
 
-class _Words(list):
-    """sys.argv, with a note of which options were read of it."""
+class _RecordedArgv(list):
+    """sys.argv; records which options are read from it."""
 
     options = ()
 
@@ -75,7 +74,7 @@ class _Words(list):
 
 
 def _split(text):
-    """'--gpus 4 --check' as options."""
+    """Splits '--gpus 4 --check' into options."""
     options = []
     for word in text.split(" "):
         if word.startswith("--"):
@@ -86,7 +85,7 @@ def _split(text):
 
 
 class Watch:
-    """Watches what becomes of the options behind a program."""
+    """Tracks what the program does with options after the script."""
 
     def __init__(self, text, program, sources):
         self.options, self.program, self.owner = _split(text), program, os.getpid()
@@ -96,24 +95,23 @@ class Watch:
         return any(re.search(pattern, source) for source in self.sources)
 
     def _mentions(self, option):
-        """Whether the program's text has the option's name, with - or _ between its words."""
+        """Returns whether the source has the option's name, with - or _ as separators."""
         return self._has(rf"(?<!\w){re.sub('[-_]', '[-_]', re.escape(option.name))}(?!\w)")
 
     def start(self):
-        """Tells now what the text decides; else watches the parsers, and tells the rest at the end
-        of the program."""
-        reads = any(self._has(pattern) for pattern in (_ARGV, _PARSERS, _HAND_ON))
-        if not reads and not self.program.startswith("-m "):  # of a module not all text is known
-            self._tell(self.options, "which does not look at its arguments")
+        """Reports now if the source decides; otherwise watches the parsers and reports at exit."""
+        reads = any(self._has(pattern) for pattern in (_ARGV, _PARSERS, _FORWARDERS))
+        if not reads and not self.program.startswith("-m "):  # the source of a module is incomplete
+            self._report(self.options, "which does not look at its arguments")
             return
-        sys.argv = _Words(sys.argv)
+        sys.argv = _RecordedArgv(sys.argv)
         sys.argv.options = self.options
         self._watch_argparse()
         self._watch_flags()
         atexit.register(self._end)
 
-    def _tell(self, options, why="which does not know it"):
-        text = " ".join(o.text for o in options if not o.is_told)
+    def _report(self, options, why="which does not know it"):
+        text = " ".join(o.text for o in options if not o.is_reported)
         if text:
             print(
                 f"situ run: {text}: behind {self.program} this is the program's, {why}. "
@@ -121,15 +119,15 @@ class Watch:
                 file=sys.stderr,
             )
         for option in options:
-            option.is_told = True
+            option.is_reported = True
 
     def _note(self, option, is_taken):
         if is_taken:
             option.is_taken = True
             return
         option.is_left_over = True
-        if not self._mentions(option):  # else another parser may know it
-            self._tell([option])
+        if not self._mentions(option):  # another parser may accept it
+            self._report([option])
 
     def _watch_argparse(self):
         plain, watch = argparse.ArgumentParser.parse_known_args, self
@@ -158,7 +156,7 @@ class Watch:
         FlagValues.__call__ = call
 
     def _note_absl(self):
-        """What absl's own flags know, where that is installed and used."""
+        """Notes the options that absl.flags accepts, if it is installed and used."""
         flags = getattr(sys.modules.get("absl.flags"), "FLAGS", None)
         if getattr(flags, "is_parsed", None) is None or not flags.is_parsed():
             return
@@ -169,11 +167,11 @@ class Watch:
         if os.getpid() != self.owner:
             return
         self._note_absl()
-        self._tell(
+        self._report(
             [o for o in self.options if not o.is_taken and (o.is_left_over or self._is_unknown(o))]
         )
 
     def _is_unknown(self, option):
-        if self._mentions(option) or self._has(_HAND_ON):
+        if self._mentions(option) or self._has(_FORWARDERS):
             return False
         return not option.is_read or self._has(_PARSERS)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""import_hook.py: `import tensorflow` and every module below it get situ's."""
+"""import_hook.py: the import hook of `situ run`: `import tensorflow` and its submodules resolve to
+situ."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import types
 from situ._src.framework import api, style
 from situ._src.runner import missing_names
 
-# Folders of tensorflow's own sources, that programs import from all the same.
+# Internal packages of tensorflow that programs import from.
 INNER = {
     "python": {
         "client",
@@ -40,7 +41,8 @@ INNER = {
 
 
 class Inner(types.ModuleType):
-    """tensorflow.python.ops.math_ops and its like: the names of tf, wherever they stand there."""
+    """An internal module such as tensorflow.python.ops.math_ops: resolves names anywhere below
+    tf."""
 
     PARTS = (
         "",
@@ -70,7 +72,7 @@ class Inner(types.ModuleType):
         [n]
         for n in ("framework", "ops", "training", "platform", "client", "layers", "summary", "util")
     ]
-    # Files whose names stand in one part of tf; folders within folders.
+    # Modules that correspond to one public module; nested packages.
     FILES = {
         "python.ops.rnn_cell": "nn.rnn_cell",
         "python.ops.rnn_cell_impl": "nn.rnn_cell",
@@ -94,7 +96,7 @@ class Inner(types.ModuleType):
         ("ops", "losses"),
         ("saved_model", "model_utils"),
     }
-    made: dict = {}
+    modules: dict = {}
 
     @classmethod
     def find(cls, root, parts):
@@ -102,10 +104,10 @@ class Inner(types.ModuleType):
         if len(parts) > 3 + bool(nested) or parts[1:] and parts[1] not in INNER[parts[0]]:
             return None
         name = "tensorflow." + ".".join(parts)
-        if name not in cls.made:
-            module = cls.made[name] = cls(name)
+        if name not in cls.modules:
+            module = cls.modules[name] = cls(name)
             module.__dict__.update(_root=root, _path=".".join(parts), __path__=[])
-        return cls.made[name]
+        return cls.modules[name]
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -141,7 +143,7 @@ class Inner(types.ModuleType):
         raise missing_names.missing(self._path, name, (), ())
 
 
-# Folders and files of the sources of tf.contrib that programs import from.
+# Internal packages and modules of tf.contrib that programs import from.
 CONTRIB = set(
     """
     arg_scope attention_wrapper basic_decoder beam_search_decoder beam_search_ops checkpoint_utils
@@ -153,19 +155,20 @@ CONTRIB = set(
 
 
 class Sources(types.ModuleType):
-    """tensorflow.contrib.layers.python.layers and its like: the names of tf.contrib.layers."""
+    """An internal module such as tensorflow.contrib.layers.python.layers: the names of
+    tf.contrib.layers."""
 
-    made: dict = {}
+    modules: dict = {}
 
     @classmethod
     def find(cls, part, parts, rest):
         if not CONTRIB.issuperset(rest):
             return None
         name = "tensorflow." + ".".join(parts)
-        if name not in cls.made:
-            cls.made[name] = cls(name)
-            cls.made[name].__dict__.update(_part=part, __path__=[])
-        return cls.made[name]
+        if name not in cls.modules:
+            cls.modules[name] = cls(name)
+            cls.modules[name].__dict__.update(_part=part, __path__=[])
+        return cls.modules[name]
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -174,7 +177,7 @@ class Sources(types.ModuleType):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds tensorflow.a.b as attribute a.b of situ's root module."""
+    """Resolves tensorflow.a.b to the attribute a.b of situ's root module."""
 
     def __init__(self, root):
         self.root = root
@@ -207,7 +210,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return at
 
     def _source(self, fullname):
-        """A module of the sources of tf.contrib, under the name that the names of tf have."""
+        """Returns an internal module of tf.contrib."""
         below = fullname.partition(self.root.__name__ + ".contrib.")[2].split(".")
         if below[1:2] != ["python"]:
             return None
@@ -223,7 +226,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             below = fullname.partition(".")[2]
             raise ModuleNotFoundError(
                 f"No module named '{fullname}'\nsitu does not have "
-                f"tf.{below} (yet).\n{missing_names.word(below)}",
+                f"tf.{below} (yet).\n{missing_names.hint_for(below)}",
                 name=fullname,
             )
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
@@ -242,8 +245,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__ = self.kept
 
 
-def install(version):
-    """Puts situ in tensorflow's place; returns the root module."""
+def install(version: str):
+    """Installs situ as tensorflow. Returns the root module."""
     style.choose(version)
     root = importlib.import_module("situ.compat.v1" if version == "v1" else "situ")
     sys.meta_path.insert(0, _Finder(root))
@@ -252,7 +255,8 @@ def install(version):
 
 
 def log_placement(root):
-    """Logs placement whatever the program says: of eager calls, of functions and of sessions."""
+    """Logs the placement of eager operations, functions and sessions, whatever the program
+    configures."""
     from situ._src.framework import config, protos
 
     before = protos.config_options

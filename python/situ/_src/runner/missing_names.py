@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""missing_names.py: what situ says of names that it does not have: the nearest one, and whether
-it comes."""
+"""missing_names.py: error messages for names that situ does not have: the nearest name, and where
+to read what is supported."""
 
 from __future__ import annotations
 
 from situ._src.framework import style
 
-# The longest prefix of a name decides.
+# Name prefix -> hint; the longest prefix counts.
 PLANS = {
     "keras": "docs/how-to/keras.md lists what is supported of Keras.",
     "layers": "tf.layers has what programs use most; tf.keras.layers has more.",
@@ -22,18 +22,18 @@ PLANS = {
 }
 
 
-def word(whole):
-    """Where a name stands in the plan: a sentence."""
+def hint_for(whole):
+    """Returns a sentence about the support of a name."""
     parts = whole.split(".")
     for n in range(len(parts), 0, -1):
         found = PLANS.get(".".join(parts[:n]))
         if found:
             return found
-    return "It is not planned by name; the catalogue of ops grows with what programs use."
+    return "Not supported yet. Please open an issue if you need it."
 
 
 def nearest(name, have):
-    """The name that looks most like it, or None."""
+    """Returns the most similar name, or None."""
     import difflib
 
     near = difflib.get_close_matches(name, [k for k in have if not k.startswith("_")], 1, 0.7)
@@ -41,7 +41,7 @@ def nearest(name, have):
 
 
 def missing(path, name, have, others):
-    """The AttributeError for a name that situ does not have; `others`: names of the other style."""
+    """Returns the AttributeError for an unknown name; `others` are the names of the other style."""
     root = style.root()
     module = f"{root}.{path}" if path else root
     whole = f"{path}.{name}" if path else name
@@ -57,4 +57,4 @@ def missing(path, name, have, others):
         )
     near = nearest(name, have)
     hint = f" Nearest: tf.{path + '.' if path else ''}{near}." if near else ""
-    return AttributeError(f"{text}\nsitu does not have tf.{whole} (yet).{hint}\n{word(whole)}")
+    return AttributeError(f"{text}\nsitu does not have tf.{whole} (yet).{hint}\n{hint_for(whole)}")

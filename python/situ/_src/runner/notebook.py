@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""notebook.py: what notebooks exported as .py files expect: get_ipython() and display()."""
+"""notebook.py: get_ipython() and display() for notebooks that were exported as .py files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LINE = re.compile(rb"^(\s*)[%!].*$", re.M)
 
 
 class Shell:
-    """Stands for IPython's shell: magics that only concern the notebook do nothing."""
+    """Replaces IPython's shell: magics that only concern the notebook do nothing."""
 
     SHELLS = ("bash", "sh", "script")
 
@@ -63,12 +63,13 @@ def _display(
     raw=False,
     clear=False,
 ):
-    """IPython's display where there is no notebook: the objects as text."""
+    """Replaces IPython's display: prints the objects."""
     print(*objs)
 
 
 def provide(source, main):
-    """Defines what an exported notebook uses; returns its source, with magics left out."""
+    """Defines get_ipython and display if the source uses them. Returns the source without
+    magics."""
     if b"get_ipython" in source:
         shell = Shell(main)
         builtins.get_ipython = lambda: shell

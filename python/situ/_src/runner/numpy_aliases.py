@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numpy_aliases.py: names that NumPy had when programs of TensorFlow 1 and 2.0 were written.
-
-NumPy 1.24 to 2.3 took them away. What NumPy still has is left as it is.
-"""
+"""numpy_aliases.py: restores names of NumPy that 1.24 to 2.3 removed and that programs of
+TensorFlow 1 and 2.0 use. Names that NumPy still has are unchanged."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ def _in1d(ar1, ar2, assume_unique=False, invert=False):
 
 
 def _reshape(plain):
-    """numpy.reshape, whose shape was called newshape."""
+    """Wraps numpy.reshape to accept `newshape`."""
 
     @functools.wraps(plain)
     def reshape(a, *args, newshape=None, **kwargs):
@@ -71,7 +69,7 @@ def _takes_newshape():
 
 
 def install():
-    """Gives NumPy back what it lacks."""
+    """Adds the names that NumPy lacks."""
     import warnings
 
     with warnings.catch_warnings():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py: `situ run`: a script or module as the main program, with situ for tensorflow.
+"""run.py: `situ run`: runs a script or module as __main__, with situ as tensorflow.
 
 python -m situ._src.runner.run [--api=v1|v2] [--log-placement] [--trace=FILE] [--check]
-    [--behind=OPTIONS] -- SCRIPT|-m MODULE [WORD]...
+    [--behind=OPTIONS] -- SCRIPT|-m MODULE [ARG]...
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from situ._src.runner import arguments, import_hook, notebook, stand_ins, style_
 _OWN = os.path.abspath(__file__ + "/../../..")
 
 
-def parse(words):
-    """(options, the program's own words)"""
-    cut = words.index("--")
-    options = {w.lstrip("-").partition("=")[0]: w.partition("=")[2] or True for w in words[:cut]}
-    return options, words[cut + 1 :]
+def parse(args):
+    """Returns the options of the runner, and the program with its arguments."""
+    cut = args.index("--")
+    options = {w.lstrip("-").partition("=")[0]: w.partition("=")[2] or True for w in args[:cut]}
+    return options, args[cut + 1 :]
 
 
 def find(program):
-    """(path, name of the module or None, its arguments)"""
+    """Returns the path, the module name or None, and the arguments of the program."""
     if program[0] != "-m":
         return program[0], None, program[1:]
     if len(program) < 2:
@@ -60,7 +60,7 @@ def read(path):
 
 
 def show(error):
-    """The traceback, without the lines of situ and of this file."""
+    """Prints the traceback without the frames of situ."""
 
     def mine(frame):
         return frame.filename.startswith(_OWN) or frame.filename.startswith("<frozen ")
@@ -74,7 +74,7 @@ def show(error):
 
 
 def record(path):
-    """Traces all that runs from now on; the file is written at the end, whatever the end is."""
+    """Records a trace of everything that runs; it is written at exit."""
     import atexit
 
     from situ._src.profiler import trace_recorder
@@ -95,7 +95,7 @@ def record(path):
 
 
 def check_output(path):
-    """Fails now, before the program runs, where a file cannot be written at its end."""
+    """Exits with an error if a file cannot be written."""
     from situ._src.profiler import trace_recorder
 
     try:
@@ -105,7 +105,7 @@ def check_output(path):
 
 
 def execute(path, name, source):
-    """Runs the program as __main__; returns the exit code."""
+    """Runs the program as __main__. Returns the exit code."""
     import types
 
     main = types.ModuleType("__main__")
@@ -129,24 +129,26 @@ def execute(path, name, source):
 
 def main():
     options, program = parse(sys.argv[1:])
-    path, name, words = find(program)
+    path, name, args = find(program)
     source = read(path)
     api = options.get("api") or style_detection.style_of(path, source)
     if "check" in options:
         sys.exit(style_detection.report(path, source, api))
     if sys.path[:1] in ([""], [os.getcwd()]) and not name:
-        del sys.path[0]  # python -m puts it there, a script would not have it
-    sys.argv = [path, *words]
+        del sys.path[0]  # added by python -m; a script does not have it
+    sys.argv = [path, *args]
     style.set_root("tensorflow")
     root = import_hook.install(api)
     stand_ins.install()
-    if api == "v1" or b"numpy" in source:  # what does not use it shall start without it
+    if api == "v1" or b"numpy" in source:  # other programs start without NumPy
         from situ._src.runner import numpy_aliases
 
         numpy_aliases.install()
     if "behind" in options:
         label = f"-m {program[1]}" if name else path
-        arguments.Watch(options["behind"], label, list(style_detection.texts(path, source))).start()
+        arguments.Watch(
+            options["behind"], label, list(style_detection.sources(path, source))
+        ).start()
     if "log-placement" in options:
         import_hook.log_placement(root)
     if "trace" in options:

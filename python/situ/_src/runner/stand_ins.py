@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""stand_ins.py: packages that come with TensorFlow and that its programs import beside it (six,
-absl, keras; horovod is situ.mpi), for `situ run` where they are not installed. Installed ones
-win."""
+"""stand_ins.py: replacements for packages that TensorFlow programs import and that are not
+installed: six, absl, keras, and horovod (situ.mpi). Installed packages take precedence."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import importlib.util
 import sys
 import types
 
-# What six.moves shows: modules, and names of modules.
+# Modules and attributes of six.moves.
 _MODULES = {
     "urllib": "urllib",
     "queue": "queue",
@@ -126,7 +125,7 @@ def _six():
 
 
 def _move(name):
-    """A name of six.moves."""
+    """Returns an attribute of six.moves."""
     if name in _MODULES:
         return importlib.import_module("six.moves." + name)
     if name not in _NAMES:
@@ -136,13 +135,13 @@ def _move(name):
 
 
 def _absl(name):
-    """absl.flags and its like: what tf.app, tf.flags and tf.logging are."""
+    """Returns absl.app, absl.flags or absl.logging, implemented by tf.compat.v1."""
     v1 = importlib.import_module("tensorflow.compat.v1")
     return getattr(v1, name)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds six, six.moves.urllib, absl.flags, keras, ... after everybody else has looked."""
+    """The last import hook: finds six, six.moves.urllib, absl.flags, keras, ..."""
 
     def find_spec(self, fullname, path=None, target=None):
         top, _, below = fullname.partition(".")
@@ -187,7 +186,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _below(package):
-    """Lets `import package; package.part` work as it does where tensorflow has imported it."""
+    """Makes submodules available as attributes, as if tensorflow had imported them."""
 
     def find(name):
         if name.startswith("_"):
@@ -200,7 +199,7 @@ def _below(package):
     package.__getattr__ = find
 
 
-def install():
-    """From now on the packages are found, if nobody else has them."""
+def install() -> None:
+    """Installs the import hook."""
     sys.meta_path.append(_Finder())
     _below(importlib.import_module("urllib"))

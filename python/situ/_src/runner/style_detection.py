@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""style_detection.py: the names of tf a program uses, told from its text: its style, what situ
-lacks."""
+"""style_detection.py: static analysis of a program's source: which names of tf it uses, its style
+(v1 or v2), and which names situ lacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import types
 from situ._src.framework import style
 from situ._src.runner import import_hook
 
-# Names that TensorFlow 2 no longer has: a program that uses one is in graph style.
+# Names that TensorFlow 2 does not have: a program that uses one is in graph style.
 GRAPH_NAMES = set(
     """
     AUTO_REUSE ConfigProto FIFOQueue FixedLenFeature FixedLenSequenceFeature
@@ -78,11 +78,11 @@ def parse(source, path):
     try:
         return ast.parse(source, path)
     except (SyntaxError, ValueError):
-        return ast.Module([], [])  # running it will say what is wrong
+        return ast.Module([], [])  # running it reports the error
 
 
 def local_modules(tree, path, seen):
-    """Paths of modules beside the script that it imports."""
+    """Yields the paths of local modules that the script imports."""
     folder = os.path.dirname(os.path.abspath(path))
     for node in ast.walk(tree):
         names = []
@@ -98,8 +98,8 @@ def local_modules(tree, path, seen):
                     yield file
 
 
-def texts(path, source):
-    """The text of a program, and of the modules beside it that it imports."""
+def sources(path, source):
+    """Yields the source of a program and of the local modules that it imports."""
     seen, left = {os.path.abspath(path)}, [(path, source)]
     while left:
         path, source = left.pop()
@@ -111,7 +111,7 @@ def texts(path, source):
 
 
 def aliases(tree):
-    """name in the program -> dotted name below tensorflow."""
+    """Returns {name in the program: dotted name below tensorflow}."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -139,7 +139,7 @@ def dotted(node):
 
 
 def used(tree):
-    """(dotted name below tensorflow, line) of every use."""
+    """Yields (dotted name below tensorflow, line) of every use."""
     known = aliases(tree)
     inner = set()
     for node in ast.walk(tree):
@@ -158,7 +158,7 @@ def used(tree):
 
 
 def all_uses(path, source):
-    """(path, name, line) over the script and the local modules it imports."""
+    """Yields (path, name, line) for the script and the local modules that it imports."""
     waiting, seen = [(path, source)], {os.path.abspath(path)}
     while waiting:
         path, source = waiting.pop()
@@ -172,7 +172,7 @@ def all_uses(path, source):
 
 
 def _chooses_v1(tree):
-    """Whether the first import of situ itself is that of situ.compat.v1."""
+    """Returns whether the first import of situ is that of situ.compat.v1."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -185,7 +185,7 @@ def _chooses_v1(tree):
 
 
 def style_of(path, source):
-    """'v1' if the program uses a name of graph style, else 'v2'."""
+    """Returns 'v1' if the program uses names of graph style, else 'v2'."""
     if _chooses_v1(parse(source, path)):
         return "v1"
     needs_graph = fills_graph = has_graph = has_keras = False
@@ -212,7 +212,7 @@ def style_of(path, source):
 
 
 def lacking(root, name):
-    """The shortest part of a dotted name that situ does not have, or None."""
+    """Returns the shortest prefix of a dotted name that situ does not have, or None."""
     at, parts = root, name.split(".")
     if parts[0] in import_hook.INNER:  # modules of tensorflow's own sources
         if parts[1:] and parts[1] not in import_hook.INNER[parts[0]]:
@@ -240,7 +240,7 @@ def lacking(root, name):
 
 
 def report(path, source, api):
-    """Lists what situ lacks; returns the exit code."""
+    """Prints the names that situ lacks. Returns the exit code."""
     import importlib
 
     from situ._src.runner import missing_names
@@ -258,7 +258,7 @@ def report(path, source, api):
     for name in sorted(missing):
         near = missing_names.nearest(name, everything)
         hint = f"  nearest: tf.{near}" if near else ""
-        print(f"tf.{name}  {', '.join(missing[name])}{hint}  {missing_names.word(name)}")
+        print(f"tf.{name}  {', '.join(missing[name])}{hint}  {missing_names.hint_for(name)}")
     print(
         f"{len(missing)} name{'s are' if len(missing) != 1 else ' is'} missing "
         f"({'graph' if api == 'v1' else 'eager'} style)"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""training_costs.py: tells `situ simulate` what a program trains: the gradients of its
-variables, and how much memory the variables take. Only where SITU_COSTS names a file."""
+"""training_costs.py: records for `situ simulate` which gradients a program computes and how much
+memory its variables take, if SITU_COSTS names a file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from situ._src.framework.indexed_slices import is_slices
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 
 wanted = bool(os.environ.get("SITU_COSTS"))
-_tapes: dict = {}  # the variables of gradients of tapes -> _Tape
+_tapes: dict = {}  # set of variables -> _Tape
 
 
 class _Tape:
-    """How often gradients of some variables were computed, their bytes, and when it was."""
+    """How often gradients of a set of variables were computed, their bytes, and the first and last
+    time."""
 
-    seen = 0  # of all tapes
+    seen = 0  # count over all tapes
 
     def __init__(self):
         self.times, self.bytes, self.first, self.last = 0, 0, _Tape.seen, 0
@@ -34,7 +35,7 @@ _VARIABLES = {"Variable", "VariableV2", "VarHandleOp"}
 
 
 def _variable_read(tensor):
-    """The name of the variable that a tensor of a graph was read of; None: of none."""
+    """Returns the name of the variable that a graph tensor was read from, or None."""
     operation = getattr(tensor, "op", None)
     while operation is not None and operation.type in _READS:
         operation = operation.inputs[0].op
@@ -42,7 +43,7 @@ def _variable_read(tensor):
 
 
 def _key(variable):
-    """A name for a variable: one for all copies that a strategy keeps of it."""
+    """Returns a name of a variable, equal for all replicas of a mirrored one."""
     if not hasattr(variable, "assign"):
         return _variable_read(variable)
     owner = getattr(variable, "_owner", None) or variable
@@ -70,7 +71,7 @@ def _pairs(sources, gradients):
 
 
 def note_graph(graph, sources, gradients) -> None:
-    """Notes gradients that were added to a graph."""
+    """Records gradients that were added to a graph."""
     for variable, gradient in _pairs(sources, gradients):
         _situ.note_gradient(graph, _key(variable), tuple(_parts(gradient)))
 
@@ -83,7 +84,7 @@ def _size(tensor):
 
 
 def note_eager(sources, gradients) -> None:
-    """Counts gradients that a tape has computed eagerly."""
+    """Records gradients that a tape computed eagerly."""
     pairs = [(s, _parts(g)) for s, g in _pairs(sources, gradients)]
     if pairs and all(isinstance(p, EagerTensor) for _, parts in pairs for p in parts):
         sizes = {_key(s): sum(_size(p) for p in parts) for s, parts in pairs}
@@ -91,7 +92,7 @@ def note_eager(sources, gradients) -> None:
 
 
 def _watch_tapes():
-    """Lets tapes tell of what they compute."""
+    """Makes tapes record the gradients that they compute."""
     from situ._src.framework.gradient_tape import GradientTape
     from situ._src.framework.gradients import flat
 
@@ -106,7 +107,7 @@ def _watch_tapes():
 
 
 def _device_number(name):
-    """0 of a CPU, 1 of the first GPU; a variable that asks for none is on the first GPU."""
+    """Returns 0 for a CPU, 1 for the first GPU; a variable without a device is on the first GPU."""
     kind, _, index = (name or "").upper().rpartition(":")
     if kind.endswith("CPU"):
         return 0
@@ -114,7 +115,7 @@ def _device_number(name):
 
 
 def _variables():
-    """Every variable that takes memory: of graphs, and of objects."""
+    """Returns all variables that occupy memory."""
     from situ._src.framework.graph import Graph, GraphKeys
     from situ._src.variables.eager_variable import EagerVariable
 
@@ -129,7 +130,7 @@ def _variables():
 
 
 def _lines():
-    """What is written when the program ends; cli/costs.c reads it."""
+    """Yields the lines of the file; cli/costs.c reads them."""
     devices = collections.Counter()
     for variable in _variables():
         if None not in variable.shape.as_list():
@@ -141,7 +142,7 @@ def _lines():
 
 
 def install(path: str) -> None:
-    """Writes what was found at the end of the program; an error, too, which would else be lost."""
+    """Writes the records, or an error, to the file at exit."""
     import atexit
 
     _watch_tapes()
@@ -152,7 +153,7 @@ def install(path: str) -> None:
             return
         try:
             lines = list(_lines())
-        except Exception as e:  # of whatever kind: the reader of the file reports it
+        except Exception as e:  # reported by the reader of the file
             lines = [f"E {type(e).__name__}: {e}".replace("\n", " ")]
         with open(path, "a", encoding="utf-8") as file:
             file.write("".join(line + "\n" for line in lines))
