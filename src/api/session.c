@@ -355,7 +355,7 @@ situ_status situ_session_run_with(situ_session *session, const situ_run_options 
                                   int n_fetches, situ_tensor **results) {
   if (!options) return situ_session_run(session, feeds, n_feeds, fetches, n_fetches, results);
   struct cancellation cancellation = {.trace = options->trace,
-                                      .global_trace = atomic_load(&trace_of_all),
+                                      .global_trace = atomic_load(&global_trace),
                                       .stop = options->stop,
                                       .context = options->context,
                                       .timeout_ms = options->timeout_ms};
