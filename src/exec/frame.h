@@ -35,7 +35,7 @@ struct frame {
   struct arena arena;
   struct span *slots;
   struct buffer **blocks; /* per lane */
-  struct bound **calls;   /* per command: its bound kernel call; NULL: not a call */
+  struct bound_kernel **calls;   /* per command: its bound kernel call; NULL: not a call */
   uint64_t *marks;        /* per command with `signal`: its position in the queue */
   situ_tensor **results;  /* per fetch: result of the last run, reused if the caller released it */
   struct state *state;

@@ -249,7 +249,7 @@ static situ_status run_devices(struct frame *frame, int32_t from) {
 
 /* The hot loop of small programs: no waits and no queues. */
 static situ_status run_host(struct frame *frame, int32_t from) {
-  struct bound *const *calls = frame->calls;
+  struct bound_kernel *const *calls = frame->calls;
   const int32_t n = frame->program->n_commands;
   struct cancellation *cancellation = frame->cancellation;
   for (int32_t i = from; i < n; i++) {
@@ -378,7 +378,7 @@ static situ_status run(struct frame *frame, situ_tensor **results) {
   const struct program *program = frame->program;
   TRY(prepare_results(frame));
   struct cancellation tracing = {.global_trace =
-                                     atomic_load_explicit(&trace_of_all, memory_order_relaxed)};
+                                     atomic_load_explicit(&global_trace, memory_order_relaxed)};
   struct cancellation *cancellation = cancellation_current   ? cancellation_current
                                       : tracing.global_trace ? &tracing
                                                              : NULL;

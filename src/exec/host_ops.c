@@ -95,7 +95,7 @@ static situ_status check_output(const struct host_call *call_data, int32_t index
   const struct output *output = &call_data->node->outputs[index];
   if (!tensor)
     return INTERNAL("%s did not return output %d.", call_data->node->schema->op->name, index);
-  char expected[SHAPE_TEXT], actual[SHAPE_TEXT];
+  char expected[SHAPE_STRING_SIZE], actual[SHAPE_STRING_SIZE];
   if (tensor->type != output->type)
     return INTERNAL("%s returned output %d with type %s instead of %s.",
                     call_data->node->schema->op->name, index, situ_type_name(tensor->type),

@@ -241,7 +241,7 @@ static situ_status check_shape(const struct backward_pass *pass, const struct no
                                struct edge at, struct term gradient, int index) {
   const situ_shape expected = target_shape(pass, (struct term){at.node, at.output});
   const situ_shape actual = target_shape(pass, gradient);
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (shape_compatible(&expected, &actual)) return NULL;
   return INVALID(
       "Incompatible shapes between op input and calculated input gradient. Forward operation: %s. "
@@ -454,7 +454,7 @@ static situ_status mark_reached(struct backward_pass *pass, const situ_value *ys
 static situ_status check_grad_y(situ_value y, situ_type expected, situ_value grad, int index) {
   const situ_shape own = situ_value_shape(y), gradient = situ_value_shape(grad);
   const bool is_handle = situ_value_type(y) != expected;
-  char a[SHAPE_TEXT], b[SHAPE_TEXT];
+  char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
   if (!is_handle && gradient.rank != 0 && !shape_compatible(&own, &gradient))
     return INVALID("situ_gradients: grad_ys[%d] has shape %s, but '%s' has shape %s.", index,
                    shape_print(&gradient, a), situ_value_name(y), shape_print(&own, b));

@@ -97,10 +97,7 @@ static situ_status check_type(const situ_attr *attr, int64_t type) {
 
 static situ_status copy_types(struct arena *arena, const situ_attr *attr, struct attr_value *out) {
   TRY(copy_list(arena, attr, out));
-  for (int64_t i = 0; i < attr->integer; i++)
-    if (!situ_type_size((situ_type)attr->integers[i]))
-      return INVALID("Attribute '%s': %lld is not an element type.", attr->name,
-                     (long long)attr->integers[i]);
+  for (int64_t i = 0; i < attr->integer; i++) TRY(check_type(attr, attr->integers[i]));
   return NULL;
 }
 
@@ -161,14 +158,12 @@ static situ_status copy_value(struct situ_graph *graph, const situ_attr *attr,
       return NULL;
     case SITU_ATTR_TYPE:
       out->type = (situ_type)attr->integer;
-      if (situ_type_size(out->type)) return NULL;
-      return INVALID("Attribute '%s': %lld is not an element type.", attr->name,
-                     (long long)attr->integer);
+      return check_type(attr, attr->integer);
     case SITU_ATTR_SHAPE:
       return copy_shape(&graph->arena, attr, out);
     case SITU_ATTR_STRING:
       if (!attr->text) return INVALID("Attribute '%s': the string is NULL.", attr->name);
-      out->text = arena_text(&graph->arena, attr->text, strlen(attr->text));
+      out->text = arena_strndup(&graph->arena, attr->text, strlen(attr->text));
       return out->text ? NULL : NO_MEMORY();
     case SITU_ATTR_TENSOR:
       return retain_tensor(graph, attr, &out->tensor);

@@ -24,7 +24,7 @@ static void add_string(struct strbuf *out, situ_string text) {
 
 static void add_element(struct strbuf *out, situ_type type, const void *data, int64_t index) {
   if (type == SITU_STRING)
-    add_string(out, tensor_text_at(data, index));
+    add_string(out, tensor_string_at(data, index));
   else if (type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF)
     number_write(out, type, number_at(type, data, index));
   else

@@ -58,7 +58,7 @@ situ_status emit_unknown_op(const char *op) {
 /* Uses a name unchanged, outside of all scopes: TensorFlow's rule for names that end in "/". */
 static situ_status use_exact_name(struct situ_graph *graph, const char *name, size_t length,
                                   const char **out) {
-  *out = arena_text(&graph->arena, name, length);
+  *out = arena_strndup(&graph->arena, name, length);
   if (!*out) return NO_MEMORY();
   if (!names_legal(*out)) return INVALID("'%s' is not a valid node name", *out);
   if (graph_find(graph, *out, length) >= 0)

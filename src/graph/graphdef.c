@@ -126,7 +126,7 @@ static situ_status read_function_link(const struct loader *loader, const char *u
                        input->bytes.data);
   out->output = (int32_t)number;
   if (!port) return NULL;
-  out->port = arena_text(loader->source.arena, port + 1, (size_t)(index - port - 1));
+  out->port = arena_strndup(loader->source.arena, port + 1, (size_t)(index - port - 1));
   return out->port ? NULL : NO_MEMORY();
 }
 
@@ -178,7 +178,7 @@ static situ_status read_groups(struct loader *loader, const struct proto_value *
   while ((s = proto_next(list->message, "s", s))) {
     if (strncmp(s->bytes.data, "loc:@", 5)) continue; /* TensorFlow has no other kind */
     groups[node->n_groups] =
-        arena_text(&loader->graph->arena, s->bytes.data + 5, strlen(s->bytes.data + 5));
+        arena_strndup(&loader->graph->arena, s->bytes.data + 5, strlen(s->bytes.data + 5));
     if (!groups[node->n_groups++]) return NO_MEMORY();
   }
   return NULL;

@@ -106,7 +106,7 @@ static situ_status read_head(struct reader *in) {
   in->type = (situ_type)type->integer;
   in->shape = SITU_SCALAR;
   if (shape) TRY(graphdef_read_shape(in->source, shape, &in->shape));
-  char shape_string[SHAPE_TEXT];
+  char shape_string[SHAPE_STRING_SIZE];
   if (in->type == SITU_RESOURCE || in->type == SITU_VARIANT ||
       !shape_bytes(in->type, &in->shape, &in->bytes))
     return proto_error(in->source, in->from->offset, "a tensor cannot have shape %s",
@@ -148,7 +148,7 @@ static situ_status fill(const struct reader *in, char *data, char *end) {
 }
 
 static situ_status spend_budget(const struct reader *in, struct graphdef_budget *budget) {
-  char shape_string[SHAPE_TEXT];
+  char shape_string[SHAPE_STRING_SIZE];
   if (in->bytes > budget->bytes)
     return proto_add_location(
         in->source, in->from->offset,
@@ -204,7 +204,7 @@ static bool add_element(struct arena *arena, situ_type type, const void *data, i
                         struct proto_message *out) {
   const char *field = field_of(type);
   if (type == SITU_STRING) {
-    const situ_string string = tensor_text_at(data, index);
+    const situ_string string = tensor_string_at(data, index);
     return graphdef_add_bytes(arena, out, field, string.data, string.length);
   }
   if (is_real(type)) return graphdef_add_real(arena, out, field, number_at(type, data, index));

@@ -68,7 +68,7 @@ static situ_status describe_shape_error(situ_status status, const struct call *c
   strbuf_appendf(&buffer, " for '%s' (op: '%s') with input shapes: ", call->node,
                  call->schema->op->name);
   for (int i = 0; i < call->n_in; i++) {
-    char shape[SHAPE_TEXT];
+    char shape[SHAPE_STRING_SIZE];
     strbuf_appendf(&buffer, "%s%s", i ? ", " : "", shape_print(&call->in[i].shape, shape));
   }
   const situ_code code = situ_status_code(status);

@@ -75,7 +75,7 @@ static int32_t add_base(struct names *names, struct arena *arena, const struct k
   if (!GROW(names->bases, names->count, names->capacity)) return -1;
   int32_t number = 0;
   if (split_suffix(key->text, key->length, &number)) names->numbered = true;
-  const char *copy = arena_text(arena, key->text, key->length);
+  const char *copy = arena_strndup(arena, key->text, key->length);
   if (!copy || !map_put(&names->places, copy, names->count)) return -1;
   names->bases[names->count] = (struct base){.node = node, .next = 1};
   return names->count++;
@@ -183,7 +183,7 @@ bool names_add(struct names *names, struct arena *arena, const char *name, int32
     names->bases[place].node = node; /* was a scope only */
     done = true;
   } else if (place >= 0 || find_base(names, key.text, key.length, &number)) {
-    const char *copy = arena_text(arena, name, strlen(name));
+    const char *copy = arena_strndup(arena, name, strlen(name));
     done = copy && map_put(&names->case_variants, copy, node);
   } else {
     done = add_base(names, arena, &key, node) >= 0;

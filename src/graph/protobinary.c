@@ -94,8 +94,7 @@ static situ_status set_integer(const struct proto_source *source, uint64_t bits,
   char text[TYPE_ERROR_TEXT];
   const bool is_type = bits <= INT32_MAX && situ_type_size((situ_type)bits);
   if (value->field->kind == PROTO_TYPE && !is_type)
-    return proto_error(source, value->offset, "unknown element type %lld",
-                       (long long)value->integer);
+    return proto_error(source, value->offset, "%s", type_error(value->integer, NULL, text));
   return NULL;
 }
 

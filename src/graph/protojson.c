@@ -160,7 +160,7 @@ static situ_status read_value(const struct proto_source *source, const struct js
     case PROTO_DOUBLE:
       return read_real(source, json, value);
     case PROTO_BOOL:
-      value->integer = json_truth(json, false);
+      value->integer = json_bool(json, false);
       return json->kind == JSON_BOOL ? NULL : field_error(source, json, field, "true or false");
     case PROTO_TYPE:
       return read_type(source, json, value);

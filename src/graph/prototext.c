@@ -252,8 +252,9 @@ static situ_status read_type(struct reader *reader, int64_t *out) {
   }
   if (situ_type_size((situ_type)*out)) return NULL;
   if (!word.length) return expected(reader, "an element type");
-  return proto_error(reader->source, word.offset, "unknown element type %.*s",
-                     (int)(word.length < 40 ? word.length : 40), word.at);
+  char text[TYPE_ERROR_TEXT];
+  snprintf(name, sizeof name, "%.*s", (int)min_i64((int64_t)word.length, sizeof name - 1), word.at);
+  return proto_error(reader->source, word.offset, "%s", type_error(*out, name, text));
 }
 
 /* Messages */

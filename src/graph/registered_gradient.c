@@ -10,7 +10,7 @@ void situ_gradient_register(situ_graph *graph, const char *variable, const situ_
   if (!graph || !variable || !parts || n_parts < 1 || n_parts > GRADIENT_PARTS) return;
   GRAPH_GUARD(graph);
   struct registered_gradient *gradient = ARENA_ARRAY(&graph->arena, struct registered_gradient, 1);
-  const char *name = gradient ? arena_text(&graph->arena, variable, strlen(variable)) : NULL;
+  const char *name = gradient ? arena_strndup(&graph->arena, variable, strlen(variable)) : NULL;
   if (!name) return;
   for (int i = 0; i < n_parts; i++) {
     if (parts[i].graph != graph || parts[i].node < 0 || parts[i].output < 0) return;

@@ -57,7 +57,7 @@ static const char *make_key(struct strbuf *buffer, const struct node *node) {
 bool variable_register(struct situ_graph *graph, const struct node *node) {
   struct strbuf buffer = {0};
   const char *key = make_key(&buffer, node);
-  if (key && buffer.length) key = arena_text(&graph->arena, key, buffer.length);
+  if (key && buffer.length) key = arena_strndup(&graph->arena, key, buffer.length);
   strbuf_free(&buffer);
   int32_t found = -1;
   return key && map_find_or_put(&graph->variables, key, node->id, &found);

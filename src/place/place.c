@@ -74,7 +74,7 @@ static void node_kernels(const void *graph, int32_t node, struct strbuf *out) {
     strbuf_appendf(out, "%s%s", i ? ", " : "", schema->kinds[i]);
     if (schema->kind_types[i] == UINT32_MAX) continue;
     const char *separator = " (";
-    for (int type = 1; type < TYPE_SLOTS; type++) {
+    for (int type = 1; type < MAX_TYPES; type++) {
       if (!(schema->kind_types[i] >> type & 1)) continue;
       strbuf_appendf(out, "%s%s", separator, situ_type_name((situ_type)type));
       separator = ", ";
@@ -227,7 +227,7 @@ static situ_status add_groups(struct conversion *to) {
 static situ_status convert(struct conversion *to, const struct place_options *options) {
   const int32_t n = to->graph->n_nodes;
   to->families =
-      ARENA_ARRAY(to->arena, struct family, schema_count() * TYPE_SLOTS * (1 << NEEDS_COUNT));
+      ARENA_ARRAY(to->arena, struct family, schema_count() * MAX_TYPES * (1 << NEEDS_COUNT));
   /* Not zeroed: every element is written, and there are many. */
   to->nodes = arena_alloc(to->arena, sizeof *to->nodes * ((size_t)n + 1));
   if (!to->families || !to->nodes) return NO_MEMORY();

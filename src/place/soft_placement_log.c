@@ -73,7 +73,7 @@ situ_status soft_placement_log_warn(const struct placer *placer, struct arena *a
                    sets->n_rejected > 1 ? "s, the first one" : "",
                    placer_name(placer, sets->first.consumer),
                    placer_name(placer, sets->first.producer));
-  *out = message.failed ? NULL : arena_text(arena, strbuf_get(&message), message.length);
+  *out = message.failed ? NULL : arena_strndup(arena, strbuf_get(&message), message.length);
   strbuf_free(&message);
   return *out ? NULL : NO_MEMORY();
 }

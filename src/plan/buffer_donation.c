@@ -39,11 +39,11 @@ static bool is_safe_call(const struct program *program, const struct plan_comman
   const struct launch *launch = &program->launches[command->launch];
   const bool is_fused = launch->kernel == &fused_update_kernel;
   int32_t from = -1, to = -1;
-  if (!is_fused && !launch->each) return false;
+  if (!is_fused && !launch->elementwise) return false;
   for (int32_t a = launch->n_args - 1; a >= 0; a--) {
     if (launch->args[a].kind != ARG_SLOT) continue;
     const int32_t slot = launch->args[a].slot;
-    if ((slot == pair->from || slot == pair->to) && !is_fused && !(launch->each >> a & 1))
+    if ((slot == pair->from || slot == pair->to) && !is_fused && !(launch->elementwise >> a & 1))
       return false;
     if (slot == pair->to) to = a;
     if (slot == pair->from && from >= 0) return false;

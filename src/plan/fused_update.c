@@ -151,14 +151,14 @@ static void join_call(struct fusion *s, int32_t index, int32_t number) {
   s->groups[number].node = command->node;
   add_member(s, index, number, FUSED_UPDATE_HEADER + launch->n_args);
   for (int32_t a = 0; a < launch->n_args; a++)
-    if (launch->each >> a & 1 && writes(s, command, launch->args[a].slot))
+    if (launch->elementwise >> a & 1 && writes(s, command, launch->args[a].slot))
       s->producer[launch->args[a].slot] = number;
   absorb_copies(s, launch, number);
 }
 
 static void join_copy(struct fusion *s, int32_t index, int32_t number) {
   add_peer(s, number, s->old[index].to);
-  add_member(s, index, number, FUSED_UPDATE_HEAD + 3);
+  add_member(s, index, number, FUSED_UPDATE_HEADER + 3);
 }
 
 /* Closes the groups that a command outside of them waits for: it must run after all members. */
@@ -234,7 +234,7 @@ static void find_inside_values(struct fusion *s) {
   for (int32_t i = 0; i < program->n_slots; i++) {
     if (s->inside[i] < 0) continue;
     struct group *group = &s->groups[s->producer[i]];
-    s->inside[i] = group->n_inside < FUSED_UPDATE_TEMPS ? group->n_inside++ : -1;
+    s->inside[i] = group->n_inside < FUSED_UPDATE_MAX_TEMPS ? group->n_inside++ : -1;
   }
 }
 

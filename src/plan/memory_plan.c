@@ -165,7 +165,7 @@ static struct lane_state *lane_of(struct memory_plan *plan, int32_t device) {
 static bool allocate(struct memory_plan *plan, int32_t number, int32_t command) {
   struct slot *slot = &plan->builder->program->slots[number];
   struct lane_state *state = lane_of(plan, slot->device);
-  struct bfc_piece piece;
+  struct bfc_chunk piece;
   const size_t align = plan->builder->request->devices->devices[slot->device]->info.align;
   const size_t bytes = align ? round_up(slot->bytes, align) : slot->bytes;
   if (!state->bfc || !bfc_alloc(state->bfc, bytes, &piece)) return false;
@@ -181,7 +181,7 @@ static bool allocate(struct memory_plan *plan, int32_t number, int32_t command) 
 static void release(struct memory_plan *plan, int32_t number) {
   const struct slot *slot = &plan->builder->program->slots[number];
   /* The region begins at address 0. */
-  const struct bfc_piece piece = {.handle = plan->handles[number], .address = slot->offset};
+  const struct bfc_chunk piece = {.handle = plan->handles[number], .address = slot->offset};
   if (piece.handle >= 0) bfc_free(plan->lanes[slot->device].bfc, &piece);
 }
 

@@ -190,7 +190,7 @@ static void add_counter(struct strbuf *message, const char *kind, int64_t count)
 situ_status numerics_failure(const struct situ_graph *graph, const struct node *node, int output,
                              const struct operand *in, const struct operand *out,
                              const struct numerics_counts *counts) {
-  char shape[SHAPE_TEXT];
+  char shape[SHAPE_STRING_SIZE];
   struct strbuf message = {0};
   strbuf_appendf(
       &message,
