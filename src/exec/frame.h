@@ -34,10 +34,10 @@ struct frame {
   const struct program *program;
   struct arena arena;
   struct span *slots;
-  struct buffer **blocks; /* per lane */
-  struct bound_kernel **calls;   /* per command: its bound kernel call; NULL: not a call */
-  uint64_t *marks;        /* per command with `signal`: its position in the queue */
-  situ_tensor **results;  /* per fetch: result of the last run, reused if the caller released it */
+  struct buffer **blocks;      /* per lane */
+  struct bound_kernel **calls; /* per command: its bound kernel call; NULL: not a call */
+  uint64_t *marks;             /* per command with `signal`: its position in the queue */
+  situ_tensor **results; /* per fetch: result of the last run, reused if the caller released it */
   struct state *state;
   situ_tensor *const *feeds;  /* of the current run */
   situ_tensor **host_outputs; /* per slot: returned by a host op in the current run, or NULL */

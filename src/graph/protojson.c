@@ -79,8 +79,8 @@ static bool read_base64(const char *text, size_t length, char *out, size_t *coun
 
 /* Reading */
 
-static situ_status field_error(const struct proto_source *source, const struct json *json,
-                               const struct proto_field *field, const char *what) {
+static situ_status kind_error(const struct proto_source *source, const struct json *json,
+                              const struct proto_field *field, const char *what) {
   return proto_error(source, json->offset, "'%s' must be %s, not %s", field->name, what,
                      json_kind_name(json->kind));
 }
@@ -96,7 +96,7 @@ static situ_status read_integer(const struct proto_source *source, const struct 
     out->integer = strtoll(json->string.text, &end, 10);
     is_valid = !errno && end == json->string.text + json->string.length;
   }
-  if (!is_valid) return field_error(source, json, field, "an integer");
+  if (!is_valid) return kind_error(source, json, field, "an integer");
   if (field->kind == PROTO_INT32 && (out->integer < INT32_MIN || out->integer > INT32_MAX))
     return proto_error(source, json->offset, "'%s' is too large", field->name);
   return NULL;
@@ -114,7 +114,7 @@ static situ_status read_real(const struct proto_source *source, const struct jso
   else if (!strcmp(text, "-Infinity"))
     out->real = -(double)INFINITY;
   else
-    return field_error(source, json, out->field, "a number");
+    return kind_error(source, json, out->field, "a number");
   return NULL;
 }
 
@@ -126,12 +126,12 @@ static situ_status read_type(const struct proto_source *source, const struct jso
   if (json->kind == JSON_STRING || out->integer)
     return proto_error(source, json->offset, "%s",
                        type_error(out->integer, json_string(json, NULL), text));
-  return field_error(source, json, out->field, "an element type");
+  return kind_error(source, json, out->field, "an element type");
 }
 
 static situ_status read_bytes(const struct proto_source *source, const struct json *json,
                               struct proto_value *out) {
-  if (json->kind != JSON_STRING) return field_error(source, json, out->field, "a string");
+  if (json->kind != JSON_STRING) return kind_error(source, json, out->field, "a string");
   out->bytes.data = json->string.text;
   out->bytes.length = json->string.length;
   if (out->field->kind == PROTO_STRING) return NULL;
@@ -161,7 +161,7 @@ static situ_status read_value(const struct proto_source *source, const struct js
       return read_real(source, json, value);
     case PROTO_BOOL:
       value->integer = json_bool(json, false);
-      return json->kind == JSON_BOOL ? NULL : field_error(source, json, field, "true or false");
+      return json->kind == JSON_BOOL ? NULL : kind_error(source, json, field, "true or false");
     case PROTO_TYPE:
       return read_type(source, json, value);
     case PROTO_MESSAGE:
@@ -175,7 +175,7 @@ static situ_status read_value(const struct proto_source *source, const struct js
 static situ_status read_map(const struct proto_source *source, const struct json *json,
                             struct proto_message *message, const struct proto_field *field) {
   const struct proto_type *entry = field->message;
-  if (json->kind != JSON_OBJECT) return field_error(source, json, field, "an object");
+  if (json->kind != JSON_OBJECT) return kind_error(source, json, field, "an object");
   for (const struct json *at = json_first(json); at; at = at->next) {
     struct proto_value *value = proto_add(source->arena, message, field);
     struct proto_message *pair = proto_create(source->arena, entry);
@@ -213,7 +213,7 @@ static situ_status read_field(const struct proto_source *source, const struct js
     if (!proto_get(message, field->name)) return read_value(source, json, message, field);
     return proto_error(source, json->offset, "'%s' is set twice", field->name);
   }
-  if (json->kind != JSON_ARRAY) return field_error(source, json, field, "an array");
+  if (json->kind != JSON_ARRAY) return kind_error(source, json, field, "an array");
   for (const struct json *at = json_first(json); at; at = at->next)
     TRY(read_value(source, at, message, field));
   return NULL;

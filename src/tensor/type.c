@@ -74,8 +74,8 @@ const char *type_error(int64_t number, const char *name, char out[TYPE_ERROR_TEX
   if (word)
     snprintf(out, TYPE_ERROR_TEXT, "%s is not supported by situ yet", word);
   else if (name)
-    snprintf(out, TYPE_ERROR_TEXT, "there is no element type %.40s", name);
+    snprintf(out, TYPE_ERROR_TEXT, "unknown element type %.40s", name);
   else
-    snprintf(out, TYPE_ERROR_TEXT, "there is no element type %lld", (long long)number);
+    snprintf(out, TYPE_ERROR_TEXT, "unknown element type %lld", (long long)number);
   return out;
 }

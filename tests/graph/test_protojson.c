@@ -55,6 +55,7 @@ static void wrong_json(void **state) {
   expect_wrong(ATTR("\"f\": \"inf\""), "'f' must be a number");
   expect_wrong(ATTR("\"b\": 1"), "'b' must be true or false");
   expect_wrong(ATTR("\"type\": \"DT_X\""), "unknown element type DT_X");
+  expect_wrong(ATTR("\"type\": \"DT_UINT64\""), "uint64 is not supported by situ yet");
   expect_wrong(ATTR("\"type\": []"), "'type' must be an element type");
   expect_wrong(ATTR("\"s\": \"a*b\""), "'s' is not base64");
   expect_wrong(ATTR("\"s\": \"abcde\""), "'s' is not base64");

@@ -65,6 +65,8 @@ static void wrong_scalars(void **state) {
   expect_wrong(ATTR("b: maybe"), "expected true or false");
   expect_wrong(ATTR("type: DT_QUUX"), "unknown element type DT_QUUX");
   expect_wrong(ATTR("type: 77"), "unknown element type 77");
+  expect_wrong(ATTR("type: DT_UINT32"), "uint32 is not supported by situ yet");
+  expect_wrong(ATTR("type: 14"), "bfloat16 is not supported by situ yet");
   expect_wrong(ATTR("type: "), "expected an element type");
 }
 
