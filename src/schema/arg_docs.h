@@ -6,7 +6,7 @@
 #include "schema/op_def.h"
 
 /* Copies the sentence that documents an input or attribute: the one in `args` of the op definition,
- * else the one that all ops share for attributes of that name. Returns false, and an empty string,
+ * else the shared sentence for arguments of that name. Returns false, and an empty string,
  * if there is none. */
 bool arg_docs_find(const struct op_def *op, const char *name, char *out, size_t size);
 

@@ -98,8 +98,8 @@ def test_help_reads_well():
     assert "matmul(a, b, transpose_a=False, transpose_b=False, name=None)" in text
     for part in (
         "product of two matrices",
-        "a: a tensor of half, float, double",
-        "transpose_a: bool",
+        "a: Left matrix",
+        "transpose_a: Transpose a before the multiplication. (bool)",
         "product: a tensor",
         "Runs on CPU GPU",
     ):

@@ -350,7 +350,9 @@ static const struct op_def op_defs[] = {
      .inputs = "concat_dim:int32 values:N*T",
      .outputs = "output:T",
      .attrs = "N:int>=2 T:{" ALL_TYPES "}",
-     .doc = "The values one behind the other along a dimension.",
+     .doc = "Concatenates tensors along a dimension.",
+     .args = "concat_dim: Dimension along which to concatenate, a scalar.\n"
+             "values: Tensors whose shapes agree in all other dimensions.",
      .samples = "[]=0 [2,3] [4,3]; []=1 [2,3] [2,1] [2,2]; []=0 [0,2] [3,2]",
      .host = "concat_dim",
      .devices = MOVABLE,
@@ -362,7 +364,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "N:int>=2 T:{" ALL_TYPES "} Tidx:{int32 int64}=int32",
      .python = "concat",
-     .doc = "The values one behind the other along an axis.",
+     .doc = "Concatenates tensors along an axis.",
+     .args = "values: Tensors whose shapes agree in all other dimensions.\n"
+             "axis: Axis along which to concatenate, a scalar; negative values count from the end.",
      .samples = "[2,3] [4,3] []=0; [2,3] [2,1] [2,2] []=-1; Tidx=int64 [2,2,3] [2,5,3] []=1; "
                 "[3] [4] []=0",
      .host = "axis",
@@ -375,7 +379,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "N:int>=1 T:{" ALL_TYPES "} axis:int=0",
      .python = "stack",
-     .doc = "The values, which have one shape, side by side along a new axis.",
+     .doc = "Stacks tensors of one shape along a new axis.",
+     .args =
+         "values: Tensors of one shape and type.\n"
+         "axis: Index of the new axis; negative values count from the end of the result's shape.",
      .samples = "[3,4] [3,4]; axis=1 [3,4] [3,4] [3,4]; axis=-1 [3,4] [3,4]; [] [] []; [2]",
      .devices = MOVABLE,
      .shape = pack_shape,
@@ -386,7 +393,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:num*T",
      .attrs = "num:int>=0 T:{" ALL_TYPES "} axis:int=0",
      .python = "unstack",
-     .doc = "The parts of the value along an axis, without that axis.",
+     .doc = "Splits a tensor into slices along an axis and removes that axis.",
+     .args = "value: Tensor of rank 1 or more.\n"
+             "num: Number of slices, the size of the axis.\n"
+             "axis: Axis to unstack; negative values count from the end.",
      .samples = "num=3 [3,4]; num=4 axis=1 [3,4]; num=2 axis=-1 [2,3,2]; num=3 [3]",
      .devices = MOVABLE,
      .shape = unpack_shape,
@@ -396,7 +406,10 @@ static const struct op_def op_defs[] = {
      .inputs = "split_dim:int32 value:T",
      .outputs = "output:num_split*T",
      .attrs = "num_split:int>=1 T:{" ALL_TYPES "}",
-     .doc = "The value cut into equal parts along a dimension.",
+     .doc = "Splits a tensor into equal parts along a dimension.",
+     .args = "split_dim: Dimension to split, a scalar; negative values count from the end.\n"
+             "value: Tensor to split.\n"
+             "num_split: Number of parts; must divide the size of the dimension.",
      .samples = "num_split=2 []=0 [4,3]; num_split=3 []=1 [2,6]; num_split=2 []=-1 [2,3,4]",
      .host = "split_dim",
      .devices = MOVABLE,
@@ -407,8 +420,12 @@ static const struct op_def op_defs[] = {
      .inputs = "value:T size_splits:Tlen split_dim:int32",
      .outputs = "output:num_split*T",
      .attrs = "num_split:int>=1 T:{" ALL_TYPES "} Tlen:{int32 int64}=int64",
-     .doc =
-         "The value cut into parts of these sizes along a dimension; one may be -1: what is left.",
+     .doc = "Splits a tensor into parts of given sizes along a dimension.",
+     .args =
+         "value: Tensor to split.\n"
+         "size_splits: Vector with the size of each part; one may be -1 and gets the remainder.\n"
+         "split_dim: Dimension to split, a scalar; negative values count from the end.\n"
+         "num_split: Number of parts.",
      .samples = "num_split=2 [4,3] [2]=1,3 []=0; num_split=3 Tlen=int32 [2,6] [3]=2,-1,1 []=1",
      .host = "size_splits split_dim",
      .devices = MOVABLE,

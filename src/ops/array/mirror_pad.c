@@ -141,8 +141,9 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "}" MIRROR_ATTRS,
-     .doc = "The input with margins that mirror it: paddings[d] has how many elements before and "
-            "behind dimension d. REFLECT leaves out the border itself, SYMMETRIC repeats it.",
+     .doc = "Pads a tensor by reflecting it at its borders.",
+     .args = "input: Input tensor.\n"
+             "mode: REFLECT does not repeat the border, SYMMETRIC does.",
      .samples =
          "mode='REFLECT' [3,4] [2,2]=1,2,0,3; mode='SYMMETRIC' [3,4] [2,2]=3,1,4,0; "
          "mode='REFLECT' [2,3,2] [3,2]=1,1,0,2,0,0; mode='SYMMETRIC' Tpaddings=int64 [2,3,2] "
@@ -157,7 +158,9 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
      .attrs = "T:{half float double}" MIRROR_ATTRS,
-     .doc = "The gradient of MirrorPad: each element is the sum of its mirror images.",
+     .doc = "The gradient of MirrorPad: each element is the sum of its copies.",
+     .args = "input: Gradient of the output of MirrorPad.\n"
+             "mode: Mode of MirrorPad.",
      .samples =
          "mode='REFLECT' [6,7] [2,2]=1,2,0,3; mode='SYMMETRIC' [7,8] [2,2]=3,1,4,0; "
          "mode='REFLECT' [4,5,2] [3,2]=1,1,0,2,0,0; mode='SYMMETRIC' Tpaddings=int64 [2,4,2] "

@@ -292,7 +292,10 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
   {                                                                                               \
     .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",               \
     .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}=int32",                 \
-    .python = python_, .doc = "The tensor, at places that tuples of indices name " text,          \
+    .python = python_, .doc = text,                                                               \
+    .args =                                                                                       \
+        "tensor: Tensor to copy.\nindices: Index tuples in the last dimension.\nupdates: "        \
+        "Elements or slices, one per index tuple.",                                               \
     .samples =                                                                                    \
         "[5] [3,1]=4,0,4 [3]; [4,3] [2,2]=1,2,3,0 [2]; "                                          \
         "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]",                               \
@@ -306,7 +309,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
    .inputs = "ref:&T indices:Tindices updates:T",                                                \
    .outputs = "output_ref:&T",                                                                   \
    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                 \
-   .doc = text " rows of a variable that indices name, one after the other; is the variable.",   \
+   .doc = text " slices of a variable along its first dimension; returns the variable.",         \
    .devices = EVERYWHERE,                                                                        \
    .flags = OP_STATEFUL | OP_UPDATES,                                                            \
    .shape = scatter_shape,                                                                       \
@@ -314,26 +317,32 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
   {                                                                                              \
     .name = "ResourceScatter" #NAME, .inputs = "resource:@dtype indices:Tindices updates:dtype", \
     .attrs = "dtype:{" types "} Tindices:{int32 int64}",                                         \
-    .doc = text " rows of a variable that indices name, one after the other.",                   \
-    .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape,            \
-    .record = record_scatter_##word                                                              \
+    .doc = text " slices of a variable along its first dimension.", .devices = EVERYWHERE,       \
+    .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape, .record = record_scatter_##word   \
   }
 
-#define SCATTER_ND(NAME, word, types, text)                                                      \
-  {.name = "ScatterNd" #NAME,                                                                    \
-   .inputs = "ref:&T indices:Tindices updates:T",                                                \
-   .outputs = "output_ref:&T",                                                                   \
-   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                 \
-   .doc = text " parts of a variable that tuples of indices name; is the variable.",             \
-   .devices = EVERYWHERE,                                                                        \
-   .flags = OP_STATEFUL | OP_UPDATES,                                                            \
-   .shape = tensor_scatter_shape,                                                                \
-   .record = record_nd_##word},                                                                  \
-  {                                                                                              \
-    .name = "ResourceScatterNd" #NAME, .inputs = "ref:@T indices:Tindices updates:T",            \
-    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=true",                 \
-    .doc = text " parts of a variable that tuples of indices name.", .devices = EVERYWHERE,      \
-    .flags = OP_STATEFUL | OP_UPDATES, .shape = tensor_scatter_shape, .record = record_nd_##word \
+#define SCATTER_ND(NAME, word, types, text)                                                        \
+  {.name = "ScatterNd" #NAME,                                                                      \
+   .inputs = "ref:&T indices:Tindices updates:T",                                                  \
+   .outputs = "output_ref:&T",                                                                     \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                   \
+   .doc = text " elements or slices of a variable; returns the variable.",                         \
+   .args =                                                                                         \
+       "indices: Index tuples in the last dimension.\nupdates: Elements or slices, one per index " \
+       "tuple.",                                                                                   \
+   .devices = EVERYWHERE,                                                                          \
+   .flags = OP_STATEFUL | OP_UPDATES,                                                              \
+   .shape = tensor_scatter_shape,                                                                  \
+   .record = record_nd_##word},                                                                    \
+  {                                                                                                \
+    .name = "ResourceScatterNd" #NAME, .inputs = "ref:@T indices:Tindices updates:T",              \
+    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=true",                   \
+    .doc = text " elements or slices of a variable.",                                              \
+    .args =                                                                                        \
+        "indices: Index tuples in the last dimension.\nupdates: Elements or slices, one per "      \
+        "index tuple.",                                                                            \
+    .devices = EVERYWHERE, .flags = OP_STATEFUL | OP_UPDATES, .shape = tensor_scatter_shape,       \
+    .record = record_nd_##word                                                                     \
   }
 
 static const struct op_def op_defs[] = {
@@ -341,7 +350,10 @@ static const struct op_def op_defs[] = {
      .inputs = "params:Tparams indices:Tindices",
      .outputs = "output:Tparams",
      .attrs = "Tparams:{" NUMERIC "} Tindices:{int32 int64}=int32",
-     .doc = "The parts of params that tuples of indices, the last dimension, name.",
+     .doc = "Gathers elements or slices of params by index tuples.",
+     .args = "params: Tensor of rank 1 or more.\n"
+             "indices: Index tuples in the last dimension; a tuple shorter than the rank of params "
+             "selects a slice.",
      .samples = "[4,3] [2,2]=1,2,3,0; [4,3] [2,1]=3,1; Tindices=int64 [2,3,2] [2,1,2]=0,2,1,1; "
                 "[3] [2,0]=; [5] [1]=4; [4,3] [0,2]=",
      .devices = EVERYWHERE,
@@ -353,7 +365,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_NUMBER "} Tindices:{int32 int64}=int32",
      .python = "scatter_nd",
-     .doc = "Zeros of a shape, with updates added at places that tuples of indices name.",
+     .doc = "Scatters updates into a tensor of zeros; updates of equal indices are added.",
+     .args = "indices: Index tuples in the last dimension.\n"
+             "updates: Elements or slices, one per index tuple.\n"
+             "shape: Shape of the result.",
      .samples = "[3,1]=4,0,4 [3] [1]=6; [2,2]=1,2,3,0 [2] [2]=4,3; "
                 "Tindices=int64 [2,1]=3,1 [2,3] [2]=4,3; [0,1]= [0,3] [2]=2,3",
      .host = "shape",
@@ -361,26 +376,33 @@ static const struct op_def op_defs[] = {
      .shape = scatter_nd_shape,
      .record = record_scatter_nd,
      .grad = scatter_nd_grad},
-    TENSOR_SCATTER(Update, update, NUMERIC, "tensor_scatter_nd_update", "replaced by updates.",
+    TENSOR_SCATTER(Update, update, NUMERIC, "tensor_scatter_nd_update",
+                   "A copy of the tensor with elements or slices replaced.",
                    .grad = tensor_scatter_update_grad),
-    TENSOR_SCATTER(Add, add, TYPE_NAMES_NUMBER, "tensor_scatter_nd_add", "increased by updates.",
+    TENSOR_SCATTER(Add, add, WORDS_NUMBER, "tensor_scatter_nd_add",
+                   "A copy of the tensor with updates added to elements or slices.",
                    .grad = tensor_scatter_add_grad),
-    TENSOR_SCATTER(Sub, sub, TYPE_NAMES_NUMBER, "tensor_scatter_nd_sub", "decreased by updates.",
+    TENSOR_SCATTER(Sub, sub, WORDS_NUMBER, "tensor_scatter_nd_sub",
+                   "A copy of the tensor with updates subtracted from elements or slices.",
                    .grad = tensor_scatter_sub_grad),
-    TENSOR_SCATTER(Max, max, TYPE_NAMES_NUMBER, "tensor_scatter_nd_max",
-                   "made the greater of itself and updates.", .grad = tensor_scatter_extreme_grad),
-    TENSOR_SCATTER(Min, min, TYPE_NAMES_NUMBER, "tensor_scatter_nd_min",
-                   "made the smaller of itself and updates.", .grad = tensor_scatter_extreme_grad),
+    TENSOR_SCATTER(
+        Max, max, WORDS_NUMBER, "tensor_scatter_nd_max",
+        "A copy of the tensor with elements or slices replaced by their maximum with updates.",
+        .grad = tensor_scatter_extreme_grad),
+    TENSOR_SCATTER(
+        Min, min, WORDS_NUMBER, "tensor_scatter_nd_min",
+        "A copy of the tensor with elements or slices replaced by their minimum with updates.",
+        .grad = tensor_scatter_extreme_grad),
     SCATTER(Update, update, NUMERIC, "Replaces"),
-    SCATTER(Add, add, TYPE_NAMES_NUMBER, "Adds to"),
-    SCATTER(Sub, sub, TYPE_NAMES_NUMBER, "Subtracts from"),
-    SCATTER(Mul, mul, TYPE_NAMES_NUMBER, "Multiplies"),
-    SCATTER(Div, div, TYPE_NAMES_NUMBER, "Divides"),
-    SCATTER(Min, min, TYPE_NAMES_NUMBER, "Takes the smaller of updates and"),
-    SCATTER(Max, max, TYPE_NAMES_NUMBER, "Takes the greater of updates and"),
+    SCATTER(Add, add, WORDS_NUMBER, "Adds updates to"),
+    SCATTER(Sub, sub, WORDS_NUMBER, "Subtracts updates from"),
+    SCATTER(Mul, mul, WORDS_NUMBER, "Multiplies by updates the"),
+    SCATTER(Div, div, WORDS_NUMBER, "Divides by updates the"),
+    SCATTER(Min, min, WORDS_NUMBER, "Takes the minimum with updates of"),
+    SCATTER(Max, max, WORDS_NUMBER, "Takes the maximum with updates of"),
     SCATTER_ND(Update, update, NUMERIC, "Replaces"),
-    SCATTER_ND(Add, add, TYPE_NAMES_NUMBER, "Adds to"),
-    SCATTER_ND(Sub, sub, TYPE_NAMES_NUMBER, "Subtracts from"),
+    SCATTER_ND(Add, add, WORDS_NUMBER, "Adds updates to"),
+    SCATTER_ND(Sub, sub, WORDS_NUMBER, "Subtracts updates from"),
 };
 
 OP_FAMILY(scatter, op_defs);

@@ -397,12 +397,16 @@ static void reverse_grad(struct gradient *g) { g->dx[0] = OP(g, "ReverseV2", g->
   "int=0 shrink_axis_mask:int=0"
 
 /* A change of a part of a variable, by reference or by handle. */
+#define SLICE_ARGS                                                                          \
+  "begin: Vector with the first index of each slice; negative values count from the end.\n" \
+  "end: Vector with the end of each slice, which is not included.\n"                        \
+  "strides: Vector with the step of each slice; may be negative, not 0.\n"
 #define SLICE_ASSIGN(NAME, ref_, outputs_, text)                                               \
   {                                                                                            \
     .name = NAME, .inputs = ref_ " begin:Index end:Index strides:Index value:T",               \
     .outputs = outputs_, .attrs = "T:{" NUMERIC "} " SLICE_ATTRS, .host = "begin end strides", \
-    .doc = "Gives a value to the part ref[begin:end:strides, ...] of a variable" text          \
-           "; the masks are those of StridedSlice.",                                           \
+    .doc = "Assigns a value to the slice ref[begin:end:strides, ...] of a variable" text ".",  \
+    .args = SLICE_ARGS "value: New elements, broadcast to the shape of the slice.",            \
     .devices = EVERYWHERE, .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES,                 \
     .shape = slice_assign_shape, .record = record_slice_assign                                 \
   }
@@ -413,8 +417,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} Index:{int32 int64}=int32",
      .python = "slice",
-     .doc =
-         "A box of the input: `size` elements from `begin` on; a size of -1 is all that is left.",
+     .doc = "A contiguous slice: `size` elements from `begin` on in each dimension.",
+     .args = "input: Input tensor.\n"
+             "begin: Vector with the first index in each dimension.\n"
+             "size: Vector with the size of the slice; -1 extends to the end of the dimension.",
      .samples = "[4,5] [2]=1,2 [2]=2,3; [4,5] [2]=0,1 [2]=-1,-1; Index=int64 [3,4,5] [3]=1,0,2 "
                 "[3]=2,4,1; [] [0]= [0]=; [4] [1]=4 [1]=0",
      .host = "begin size",
@@ -427,10 +433,8 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} " SLICE_ATTRS,
      .python = "strided_slice",
-     .doc =
-         "What input[begin:end:strides, ...] is in NumPy. Bit i of a mask: begin_mask, end_mask: "
-         "part i begins or ends with the dimension; ellipsis_mask: it is `...`; new_axis_mask: it "
-         "is a new dimension; shrink_axis_mask: it is one index.",
+     .doc = "A slice with strides, as input[begin:end:strides, ...] in NumPy.",
+     .args = SLICE_ARGS "input: Input tensor.",
      .samples = "[4,5] [2]=1,0 [2]=4,5 [2]=2,3; [4,5] [2]=-1,4 [2]=0,0 [2]=-1,-2; "
                 "begin_mask=1 end_mask=3 [4,5] [2]=0,1 [2]=0,0 [2]=1,1; "
                 "shrink_axis_mask=1 [4,5] [1]=-2 [1]=-1 [1]=1; "
@@ -446,7 +450,9 @@ static const struct op_def op_defs[] = {
      .inputs = "shape:Index begin:Index end:Index strides:Index dy:T",
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "} " SLICE_ATTRS,
-     .doc = "The gradient of StridedSlice: zeros of that shape, with dy where the slice was.",
+     .doc = "The gradient of StridedSlice: zeros of the given shape, with dy at the slice.",
+     .args = SLICE_ARGS "shape: Shape of the input of StridedSlice.\n"
+                        "dy: Gradient of the slice.",
      .samples = "[2]=4,5 [2]=1,0 [2]=4,5 [2]=2,3 [2,2]; "
                 "begin_mask=1 end_mask=1 [1]=5 [1]=0 [1]=0 [1]=-1 [5]; "
                 "shrink_axis_mask=1 [2]=4,5 [1]=-2 [1]=-1 [1]=1 [5]; "
@@ -457,15 +463,15 @@ static const struct op_def op_defs[] = {
      .shape = slice_grad_shape,
      .record = record_slice_grad,
      .grad = slice_grad_grad},
-    SLICE_ASSIGN("StridedSliceAssign", "ref:&T", "output_ref:&T", ", and is it"),
+    SLICE_ASSIGN("StridedSliceAssign", "ref:&T", "output_ref:&T", "; returns the variable"),
     SLICE_ASSIGN("ResourceStridedSliceAssign", "ref:@T", "", ""),
     {.name = "TensorStridedSliceUpdate",
      .inputs = "input:T begin:Index end:Index strides:Index value:T",
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "} " SLICE_ATTRS,
-     .doc =
-         "The input, but its part input[begin:end:strides, ...] is the value, which is broadcast "
-         "to it; the masks are those of StridedSlice.",
+     .doc = "A copy of the input in which the slice input[begin:end:strides, ...] is replaced.",
+     .args = SLICE_ARGS "input: Input tensor.\n"
+                        "value: New elements, broadcast to the shape of the slice.",
      .samples = "[4,5] [2]=1,0 [2]=4,5 [2]=2,3 [2,2]; [4,5] [2]=1,0 [2]=4,5 [2]=2,3 [2,1]; "
                 "[4,5] [2]=-1,4 [2]=0,0 [2]=-1,-2 []; "
                 "shrink_axis_mask=1 [4,5] [1]=-2 [1]=-1 [1]=1 [5]; "
@@ -482,7 +488,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} Tidx:{int32 int64}=int32",
      .python = "reverse",
-     .doc = "The input with the order of the elements along these axes turned round.",
+     .doc = "Reverses the order of elements along axes.",
+     .args = "tensor: Input tensor.\n"
+             "axis: Vector of the axes to reverse, each at most once; negative values count from "
+             "the end.",
      .samples = "[3,4] [1]=0; [3,4] [2]=1,0; [3,4] [1]=-1; [5] [0]=; Tidx=int64 [2,3,4] [2]=2,0",
      .host = "axis",
      .devices = MOVABLE,

@@ -352,11 +352,11 @@ static void add_grad(struct gradient *g) {
 #define HANDLE "input_handle:variant"
 #define SHAPE "element_shape:shape_type"
 #define DTYPE "element_dtype:type shape_type:{int32 int64}"
-#define LIST_OP_DEF(op, in, out, attributes, text, shaping, gradient, function)               \
+#define LIST_OP_DEF(op, in, out, attributes, text, shaping, gradient, ...)                    \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
     .devices = EVERYWHERE, .flags = OP_ANYWHERE, .shape = shaping, .grad = gradient,          \
-    .compute = function                                                                       \
+    .compute = __VA_ARGS__                                                                    \
   }
 
 static const struct op_def op_defs[] = {
@@ -365,7 +365,7 @@ static const struct op_def op_defs[] = {
      .outputs = "handle:variant",
      .attrs = DTYPE,
      .python = "",
-     .doc = "A list of that many elements, of which none is set.",
+     .doc = "A list of unset elements.",
      .devices = EVERYWHERE,
      .flags = OP_ANYWHERE | OP_NO_GRADIENT,
      .shape = list_shape,
@@ -386,43 +386,47 @@ static const struct op_def op_defs[] = {
     LIST_OP_DEF("TensorListSetItem", HANDLE " index:int32 item:element_dtype",
                 "output_handle:variant",
                 "element_dtype:type resize_if_index_out_of_bounds:bool=false",
-                "The list with another element at an index.", list_shape, set_grad, compute_set),
+                "A copy of a list with one element replaced.", list_shape, set_grad, compute_set),
     LIST_OP_DEF("TensorListClearItem", HANDLE " index:int32", "output_handle:variant", "",
-                "The list without the element at an index: it counts as zeros.", list_shape,
+                "A copy of a list with one element unset, which reads as zeros.", list_shape,
                 clear_grad, compute_clear),
     LIST_OP_DEF("TensorListStack", HANDLE " element_shape:int32", "tensor:element_dtype",
-                "element_dtype:type num_elements:int=-1", "All elements of a list, stacked.",
+                "element_dtype:type num_elements:int=-1", "Stacks the elements of a list.",
                 stack_shape, stack_grad, compute_stack),
     LIST_OP_DEF("TensorListFromTensor", "tensor:element_dtype " SHAPE, "output_handle:variant",
-                DTYPE, "The rows of a tensor as a list.", list_shape, from_tensor_grad,
-                compute_from_tensor),
+                DTYPE, "A list of the slices of a tensor along the first dimension.", list_shape,
+                from_tensor_grad, compute_from_tensor, .args = "tensor: Tensor of rank 1 or more."),
     LIST_OP_DEF("TensorListGather", HANDLE " indices:int32 element_shape:int32",
-                "values:element_dtype", "element_dtype:type", "Some elements of a list, stacked.",
-                gather_shape, gather_grad, compute_gather),
+                "values:element_dtype", "element_dtype:type", "Stacks selected elements of a list.",
+                gather_shape, gather_grad, compute_gather,
+                .args = "indices: Indices of the elements."),
     LIST_OP_DEF("TensorListScatterIntoExistingList", HANDLE " tensor:element_dtype indices:int32",
                 "output_handle:variant", "element_dtype:type",
-                "The list with rows of a tensor at these indices.", list_shape, scatter_grad,
-                compute_scatter),
+                "A copy of a list with slices of a tensor at the given indices.", list_shape,
+                scatter_grad, compute_scatter,
+                .args = "tensor: Elements to store, along the first dimension.\nindices: Index of "
+                        "each element."),
     LIST_OP_DEF("TensorListConcatV2", HANDLE " " SHAPE " leading_dims:int64",
                 "tensor:element_dtype lengths:int64", DTYPE,
-                "All elements of a list, one behind another.", concat_shape, concat_grad,
-                compute_concat),
+                "Concatenates the elements of a list along the first dimension.", concat_shape,
+                concat_grad, compute_concat),
     LIST_OP_DEF("TensorListSplit", "tensor:element_dtype " SHAPE " lengths:int64",
                 "output_handle:variant", DTYPE,
-                "A list whose elements are that many rows of a tensor each.", list_shape,
-                split_grad, compute_split),
+                "Splits a tensor along the first dimension into a list.", list_shape, split_grad,
+                compute_split, .args = "tensor: Tensor of rank 1 or more."),
     {.name = "TensorListZerosLike",
      .inputs = HANDLE,
      .outputs = "output_handle:variant",
      .attrs = "",
      .python = "",
-     .doc = "A list of as many elements, all zeros.",
+     .doc = "A list of zeros of the same length.",
      .devices = EVERYWHERE,
      .flags = OP_ANYWHERE | OP_NO_GRADIENT,
      .shape = list_shape,
      .compute = compute_zeros},
     LIST_OP_DEF("TensorListAddN", "inputs:N*variant", "output_handle:variant", "N:int>=1",
-                "The sums of the elements of lists.", list_shape, add_grad, compute_add),
+                "The element-wise sum of lists.", list_shape, add_grad, compute_add,
+                .args = "inputs: Lists of one length."),
 };
 
 OP_FAMILY(tensor_list, op_defs);

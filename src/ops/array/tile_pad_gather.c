@@ -415,7 +415,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" ALL_TYPES "} Tmultiples:{int32 int64}=int32",
      .python = "tile",
-     .doc = "The input repeated `multiples` times along each dimension.",
+     .doc = "Repeats a tensor along each dimension.",
+     .args = "input: Tensor of rank 1 or more.\n"
+             "multiples: Vector with the number of repetitions per dimension.",
      .samples = "[2,3] [2]=2,3; [4] [1]=1; Tmultiples=int64 [2,1,3] [3]=1,4,2; [2,3] [2]=0,2; "
                 "[2,2,2,2,2] [5]=2,1,2,2,2",
      .host = "multiples",
@@ -426,8 +428,10 @@ static const struct op_def op_defs[] = {
     {.name = "TileGrad",
      .inputs = "input:T shape:int32",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
-     .doc = "The gradient of Tile: the sum of the copies of that shape which it made.",
+     .attrs = "T:{" WORDS_NUMBER "}",
+     .doc = "The gradient of Tile: the sum of all repetitions.",
+     .args = "input: Gradient of the output of Tile.\n"
+             "shape: Shape of the input of Tile.",
      .samples = "[4] [1]=2; [4,6] [2]=2,2; [2,3,2] [3]=2,1,1; [2,0] [2]=1,0; [3,4] [2]=3,4; "
                 "[0,4] [2]=3,2",
      .host = "shape",
@@ -439,8 +443,8 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
-     .doc = "The input with zeros around it: paddings[d] has how many before and behind "
-            "dimension d.",
+     .doc = "Pads a tensor with zeros.",
+     .args = "input: Input tensor.",
      .samples = "[2,3] [2,2]=1,0,2,1; [3] [1,2]=0,0; Tpaddings=int64 [2,2] [2,2]=0,1,1,0; "
                 "[0,2] [2,2]=1,1,0,0",
      .host = "paddings",
@@ -452,8 +456,9 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T paddings:Tpaddings constant_values:T",
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "} Tpaddings:{int32 int64}=int32",
-     .doc = "The input with a value around it: paddings[d] has how many before and behind "
-            "dimension d.",
+     .doc = "Pads a tensor with a constant.",
+     .args = "input: Input tensor.\n"
+             "constant_values: Scalar to pad with.",
      .samples = "[2,3] [2,2]=1,0,2,1 []; [2,1,2] [3,2]=0,1,1,1,2,0 []",
      .host = "paddings",
      .devices = EVERYWHERE,
@@ -464,7 +469,10 @@ static const struct op_def op_defs[] = {
      .inputs = "params:Tparams indices:Tindices",
      .outputs = "output:Tparams",
      .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int32 int64} validate_indices:bool=true",
-     .doc = "The rows of params with these numbers.",
+     .doc = "Gathers slices of params along the first dimension.",
+     .args = "params: Tensor of rank 1 or more.\n"
+             "indices: Indices into the first dimension, of any shape.\n"
+             "validate_indices: Accepted for compatibility and ignored.",
      .samples = "Tindices=int32 [4,3] [3]=2,0,3; Tindices=int64 [5] [2,2]=4,0,1,1; "
                 "Tindices=int32 [4,3] []=1",
      .devices = MOVABLE,
@@ -476,7 +484,11 @@ static const struct op_def op_defs[] = {
      .outputs = "output:dtype",
      .attrs = "dtype:{" NUMERIC "} Tindices:{int32 int64} batch_dims:int=0 "
               "validate_indices:bool=true",
-     .doc = "The rows of a variable with these numbers.",
+     .doc = "Gathers slices of a variable along the first dimension.",
+     .args = "resource: Handle of the variable.\n"
+             "indices: Indices into the first dimension, of any shape.\n"
+             "batch_dims: Must be 0.\n"
+             "validate_indices: Accepted for compatibility and ignored.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL,
      .shape = resource_gather_shape,
@@ -487,7 +499,11 @@ static const struct op_def op_defs[] = {
      .outputs = "output:Tparams",
      .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int32 int64} Taxis:{int32 int64}=int32",
      .python = "gather",
-     .doc = "The slices of params along an axis with these numbers.",
+     .doc = "Gathers slices of params along an axis.",
+     .args = "params: Tensor of rank axis + 1 or more.\n"
+             "indices: Indices into the axis, of any shape, which replaces the axis in the "
+             "result's shape.\n"
+             "axis: Axis to gather from, a scalar; negative values count from the end.",
      .samples = "Tindices=int32 [4,3] [3]=2,0,3 []=0; Tindices=int64 [2,5,3] [2]=4,1 []=1; "
                 "Tindices=int32 [2,3] [2,2]=0,2,1,1 []=-1; Tindices=int32 [4,3] [0]= []=0",
      .host = "axis",
@@ -500,8 +516,14 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "axis:int=-1 T:{" NUMERIC "} TI:{uint8 int32 int64}=int64",
      .python = "one_hot",
-     .doc = "For each index a vector of length depth along a new axis: on_value at the index, "
-            "off_value elsewhere. An index outside gives off_value everywhere.",
+     .doc = "One-hot encoding: a new axis of size depth with on_value at the index and off_value "
+            "elsewhere.",
+     .args = "indices: Indices of any shape; an index outside 0 <= i < depth yields off_value "
+             "everywhere.\n"
+             "depth: Size of the new axis, a scalar.\n"
+             "on_value: Scalar at the index.\n"
+             "off_value: Scalar elsewhere.\n"
+             "axis: Position of the new axis; -1 appends it.",
      .samples = "[3]=0,2,5 []=4 [] []; TI=int32 axis=0 [2,2]=0,1,3,-1 []=4 [] []; "
                 "TI=uint8 axis=1 [2,3]=0,1,2,2,1,0 []=3 [] []",
      .host = "depth",
@@ -514,7 +536,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:Tidx",
      .attrs = "Tidx:{float double int32 int64}=int32",
      .python = "range",
-     .doc = "Numbers from start to before limit, delta apart.",
+     .doc = "A vector of evenly spaced numbers: start, start + delta, ... before limit.",
+     .args = "start: First number, a scalar.\n"
+             "limit: End of the range, a scalar, which is not included.\n"
+             "delta: Difference of neighbours, a scalar; may be negative, not 0.",
      .samples = "[]=0 []=5 []=1; []=3 []=18 []=3; []=3 []=1 []=-1; []=2 []=2 []=1",
      .host = "start limit delta",
      .devices = EVERYWHERE,
@@ -526,7 +551,8 @@ static const struct op_def op_defs[] = {
      .outputs = "y:T",
      .attrs = "T:{int32 int64}=int32",
      .python = "math.invert_permutation invert_permutation",
-     .doc = "The permutation that undoes x: y[x[i]] = i.",
+     .doc = "The inverse of a permutation: y[x[i]] = i.",
+     .args = "x: Vector with each of 0, 1, ..., n - 1 once.",
      .samples = "T=int32 [4]=2,0,3,1; T=int64 [3]=0,1,2; T=int32 [0]=",
      .devices = EVERYWHERE,
      .shape = invert_shape,

@@ -188,9 +188,9 @@ static const struct op_def op_defs[] = {
      .outputs = "y:T",
      .attrs = "T:{" NUMERIC "} Tperm:{int32 int64}=int32",
      .python = "transpose linalg.transpose",
-     .doc =
-         "The input with its dimensions in another order: dimension i of the result is dimension "
-         "perm[i] of the input.",
+     .doc = "Permutes dimensions: dimension i of the result is dimension perm[i] of the input.",
+     .args = "x: Input tensor.\n"
+             "perm: Vector with a permutation of the dimensions.",
      .samples = "[3,4] [2]=1,0; [2,3,4] [3]=2,0,1; [2,3,4] [3]=0,2,1; [2,3,4,5] [4]=0,3,1,2; "
                 "[5] [1]=0; [] [0]=; Tperm=int64 [3,1,2] [3]=1,2,0; [0,3] [2]=1,0; "
                 "[33,70] [2]=1,0; [2,3,2,3,2] [5]=4,2,0,3,1; [2,3,4] [3]=0,1,2",

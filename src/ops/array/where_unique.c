@@ -337,7 +337,9 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T",
      .outputs = "index:int64",
      .attrs = "T:{" NUMERIC "}=bool",
-     .doc = "The places of the elements that are true, or not 0: one row of numbers for each.",
+     .doc = "The indices of the elements that are true or non-zero, one per line of a matrix, in "
+            "row-major order.",
+     .args = "input: Tensor of rank 1 or more.",
      .devices = EVERYWHERE,
      .flags = OP_NO_GRADIENT,
      .shape = where_shape,
@@ -347,8 +349,10 @@ static const struct op_def op_defs[] = {
      .outputs = "y:T idx:out_idx",
      .attrs = "T:{" ALL_TYPES "} out_idx:{int32 int64}=int32",
      .python = "",
-     .doc = "The different elements of a vector in the order of their first places, and for each "
-            "element its number among them.",
+     .doc = "The distinct elements of a vector in the order of their first occurrence, and the "
+            "index of each element among them.",
+     .args = "x: Vector.\n"
+             "out_idx: Integer type of the indices.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
@@ -358,7 +362,9 @@ static const struct op_def op_defs[] = {
      .outputs = "y:T idx:out_idx count:out_idx",
      .attrs = "T:{" ALL_TYPES "} out_idx:{int32 int64}=int32",
      .python = "",
-     .doc = "As Unique, and how often each element is there.",
+     .doc = "The distinct elements of a vector as Unique finds them, and their counts.",
+     .args = "x: Vector.\n"
+             "out_idx: Integer type of indices and counts.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = unique_shape,
@@ -367,7 +373,10 @@ static const struct op_def op_defs[] = {
      .inputs = "x:T y:T",
      .outputs = "out:T idx:out_idx",
      .attrs = "T:{" ALL_TYPES "} out_idx:{int32 int64}=int32",
-     .doc = "The elements of x that are not in y, and their places.",
+     .doc = "The elements of x that are not in y, and their indices in x.",
+     .args = "x: Vector to filter.\n"
+             "y: Vector of values to remove.\n"
+             "out_idx: Integer type of the indices.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = difference_shape,
@@ -377,7 +386,10 @@ static const struct op_def op_defs[] = {
      .outputs = "outputs:num_partitions*T",
      .attrs = "num_partitions:int>=1 T:{" NUMERIC "}",
      .python = "dynamic_partition",
-     .doc = "The rows of data sorted into parts: row i goes to part partitions[i].",
+     .doc = "Partitions slices of data: data[i] goes to output partitions[i].",
+     .args = "data: Tensor whose shape begins with the shape of partitions.\n"
+             "partitions: Index of the output for each slice, 0 <= i < num_partitions.\n"
+             "num_partitions: Number of outputs.",
      .devices = EVERYWHERE,
      .shape = partition_shape,
      .compute = compute_partition,
@@ -387,8 +399,10 @@ static const struct op_def op_defs[] = {
      .outputs = "merged:T",
      .attrs = "N:int>=1 T:{" NUMERIC "}",
      .python = "dynamic_stitch",
-     .doc = "One tensor of the rows of all data: row i of a part goes to where its indices say; "
-            "later ones win.",
+     .doc = "Merges slices of several tensors: merged[indices[m][i]] = data[m][i]; the last one of "
+            "equal indices wins.",
+     .args = "indices: Tensors with the position of each slice in the result.\n"
+             "data: Tensors of slices; the shape of each begins with the shape of its indices.",
      .devices = EVERYWHERE,
      .shape = stitch_shape,
      .compute = compute_stitch,

@@ -159,32 +159,35 @@ static situ_status compute_receive(struct compute *compute) {
                                 call_text(compute->call, "tensor_name"), &compute->out[0]);
 }
 
-#define OP_DEF(op, in, out, attributes, text, shaper, function)                               \
+#define OP_DEF(op, in, out, attributes, text, shaper, ...)                                    \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
     .devices = "CPU", .flags = OP_STATEFUL | OP_BLOCKS | OP_TOGETHER | OP_NO_GRADIENT,        \
-    .shape = shaper, .compute = function                                                      \
+    .shape = shaper, .compute = __VA_ARGS__                                                   \
   }
 
 static const struct op_def op_defs[] = {
-    OP_DEF(
-        "RanksAllReduce", "inputs:T", "outputs:T",
-        "T:list(type) reduction:{'sum','mean','min','max','product'}='sum'",
-        "Reduces each tensor over all ranks of a cluster; every rank gets the same result, to the "
-        "bit. The reduction is in the order of ranks, whoever comes first.",
-        same_shapes, compute_all_reduce),
+    OP_DEF("RanksAllReduce", "inputs:T", "outputs:T",
+           "T:list(type) reduction:{'sum','mean','min','max','product'}='sum'",
+           "All-reduce over the ranks of a cluster, in the order of ranks: results are "
+           "bit-identical on all.",
+           same_shapes, compute_all_reduce,
+           .args = "inputs: Tensors to reduce, of the same shapes on all ranks."),
     OP_DEF("RanksBroadcast", "inputs:T", "outputs:T", "T:list(type) root:int=0",
-           "Gives every rank of a cluster the tensors of one.", same_shapes, compute_broadcast),
-    OP_DEF("RanksGather", "input:T", "output:T", "T:{" NUMERIC "}",
-           "Gives every rank of a cluster the tensors of all, joined along the first dimension.",
-           gather_shape, compute_gather),
+           "Broadcasts tensors of one rank to all ranks of a cluster.", same_shapes,
+           compute_broadcast, .args = "inputs: Tensors of the same shapes on all ranks."),
+    OP_DEF(
+        "RanksGather", "input:T", "output:T", "T:{" NUMERIC "}",
+        "All-gather: concatenates the tensors of all ranks of a cluster along the first dimension.",
+        gather_shape, compute_gather,
+        .args = "input: Tensor whose shape differs between ranks in the first dimension only."),
     OP_DEF("RanksSend", "tensor:T", "", "T:{" NUMERIC "} tensor_name:string to_rank:int>=0",
-           "Sends a tensor to another rank of a cluster, which receives it under the same name.",
-           op_no_shape, compute_send),
+           "Sends a tensor to another rank of a cluster.", op_no_shape, compute_send,
+           .args = "tensor: Tensor to send."),
     OP_DEF("RanksReceive", "", "tensor:dtype",
            "dtype:{" NUMERIC "} shape:shape=<unknown> tensor_name:string from_rank:int>=0",
-           "Waits for a tensor that another rank of a cluster sends.", receive_shape,
-           compute_receive),
+           "Receives a tensor from another rank of a cluster; blocks until it arrives.",
+           receive_shape, compute_receive),
 };
 
 OP_FAMILY(collective_ops, op_defs);

@@ -86,7 +86,10 @@ static const struct op_def op_defs[] = {
      .outputs = "item:T",
      .attrs = "T:type number:int",
      .python = "",
-     .doc = "An element of a list; zeros like another value where it is not there.",
+     .doc = "An element of a list of saved forward values; zeros if it is not set.",
+     .args = "list: List of saved values.\n"
+             "like: Tensor whose shape and type the zeros have.\n"
+             "number: Index of the element.",
      .devices = EVERYWHERE,
      .flags = OP_ANYWHERE,
      .shape = item_shape,
@@ -97,7 +100,9 @@ static const struct op_def op_defs[] = {
      .outputs = "list:variant",
      .attrs = "T:list(type) numbers:list(int)",
      .python = "",
-     .doc = "A list with these values at these numbers.",
+     .doc = "A list with the given values at the given indices.",
+     .args = "values: Elements of the list.\n"
+             "numbers: Index of each value.",
      .devices = EVERYWHERE,
      .flags = OP_ANYWHERE,
      .shape = pack_shape,

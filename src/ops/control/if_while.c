@@ -361,25 +361,33 @@ static situ_status compute_while_grad(struct compute *compute) {
 /* Rows */
 
 #define LAZY (OP_ANYWHERE | OP_LAZY)
-#define IF(op, kinds)                                                                             \
-  {                                                                                               \
-    .name = op, .inputs = "cond:Tcond input:Tin", .outputs = "output:Tout tape:variant",          \
-    .attrs =                                                                                      \
-        "Tcond:type Tin:list(type) Tout:list(type) then_branch:func else_branch:func "            \
-        "output_shapes:list(shape)=[]",                                                           \
-    .python = "", .doc = "Runs one of two functions: `then_branch` where the condition is true.", \
-    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = if_shape, .grad = if_while_if_grad,  \
-    .compute = compute_if                                                                         \
+#define IF(op, kinds)                                                                              \
+  {                                                                                                \
+    .name = op, .inputs = "cond:Tcond input:Tin", .outputs = "output:Tout tape:variant",           \
+    .attrs =                                                                                       \
+        "Tcond:type Tin:list(type) Tout:list(type) then_branch:func else_branch:func "             \
+        "output_shapes:list(shape)=[]",                                                            \
+    .python = "", .doc = "Runs one of two functions.",                                             \
+    .args =                                                                                        \
+        "cond: Condition, a scalar; a number counts as true if it is not 0.\ninput: Arguments of " \
+        "the function.\nthen_branch: Function to run if the condition is true.\nelse_branch: "     \
+        "Function to run if the condition is false.",                                              \
+    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = if_shape, .grad = if_while_if_grad,   \
+    .compute = compute_if                                                                          \
   }
-#define WHILE(op, kinds)                                                                      \
-  {                                                                                           \
-    .name = op, .inputs = "input:T", .outputs = "output:T tape:variant",                      \
-    .attrs =                                                                                  \
-        "T:list(type) cond:func body:func output_shapes:list(shape)=[] "                      \
-        "parallel_iterations:int=10",                                                         \
-    .python = "", .doc = "Runs `body` on its own results as long as `cond` of them is true.", \
-    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = while_shape,                     \
-    .grad = if_while_while_grad, .compute = compute_while                                     \
+#define WHILE(op, kinds)                                                                           \
+  {                                                                                                \
+    .name = op, .inputs = "input:T", .outputs = "output:T tape:variant",                           \
+    .attrs =                                                                                       \
+        "T:list(type) cond:func body:func output_shapes:list(shape)=[] "                           \
+        "parallel_iterations:int=10",                                                              \
+    .python = "", .doc = "Runs a function on its own results while a condition holds.",            \
+    .args =                                                                                        \
+        "input: Initial values of the loop variables.\ncond: Function of the loop variables that " \
+        "returns a scalar, true to continue.\nbody: Function from the loop variables to their "    \
+        "next values.\nparallel_iterations: Accepted for compatibility and ignored.",              \
+    .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = while_shape,                          \
+    .grad = if_while_while_grad, .compute = compute_while                                          \
   }
 
 static const struct op_def op_defs[] = {
@@ -393,6 +401,11 @@ static const struct op_def op_defs[] = {
      .attrs = "Tcond:type Tin:list(type) Tout:list(type) then_branch:func else_branch:func",
      .python = "",
      .doc = "The gradient of If: runs the gradient of the branch that was taken.",
+     .args = "cond: Condition of If.\n"
+             "tape: Forward values that If saved.\n"
+             "input: Gradients of the outputs and captured values.\n"
+             "then_branch: Gradient function of the true branch.\n"
+             "else_branch: Gradient function of the false branch.",
      .devices = EVERYWHERE,
      .flags = LAZY | OP_STATEFUL,
      .shape = if_grad_shape,
@@ -403,10 +416,13 @@ static const struct op_def op_defs[] = {
      .outputs = "output:Tout tape:variant",
      .attrs = "Tin:list(type) Tout:list(type) n_given:int=0 body:func",
      .python = "",
-     .doc = "The gradient of While: runs the gradient of the body, the last time round first. The "
-            "first "
-            "`n_given` inputs are lists with an element for each time round; the first outputs, as "
-            "many as there are more than inputs that go round, are such lists, too.",
+     .doc = "The gradient of While: runs the gradient of the body for each iteration, the last one "
+            "first.",
+     .args = "tape: Forward values that While saved.\n"
+             "input: Lists with an element per iteration, then the initial gradients of the loop "
+             "variables.\n"
+             "n_given: Number of lists in front of the input.\n"
+             "body: Gradient function of the body.",
      .devices = EVERYWHERE,
      .flags = LAZY | OP_STATEFUL,
      .shape = while_grad_shape,

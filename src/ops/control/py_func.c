@@ -28,6 +28,7 @@ static situ_status compute_function(struct compute *compute) {
   {                                                                                          \
     .name = op, .inputs = "input:Tin", .outputs = "output:Tout",                             \
     .attrs = "token:string Tin:list(type)=[] Tout:list(type)=[]", .python = "", .doc = text, \
+    .args = "input: Arguments of the function.\ntoken: Identifies the registered function.", \
     .devices = "CPU", .flags = OP_NO_GRADIENT | (kinds), .shape = any_shape,                 \
     .compute = compute_function                                                              \
   }
@@ -47,7 +48,9 @@ static const struct op_def op_defs[] = {
      .outputs = "",
      .attrs = "T:type token:string",
      .python = "",
-     .doc = "Sends a tensor to a task of the cluster that runs in another process.",
+     .doc = "Sends a tensor to a task of the cluster in another process.",
+     .args = "tensor: Tensor to send.\n"
+             "token: Identifies the transfer.",
      .devices = "CPU",
      .flags = EDGE_FLAGS,
      .shape = op_no_shape,
@@ -57,13 +60,16 @@ static const struct op_def op_defs[] = {
      .outputs = "tensor:dtype",
      .attrs = "dtype:type shape:shape=<unknown> token:string",
      .python = "",
-     .doc = "Waits for a tensor from a task of the cluster that runs in another process.",
+     .doc = "Receives a tensor from a task of the cluster in another process; blocks until it "
+            "arrives.",
+     .args = "shape: Static shape of the tensor.\n"
+             "token: Identifies the transfer.",
      .devices = "CPU",
      .flags = EDGE_FLAGS,
      .shape = receive_shape,
      .compute = compute_function},
-    OP_DEF("PyFunc", OP_STATEFUL, "Calls a function of the program that runs the graph."),
-    OP_DEF("PyFuncStateless", 0, "The same, of a function that only depends on its inputs."),
+    OP_DEF("PyFunc", OP_STATEFUL, "Calls a Python function."),
+    OP_DEF("PyFuncStateless", 0, "Calls a Python function without side effects."),
 };
 
 OP_FAMILY(py_func, op_defs);

@@ -78,7 +78,17 @@ static const struct op_def op_defs[] = {
               "density_unit:{'in','cm'}='in' x_density:int=300 y_density:int=300 "
               "xmp_metadata:string=''",
      .python = "image.encode_jpeg io.encode_jpeg",
-     .doc = "Encodes an image as a JPEG file.",
+     .doc = "Encodes an image as JPEG.",
+     .args = "image: Pixels [height, width, channels] of type uint8, with 1 or 3 channels.\n"
+             "format: grayscale or rgb; empty follows the number of channels.\n"
+             "quality: Quality from 0 to 100.\n"
+             "progressive: Write a progressive file.\n"
+             "optimize_size: Optimize the Huffman tables: smaller files, more time.\n"
+             "chroma_downsampling: Store colours at half the resolution.\n"
+             "density_unit: Unit of x_density and y_density: pixels per inch or per centimetre.\n"
+             "x_density: Horizontal resolution stored in the header.\n"
+             "y_density: Vertical resolution stored in the header.\n"
+             "xmp_metadata: XMP metadata to store; empty stores none.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_scalar_shape,
@@ -88,7 +98,9 @@ static const struct op_def op_defs[] = {
      .outputs = "contents:string",
      .attrs = "",
      .python = "",
-     .doc = "Encodes an image as a JPEG file of the quality that a tensor gives.",
+     .doc = "Encodes an image as JPEG of a given quality.",
+     .args = "images: Pixels [height, width, channels] of type uint8, with 1 or 3 channels.\n"
+             "quality: Quality from 0 to 100, a scalar.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_scalar_shape,

@@ -89,8 +89,14 @@ static const struct op_def op_defs[] = {
                "score_threshold:float",
      .outputs = "selected_indices:int32",
      .python = "",
-     .doc = "The numbers of the boxes with the best scores, without those that one with a better "
-            "score covers by more than the threshold.",
+     .doc = "Greedy non-maximum suppression: the indices of the boxes with the best scores that do "
+            "not overlap.",
+     .args = "boxes: Boxes [n, 4] as y1, x1, y2, x2 of opposite corners.\n"
+             "scores: Score of each box, [n].\n"
+             "max_output_size: Maximum number of boxes, a scalar.\n"
+             "iou_threshold: Boxes whose intersection over union with a better box is greater are "
+             "removed.\n"
+             "score_threshold: Boxes with a lower score are removed.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = best_shape,

@@ -161,8 +161,10 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeBilinear",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:float",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
-     .doc = "Images in another height and width: each pixel from its four neighbours.",
+     .attrs = "T:{" WORDS_NUMBER "} " RULES,
+     .doc = "Resizes images with bilinear interpolation.",
+     .args = "images: Images [batch, height, width, channels].\n"
+             "size: New height and width.",
      .samples = RESIZE_SAMPLES(CENTERS),
      .host = "size",
      .devices = EVERYWHERE,
@@ -172,8 +174,10 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeNearestNeighbor",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
-     .doc = "Images in another height and width: each pixel is its nearest one.",
+     .attrs = "T:{" WORDS_NUMBER "} " RULES,
+     .doc = "Resizes images with nearest-neighbour interpolation.",
+     .args = "images: Images [batch, height, width, channels].\n"
+             "size: New height and width.",
      .samples = RESIZE_SAMPLES(CENTERS),
      .host = "size",
      .devices = EVERYWHERE,
@@ -183,8 +187,10 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeArea",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:float",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "} align_corners:bool=false",
-     .doc = "Images in another height and width: each pixel is the mean of what it covers.",
+     .attrs = "T:{" WORDS_NUMBER "} align_corners:bool=false",
+     .doc = "Resizes images by averaging the area of each output pixel.",
+     .args = "images: Images [batch, height, width, channels].\n"
+             "size: New height and width.",
      .samples = RESIZE_SAMPLES(""),
      .host = "size",
      .devices = EVERYWHERE,
@@ -196,6 +202,8 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{float double} " RULES,
      .doc = "The gradient of ResizeBilinear.",
+     .args = "grads: Gradient of the resized images.\n"
+             "original_image: Images before resizing, which determine the size of the result.",
      .samples = "[1,4,5,2] [1,2,3,2]; half_pixel_centers=true [2,3,2,1] [2,4,4,1]; "
                 "align_corners=true [1,5,7,1] [1,3,4,1]",
      .devices = EVERYWHERE,
@@ -207,6 +215,8 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{float double} " RULES,
      .doc = "The gradient of ResizeNearestNeighbor.",
+     .args = "grads: Gradient of the resized images.\n"
+             "size: Height and width of the images before resizing.",
      .samples = "[1,4,5,2] [2]=2,3; half_pixel_centers=true [2,3,2,1] [2]=4,4; "
                 "align_corners=true [1,5,7,1] [2]=3,4",
      .host = "size",
@@ -219,7 +229,8 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_REAL "}=float",
      .python = "image.rgb_to_hsv",
-     .doc = "Hue, saturation and value of colours; the last dimension is 3.",
+     .doc = "Converts RGB colours to hue, saturation and value.",
+     .args = "images: Tensor with RGB values from 0 to 1 in its last dimension, of size 3.",
      .samples = "[4,3]:pos; [2,2,3]:pos; [1,3]=0,0,0",
      .devices = EVERYWHERE,
      .shape = color_shape,
@@ -230,7 +241,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_REAL "}=float",
      .python = "image.hsv_to_rgb",
-     .doc = "Red, green and blue of hue, saturation and value, all from 0 to 1.",
+     .doc = "Converts hue, saturation and value to RGB colours.",
+     .args = "images: Tensor with hue, saturation and value from 0 to 1 in its last dimension, of "
+             "size 3.",
      .samples = "[2,3]=0.25,0.5,0.75,0.875,1,0.5; [1,3]=0,0,0",
      .devices = EVERYWHERE,
      .flags = OP_NO_GRADIENT,

@@ -163,57 +163,56 @@ static situ_status compute_from_text(struct compute *compute) {
   return resource_handle(iterator, &compute->out[0]);
 }
 
-#define OP_DEF(op, in, out, attributes, text, kinds, shape_, compute_)                        \
+#define OP_DEF(op, in, out, attributes, text, kinds, shape_, ...)                             \
   {                                                                                           \
     .name = op, .inputs = in, .outputs = out, .attrs = attributes, .python = "", .doc = text, \
     .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT | (kinds), .shape = shape_,       \
-    .compute = compute_                                                                       \
+    .compute = __VA_ARGS__                                                                    \
   }
 #define ELEMENTS "output_types:list(type) output_shapes:list(shape)=[]"
 #define SHARES "shares:bool=false"
 #define NAMED " container:string='' shared_name:string=''"
 
 static const struct op_def op_defs[] = {
-    OP_DEF("DatasetConstant", "", "handle:resource", "value:tensor",
-           "A data set that is known already.", 0, op_scalar_shape, compute_dataset),
+    OP_DEF("DatasetConstant", "", "handle:resource", "value:tensor", "A constant data set.", 0,
+           op_scalar_shape, compute_dataset,
+           .args = "value: Handle of the data set."),
     OP_DEF("DatasetBind", "dataset:resource arguments:Targuments", "handle:resource",
-           "Targuments:list(type)=[]", "A data set together with its arguments.", 0,
-           op_scalar_shape, compute_bind),
+           "Targuments:list(type)=[]", "Binds arguments to a data set.", 0, op_scalar_shape,
+           compute_bind),
     OP_DEF("DatasetSize", "input_dataset:resource", "cardinality:int64", "",
-           "How many elements a data set has: -1 for no end, -2 where that is not known.", 0,
+           "The number of elements of a data set: -1 if infinite, -2 if unknown.", 0,
            op_scalar_shape, compute_count),
     OP_DEF("IteratorV2", "", "handle:resource", ELEMENTS NAMED,
-           "An iterator over data sets: MakeIterator gives it one.", 0, op_scalar_shape,
+           "An iterator that MakeIterator initializes with a data set.", 0, op_scalar_shape,
            compute_iterator),
     OP_DEF("OneShotIterator", "dataset:resource arguments:Targuments", "handle:resource",
            "Targuments:list(type)=[] " ELEMENTS NAMED,
-           "An iterator over one data set, which begins when it is first used.", 0, op_scalar_shape,
+           "An iterator over one data set, initialized at its first use.", 0, op_scalar_shape,
            compute_one_shot),
     OP_DEF("MakeIterator", "dataset:resource iterator:resource arguments:Targuments", "",
-           "Targuments:list(type)=[]",
-           "Lets an iterator begin with the first element of a data set.", 0, op_no_shape,
+           "Targuments:list(type)=[]", "Initializes an iterator with a data set.", 0, op_no_shape,
            compute_make),
     OP_DEF("IteratorGetNext", "iterator:resource", "components:output_types", ELEMENTS,
-           "The next element of a data set; OutOfRange where there is none.", OP_BLOCKS, next_shape,
+           "The next element of an iterator; OutOfRange at the end.", OP_BLOCKS, next_shape,
            compute_next),
     OP_DEF("AnonymousIterator", "dataset:resource arguments:Targuments", "handle:resource",
-           "Targuments:list(type)=[] " SHARES,
-           "An iterator over a data set, a new one in each run.", 0, op_scalar_shape,
-           compute_anonymous),
-    OP_DEF(
-        "IteratorGetNextOr", "iterator:resource ask:bool otherwise:output_types",
-        "more:bool components:output_types", ELEMENTS,
-        "Whether there is one more element, and that; else, or where nobody asks, what was given.",
-        OP_BLOCKS, next_or_shape, compute_next_or),
+           "Targuments:list(type)=[] " SHARES, "A new iterator over a data set in each run.", 0,
+           op_scalar_shape, compute_anonymous),
+    OP_DEF("IteratorGetNextOr", "iterator:resource ask:bool otherwise:output_types",
+           "more:bool components:output_types", ELEMENTS,
+           "Whether there is a next element, and the element, or default values.", OP_BLOCKS,
+           next_or_shape, compute_next_or),
     OP_DEF("DatasetToSingleElement", "dataset:resource arguments:Targuments",
            "components:output_types", "Targuments:list(type)=[] " SHARES " " ELEMENTS,
-           "The element of a data set that has only one.", OP_BLOCKS, next_shape, compute_single),
+           "The only element of a data set; fails if there are none or several.", OP_BLOCKS,
+           next_shape, compute_single),
     OP_DEF("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
-           "A name of an iterator, to be fed to IteratorFromStringHandleV2.", 0, op_scalar_shape,
+           "The string handle of an iterator, for IteratorFromStringHandleV2.", 0, op_scalar_shape,
            compute_to_text),
     OP_DEF("IteratorFromStringHandleV2", "string_handle:string", "resource_handle:resource",
-           "output_types:list(type)=[] output_shapes:list(shape)=[]", "The iterator of that name.",
-           0, op_scalar_shape, compute_from_text),
+           "output_types:list(type)=[] output_shapes:list(shape)=[]",
+           "The iterator of a string handle.", 0, op_scalar_shape, compute_from_text),
 };
 
 OP_FAMILY(iterator_ops, op_defs);

@@ -570,7 +570,17 @@ static const struct op_def op_defs[] = {
               "sparse_types:list({float int64 string})=[] "
               "dense_shapes:list(shape)=[]",
      .python = "",
-     .doc = "The features of tf.Example records: of one, or of a vector of them.",
+     .doc = "Parses tf.Example records into sparse and dense features.",
+     .args = "serialized: Serialized records, a scalar or a vector.\n"
+             "names: Names of the records for error messages; may be empty.\n"
+             "sparse_keys: Names of the sparse features.\n"
+             "dense_keys: Names of the dense features.\n"
+             "ragged_keys: Names of the ragged features; must be empty.\n"
+             "dense_defaults: Default of each dense feature; a tensor without elements makes it "
+             "required.\n"
+             "num_sparse: Number of sparse features.\n"
+             "sparse_types: Types of the sparse features.\n"
+             "dense_shapes: Shape of each dense feature in a record.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = parse_shape,

@@ -196,26 +196,28 @@ static situ_status compute_reset(struct compute *compute) {
          text, 0, op_scalar_shape, compute_reader)
 
 static const struct op_def op_defs[] = {
-    READER("WholeFileReaderV2", "", "A reader that gives whole files."),
-    READER("TextLineReaderV2", "skip_header_lines:int=0 ", "A reader that gives lines of text."),
+    READER("WholeFileReaderV2", "", "A reader whose records are whole files."),
+    READER("TextLineReaderV2", "skip_header_lines:int=0 ",
+           "A reader whose records are lines of text files."),
     READER("FixedLengthRecordReaderV2",
            "record_bytes:int header_bytes:int=0 footer_bytes:int=0 hop_bytes:int=0 "
            "encoding:string='' ",
-           "A reader that gives records of a fixed length."),
+           "A reader of records of a fixed length."),
     READER("TFRecordReaderV2", "compression_type:string='' ",
-           "A reader that gives the records of TFRecord files."),
+           "A reader of the records of TFRecord files."),
     OP_DEF("ReaderReadV2", "reader_handle:resource queue_handle:resource",
-           "key:string value:string", "", "The next record; names of files come from the queue.",
-           OP_BLOCKS, op_scalar_shape, compute_read),
+           "key:string value:string", "", "The next record and its key.", OP_BLOCKS,
+           op_scalar_shape, compute_read),
     OP_DEF("ReaderReadUpToV2", "reader_handle:resource queue_handle:resource num_records:int64",
-           "keys:string values:string", "", "The next records, as many as there are at most.",
+           "keys:string values:string", "", "The next records and their keys, at most num_records.",
            OP_BLOCKS, up_to_shape, compute_read_up_to),
     OP_DEF("ReaderNumRecordsProducedV2", "reader_handle:resource", "records_produced:int64", "",
-           "How many records a reader gave.", 0, op_scalar_shape, compute_records),
+           "The number of records that a reader has produced.", 0, op_scalar_shape,
+           compute_records),
     OP_DEF("ReaderNumWorkUnitsCompletedV2", "reader_handle:resource", "units_completed:int64", "",
-           "How many files a reader has read.", 0, op_scalar_shape, compute_files),
-    OP_DEF("ReaderResetV2", "reader_handle:resource", "", "", "Lets a reader begin anew.", 0,
-           op_no_shape, compute_reset),
+           "The number of files that a reader has finished.", 0, op_scalar_shape, compute_files),
+    OP_DEF("ReaderResetV2", "reader_handle:resource", "", "",
+           "Resets a reader to its initial state.", 0, op_no_shape, compute_reset),
 };
 
 OP_FAMILY(reader_ops, op_defs);

@@ -178,7 +178,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "adjoint:bool=false T:{float double}",
      .python = "linalg.inv matrix_inverse",
-     .doc = "The inverses of square matrices, or of their transposes.",
+     .doc = "The inverses of a batch of square matrices; a singular matrix is an error.",
+     .args = "input: Matrices [..., n, n].\n"
+             "adjoint: Invert the conjugate transposes instead.",
      .samples = GOOD "; adjoint=true [2,2]=4,1,2,3; [0,2,2]",
      .devices = EVERYWHERE,
      .shape = square_shape,
@@ -189,7 +191,8 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{float double}",
      .python = "linalg.det matrix_determinant",
-     .doc = "The determinants of square matrices.",
+     .doc = "The determinants of a batch of square matrices.",
+     .args = "input: Matrices [..., n, n].",
      .samples = GOOD "; [3,3]; [0,0]",
      .devices = EVERYWHERE,
      .shape = determinant_shape,
@@ -200,7 +203,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "adjoint:bool=false T:{float double}",
      .python = "linalg.solve matrix_solve",
-     .doc = "The solutions x of matrix x = rhs, or of the transpose of the matrix.",
+     .doc = "Solves systems of linear equations, matrix * x = rhs; a singular matrix is an error.",
+     .args = "matrix: Square matrices [..., n, n].\n"
+             "rhs: Right-hand sides [..., n, k].\n"
+             "adjoint: Solve with the conjugate transposes of the matrices.",
      .samples = "[2,2]=4,1,2,3 [2,3]; adjoint=true [2,2]=4,1,2,3 [2,1]; "
                 "[2,2,2]=0,1,2,3,4,1,1,4 [2,2,1]",
      .devices = EVERYWHERE,
@@ -212,7 +218,11 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "lower:bool=true adjoint:bool=false T:{float double}",
      .python = "linalg.triangular_solve matrix_triangular_solve",
-     .doc = "The solutions x of matrix x = rhs, of whose matrix only one triangle counts.",
+     .doc = "Solves systems of linear equations with triangular matrices, matrix * x = rhs.",
+     .args = "matrix: Square matrices [..., n, n], of which one triangle is read.\n"
+             "rhs: Right-hand sides [..., n, k].\n"
+             "lower: Read the lower triangle, else the upper one.\n"
+             "adjoint: Solve with the conjugate transposes of the matrices.",
      .samples = "[2,2]=4,1,2,3 [2,3]; lower=false [2,2]=4,1,2,3 [2,1]; "
                 "adjoint=true [2,2]=4,1,2,3 [2,2]; lower=false adjoint=true [2,2]=4,1,2,3 [2,2]",
      .devices = EVERYWHERE,
@@ -224,7 +234,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{float double}",
      .python = "linalg.cholesky cholesky",
-     .doc = "The lower triangles whose products with their transposes are the symmetric inputs.",
+     .doc = "The Cholesky factors L of symmetric positive definite matrices: input = L * "
+            "transpose(L).",
+     .args = "input: Matrices [..., n, n], of which the lower triangle is read.",
      .samples = "[2,2]=4,2,2,3; [3,3]=2,-1,0,-1,2,-1,0,-1,2; [2,1,1]=4,9",
      .devices = EVERYWHERE,
      .shape = square_shape,

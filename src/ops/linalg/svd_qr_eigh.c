@@ -384,7 +384,9 @@ static const struct op_def op_defs[] = {
      .outputs = "q:T r:T",
      .attrs = "full_matrices:bool=false T:{float double}",
      .python = "",
-     .doc = "Matrices as products of one with orthogonal columns and an upper triangle.",
+     .doc = "QR decompositions of a batch of matrices: input = q * r.",
+     .args = "input: Matrices [..., m, n].\n"
+             "full_matrices: Return square q, else only its first min(m, n) columns.",
      .devices = "CPU",
      .shape = qr_shape,
      .compute = compute_qr,
@@ -394,8 +396,11 @@ static const struct op_def op_defs[] = {
      .outputs = "s:T u:T v:T",
      .attrs = "compute_uv:bool=true full_matrices:bool=false T:{float double}",
      .python = "",
-     .doc = "Singular values of matrices, the largest first, and their vectors: "
-            "input = u diag(s) transpose(v).",
+     .doc = "Singular value decompositions of a batch of matrices: input = u * diag(s) * "
+            "transpose(v), s in descending order.",
+     .args = "input: Matrices [..., m, n].\n"
+             "compute_uv: Compute u and v, else only s.\n"
+             "full_matrices: Return square u and v, else only their first min(m, n) columns.",
      .devices = "CPU",
      .shape = svd_shape,
      .compute = compute_svd,
@@ -405,8 +410,10 @@ static const struct op_def op_defs[] = {
      .outputs = "e:T v:T",
      .attrs = "compute_v:bool=true T:{float double}",
      .python = "",
-     .doc = "Eigenvalues of symmetric matrices, the smallest first, and their vectors as columns; "
-            "only the lower triangle is read.",
+     .doc = "Eigenvalues of a batch of symmetric matrices in ascending order, and eigenvectors as "
+            "columns.",
+     .args = "input: Matrices [..., n, n], of which the lower triangle is read.\n"
+             "compute_v: Compute the eigenvectors.",
      .devices = "CPU",
      .shape = eig_shape,
      .compute = compute_eig,

@@ -41,7 +41,10 @@ static const struct op_def op_defs[] = {
      .outputs = "y:DstT",
      .attrs = "SrcT:{" NUMERIC "} DstT:{" NUMERIC "} Truncate:bool=false",
      .python = "cast dtypes.cast",
-     .doc = "The elements as another type. Reals become integers by rounding towards 0.",
+     .doc = "Converts the elements to another type; reals become integers by truncation towards 0.",
+     .args = "x: Tensor of numbers or booleans.\n"
+             "DstT: Element type of the result.\n"
+             "Truncate: Accepted for compatibility and ignored.",
      .samples = "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
                 "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
                 "DstT=uint16 [3,4]:pos; DstT=bool [3,4]; "

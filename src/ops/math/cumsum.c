@@ -95,9 +95,13 @@ static void cumlogsumexp_grad(struct gradient *g) {
   {                                                                                            \
     .name = #NAME, .inputs = "x:T axis:Tidx", .outputs = "out:T",                              \
     .attrs = "exclusive:bool=false reverse:bool=false T:{" types "} Tidx:{int32 int64}=int32", \
-    .doc = text                                                                                \
-        " of the elements along an axis up to each one; exclusive: before it; reverse: "       \
-        "from the end.",                                                                       \
+    .doc = text " along an axis.",                                                             \
+    .args =                                                                                    \
+        "x: Tensor of rank 1 or more.\n"                                                       \
+        "axis: Axis to accumulate along, a scalar; negative values count from the end.\n"      \
+        "exclusive: Leave out the element itself, so that the first result is that of no "     \
+        "elements.\n"                                                                          \
+        "reverse: Accumulate from the end of the axis.",                                       \
     .samples =                                                                                 \
         "[5] []=0; [2,3,2] []=1; exclusive=true [2,4] []=-1; reverse=true [2,4] []=1; "        \
         "exclusive=true reverse=true Tidx=int64 [3,2] []=0; [0,3] []=0",                       \
@@ -106,10 +110,9 @@ static void cumlogsumexp_grad(struct gradient *g) {
   }
 
 static const struct op_def op_defs[] = {
-    CUMULATIVE_OP_DEF(Cumsum, cumsum, TYPE_NAMES_NUMBER, "The sums"),
-    CUMULATIVE_OP_DEF(Cumprod, cumprod, TYPE_NAMES_NUMBER, "The products"),
-    CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, TYPE_NAMES_REAL,
-                      "The logarithms of sums of exp"),
+    CUMULATIVE_OP_DEF(Cumsum, cumsum, WORDS_NUMBER, "Cumulative sum"),
+    CUMULATIVE_OP_DEF(Cumprod, cumprod, WORDS_NUMBER, "Cumulative product"),
+    CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, WORDS_REAL, "Cumulative log(sum(exp(x)))"),
 };
 
 OP_FAMILY(cumsum, op_defs);

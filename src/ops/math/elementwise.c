@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * elementwise.c: the rows of elementwise.def. */
+ * elementwise.c: element-wise ops: kernels, gradients and op definitions of elementwise.def. */
 #include "ops/broadcast.h"
 #include "ops/ops.h"
 #include "ops/derivative.h"
@@ -36,7 +36,7 @@ static situ_status record_binary(struct call *call, const struct kernel *flat,
   static situ_status name##_record(struct call *call) {                    \
     return record_binary(call, &name##_kernel, &name##_wide_kernel, cost); \
   }
-#define BINARY_OF(ports, ...) BINARY(__VA_ARGS__)
+#define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
 #define GRADIENT BINARY
 #define COMPARE BINARY
 #include "ops/math/elementwise.def"
@@ -60,7 +60,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #define PREDICATE(...)
 #define BINARY(name, class, cost, f, guard, dx, dy, ...) \
   static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
-#define BINARY_OF(ports, ...) BINARY(__VA_ARGS__)
+#define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
 #define GRADIENT(name, class, cost, f, dx, dy, ...) \
   static void name##_grad(struct gradient *g) { derivative_binary(g, dx, dy); }
 #define COMPARE(...)
@@ -73,7 +73,8 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
 #undef GRADIENT
 #undef COMPARE
 
-/* Rows. An empty text stands for no derivative. */
+/* Op definitions. An empty derivative means that there is none. */
+#define XY_ARGS "x: First operand.\ny: Second operand, broadcast with x."
 #define GRAD_FLAG(text) (sizeof(text) == 1 ? OP_NO_GRADIENT : 0)
 #define UNARY_OP_DEF(name_, class, in_, out_, flags_, grad_, domain, python_, doc_) \
   {.name = #name_,                                                                  \
@@ -96,13 +97,14 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
                python, doc)
 #define PREDICATE(name, class, cost, f, domain, python, doc) \
   UNARY_OP_DEF(name, class, "x", "y:bool", 0, NULL, domain, python, doc)
-#define BINARY_OP_DEF(name_, ports, class, out_, flags_, grad_, dx, dy, python_, doc_)           \
+#define BINARY_OP_DEF(name_, ports, args_, class, out_, flags_, grad_, dx, dy, python_, doc_)    \
   {.name = #name_,                                                                               \
    .inputs = ports,                                                                              \
    .outputs = out_,                                                                              \
    .attrs = "T:{" TYPE_NAMES_##class "}",                                                        \
    .python = python_,                                                                            \
    .doc = doc_,                                                                                  \
+   .args = args_,                                                                                \
    .samples =                                                                                    \
        "[3,4]" dx " [3,4]" dy "; [3,4]" dx " []" dy "; []" dx " [4]" dy "; [3,1]" dx " [1,4]" dy \
        "; [2,3,4]" dx " [4]" dy "; [2,1,4]" dx " [3,1]" dy "; [0,3]" dx " [3]" dy,               \
@@ -111,11 +113,11 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .shape = broadcast_shape,                                                                     \
    .record = name_##_record,                                                                     \
    .grad = grad_},
-#define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc)                        \
-  BINARY_OP_DEF(name, "x:T y:T", class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
-                python, doc)
-#define BINARY_OF(ports, name, class, cost, f, guard, gx, gy, dx, dy, python, doc)          \
-  BINARY_OP_DEF(name, ports, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
+#define BINARY(name, class, cost, f, guard, gx, gy, dx, dy, python, doc)                         \
+  BINARY_OP_DEF(name, "x:T y:T", XY_ARGS, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, \
+                dx, dy, python, doc)
+#define BINARY_OF(ports, args, name, class, cost, f, guard, gx, gy, dx, dy, python, doc)          \
+  BINARY_OP_DEF(name, ports, args, class, "z:T", OP_INPLACE | GRAD_FLAG(gx), name##_grad, dx, dy, \
                 python, doc)
 #define GRADIENT(name_, class, cost, f, gx, gy, dx, ports, doc_)   \
   {.name = #name_,                                                 \
@@ -131,7 +133,7 @@ const struct kernel *const elementwise_greatest[2] = {&Maximum_kernel, &Maximum_
    .grad = name_##_grad},
 /* Elements of another size than the inputs': never in place, a short input might be as large. */
 #define COMPARE(name, class, cost, f, python, doc) \
-  BINARY_OP_DEF(name, "x:T y:T", class, "z:bool", 0, NULL, "", "", python, doc)
+  BINARY_OP_DEF(name, "x:T y:T", XY_ARGS, class, "z:bool", 0, NULL, "", "", python, doc)
 
 static const struct op_def op_defs[] = {
 #include "ops/math/elementwise.def"

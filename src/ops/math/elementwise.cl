@@ -170,7 +170,7 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #define PREDICATE(name, class, cost, f, ...) IF_##class(UNARY_KERNEL(name, uchar, f))
 #define BINARY(name, class, cost, f, guard, ...) \
   IF_##class(BINARY_KERNELS(name, T, f, GUARD_##guard(y)))
-#define BINARY_OF(ports, ...) BINARY(__VA_ARGS__)
+#define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
 #define GRADIENT(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, T, f, ))
 #define COMPARE(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, uchar, f, ))
 #include "ops/math/elementwise.def"

@@ -413,10 +413,11 @@ static void prod_grad(struct gradient *g) {
     .name = #NAME, .inputs = "input:" input_ " reduction_indices:Tidx",                  \
     .outputs = "output:" input_,                                                         \
     .attrs = "keep_dims:bool=false " type_attr "Tidx:{int32 int64}=int32",               \
-    .python = "reduce_" #word " math.reduce_" #word,                                     \
-    .doc = text                                                                          \
-        " over the dimensions reduction_indices, which go, or stay with size 1 if "      \
-        "keep_dims. Negative ones count from the end.",                                  \
+    .python = "reduce_" #word " math.reduce_" #word, .doc = text " over dimensions.",    \
+    .args =                                                                              \
+        "input: Tensor to reduce.\n"                                                     \
+        "reduction_indices: Dimensions to reduce; negative values count from the end.\n" \
+        "keep_dims: Keep the reduced dimensions with size 1.",                           \
     .samples =                                                                           \
         "[3,4] [1]=0; [3,4] [1]=1; [3,4] [2]=0,1; [3,4] []=-1; keep_dims=true [2,3,4] "  \
         "[1]=1; Tidx=int64 [2,3,4] [2]=0,2; [2,3,4,2] [2]=1,-1; [5] [0]=; [0,3] [1]=1; " \
@@ -428,19 +429,20 @@ static void prod_grad(struct gradient *g) {
 #define NUMBERS "T:{" TYPE_NAMES_NUMBER "} "
 
 static const struct op_def op_defs[] = {
-    REDUCTION(Sum, sum, "T", NUMBERS, sum_grad, "The sum"),
-    REDUCTION(Mean, mean, "T", NUMBERS, mean_grad, "The mean"),
-    REDUCTION(Prod, prod, "T", NUMBERS, prod_grad, "The product"),
-    REDUCTION(Max, max, "T", NUMBERS, max_grad, "The largest element"),
-    REDUCTION(Min, min, "T", NUMBERS, min_grad, "The smallest element"),
-    REDUCTION(All, all, "bool", "", NULL, "Whether all are true"),
-    REDUCTION(Any, any, "bool", "", NULL, "Whether any is true"),
+    REDUCTION(Sum, sum, "T", NUMBERS, sum_grad, "Sum of elements"),
+    REDUCTION(Mean, mean, "T", NUMBERS, mean_grad, "Mean of elements"),
+    REDUCTION(Prod, prod, "T", NUMBERS, prod_grad, "Product of elements"),
+    REDUCTION(Max, max, "T", NUMBERS, max_grad, "Maximum of elements"),
+    REDUCTION(Min, min, "T", NUMBERS, min_grad, "Minimum of elements"),
+    REDUCTION(All, all, "bool", "", NULL, "Logical AND of elements"),
+    REDUCTION(Any, any, "bool", "", NULL, "Logical OR of elements"),
     {.name = "L2Loss",
      .inputs = "t:T",
      .outputs = "output:T",
      .attrs = "T:{half float double}",
      .python = "nn.l2_loss",
-     .doc = "Half the sum of the squares of all elements.",
+     .doc = "Half the sum of the squares of all elements, a scalar.",
+     .args = "t: Tensor of any shape.",
      .samples = "[3,4]; [9000]; []; [0]",
      .devices = EVERYWHERE,
      .shape = op_scalar_shape,
@@ -450,7 +452,9 @@ static const struct op_def op_defs[] = {
      .inputs = "out_backprop:T",
      .outputs = "output:T",
      .attrs = NUMBERS "data_format:{'NHWC','NCHW'}='NHWC'",
-     .doc = "The gradient of BiasAdd for its bias: the sum over all dimensions but the channels'.",
+     .doc = "The gradient of BiasAdd with respect to the bias: the sum over all dimensions but the "
+            "channels.",
+     .args = "out_backprop: Gradient of the output of BiasAdd.",
      .samples = "[2,3]; [2,4,5,3]; data_format='NCHW' [2,3,4,5]; data_format='NCHW' [2,3]; [0,3]; "
                 "[2,9,10,33]",
      .devices = EVERYWHERE,
@@ -462,7 +466,11 @@ static const struct op_def op_defs[] = {
      .outputs = "output:output_type",
      .attrs = NUMBERS "Tidx:{int32 int64}=int32 output_type:{int32 int64}=int64",
      .python = "argmax math.argmax",
-     .doc = "The index of the largest element along a dimension; of equal ones, the first.",
+     .doc = "The index of the largest element along a dimension; the first one of equal elements.",
+     .args = "input: Tensor of rank 1 or more.\n"
+             "dimension: Dimension to search, which the result does not have; negative values "
+             "count from the end.\n"
+             "output_type: Integer type of the indices.",
      .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
                 "Tidx=int64 [5] []=0; [0,3] []=1; [2,300] []=1; [70,5] []=0",
      .host = "dimension",
@@ -474,7 +482,11 @@ static const struct op_def op_defs[] = {
      .outputs = "output:output_type",
      .attrs = NUMBERS "Tidx:{int32 int64}=int32 output_type:{int32 int64}=int64",
      .python = "argmin math.argmin",
-     .doc = "The index of the smallest element along a dimension; of equal ones, the first.",
+     .doc = "The index of the smallest element along a dimension; the first one of equal elements.",
+     .args = "input: Tensor of rank 1 or more.\n"
+             "dimension: Dimension to search, which the result does not have; negative values "
+             "count from the end.\n"
+             "output_type: Integer type of the indices.",
      .samples = "[3,4] []=0; [3,4] []=1; [3,4] []=-1; output_type=int32 [2,3,4] []=1; "
                 "Tidx=int64 [5] []=0; [0,3] []=1; [2,300] []=1; [70,5] []=0",
      .host = "dimension",

@@ -143,18 +143,20 @@ static void extreme_grad(struct gradient *g) {
     .attrs =                                                                                       \
         "T:{" TYPE_NAMES_NUMBER "} Tindices:{int32 int64}=int32 Tnumsegments:{int32 int64}=int32", \
     .python = "math.unsorted_segment_" #word " unsorted_segment_" #word,                           \
-    .doc = text                                                                                    \
-        " of the rows with number i, for each i below num_segments; rows with negative "           \
-        "numbers are left out.",                                                                   \
+    .doc = text " of the elements of each segment; segments need not be sorted.",                  \
+    .args =                                                                                        \
+        "data: Tensor whose shape begins with the shape of segment_ids.\n"                         \
+        "segment_ids: Segment of each slice of data; slices with a negative one are ignored.\n"    \
+        "num_segments: Number of segments, a scalar, the first dimension of the result.",          \
     .samples = UNSORTED_SAMPLES, .host = "num_segments", .devices = EVERYWHERE,                    \
     .shape = unsorted_shape, .record = record_unsorted_##word, grad_                               \
   }
 
 static const struct op_def op_defs[] = {
-    UNSORTED(Sum, sum, .grad = unsorted_sum_grad, "The sum"),
-    UNSORTED(Prod, prod, .grad = unsorted_prod_grad, "The product"),
-    UNSORTED(Max, max, .grad = extreme_grad, "The greatest"),
-    UNSORTED(Min, min, .grad = extreme_grad, "The smallest"),
+    UNSORTED(Sum, sum, .grad = unsorted_sum_grad, "Sum"),
+    UNSORTED(Prod, prod, .grad = unsorted_prod_grad, "Product"),
+    UNSORTED(Max, max, .grad = extreme_grad, "Maximum"),
+    UNSORTED(Min, min, .grad = extreme_grad, "Minimum"),
 };
 
 OP_FAMILY(segment_reduce, op_defs);

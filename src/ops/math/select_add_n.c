@@ -260,8 +260,11 @@ static const struct op_def op_defs[] = {
      .inputs = "condition:bool t:T e:T",
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "}",
-     .doc = "The elements of t where the condition holds, those of e elsewhere. t and e have one "
-            "shape; the condition has it too, or is one value, or chooses rows.",
+     .doc = "Selects elements of t where the condition is true and of e elsewhere.",
+     .args = "condition: Mask of the shape of t; or a scalar; or a vector that selects along the "
+             "first dimension of t.\n"
+             "t: Values where the condition is true.\n"
+             "e: Values where the condition is false, of the shape of t.",
      .samples = "[3,4] [3,4] [3,4]; [] [3,4] [3,4]; [3] [3,4] [3,4]; [2,0] [2,0] [2,0]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
@@ -273,7 +276,11 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "}",
      .python = "where",
-     .doc = "The elements of t where the condition holds, those of e elsewhere, with broadcasting.",
+     .doc =
+         "Selects elements of t where the condition is true and of e elsewhere, with broadcasting.",
+     .args = "condition: Mask, broadcast with t and e.\n"
+             "t: Values where the condition is true.\n"
+             "e: Values where the condition is false.",
      .samples = "[3,4] [3,4] [3,4]; [3,1] [4] []; [2,3,1] [1,4] [3,1]; [] [] []; [4] [3,4] [1]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
@@ -285,7 +292,8 @@ static const struct op_def op_defs[] = {
      .outputs = "sum:T",
      .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER "}",
      .python = "add_n math.add_n",
-     .doc = "The sum of all inputs, which have one shape.",
+     .doc = "The element-wise sum of all inputs.",
+     .args = "inputs: Tensors of one shape and type.",
      .samples = "[3,4]; [3,4] [3,4]; [5] [5] [5]; [5] [5] [5] [5]; [2,2] [2,2] [2,2] [2,2] [2,2] "
                 "[2,2]",
      .devices = EVERYWHERE,
@@ -298,9 +306,10 @@ static const struct op_def op_defs[] = {
      .outputs = "sum:T",
      .attrs = "N:int>=1 T:{" TYPE_NAMES_NUMBER "}",
      .python = "",
-     .doc = "The sum of all inputs, which have one shape, in any order. Where the same inputs are "
-            "added on each of the devices that they are on, a library of the devices' maker (NCCL) "
-            "does it, if there is one.",
+     .doc = "The element-wise sum of all inputs, in any order; several devices that add the same "
+            "inputs "
+            "may use one all-reduce (NCCL).",
+     .args = "inputs: Tensors of one shape and type.",
      .samples = "[3,4]; [3,4] [3,4]; [5] [5] [5]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE_FIRST | OP_SUMS,
@@ -312,8 +321,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_NUMBER "} data_format:{'NHWC','NCHW'}='NHWC'",
      .python = "nn.bias_add",
-     .doc = "The value plus one bias for each channel, which is the last dimension (NHWC) or the "
-            "second (NCHW).",
+     .doc = "Adds a bias to each channel, the last dimension (NHWC) or the second (NCHW).",
+     .args = "value: Tensor of rank 2 or more.\n"
+             "bias: Vector with one element per channel.",
      .samples = "[2,3] [3]; [2,4,5,3] [3]; data_format='NCHW' [2,3,4,5] [3]; "
                 "data_format='NCHW' [2,3] [3]",
      .devices = EVERYWHERE,
@@ -324,8 +334,11 @@ static const struct op_def op_defs[] = {
     {.name = "ClipByValue",
      .inputs = "t:T clip_value_min:T clip_value_max:T",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
-     .doc = "The elements, those below the minimum and above the maximum replaced by it.",
+     .attrs = "T:{" WORDS_NUMBER "}",
+     .doc = "Limits elements to a range.",
+     .args = "t: Input tensor.\n"
+             "clip_value_min: Lower limit, a scalar or of the shape of t.\n"
+             "clip_value_max: Upper limit, a scalar or of the shape of t.",
      .samples = "[3,4] []=1 []=3; [3,4] [3,4]:unit [3,4]:pos; [3,4] [4]:unit []=2",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE_FIRST,
@@ -337,7 +350,9 @@ static const struct op_def op_defs[] = {
      .outputs = "activations:T",
      .attrs = "alpha:float=0.2 T:{" TYPE_NAMES_REAL "}=float",
      .python = "nn.leaky_relu",
-     .doc = "x above 0, alpha * x below.",
+     .doc = "Leaky ReLU: x where x > 0, alpha * x elsewhere.",
+     .args = "features: Input tensor.\n"
+             "alpha: Slope for negative inputs.",
      .samples = "[3,5]; alpha=0.5 [4]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
@@ -347,8 +362,10 @@ static const struct op_def op_defs[] = {
     {.name = "LeakyReluGrad",
      .inputs = "gradients:T features:T",
      .outputs = "backprops:T",
-     .attrs = "alpha:float=0.2 T:{" TYPE_NAMES_REAL "}=float",
-     .doc = "The gradient of LeakyRelu: gradients where features > 0, alpha times them elsewhere.",
+     .attrs = "alpha:float=0.2 T:{" WORDS_REAL "}=float",
+     .doc = "The gradient of LeakyRelu: gradients where features > 0, alpha * gradients elsewhere.",
+     .args = "features: Input of LeakyRelu, or its output.\n"
+             "alpha: Slope for negative inputs.",
      .samples = "[3,5] [3,5]; alpha=0.5 [4] [4]",
      .devices = EVERYWHERE,
      .flags = OP_INPLACE,
@@ -360,7 +377,8 @@ static const struct op_def op_defs[] = {
      .outputs = "y:T",
      .attrs = "T:{" NUMERIC "}",
      .python = "zeros_like",
-     .doc = "As many zeros, in the same shape.",
+     .doc = "A tensor of zeros of the shape and type of the input.",
+     .args = "x: Tensor whose shape and type the result has.",
      .samples = "[3,5]; []; [0]",
      .devices = EVERYWHERE,
      .flags = OP_NO_GRADIENT | OP_INPLACE,
@@ -371,7 +389,8 @@ static const struct op_def op_defs[] = {
      .outputs = "y:T",
      .attrs = "T:{" NUMERIC "}",
      .python = "ones_like",
-     .doc = "As many ones, in the same shape.",
+     .doc = "A tensor of ones of the shape and type of the input.",
+     .args = "x: Tensor whose shape and type the result has.",
      .samples = "[3,5]; []; [0]",
      .devices = EVERYWHERE,
      .flags = OP_NO_GRADIENT | OP_INPLACE,

@@ -292,7 +292,10 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T filter:T",
      .outputs = "output:T",
      .attrs = PLAIN_ATTRS,
-     .doc = "The convolution of images with a filter [height, width, channels in, channels out].",
+     .doc = "2-D convolution of a batch of images with a filter [height, width, in_channels, "
+            "out_channels].",
+     .args = "input: Images, 4-D.\n"
+             "filter: Filter [height, width, in_channels, out_channels].",
      .samples = S1 SAME
      "[2,5,6,3]:unit [3,3,3,4]:unit; " S2 VALID "[2,7,6,3]:unit [3,2,3,4]:unit; " S1 SAME
      "[1,6,13,17]:unit [5,5,17,2]:unit; " S2 SAME "[1,7,8,20]:unit [3,3,20,35]:unit; " PLANES
@@ -308,7 +311,10 @@ static const struct op_def op_defs[] = {
      .inputs = "input_sizes:int32 filter:T out_backprop:T",
      .outputs = "output:T",
      .attrs = PLAIN_ATTRS,
-     .doc = "The gradient of Conv2D for its input.",
+     .doc = "The gradient of Conv2D with respect to its input.",
+     .args = "input_sizes: Shape of the input of Conv2D.\n"
+             "filter: Filter [height, width, in_channels, out_channels].\n"
+             "out_backprop: Gradient of the output of the convolution.",
      .samples =
          S1 SAME "[4]=2,5,6,3 [3,3,3,4]:unit [2,5,6,4]:unit; " S2 VALID
                  "[4]=2,7,6,3 [3,2,3,4]:unit [2,3,3,4]:unit; " S2 SAME
@@ -329,7 +335,10 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T filter_sizes:int32 out_backprop:T",
      .outputs = "output:T",
      .attrs = PLAIN_ATTRS,
-     .doc = "The gradient of Conv2D for its filter.",
+     .doc = "The gradient of Conv2D with respect to its filter.",
+     .args = "input: Images, 4-D.\n"
+             "filter_sizes: Shape of the filter of Conv2D.\n"
+             "out_backprop: Gradient of the output of the convolution.",
      .samples =
          S1 SAME "[2,5,6,3]:unit [4]=3,3,3,4 [2,5,6,4]:unit; " S2 VALID
                  "[2,7,6,3]:unit [4]=3,2,3,4 [2,3,3,4]:unit; " S2 SAME
@@ -349,8 +358,9 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T filter:T",
      .outputs = "output:T",
      .attrs = DEPTH_ATTRS,
-     .doc = "The convolution of each channel of images with filters of its own, [height, width, "
-            "channels, filters for each].",
+     .doc = "2-D depthwise convolution: convolves each channel with its own filters.",
+     .args = "input: Images, 4-D.\n"
+             "filter: Filter [height, width, in_channels, channel_multiplier].",
      .samples =
          S1 SAME "[2,5,6,3]:unit [3,3,3,1]:unit; " S2 VALID "[2,7,6,3]:unit [3,2,3,2]:unit; " PLANES
                  "strides=[1,1,2,1] " SAME "[2,3,5,6]:unit [3,3,3,2]:unit; " S1 VALID APART
@@ -363,7 +373,10 @@ static const struct op_def op_defs[] = {
      .inputs = "input_sizes:int32 filter:T out_backprop:T",
      .outputs = "output:T",
      .attrs = DEPTH_ATTRS,
-     .doc = "The gradient of DepthwiseConv2dNative for its input.",
+     .doc = "The gradient of DepthwiseConv2dNative with respect to its input.",
+     .args = "input_sizes: Shape of the input of DepthwiseConv2dNative.\n"
+             "filter: Filter [height, width, in_channels, channel_multiplier].\n"
+             "out_backprop: Gradient of the output of the convolution.",
      .samples = S1 SAME "[4]=2,5,6,3 [3,3,3,1]:unit [2,5,6,3]:unit; " S2 VALID
                         "[4]=2,7,6,3 [3,2,3,2]:unit [2,3,3,6]:unit; " PLANES
                         "strides=[1,1,2,1] " SAME "[4]=2,3,5,6 [3,3,3,2]:unit [2,6,3,6]:unit",
@@ -376,7 +389,10 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T filter_sizes:int32 out_backprop:T",
      .outputs = "output:T",
      .attrs = DEPTH_ATTRS,
-     .doc = "The gradient of DepthwiseConv2dNative for its filter.",
+     .doc = "The gradient of DepthwiseConv2dNative with respect to its filter.",
+     .args = "input: Images, 4-D.\n"
+             "filter_sizes: Shape of the filter of DepthwiseConv2dNative.\n"
+             "out_backprop: Gradient of the output of the convolution.",
      .samples = S1 SAME "[2,5,6,3]:unit [4]=3,3,3,1 [2,5,6,3]:unit; " S2 VALID
                         "[2,7,6,3]:unit [4]=3,2,3,2 [2,3,3,6]:unit; " PLANES
                         "strides=[1,1,2,1] " SAME "[2,3,5,6]:unit [4]=3,3,3,2 [2,6,3,6]:unit",

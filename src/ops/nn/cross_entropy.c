@@ -121,9 +121,11 @@ static const struct op_def op_defs[] = {
     {.name = "SoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:T",
      .outputs = "loss:T backprop:T",
-     .attrs = "T:{" TYPE_NAMES_REAL "}",
-     .doc = "The cross-entropy of each row of softmax(features) with the distribution in the same "
-            "row of labels, and its gradient.",
+     .attrs = "T:{" WORDS_REAL "}",
+     .doc = "Softmax cross-entropy between logits and label distributions, per example, and its "
+            "gradient.",
+     .args = "features: Logits [batch, classes].\n"
+             "labels: Probabilities [batch, classes]; each example should add up to 1.",
      .samples = "[3,4] [3,4]:share; [5,40] [5,40]:share; [1,4] [3,4]:share; "
                 "[3,4] [3,1]=0.25,0.25,0.25; [0,3] [0,3]; "
                 "[2,3] [2,3]=0,1,0,0,0,1",
@@ -134,9 +136,11 @@ static const struct op_def op_defs[] = {
     {.name = "SparseSoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:Tlabels",
      .outputs = "loss:T backprop:T",
-     .attrs = "T:{" TYPE_NAMES_REAL "} Tlabels:{int32 int64}=int64",
-     .doc = "The cross-entropy of each row of softmax(features) with the class that labels has for "
-            "it, and its gradient.",
+     .attrs = "T:{" WORDS_REAL "} Tlabels:{int32 int64}=int64",
+     .doc =
+         "Softmax cross-entropy between logits and class indices, per example, and its gradient.",
+     .args = "features: Logits [batch, classes].\n"
+             "labels: Class indices [batch], 0 <= i < classes.",
      .samples = "[3,4] [3]=0,3,1; Tlabels=int32 [2,5] [2]=4,2; [0,3] [0]=; [4,60] [4]=59,0,7,31",
      .devices = EVERYWHERE,
      .shape = sparse_shape,

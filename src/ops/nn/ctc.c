@@ -318,9 +318,16 @@ static const struct op_def op_defs[] = {
      .outputs = "loss:T gradient:T",
      .attrs = "preprocess_collapse_repeated:bool=false ctc_merge_repeated:bool=true "
               "ignore_longer_outputs_than_inputs:bool=false T:{float double}=float",
-     .doc = "How unlikely inputs of shape [steps, batch, classes] make the labels of a sparse "
-            "matrix, wherever these are; the last class is the blank between labels. Also the "
-            "gradient for the inputs.",
+     .doc = "Connectionist temporal classification loss per sequence, and its gradient; the last "
+            "class is the blank.",
+     .args = "inputs: Logits [max_time, batch, classes].\n"
+             "labels_indices: Indices of the labels in a sparse matrix [batch, max_labels].\n"
+             "labels_values: Class of each label.\n"
+             "sequence_length: Number of time steps of each sequence, [batch].\n"
+             "preprocess_collapse_repeated: Merge repeated labels before the loss is computed.\n"
+             "ctc_merge_repeated: Merge repeated labels between blanks, as CTC defines it.\n"
+             "ignore_longer_outputs_than_inputs: Give sequences that are too short for their "
+             "labels a loss of 0, not an error.",
      .devices = "CPU",
      .shape = loss_shape,
      .compute = compute_loss,
@@ -329,7 +336,12 @@ static const struct op_def op_defs[] = {
      .inputs = "inputs:T sequence_length:int32",
      .outputs = "decoded_indices:int64 decoded_values:int64 decoded_shape:int64 log_probability:T",
      .attrs = "merge_repeated:bool=false blank_index:int=-1 T:{float double}=float",
-     .doc = "The likeliest class of each step without blanks, as a sparse matrix.",
+     .doc = "CTC decoding with the most likely class of each time step; returns a sparse matrix of "
+            "labels.",
+     .args = "inputs: Logits [max_time, batch, classes].\n"
+             "sequence_length: Number of time steps of each sequence, [batch].\n"
+             "merge_repeated: Merge repeated classes between blanks.\n"
+             "blank_index: Index of the blank class; negative values count from the end.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = greedy_shape,

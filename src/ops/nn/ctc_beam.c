@@ -340,8 +340,13 @@ static const struct op_def op_defs[] = {
      .outputs = "decoded_indices:top_paths*int64 decoded_values:top_paths*int64 "
                 "decoded_shape:top_paths*int64 log_probability:T",
      .attrs = "beam_width:int>=1 top_paths:int>=1 merge_repeated:bool=true T:{float double}=float",
-     .doc = "The likeliest sequences of labels, each as a sparse matrix, among as many beginnings "
-            "as the beam is wide.",
+     .doc = "CTC decoding with beam search; returns the most likely label sequences as sparse "
+            "matrices.",
+     .args = "inputs: Logits [max_time, batch, classes].\n"
+             "sequence_length: Number of time steps of each sequence, [batch].\n"
+             "beam_width: Number of prefixes that the search keeps.\n"
+             "top_paths: Number of sequences to return, at most beam_width.\n"
+             "merge_repeated: Merge repeated labels in the output.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = search_shape,
@@ -351,9 +356,14 @@ static const struct op_def op_defs[] = {
                "truth_indices:int64 truth_values:T truth_shape:int64",
      .outputs = "output:float",
      .attrs = "normalize:bool=true T:{int32 int64}",
-     .doc =
-         "How many elements must be inserted, dropped or changed to make one sequence the other, "
-         "for the rows of two sparse tensors; divided by the length of the truth.",
+     .doc = "Levenshtein distance between the sequences of two sparse tensors.",
+     .args = "hypothesis_indices: Indices of the hypotheses.\n"
+             "hypothesis_values: Values of the hypotheses.\n"
+             "hypothesis_shape: Shape of the hypotheses.\n"
+             "truth_indices: Indices of the truth.\n"
+             "truth_values: Values of the truth.\n"
+             "truth_shape: Shape of the truth.\n"
+             "normalize: Divide each distance by the length of the truth.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = distance_shape,

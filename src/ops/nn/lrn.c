@@ -79,8 +79,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = LRN_ATTRS,
      .python = "nn.local_response_normalization nn.lrn",
-     .doc = "x / (bias + alpha * s)^beta, where s is the sum of the squares of the channels up to "
-            "depth_radius before and behind in the same pixel.",
+     .doc = "Local response normalization: x / (bias + alpha * s)^beta, where s is the sum of "
+            "squares over neighbouring channels.",
+     .args = "input: Images [batch, height, width, channels].\n"
+             "alpha: Factor of the sum of squares.",
      .samples = "[2,3,2,7]; depth_radius=2 alpha=0.5 beta=0.75 [1,2,3,40]; "
                 "depth_radius=4 bias=2 alpha=0.1 beta=0.3 [1,1,2,5]; depth_radius=0 [1,1,1,3]; "
                 "beta=0.75 [0,2,2,3]",
@@ -93,6 +95,10 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = LRN_ATTRS,
      .doc = "The gradient of LRN.",
+     .args = "input_grads: Gradient of the output of LRN.\n"
+             "input_image: Input of LRN.\n"
+             "output_image: Output of LRN.\n"
+             "alpha: Factor of the sum of squares.",
      .samples = "[2,3,2,7] [2,3,2,7] [2,3,2,7]; depth_radius=2 alpha=0.5 beta=0.75 [1,2,3,40] "
                 "[1,2,3,40] [1,2,3,40]; depth_radius=4 bias=2 alpha=0.1 beta=0.3 [1,1,2,5] "
                 "[1,1,2,5] [1,1,2,5]",

@@ -255,7 +255,8 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_NUMBER "}=float " WINDOWS
               "padding:{'SAME','VALID','EXPLICIT'} explicit_paddings:list(int)=[] " FORMATS,
-     .doc = "The largest element of each window on images, channel by channel.",
+     .doc = "2-D max pooling of a batch of images.",
+     .args = "input: Images, 4-D.",
      .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
                             "'SAME' [2,3,5,4]; " POOL_SAMPLE "'VALID' [1,9,7,40]; " POOL_SAMPLE
                             "'EXPLICIT' explicit_paddings=[0,0,1,0,2,1,0,0] [1,5,6,2]; " POOL_SAMPLE
@@ -267,8 +268,9 @@ static const struct op_def op_defs[] = {
     {.name = "AvgPool",
      .inputs = "value:T",
      .outputs = "output:T",
-     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" TYPE_NAMES_REAL "}",
-     .doc = "The mean of each window on images, channel by channel; padding does not count.",
+     .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" WORDS_REAL "}",
+     .doc = "2-D average pooling of a batch of images; padding does not count.",
+     .args = "value: Images, 4-D.",
      .samples = POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE "'VALID' [2,7,8,3]; " POOL_PLANES
                             "'SAME' [2,3,5,4]; " POOL_SAMPLE "'SAME' [1,5,5,40]",
      .devices = EVERYWHERE,
@@ -279,7 +281,10 @@ static const struct op_def op_defs[] = {
      .inputs = "orig_input:T orig_output:T grad:T",
      .outputs = "output:T",
      .attrs = GRAD_ATTRS,
-     .doc = "The gradient of MaxPool: each window's goes to its first largest element.",
+     .doc = "The gradient of MaxPool; it goes to the first maximum of each window.",
+     .args = "orig_input: Input of MaxPool.\n"
+             "orig_output: Output of MaxPool.\n"
+             "grad: Gradient of the output of MaxPool.",
      .samples = "ksize=[1,2,2,1] strides=[1,1,1,1] padding='VALID' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
                 "[1,2,2,1]=5,5,7,7 [1,2,2,1]; "
                 "ksize=[1,2,2,1] strides=[1,2,2,1] padding='SAME' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
@@ -299,7 +304,10 @@ static const struct op_def op_defs[] = {
      .inputs = "orig_input:T orig_output:T grad:T",
      .outputs = "output:T",
      .attrs = GRAD_ATTRS,
-     .doc = "The gradient of MaxPoolGrad: of each window, what its first largest element has.",
+     .doc = "The gradient of MaxPoolGrad: grad at the first maximum of each window.",
+     .args = "orig_input: Input of MaxPool.\n"
+             "orig_output: Output of MaxPool.\n"
+             "grad: Gradient of the output of MaxPoolGrad.",
      .samples = "ksize=[1,2,2,1] strides=[1,1,1,1] padding='VALID' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
                 "[1,2,2,1]=5,5,7,7 [1,3,3,1]; "
                 "ksize=[1,2,2,1] strides=[1,2,2,1] padding='SAME' [1,3,3,1]=1,5,2,5,3,4,0,7,6 "
@@ -316,6 +324,8 @@ static const struct op_def op_defs[] = {
      .outputs = "output:T",
      .attrs = WINDOWS "padding:{'SAME','VALID'} " FORMATS " T:{" TYPE_NAMES_REAL "}",
      .doc = "The gradient of AvgPool.",
+     .args = "orig_input_shape: Shape of the input of AvgPool.\n"
+             "grad: Gradient of the output of AvgPool.",
      .samples =
          POOL_SAMPLE "'SAME' [4]=2,7,8,3 [2,4,4,3]; " POOL_SAMPLE
                      "'VALID' [4]=2,7,8,3 [2,3,3,3]; " POOL_PLANES "'SAME' [4]=2,3,5,4 [2,3,3,4]",
@@ -327,11 +337,15 @@ static const struct op_def op_defs[] = {
     {.name = "MaxPoolWithArgmax",
      .inputs = "input:T",
      .outputs = "output:T argmax:Targmax",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "} " WINDOWS
-              "Targmax:{int32 int64}=int64 padding:{'SAME','VALID'} "
-              "include_batch_in_index:bool=false",
-     .doc = "The largest element of each window on images, channel by channel, and which element "
-            "of its image it is, the first one of several.",
+     .attrs =
+         "T:{" WORDS_NUMBER "} " WINDOWS "Targmax:{int32 int64}=int64 padding:{'SAME','VALID'} "
+         "include_batch_in_index:bool=false",
+     .doc = "2-D max pooling that also returns the flat index of each maximum, the first of equal "
+            "elements.",
+     .args =
+         "input: Images [batch, height, width, channels].\n"
+         "Targmax: Integer type of the indices.\n"
+         "include_batch_in_index: Count the indices over the whole batch, else within each image.",
      .samples =
          POOL_SAMPLE "'SAME' [2,7,8,3]; " POOL_SAMPLE
                      "'VALID' include_batch_in_index=true Targmax=int32 [2,7,8,3]; "

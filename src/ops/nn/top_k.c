@@ -98,8 +98,11 @@ static const struct op_def op_defs[] = {
     {.name = "TopK",
      .inputs = "input:T",
      .outputs = "values:T indices:int32",
-     .attrs = "k:int>=0 sorted:bool=true T:{" TYPE_NAMES_NUMBER "}",
-     .doc = "The k largest elements along the last dimension, and their indices.",
+     .attrs = "k:int>=0 sorted:bool=true T:{" WORDS_NUMBER "}",
+     .doc = "The k largest elements along the last dimension and their indices.",
+     .args = "input: Tensor of rank 1 or more.\n"
+             "k: Number of elements, at most the size of the last dimension.\n"
+             "sorted: Accepted for compatibility; elements are always in descending order.",
      .samples = "k=2 [3,5]; k=0 [2,3]; k=4 [4]; k=1 [2,2,3]",
      .devices = EVERYWHERE,
      .shape = top_shape,
@@ -108,8 +111,11 @@ static const struct op_def op_defs[] = {
     {.name = "TopKV2",
      .inputs = "input:T k:int32",
      .outputs = "values:T indices:int32",
-     .attrs = "sorted:bool=true T:{" TYPE_NAMES_NUMBER "}",
-     .doc = "The k largest elements along the last dimension, and their indices.",
+     .attrs = "sorted:bool=true T:{" WORDS_NUMBER "}",
+     .doc = "The k largest elements along the last dimension and their indices.",
+     .args = "input: Tensor of rank 1 or more.\n"
+             "k: Number of elements, a scalar; at most the size of the last dimension.\n"
+             "sorted: Accepted for compatibility; elements are always in descending order.",
      .samples = "[3,5] []=2; [2,3] []=0; [4] []=4; [2,2,3] []=1; [6,70] []=5",
      .host = "k",
      .devices = EVERYWHERE,
@@ -120,7 +126,10 @@ static const struct op_def op_defs[] = {
      .inputs = "predictions:float targets:T",
      .outputs = "precision:bool",
      .attrs = "k:int T:{int32 int64}=int32",
-     .doc = "Whether the class of each row is among the k with the largest predictions.",
+     .doc = "Whether the target class of each example is among the k largest predictions.",
+     .args = "predictions: Scores [batch, classes].\n"
+             "targets: Class indices [batch].\n"
+             "k: Number of predictions to consider.",
      .samples = "k=2 [4,5] [4]=0,3,1,4; k=1 [3,3] [3]=2,7,-1",
      .devices = EVERYWHERE,
      .shape = in_top_shape,
@@ -129,7 +138,10 @@ static const struct op_def op_defs[] = {
      .inputs = "predictions:float targets:T k:T",
      .outputs = "precision:bool",
      .attrs = "T:{int32 int64}=int32",
-     .doc = "Whether the class of each row is among the k with the largest predictions.",
+     .doc = "Whether the target class of each example is among the k largest predictions.",
+     .args = "predictions: Scores [batch, classes].\n"
+             "targets: Class indices [batch].\n"
+             "k: Number of predictions to consider, a scalar.",
      .samples = "[4,5] [4]=0,3,1,4 []=2; [3,3] [3]=2,7,-1 []=1",
      .host = "k",
      .devices = EVERYWHERE,

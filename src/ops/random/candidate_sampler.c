@@ -101,10 +101,9 @@ static situ_status record_even(struct call *call) { return record(call, 1); }
 
 #define SAMPLE_OUTPUTS \
   "sampled_candidates:int64 true_expected_count:float sampled_expected_count:float"
-#define SAMPLE_DOC(text)                                                            \
-  "A sample of the classes from 0 to before range_max, " text                       \
-  "; and how often the true classes and those of the sample are to be expected in " \
-  "it." RANDOM_SEEDS
+#define SAMPLE_DOC(text)                               \
+  "Samples candidate classes 0 <= i < range_max " text \
+  ", and returns the expected counts of the true and the sampled classes." RANDOM_SEEDS
 
 #define SAMPLER(NAME, record_, text)                                                          \
   {                                                                                           \
@@ -119,8 +118,8 @@ static situ_status record_even(struct call *call) { return record(call, 1); }
   }
 
 static const struct op_def op_defs[] = {
-    SAMPLER(LogUniformCandidateSampler, record_log, "small ones more often than large ones"),
-    SAMPLER(UniformCandidateSampler, record_even, "all equally likely"),
+    SAMPLER(LogUniformCandidateSampler, record_log, "from a log-uniform (Zipfian) distribution"),
+    SAMPLER(UniformCandidateSampler, record_even, "from a uniform distribution"),
     {.name = "FixedUnigramCandidateSampler",
      .inputs = "true_classes:int64",
      .outputs = SAMPLE_OUTPUTS,
@@ -128,7 +127,13 @@ static const struct op_def op_defs[] = {
               "distortion:float=1 num_reserved_ids:int=0 num_shards:int=1 shard:int=0 "
               "unigrams:list(float)=[] seed:int=0 seed2:int=0",
      .python = "",
-     .doc = SAMPLE_DOC("each as likely as its weight says"),
+     .doc = SAMPLE_DOC("in proportion to their unigram weights"),
+     .args = "vocab_file: CSV file whose last column has the weights; or see unigrams.\n"
+             "distortion: Exponent applied to the weights.\n"
+             "num_reserved_ids: Number of classes from 0 on that are never sampled.\n"
+             "num_shards: Number of shards of the classes.\n"
+             "shard: Shard to sample from.\n"
+             "unigrams: Weights of the classes, in place of vocab_file.",
      .samples = "num_true=1 num_sampled=3 unique=true range_max=5 unigrams=[3,1,0,0.5,7] seed=7 "
                 "seed2=3 [3,1]=1,4,0; num_true=2 num_sampled=6 unique=false range_max=4 "
                 "unigrams=[1,2,3] distortion=0.75 num_reserved_ids=1 seed=1 [2,2]=0,3,2,1",

@@ -172,18 +172,20 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
 
 #define RANDOM_ATTRS "dtype:{half float double} T:{int32 int64}=int32 seed:int=0 seed2:int=0"
 #define SEEDS RANDOM_SEEDS
-#define UNIFORM_DOC "Numbers from 0 to before 1, all equally likely."
-#define NORMAL_DOC "Numbers of the normal distribution of mean 0 and deviation 1."
+#define UNIFORM_DOC "Random numbers of the uniform distribution, 0 <= x < 1."
+#define NORMAL_DOC "Random numbers of the standard normal distribution."
 #define TRUNCATED_DOC \
-  "Numbers of the normal distribution of mean 0 and deviation 1 that lie between -2 and 2."
-#define INTEGERS_DOC "Integers from minval to before maxval, all equally likely."
+  "Random numbers of the standard normal distribution, truncated to -2 <= x <= 2."
+#define INTEGERS_DOC "Random integers of the uniform distribution, minval <= x < maxval."
 
 /* A row whose numbers depend on its two seeds alone. */
+#define STATELESS_DOC " Equal seeds yield equal numbers."
+#define STATELESS_ARGS "seed: Vector of two integers, the seed."
 #define STATELESS(NAME, word, text)                                                             \
   {                                                                                             \
     .name = #NAME, .inputs = "shape:T seed:Tseed", .outputs = "output:dtype",                   \
     .attrs = "dtype:{half float double}=float T:{int32 int64}=int32 Tseed:{int32 int64}=int64", \
-    .doc = text " The same two seeds give the same numbers, always.",                           \
+    .doc = text STATELESS_DOC, .args = STATELESS_ARGS,                                          \
     .samples =                                                                                  \
         "dtype=float [2]=3,5 [2]=1,2; dtype=float T=int64 Tseed=int32 [1]=1 [2]=-7,0; "         \
         "dtype=double [1]=64 [2]=9,-9; dtype=half [1]=9 [2]=1,1",                               \
@@ -192,7 +194,7 @@ static situ_status record_all_integers(struct call *call) { return launch_intege
   }
 
 #define KEYED_INPUTS "shape:Tshape key:int64 counter:int64 alg:int32"
-#define KEYED_DOC " The same key and counter give the same numbers, always; alg is 1 (Philox)."
+#define KEYED_DOC " Equal keys and counters yield equal numbers."
 
 /* A row whose numbers are those of a generator at a place: tf.random.Generator. */
 #define KEYED(NAME, word, text)                                                                   \
@@ -257,7 +259,8 @@ static const struct op_def op_defs[] = {
      .inputs = "shape:T seed:Tseed minval:dtype maxval:dtype",
      .outputs = "output:dtype",
      .attrs = "dtype:{int32 int64} T:{int32 int64}=int32 Tseed:{int32 int64}=int64",
-     .doc = INTEGERS_DOC " The same two seeds give the same numbers, always.",
+     .doc = INTEGERS_DOC STATELESS_DOC,
+     .args = STATELESS_ARGS,
      .samples = "dtype=int32 [2]=3,5 [2]=1,2 []=-4 []=9; "
                 "dtype=int64 Tseed=int32 [1]=9 [2]=0,0 []=0 []=1000",
      .host = "shape minval maxval",
@@ -282,7 +285,8 @@ static const struct op_def op_defs[] = {
      .inputs = KEYED_INPUTS,
      .outputs = "output:dtype",
      .attrs = "dtype:{int32 int64} Tshape:{int32 int64}=int32",
-     .doc = "Integers, all that the type has equally likely." KEYED_DOC,
+     .doc =
+         "Random integers of the uniform distribution over the whole range of the type." KEYED_DOC,
      .samples = "dtype=int32 [2]=3,5 [1]=7 [2]=0,1 []=1; dtype=int64 [1]=9 [1]=0 [2]=0,0 []=1",
      .host = "shape alg",
      .devices = EVERYWHERE,

@@ -8,8 +8,7 @@
 /* Blocks of the generator that TensorFlow sets aside for each output. */
 enum { RANDOM_BLOCKS_PER_OUTPUT = 256 };
 
-#define RANDOM_SEEDS \
-  " The same seeds give the same numbers, on every device; 0 and 0: always others."
+#define RANDOM_SEEDS " Equal seeds yield equal numbers on every device."
 
 /* The generator of a node with attributes `seed` and `seed2`: state of the session. */
 situ_status random_state(struct call *call, int32_t *slot) SITU_MUST_USE;

@@ -106,7 +106,8 @@ static const struct op_def op_defs[] = {
      .inputs = "value:T",
      .outputs = "output:T",
      .attrs = "T:{" NUMERIC "} seed:int=0 seed2:int=0",
-     .doc = "The input with its first dimension in a random order." RANDOM_SEEDS,
+     .doc = "Shuffles a tensor along its first dimension." RANDOM_SEEDS,
+     .args = "value: Tensor of rank 1 or more.",
      .samples = "seed=7 seed2=3 [9]; seed=1 [5,2,3]; seed=1 [1,3]; seed=2 [0,2]; seed=1 []",
      .devices = EVERYWHERE,
      .flags = OP_NO_GRADIENT | OP_STATEFUL,
@@ -115,9 +116,8 @@ static const struct op_def op_defs[] = {
     {.name = "Multinomial",
      .inputs = "logits:T num_samples:int32",
      .outputs = "output:output_dtype",
-     .attrs = "seed:int=0 seed2:int=0 T:{" TYPE_NAMES_REAL "} output_dtype:{int32 int64}=int64",
-     .doc = "For each row of logits (logarithms of probabilities, up to a constant) the numbers "
-            "of randomly chosen classes." RANDOM_SEEDS,
+     .attrs = "seed:int=0 seed2:int=0 T:{" WORDS_REAL "} output_dtype:{int32 int64}=int64",
+     .doc = "Draws class indices from categorical distributions." RANDOM_SEEDS,
      .samples = "seed=7 seed2=3 [2,4] []=6; seed=1 output_dtype=int32 [3,7] []=5; seed=1 [1,1] "
                 "[]=3",
      .host = "num_samples",
@@ -128,9 +128,9 @@ static const struct op_def op_defs[] = {
     {.name = "StatelessMultinomial",
      .inputs = "logits:T num_samples:int32 seed:Tseed",
      .outputs = "output:output_dtype",
-     .attrs = "T:{" TYPE_NAMES_REAL "} Tseed:{int32 int64}=int64 output_dtype:{int32 int64}=int64",
-     .doc = "For each row of logits the numbers of randomly chosen classes. The same two seeds "
-            "give the same numbers, always.",
+     .attrs = "T:{" WORDS_REAL "} Tseed:{int32 int64}=int64 output_dtype:{int32 int64}=int64",
+     .doc = "Draws class indices from categorical distributions. Equal seeds yield equal numbers.",
+     .args = "seed: Vector of two integers, the seed.",
      .samples = "[2,4] []=6 [2]=1,2; output_dtype=int32 [3,7] []=5 [2]=3,0",
      .host = "num_samples",
      .devices = EVERYWHERE,
@@ -139,9 +139,11 @@ static const struct op_def op_defs[] = {
     {.name = "RandomGamma",
      .inputs = "shape:S alpha:T",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
-     .doc = "Numbers of the gamma distribution of each alpha, and scale 1; shape is how many of "
-            "each." RANDOM_SEEDS,
+     .attrs = "T:{" WORDS_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
+     .doc = "Random numbers of gamma distributions of scale 1." RANDOM_SEEDS,
+     .args =
+         "shape: Shape of the samples of each alpha; the shape of alpha follows in the result.\n"
+         "alpha: Shape parameters of the distributions.",
      .samples = "seed=7 seed2=3 [1]=5 []=2.5; seed=1 [2]=2,2 [3]=0.5,1,4; seed=1 [0]= [2]=1,2",
      .host = "shape",
      .devices = EVERYWHERE,

@@ -100,11 +100,12 @@ static situ_status compute_consume(struct compute *compute) {
 
 static const struct op_def op_defs[] = {
     OP_DEF("MutexV2", "", "resource:resource", "container:string='' shared_name:string=''",
-           "A mutex that runs can lock.", 0, op_scalar_shape, compute_mutex),
-    OP_DEF("MutexLock", "mutex:resource", "mutex_lock:variant", "",
-           "Locks a mutex, and waits for it; it is held as long as the output lives.", OP_BLOCKS,
-           op_scalar_shape, compute_lock),
-    OP_DEF("ConsumeMutexLock", "mutex_lock:variant", "", "", "Gives a locked mutex back.", 0,
+           "A mutex resource.", 0, op_scalar_shape, compute_mutex),
+    OP_DEF(
+        "MutexLock", "mutex:resource", "mutex_lock:variant", "",
+        "Locks a mutex and waits until it is free; the output holds the lock as long as it exists.",
+        OP_BLOCKS, op_scalar_shape, compute_lock),
+    OP_DEF("ConsumeMutexLock", "mutex_lock:variant", "", "", "Releases a lock of MutexLock.", 0,
            op_no_shape, compute_consume),
 };
 

@@ -25,8 +25,8 @@ enum { MOST_ARGS = 20 };
     S("var") S("accum") "lr:T " G("grad") "momentum:T", N("var") N("accum"),                       \
     " use_nesterov:bool=false",                                                                    \
     "[3,4] [3,4] []=0.5 " M " []=0.75; use_nesterov=true [5] [5] []=0.5 " V " []=0.75",            \
-    "accum = momentum * accum + grad; var -= lr * accum. With use_nesterov the step "              \
-    "looks one step ahead: var -= lr * (grad + momentum * accum).")                                \
+    "accum = momentum * accum + grad; var -= lr * accum. With use_nesterov: var -= "               \
+    "lr * (grad + momentum * accum).")                                                             \
   X(KerasMomentum, apply_keras_momentum, "use_nesterov", 4,                                        \
     S("var") S("accum") "lr:T " G("grad") "momentum:T", N("var") N("accum"),                       \
     " use_nesterov:bool=false",                                                                    \
@@ -45,53 +45,51 @@ enum { MOST_ARGS = 20 };
     S("var") S("accum") S("accum_update") "lr:T rho:T epsilon:T " G("grad"),                       \
     N("var") N("accum") N("accum_update"), "",                                                     \
     "[3,4] [3,4]:pos [3,4]:pos []=0.5 []=0.75 []=0.25 " M,                                         \
-    "accum and accum_update are the averages of the squares of gradients and of steps; "           \
+    "Adadelta; accum and accum_update are moving averages of squared gradients and steps; "        \
     "a step is grad * sqrt(accum_update + epsilon) / sqrt(accum + epsilon), times lr.")            \
   X(RMSProp, apply_rms_prop, "", 16,                                                               \
     S("var") S("ms") S("mom") "lr:T rho:T momentum:T epsilon:T " G("grad"),                        \
     N("var") N("ms") N("mom"), "", "[3,4] [3,4]:pos [3,4] []=0.5 []=0.75 []=0.5 []=0.25 " M,       \
-    "ms is the average of grad^2; mom = momentum * mom + lr * grad / sqrt(ms + "                   \
+    "ms is the moving average of grad^2; mom = momentum * mom + lr * grad / sqrt(ms + "            \
     "epsilon); var -= mom.")                                                                       \
   X(CenteredRMSProp, apply_centered_rms_prop, "", 20,                                              \
     S("var") S("mg") S("ms") S("mom") "lr:T rho:T momentum:T epsilon:T " G("grad"),                \
     N("var") N("mg") N("ms") N("mom"), "",                                                         \
     "[3,4] [3,4]:unit [3,4]:above1 [3,4] []=0.5 []=0.75 []=0.5 []=0.25 " M,                        \
-    "As RMSProp, with the variance of gradients (ms - mg^2) in place of the mean of "              \
-    "squares.")                                                                                    \
+    "As RMSProp, with the variance of gradients (ms - mg^2) in place of their mean "               \
+    "square.")                                                                                     \
   X(Adam, apply_adam, "use_nesterov", 20,                                                          \
     S("var") S("m")                                                                                \
         S("v") "beta1_power:T beta2_power:T lr:T beta1:T beta2:T epsilon:T " G("grad"),            \
     N("var") N("m") N("v"), " use_nesterov:bool=false",                                            \
     "[3,4] [3,4] [3,4]:pos []=0.5 []=0.75 []=0.5 []=0.75 []=0.875 []=0.25 " M                      \
     "; use_nesterov=true [5] [5] [5]:pos []=0.5 []=0.75 []=0.5 []=0.75 []=0.875 []=0.25 " V,       \
-    "m and v are the averages of gradients and of their squares; var -= lr * sqrt(1 - "            \
+    "m and v are moving averages of gradients and their squares; var -= lr * sqrt(1 - "            \
     "beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).")                                 \
   X(AdaMax, apply_ada_max, "", 12,                                                                 \
     S("var") S("m") S("v") "beta1_power:T lr:T beta1:T beta2:T epsilon:T " G("grad"),              \
     N("var") N("m") N("v"), "", "[3,4] [3,4] [3,4]:pos []=0.5 []=0.5 []=0.75 []=0.875 []=0.25 " M, \
-    "m is the average of gradients, v = max(beta2 * v, |grad|); var -= lr / (1 - "                 \
+    "m is the moving average of gradients, v = max(beta2 * v, |grad|); var -= lr / (1 - "          \
     "beta1_power) * m / (v + epsilon).")                                                           \
   X(Ftrl, apply_ftrl, "", 30,                                                                      \
     S("var") S("accum") S("linear") G("grad") "lr:T l1:T l2:T lr_power:T",                         \
     N("var") N("accum") N("linear"), " multiply_linear_by_lr:bool=false",                          \
     "[3,4] [3,4]:pos [3,4] " M " []=0.5 []=0.25 []=0.5 []=-0.5; [5] [5]:pos [5] " V                \
     " []=0.5 []=0.25 []=0.5 []=-0.75",                                                             \
-    "Follow the regularised leader: l1 sets small elements to 0, l2 makes all smaller.")           \
+    "Follow the regularized leader (FTRL-Proximal) with L1 and L2 regularization.")                \
   X(FtrlV2, apply_ftrl_v2, "", 32,                                                                 \
     S("var") S("accum") S("linear") G("grad") "lr:T l1:T l2:T l2_shrinkage:T lr_power:T",          \
     N("var") N("accum") N("linear"), " multiply_linear_by_lr:bool=false",                          \
     "[3,4] [3,4]:pos [3,4] " M " []=0.5 []=0.25 []=0.5 []=0.25 []=-0.5",                           \
-    "As Ftrl, with l2_shrinkage, which makes elements smaller as a penalty on the loss "           \
-    "does.")                                                                                       \
+    "As Ftrl, with L2 shrinkage, a penalty on the loss.")                                          \
   X(ProximalGradientDescent, apply_proximal_gradient_descent, "", 8,                               \
     S("var") "alpha:T l1:T l2:T " G("delta"), N("var"), "",                                        \
     "[3,4] []=0.5 []=0.25 []=0.5 " M "; [5] []=0.5 []=0 []=0.5 " V,                                \
-    "A step of gradient descent, then elements go towards 0 by alpha * l1 and shrink by"           \
-    " l2.")                                                                                        \
+    "Gradient descent with L1 and L2 regularization by a proximal step.")                          \
   X(ProximalAdagrad, apply_proximal_adagrad, "", 16,                                               \
     S("var") S("accum") "lr:T l1:T l2:T " G("grad"), N("var") N("accum"), "",                      \
     "[3,4] [3,4]:pos []=0.5 []=0.25 []=0.5 " M,                                                    \
-    "A step of Adagrad, then elements go towards 0 by l1 and shrink by l2.")
+    "Adagrad with L1 and L2 regularization by a proximal step.")
 
 #define NO_STATE(name)
 #define DENSE(name) name ":T "
@@ -267,21 +265,22 @@ ALL_UPDATES(RECORDS_OF, NO_STATE, DENSE, DENSE_SAMPLES)
    .flags = OP_STATEFUL | OP_UPDATES,                            \
    .shape = update_shape,                                        \
    .record = function},
-#define ON_VALUES(word, of, function, types, in, out, more, samples_, text)        \
-  {.name = word,                                                                   \
-   .inputs = in,                                                                   \
-   .outputs = out,                                                                 \
-   .attrs = types " use_locking:bool=false" more,                                  \
-   .python = "",                                                                   \
-   .doc = "The new values of a variable and its slots, as " of " has them: " text, \
-   .samples = samples_,                                                            \
-   .devices = EVERYWHERE,                                                          \
-   .flags = OP_NO_GRADIENT,                                                        \
-   .shape = update_shape,                                                          \
+#define ON_VALUES(word, of, function, types, in, out, more, samples_, text)            \
+  {.name = word,                                                                       \
+   .inputs = in,                                                                       \
+   .outputs = out,                                                                     \
+   .attrs = types " use_locking:bool=false" more,                                      \
+   .python = "",                                                                       \
+   .doc = "The new values of a variable and its slots as " of " computes them: " text, \
+   .samples = samples_,                                                                \
+   .devices = EVERYWHERE,                                                              \
+   .flags = OP_NO_GRADIENT,                                                            \
+   .shape = update_shape,                                                              \
    .record = function},
 #define TYPES "T:{" TYPE_NAMES_REAL "}"
 #define ROW_TYPES TYPES " Tindices:{int32 int64}=int32"
-#define ROWS_ALONE "For the rows that indices name, those of equal ones added: "
+#define ROWS_ALONE \
+  "Updates only the slices at the indices; gradients of equal indices are added first: "
 #define APPLY(op, kernel, flag, flops, in, out, more, samples, text) \
   ON_VARIABLES("Apply" #op, record_##op, TYPES, in, "out:&T", more, text)
 #define RESOURCE_APPLY(op, kernel, flag, flops, in, out, more, samples, text) \

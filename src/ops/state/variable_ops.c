@@ -114,11 +114,9 @@ static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
   {                                                                                             \
     .name = NAME, .inputs = input, .outputs = "output:T", .attrs = "limit:int T:{int32 int64}", \
     .python = "",                                                                               \
-    .doc =                                                                                      \
-        "Counts a variable up, and is what it was; OutOfRange when it has reached the"          \
-        " limit.",                                                                              \
-    .devices = "CPU", .flags = OP_STATEFUL | OP_NO_GRADIENT, .shape = count_shape,              \
-    .compute = compute_count                                                                    \
+    .doc = "Increments a variable and returns its previous value; OutOfRange at the limit.",    \
+    .args = "limit: Value at which the op fails.", .devices = "CPU",                            \
+    .flags = OP_STATEFUL | OP_NO_GRADIENT, .shape = count_shape, .compute = compute_count       \
   }
 
 /* Two rows of a change: of a reference, which the op then is, and of a handle. */
@@ -128,7 +126,7 @@ static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
    .outputs = "output_ref:&T",                                                            \
    .attrs = "T:{" NUMERIC "} " attrs_,                                                    \
    .python = "",                                                                          \
-   .doc = text " a variable, and is the variable.",                                       \
+   .doc = text " a variable and returns the variable.",                                   \
    .devices = EVERYWHERE,                                                                 \
    .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | (flags_),                         \
    .shape = shape_,                                                                       \
@@ -162,8 +160,8 @@ static const struct op_def op_defs[] = {
      .outputs = "resource:@dtype",
      .attrs = NAMED " dtype:{" NUMERIC "} shape:shape",
      .python = "",
-     .doc = "The handle of a variable: memory that lives as long as the session. It has no value "
-            "before it is assigned one. What is read of it by its handle does not change.",
+     .doc = "The handle of a variable, which keeps its value between runs of a session.",
+     .args = "shape: Shape of the variable; unknown dimensions accept any size.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = handle_shape},
@@ -172,7 +170,7 @@ static const struct op_def op_defs[] = {
      .outputs = "value:dtype",
      .attrs = "dtype:{" NUMERIC "}",
      .python = "",
-     .doc = "What a variable holds; later changes of the variable do not change it.",
+     .doc = "The value of a variable; later assignments do not change the result.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_ALIAS | OP_READS,
      .shape = op_same_shape,
@@ -201,7 +199,8 @@ static const struct op_def op_defs[] = {
      .inputs = "resource:@resource",
      .attrs = "ignore_lookup_error:bool=true",
      .python = "",
-     .doc = "Takes the value from a variable: it must be assigned one before it is read again.",
+     .doc = "Releases the value of a variable; it must be assigned before it is read again.",
+     .args = "ignore_lookup_error: Succeed if the variable has no value.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_NO_GRADIENT | OP_PROBES,
      .shape = op_no_shape,
@@ -211,16 +210,17 @@ static const struct op_def op_defs[] = {
      .outputs = "ref:&dtype",
      .attrs = "shape:shape dtype:{" NUMERIC "} " NAMED,
      .python = "",
-     .doc = "A variable: memory that lives as long as the session. It has no value before it is "
-            "assigned one.",
+     .doc = "A reference variable, which keeps its value between runs of a session.",
+     .args = "shape: Shape of the variable; unknown dimensions accept any size.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = variable_shape},
     UPDATE(Assign, record_assign, OP_SETS, assign_shape,
-           "validate_shape:bool=true use_locking:bool=true", "Gives a value to"),
-    UPDATE(AssignAdd, record_assign_add, 0, update_shape, "use_locking:bool=false", "Adds to"),
+           "validate_shape:bool=true use_locking:bool=true", "Assigns a value to"),
+    UPDATE(AssignAdd, record_assign_add, 0, update_shape, "use_locking:bool=false",
+           "Adds a value to"),
     UPDATE(AssignSub, record_assign_sub, 0, update_shape, "use_locking:bool=false",
-           "Subtracts from"),
+           "Subtracts a value from"),
 };
 
 OP_FAMILY(variable_ops, op_defs);

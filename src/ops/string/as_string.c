@@ -89,7 +89,13 @@ static const struct op_def op_defs[] = {
      .attrs = "T:{float double int32 int64 int8 uint8 int16 uint16 bool} precision:int=-1 "
               "scientific:bool=false shortest:bool=false width:int=-1 fill:string=''",
      .python = "as_string strings.as_string",
-     .doc = "The elements as texts.",
+     .doc = "Formats elements as strings.",
+     .args = "input: Tensor of numbers or booleans.\n"
+             "precision: Digits after the decimal point of reals; -1 selects the default.\n"
+             "scientific: Use the exponential notation of %e.\n"
+             "shortest: Use the shorter one of %e and %f, as %g.\n"
+             "width: Minimum width of the strings; -1 does not pad.\n"
+             "fill: Character to pad with: '0', ' ', '+' or '-'; empty pads with blanks.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = string_shape,

@@ -187,8 +187,11 @@ static const struct op_def op_defs[] = {
      .inputs = "input:T",
      .outputs = "output:string",
      .attrs = "T:{" ALL_TYPES "} summarize:int=3 ends:bool=true",
-     .doc = "A tensor as one text: `summarize` elements from both ends of each dimension, or the "
-            "first ones of all.",
+     .doc = "Formats a tensor as one string and leaves out elements of long dimensions.",
+     .args = "input: Tensor of any type.\n"
+             "summarize: Number of elements to show at the beginning and end of each dimension; -1 "
+             "shows all.\n"
+             "ends: Show both ends of each dimension, else the first elements of the tensor.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_scalar_shape,
@@ -197,7 +200,10 @@ static const struct op_def op_defs[] = {
      .inputs = "input:string",
      .outputs = "",
      .attrs = "output_stream:string='stderr' end:string=''",
-     .doc = "Prints a text on stdout, stderr, or at the end of a file (file://PATH).",
+     .doc = "Prints a string.",
+     .args = "input: String scalar.\n"
+             "output_stream: stdout, stderr, or file://PATH to append to a file.\n"
+             "end: String printed after the input.",
      .devices = "CPU",
      .flags = OP_STATEFUL | OP_NO_GRADIENT,
      .shape = print_shape,
@@ -206,7 +212,10 @@ static const struct op_def op_defs[] = {
      .inputs = "condition:bool data:T",
      .outputs = "",
      .attrs = "T:list(type) summarize:int=3",
-     .doc = "Fails where the condition is false, and shows the first elements of the data.",
+     .doc = "Fails if the condition is false; the error shows the first elements of the data.",
+     .args = "condition: Boolean scalar.\n"
+             "data: Tensors to show in the error.\n"
+             "summarize: Number of elements to show of each tensor.",
      .devices = "CPU",
      .flags = OP_STATEFUL | OP_NO_GRADIENT,
      .shape = assert_shape,

@@ -362,27 +362,31 @@ static situ_status compute_old_bucket(struct compute *compute) {
   return put_into_buckets(compute, fingerprint_make_old);
 }
 
-#define STRING_OP_DEF(NAME, word, python_, attrs_, text)                                  \
-  {                                                                                       \
-    .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_, \
-    .python = python_, .doc = text, .devices = "CPU", .flags = OP_NO_GRADIENT,            \
-    .shape = op_same_shape, .compute = compute_##word                                     \
+#define STRING_OP_DEF(NAME, word, python_, attrs_, args_, text)                                  \
+  {                                                                                              \
+    .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_,        \
+    .python = python_, .doc = text, .args = "input: Tensor of strings." args_, .devices = "CPU", \
+    .flags = OP_NO_GRADIENT, .shape = op_same_shape, .compute = compute_##word                   \
   }
 
 static const struct op_def op_defs[] = {
-    STRING_OP_DEF(StringLower, lower, "strings.lower", "", "The texts in small letters."),
-    STRING_OP_DEF(StringUpper, upper, "strings.upper", "", "The texts in capital letters."),
-    STRING_OP_DEF(StringStrip, strip, "strings.strip string_strip", "",
-                  "The texts without blanks at their ends."),
+    STRING_OP_DEF(StringLower, lower, "strings.lower", "", "",
+                  "Converts ASCII letters to lower case."),
+    STRING_OP_DEF(StringUpper, upper, "strings.upper", "", "",
+                  "Converts ASCII letters to upper case."),
+    STRING_OP_DEF(StringStrip, strip, "strings.strip string_strip", "", "",
+                  "Strips leading and trailing whitespace."),
     STRING_OP_DEF(EncodeBase64, encode, "io.encode_base64 encode_base64", "pad:bool=false",
-                  "The texts in base 64, with - and _, as addresses may hold."),
-    STRING_OP_DEF(DecodeBase64, decode, "io.decode_base64 decode_base64", "",
-                  "The texts that base 64 stands for."),
+                  "\npad: Append = up to a multiple of 4 characters.",
+                  "Encodes strings as web-safe base64, with - and _."),
+    STRING_OP_DEF(DecodeBase64, decode, "io.decode_base64 decode_base64", "", "",
+                  "Decodes web-safe base64."),
     {.name = "StringLength",
      .inputs = "input:string",
      .outputs = "output:int32",
      .python = "strings.length string_length",
-     .doc = "How many bytes each text has.",
+     .doc = "The length of each string in bytes.",
+     .args = "input: Tensor of strings.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
@@ -392,7 +396,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:int64",
      .attrs = "num_buckets:int>=1",
      .python = "strings.to_hash_bucket_fast string_to_hash_bucket_fast",
-     .doc = "A number below num_buckets for each text, the same for the same text everywhere.",
+     .doc = "Hashes strings to buckets with FarmHash; the result is the same on all machines.",
+     .args = "input: Tensor of strings.\n"
+             "num_buckets: Number of buckets; the result is in 0 <= i < num_buckets.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
@@ -401,7 +407,9 @@ static const struct op_def op_defs[] = {
      .inputs = "string_tensor:string",
      .outputs = "output:int64",
      .attrs = "num_buckets:int>=1",
-     .doc = "A number below num_buckets for each text, by a hash that TensorFlow had first.",
+     .doc = "Hashes strings to buckets with TensorFlow's original hash function.",
+     .args = "string_tensor: Tensor of strings.\n"
+             "num_buckets: Number of buckets; the result is in 0 <= i < num_buckets.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
@@ -411,7 +419,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:out_type",
      .attrs = "out_type:{float double int32 int64}=float",
      .python = "strings.to_number string_to_number",
-     .doc = "The numbers that texts say.",
+     .doc = "Parses strings as numbers; a string that is not a number is an error.",
+     .args = "string_tensor: Tensor of strings.\n"
+             "out_type: Type of the numbers.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
@@ -420,8 +430,11 @@ static const struct op_def op_defs[] = {
      .inputs = "input:string delimiter:string",
      .outputs = "indices:int64 values:string shape:int64",
      .attrs = "skip_empty:bool=true",
-     .doc = "The parts of texts between delimiters: where they belong in a matrix of a row for "
-            "each text, the parts, and the shape of that matrix.",
+     .doc = "Splits strings at delimiters into a sparse matrix with one line per string.",
+     .args =
+         "input: Vector of strings.\n"
+         "delimiter: Scalar whose characters are the delimiters; empty splits into characters.\n"
+         "skip_empty: Leave out empty parts.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = split_shape,
@@ -431,7 +444,9 @@ static const struct op_def op_defs[] = {
      .outputs = "output:string",
      .attrs = "N:int>=1 separator:string=''",
      .python = "strings.join string_join",
-     .doc = "The texts of all inputs put together.",
+     .doc = "Concatenates the strings of all inputs element by element.",
+     .args = "inputs: Tensors of strings of one shape; scalars are broadcast.\n"
+             "separator: String between the parts.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = join_shape,
@@ -440,8 +455,12 @@ static const struct op_def op_defs[] = {
      .inputs = "records:string record_defaults:N*string",
      .outputs = "output:N*string",
      .attrs = "N:int>=1 field_delim:string=',' use_quote_delim:bool=true",
-     .doc = "The fields of lines with commas: a tensor for each column. An empty field is the "
-            "default of its column; a default of no elements makes the field required.",
+     .doc = "Parses CSV records; returns a tensor per column.",
+     .args = "records: Tensor of strings, one record each.\n"
+             "record_defaults: Default of each column for empty fields; a tensor without elements "
+             "makes the field required.\n"
+             "field_delim: Character that separates fields.\n"
+             "use_quote_delim: Treat double quotes as quotation marks, not as ordinary characters.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = csv_shape,
