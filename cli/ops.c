@@ -89,27 +89,40 @@ static bool print_attrs(const situ_op *op) {
   return table_print(&table);
 }
 
-static void print_field(const char *head, const char *text) {
+static void print_field(const char *head, const char *text, int indent) {
   if (!*text) return;
-  printf("%-*s", INDENT, head);
-  table_wrap(text, INDENT, WIDTH);
+  printf("%-*s", indent, head);
+  table_wrap(text, indent, WIDTH);
 }
 
-/* Prints a line for each documented input. */
-static situ_status print_inputs(const situ_op *op) {
-  const char *ports = op->inputs;
+/* Prints the sentence of an argument and returns 0; with an indent of 0 returns the length of its
+ * name instead. Arguments without a sentence are ignored. */
+static int print_argument(const situ_op *op, const char *name, int indent, situ_status *status) {
+  char sentence[ROW_TEXT] = "";
+  if (!*status) *status = situ_ops_argument_doc(op->number, name, sentence, sizeof sentence);
+  if (!*sentence) return 0;
+  if (!indent) return (int)strlen(name);
+  print_field(name, sentence, indent);
+  return 0;
+}
+
+/* Visits the inputs and the attributes that callers pass. Returns the length of the longest name
+ * if the indent is 0. */
+static int print_arguments(const situ_op *op, int indent, situ_status *status) {
+  const char *ports = op->inputs, *attrs = op->attrs;
   struct row_port port;
-  bool is_first = true;
+  struct row_attr attr;
+  int longest = 0;
   while (row_port(&ports, &port)) {
-    char sentence[ROW_TEXT];
-    const situ_status s = situ_ops_argument_doc(op->number, port.name, sentence, sizeof sentence);
-    if (s) return s;
-    if (!*sentence) continue;
-    if (is_first) putchar('\n');
-    is_first = false;
-    print_field(port.name, sentence);
+    const int length = print_argument(op, port.name, indent, status);
+    if (length > longest) longest = length;
   }
-  return NULL;
+  while (row_attr(&attrs, &attr)) {
+    if (row_infers(op->inputs, attr.name)) continue;
+    const int length = print_argument(op, attr.name, indent, status);
+    if (length > longest) longest = length;
+  }
+  return longest;
 }
 
 static situ_status print_op(const situ_op *op) {
@@ -120,14 +133,19 @@ static situ_status print_op(const situ_op *op) {
   print_ports(op->outputs);
   fputs("\n\n", stdout);
   table_wrap(op->doc, 0, WIDTH);
-  const situ_status s = print_inputs(op);
+  situ_status s = NULL;
+  const int longest = print_arguments(op, 0, &s);
+  if (longest) {
+    putchar('\n');
+    print_arguments(op, longest + 2 < INDENT ? INDENT : longest + 2, &s);
+  }
   if (s) return s;
   if (!print_attrs(op)) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
   putchar('\n');
-  print_field("devices", op->devices);
-  print_field("on the host", op->host);
-  print_field("Python", python_names(op, python));
-  print_field("family", op->family);
+  print_field("devices", op->devices, INDENT);
+  print_field("on the host", op->host, INDENT);
+  print_field("Python", python_names(op, python), INDENT);
+  print_field("family", op->family, INDENT);
   return NULL;
 }
 
