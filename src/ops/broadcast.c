@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * broadcast.c: how operands of different shapes meet in one result. */
+ * broadcast.c: see broadcast.h. */
 #include "ops/broadcast.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * broadcast.h: how operands of different shapes meet in one result. */
+ * broadcast.h: NumPy broadcasting of the operands of element-wise ops. */
 #ifndef SITU_OPS_BROADCAST_H
 #define SITU_OPS_BROADCAST_H
 
@@ -7,8 +7,8 @@
 
 enum { BROADCAST_OPERANDS = 3 };
 
-/* A result in as few dimensions as possible. Where it is one (`flat`), an operand goes along with
- * the result (stride 1 in the last dimension) or is one element (stride 0). */
+/* A broadcast with adjacent dimensions merged. If one dimension is left (`flat`), each operand has
+ * stride 1 in it, or 0 if it is one element. */
 struct broadcast {
   bool flat;
   int64_t count;                                     /* elements of the result */
@@ -20,7 +20,7 @@ struct broadcast {
 void broadcast_plan(const situ_shape *result, const situ_shape *const *shapes, int n,
                     struct broadcast *out);
 
-/* An operand of a recorded call that need not be the whole of an operand of the op. */
+/* An operand of a launch, which may be a part of an operand of the op. */
 struct side {
   int32_t slot;
   const situ_shape *shape;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * derivative.c: see derivative.h: a parser that emits what it reads. */
+ * derivative.c: a recursive-descent parser that emits the ops of an expression; see derivative.h.
+ */
 #include "ops/derivative.h"
 
 #include <ctype.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * derivative.h: gradients of element-wise ops, written as texts.
+ * derivative.h: derivatives of element-wise ops, written as expressions.
  *
  *   "dy * cos(x)"      "TanhGrad(y, dy)"      "select(x < y, 0, dz)"
  *
- * Of a call with one input, x is the input, y the output, dy what arrives at it. Of a call with
- * more, x, y, w are the inputs, z the output, dz what arrives. Operators are + - * / and
- * comparisons < <= > >= ==, with C's precedence; a number is of the type of x. A function is the op
+ * With one input, x is the input, y the output and dy its gradient. With several, x, y, w are the
+ * inputs, z the output and dz its gradient. Operators are + - * / and
+ * comparisons < <= > >= ==, with C's precedence; numbers have the type of x. A function is the op
  * of that name, where an op's name may begin with a small letter (cos: Cos). "0" alone: the
  * gradient is 0; "none" alone: there is none. */
 #ifndef SITU_OPS_DERIVATIVE_H
@@ -13,7 +13,7 @@
 
 #include "ops/gradient.h"
 
-/* The value of a text. */
+/* Emits the ops of an expression; returns its value. */
 struct term derivative_eval(struct gradient *g, const char *text);
 
 /* Sets dx[0] of a call with one input. */

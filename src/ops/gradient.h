@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gradient.h: what the `grad` function of a row is written with.
+ * gradient.h: the interface of gradient functions, `grad` of op definitions.
  *
- * It is given the call (inputs, outputs, attributes) and the gradient that arrives at each output,
- * and says which ops give the gradient of each input:
+ * A gradient function reads the call (inputs, outputs, attributes) and the gradients of its
+ * outputs, and emits the ops that compute the gradients of its inputs:
  *
  *   static void square_grad(struct gradient *g) {
  *     const struct term two = gradient_number(g, gradient_type(g, g->in[0]), 2);
  *     g->dx[0] = OP(g, "Mul", g->dy[0], OP(g, "Mul", two, g->in[0]));
  *   }
  *
- * The ops may go into a graph or elsewhere: the row cannot tell. Shapes may be unknown; the helpers
- * below then emit ops that find them out. The first failure is kept, everything after it gives
- * nothing, so a row asks for no statuses. An element-wise derivative is a text: derivative.h. */
+ * Shapes may be unknown; the helpers below then emit ops that compute them. The first error is kept
+ * and everything after it has no effect, so a gradient function checks no statuses. Derivatives of
+ * element-wise ops are expressions: derivative.h. */
 #ifndef SITU_OPS_GRADIENT_H
 #define SITU_OPS_GRADIENT_H
 
 #include "schema/schema.h"
 
-/* A value: an output of something that was emitted. A negative node: none. */
+/* An output of an emitted op. A negative node: none. */
 struct term {
   int32_t node, output;
 };
@@ -26,13 +26,13 @@ struct term {
 
 static inline bool term_exists(struct term term) { return term.node >= 0; }
 
-/* A gradient that is 0 everywhere, without a node: nothing flows on, but it is said to be 0 where
- * it was asked for. */
+/* A gradient that is 0 everywhere, without a node: not propagated, but reported as 0, not as None.
+ */
 #define ZERO_TERM ((struct term){-1, -3})
 
 static inline bool term_is_zero(struct term term) { return term.node < 0 && term.output == -3; }
 
-/* Where emitted ops go. */
+/* The destination of emitted ops. */
 struct function;
 struct function_wish;
 struct gradient_target {
@@ -41,13 +41,13 @@ struct gradient_target {
   situ_type (*type)(const void *to, struct term term);
   situ_shape (*shape)(const void *to, struct term term);
   const situ_tensor *(*value)(const void *to, struct term term);
-  /* The gradient of a function of the graph: schema/function.h. NULL: not here. */
+  /* The gradient of a function of the graph: schema/function.h. NULL: not supported. */
   situ_status (*differentiate)(void *to, const struct function *function,
                                const struct function_wish *wish, const struct function **out);
-  /* Keeps rows of a tensor like another as such, until an op reads the term: gradient_slices. */
+  /* Creates indexed slices, which become dense when an op reads the term: gradient_slices. */
   situ_status (*slices)(void *to, struct term values, struct term indices, struct term like,
                         struct term shape, struct term *out);
-  /* Which outputs of a function depend on these inputs, as far as gradients go. */
+  /* Which outputs of a function have gradients with respect to these inputs. */
   situ_status (*reaches)(void *to, const struct function *function, const bool *in, bool *out);
 };
 
@@ -59,17 +59,17 @@ struct gradient {
   const struct attr_value *attrs;
   int n_in, n_out;
   const struct term *in, *out;
-  const struct term *dy; /* by output: what arrives there; none where nothing does */
-  struct term *dx;       /* by input: to be set; none where nothing is to be passed on */
-  const bool *unwanted;  /* by input: nobody asks for dx (setting it is no error); or NULL */
+  const struct term *dy; /* by output: its gradient, or none */
+  struct term *dx;       /* by input: its gradient, to be set; initially none */
+  const bool *unwanted;  /* by input: dx is not needed (but may be set); or NULL */
   situ_status error;     /* the first one */
 };
 
 /* Keeps the first failure. */
 void gradient_fail(struct gradient *g, situ_status status);
 
-/* Emits an op and gives its first output; inputs are flat (lists laid out), a missing one is a
- * failure. */
+/* Emits an op and returns its first output; inputs are flat (lists expanded). A missing input is an
+ * error. */
 struct term gradient_emit(struct gradient *g, const char *op, const struct term *in, int n_in,
                           const situ_attr *attrs, int n_attrs);
 
@@ -83,18 +83,18 @@ struct term gradient_emit(struct gradient *g, const char *op, const struct term 
  * gradient_emit(g, "MatMul", TERMS(dy, b), ATTRS(situ_attr_bool("transpose_b", true))) */
 #define OP(g, op, ...) gradient_emit((g), (op), TERMS(__VA_ARGS__), NO_ATTRS)
 
-/* Another output of what a term is an output of. */
+/* Another output of the op of a term. */
 static inline struct term gradient_output(struct term term, int output) {
   return term_exists(term) ? (struct term){term.node, output} : NO_TERM;
 }
 
-/* Whether the gradient of an input is asked for. */
+/* Whether the gradient of an input is needed. */
 static inline bool gradient_wanted(const struct gradient *g, int input) {
   return !g->unwanted || !g->unwanted[input];
 }
 
-/* What is known of a term: element type; shape as far as known; value in host memory, if it is a
- * constant, else NULL. */
+/* Static properties of a term: element type; shape as far as known; value of a constant in host
+ * memory, else NULL. */
 situ_type gradient_type(const struct gradient *g, struct term term);
 situ_shape gradient_shape(const struct gradient *g, struct term term);
 const situ_tensor *gradient_value(const struct gradient *g, struct term term);
@@ -102,14 +102,14 @@ const situ_tensor *gradient_value(const struct gradient *g, struct term term);
 /* Whether gradients go through values of the type: floating-point numbers, and lists of them. */
 bool gradient_is_real(situ_type type);
 
-/* Attributes of the call, as call_bool and others give them. */
+/* Attributes of the call, as with call_bool. */
 bool gradient_bool(const struct gradient *g, const char *name);
 int64_t gradient_integer(const struct gradient *g, const char *name);
 double gradient_real(const struct gradient *g, const char *name);
 const char *gradient_text(const struct gradient *g, const char *name);
 const struct attr_value *gradient_attr(const struct gradient *g, const char *name);
 
-/* An attribute of the call, to hand on; under another name. */
+/* Copies an attribute of the call, under its name or another. */
 situ_attr gradient_keep(struct gradient *g, const char *name);
 situ_attr gradient_keep_as(struct gradient *g, const char *name, const char *as);
 
@@ -120,14 +120,14 @@ struct term gradient_number(struct gradient *g, situ_type type, double value);
 struct term gradient_int(struct gradient *g, int64_t value);
 struct term gradient_ints(struct gradient *g, const int64_t *values, int count);
 
-/* The shape of a term as an int32 vector: a constant where it is known, else a Shape. */
+/* The shape of a term as an int32 vector: a constant if it is known, else a Shape op. */
 struct term gradient_shape_of(struct gradient *g, struct term term);
 
 /* The rank of a term as int32; all its axes: 0, 1, ... as an int32 vector. */
 struct term gradient_rank_of(struct gradient *g, struct term term);
 struct term gradient_axes_of(struct gradient *g, struct term term);
 
-/* Reads the value of an integer term (at most SITU_MAX_RANK elements); false where it is not a
+/* Reads the value of an integer term (at most SITU_MAX_RANK elements); false if it is no
  * constant. */
 bool gradient_integers(const struct gradient *g, struct term term, int64_t items[SITU_MAX_RANK],
                        int *count);
@@ -139,35 +139,34 @@ bool gradient_known(const struct gradient *g, struct term term, situ_shape *out)
 struct term gradient_zeros(struct gradient *g, struct term like);
 struct term gradient_or_zeros(struct gradient *g, struct term term, struct term like);
 
-/* Ones of the shape and type of a term, as a walk begins with; the sum of terms of one shape, as it
- * goes on with. */
+/* Ones of the shape and type of a term, the initial gradient; the sum of terms of one shape. */
 struct term gradient_ones(struct gradient *g, struct term like);
 struct term gradient_sum(struct gradient *g, const struct term *terms, int count);
 
-/* Zeros in the shape of `like`, but for rows: values[i] is added to row indices[i], a vector. A
- * gradient may stay so from op to op; an op that reads it gets all of the tensor. */
+/* Indexed slices: zeros of the shape of `like` with values[i] added to slice indices[i]. Stay
+ * sparse until an op reads the term. */
 struct term gradient_slices(struct gradient *g, struct term values, struct term indices,
                             struct term like);
 
-/* What such rows are in full, of that shape (a term, and as far as it is known); terms one behind
- * the other along axis 0, integers as int64 where not all are int32. */
+/* Indexed slices as a dense tensor of a shape (a term, and as far as known); concatenation along
+ * axis 0, integers as int64 if not all are int32. */
 struct term gradient_sum_rows(struct gradient *g, struct term values, struct term indices,
                               struct term shape, const situ_shape *known);
 struct term gradient_join(struct gradient *g, const struct term *terms, int count);
 
-/* The term itself, as a node that a control scope holds back. */
+/* An Identity of the term, subject to the control dependencies of the scope. */
 struct term gradient_identity(struct gradient *g, struct term term);
 
-/* What a variable holds, by its handle. */
+/* The value of a variable, by its handle. */
 struct term gradient_read(struct gradient *g, struct term handle);
 
 /* The elements of a term in the shape of another. */
 struct term gradient_reshape_as(struct gradient *g, struct term term, struct term like);
 
-/* Undoes broadcasting: sums what has the shape of x and y broadcast together down to x. */
+/* The gradient of broadcasting: sums a term of the broadcast shape of x and y to the shape of x. */
 struct term gradient_sum_to(struct gradient *g, struct term term, struct term x, struct term y);
 
-/* The `grad` of a row that is differentiable, but whose gradient nobody has written: fails. */
+/* The `grad` of ops whose gradient is not implemented: fails. */
 void gradient_missing(struct gradient *g);
 
 /* Sets dx[0] and dx[1] of a call that broadcasts its inputs 0 and 1: sums each to its input. */

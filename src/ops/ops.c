@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops.c: the table of all families, and what their files share. */
+ * ops.c: the table of op families, and helpers that they share. */
 #include "ops/ops.h"
 
 #include "tensor/shape.h"

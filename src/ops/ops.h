@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops.h: the families of ops, and what their files share. */
+ * ops.h: op families and the helpers that they share. */
 #ifndef SITU_OPS_OPS_H
 #define SITU_OPS_OPS_H
 
@@ -75,17 +75,16 @@ OP_FAMILIES(OP_FAMILY_EXTERN)
 #define ALL_TYPES NUMERIC " string"
 #define MOVABLE "CPU GPU(" NUMERIC ")" /* of ops that move elements of ALL_TYPES */
 
-/* Elements of an element-wise call that are worth a thread. */
+/* Minimum number of elements per thread of an element-wise kernel. */
 enum { GRAIN = 32768 };
 
-/* Lanes (kernel/lanes.h) that a GPU has for a row of so many elements; not more than elements. */
+/* GPU lanes (kernel/lanes.h) for a line of `length` elements; at most `length`. */
 int64_t op_lanes(int64_t length);
 
-/* The same where elements are `inner` apart: neighbours in a work-group are columns then. */
+/* As op_lanes, for elements with stride `inner`: adjacent work items are adjacent lines. */
 int64_t op_lanes_across(int64_t length, int64_t inner);
 
-/* Shape functions that many rows share: output 0 has the shape of input 0; every output is a
- * scalar; there is no output; nothing is known. */
+/* Shape functions: output 0 has the shape of input 0; every output is a scalar; no outputs. */
 situ_status op_same_shape(struct call *call) SITU_MUST_USE;
 situ_status op_scalar_shape(struct call *call) SITU_MUST_USE;
 situ_status op_no_shape(struct call *call) SITU_MUST_USE;
@@ -100,20 +99,20 @@ situ_status op_equal_shapes(struct call *call) SITU_MUST_USE;
  * sparse tensor; `what` names it in the error. */
 situ_status op_need_sparse(const struct call *call, int first, const char *what) SITU_MUST_USE;
 
-/* The one value of an integer input; *known is false while it is not known. */
+/* Reads an integer scalar input; *known is false if its value is unknown. */
 situ_status op_host_scalar(const struct call *call, int input, int64_t *value,
                            bool *known) SITU_MUST_USE;
 
-/* The one value of a numeric input of any type; *known is false while it is not known. */
+/* Reads a numeric scalar input of any type; *known is false if its value is unknown. */
 situ_status op_host_number(const struct call *call, int input, double *value,
                            bool *known) SITU_MUST_USE;
 
-/* The shape that an integer input holds; dimensions (or all) are SITU_ANY while they are not known.
- * A dimension of -1 stays -1 where `open` allows it. */
+/* Reads a shape from an integer input; unknown dimensions, or the rank, are SITU_ANY. A dimension
+ * of -1 stays -1 if `open` allows it. */
 situ_status op_host_shape(const struct call *call, int input, bool open,
                           situ_shape *out) SITU_MUST_USE;
 
-/* An axis of -rank <= axis < rank, made positive; the error is TensorFlow's. */
+/* Converts -rank <= axis < rank to a non-negative axis; the error is TensorFlow's. */
 situ_status op_wrap_axis(int64_t axis, int rank, int *out) SITU_MUST_USE;
 
 #endif

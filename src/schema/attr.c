@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * attr.c: reading attribute values as rows and samples write them. */
+ * attr.c: parses attribute values; see attr.h. */
 #include "schema/attr.h"
 
 #include <stdlib.h>

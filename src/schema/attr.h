@@ -10,8 +10,7 @@
 
 struct function;
 
-/* Which member of the union holds is said by `kind`; SITU_ATTR_NONE: not given and without a
- * default. */
+/* `kind` selects the member of the union; SITU_ATTR_NONE: not set and without a default. */
 struct attr_value {
   situ_attr_kind kind;
   union {
@@ -37,15 +36,15 @@ struct attr_value {
   };
 };
 
-/* Reads a value as rows and samples write it: 3, 0.5, true, float, 'SAME', [2,?,3], <unknown>.
- * Texts and lists live in the arena. Tensors cannot be written. */
+/* Parses a value as op definitions and samples write it: 3, 0.5, true, float, 'SAME', [2,?,3],
+ * <unknown>. Strings and lists are allocated from the arena. Tensors are not supported. */
 situ_status attr_parse(situ_attr_kind kind, const char *text, size_t length, struct arena *arena,
                        struct attr_value *out) SITU_MUST_USE;
 
-/* The value as users give it; what it points to is shared. */
+/* Converts a value to the public type; shares what it points to. */
 situ_attr attr_public(const char *name, const struct attr_value *value);
 
-/* The word of a kind: "list(int)". */
+/* The name of a kind: "list(int)". */
 const char *attr_kind_name(situ_attr_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call.c: what a row may ask of a call, and recording. */
+ * call.c: see call.h. */
 #include "schema/call.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call.h: one call of an op, as its row sees it: attributes, operands, and where to record the
- * kernels. */
+ * call.h: a call of an op, the argument of `shape` and `record`: attributes, operands, and the
+ * recorder of kernel launches. */
 #ifndef SITU_SCHEMA_CALL_H
 #define SITU_SCHEMA_CALL_H
 
 #include "device/backend.h"
 #include "schema/attr.h"
 
-/* What is known of a few integers while a graph is built. */
+/* A small integer tensor whose elements are partly known while a graph is built. */
 struct known {
   const situ_tensor *tensor;
   unsigned open; /* bit i: element i is not known */
@@ -19,30 +19,30 @@ struct operand {
   int32_t slot; /* its memory, while recording */
   situ_shape shape;
   const situ_tensor
-      *value; /* in host memory, where it is known beforehand (constants), else NULL */
-  const struct known *known; /* while building: of few integers, else NULL */
+      *value; /* in host memory if it is known before the run (constants), else NULL */
+  const struct known *known; /* while building, of small integer tensors, else NULL */
 };
 
 /* Memory that a call needs besides its operands. */
 struct scratch {
   int32_t slot;
-  int32_t launch; /* the number of launches recorded when it was asked for */
+  int32_t launch; /* the number of launches recorded before it */
   size_t bytes;
-  const void *initial; /* NULL: free again after the call. Else state of the session that begins as
-                          these bytes and lives on from run to run */
-  const struct saved_result
-      *saved; /* of what a later call reads: as that one finds it; else NULL */
+  const void *initial; /* NULL: free after the call. Else state of the session with these initial
+                          bytes, kept between runs */
+  const struct saved_result *saved; /* of a result saved for a later call; else NULL */
 };
 
-/* What a call keeps for a later one of the same program, besides its outputs. */
+/* A result, besides the outputs, that a call saves for a later call of the same program. */
 struct saved_result {
   int32_t slot;
   size_t bytes;
-  const void *key; /* what it depends on besides the inputs: the reader compares it */
+  const void *key; /* its parameters besides the inputs; the reader compares them */
   size_t key_bytes;
 };
 
-/* Where recorded kernels go. Slots are numbered by whoever records; scratch gets new numbers. */
+/* The recorded kernel launches. The caller numbers the slots of operands; scratch gets new slots.
+ */
 struct recorder {
   struct arena *arena;
   const struct device_info *device; /* where the kernels will run */
@@ -62,12 +62,13 @@ struct call {
   int n_in, n_out;
   struct operand *in, *out;
   struct recorder *to; /* NULL while shapes are inferred */
-  bool building;       /* shapes are inferred while the user adds a node: errors say it that way */
-  bool awaited;        /* a later call would read what this one keeps: call_keep */
-  const struct saved_result *saved; /* of a row with `asks`: what that op kept; NULL: nothing */
+  bool building;       /* shapes are inferred while a node is added; selects the error message */
+  bool awaited;        /* a later call reads the saved result: call_keep */
+  const struct saved_result
+      *saved; /* of an op with `asks`: the saved result of that op; else NULL */
 };
 
-/* Attributes by name; a wrong name is a bug of the row and gives 0, "" or NULL. */
+/* Attributes by name; an unknown name is a bug and yields 0, "" or NULL. */
 bool call_bool(const struct call *call, const char *name);
 int64_t call_integer(const struct call *call, const char *name);
 double call_real(const struct call *call, const char *name);
@@ -76,36 +77,36 @@ situ_type call_type(const struct call *call, const char *name);
 const struct attr_value *call_attr(const struct call *call, const char *name);
 
 /* Reads the known value of an integer input (int32 or int64, at most SITU_MAX_RANK elements);
- * *count is SITU_ANY where the value is not known yet (while building). */
+ * *count is SITU_ANY if the value is unknown (while building). */
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) SITU_MUST_USE;
 
-/* The same of sizes that may be known in part: bit i of *open says that item i is not known yet. */
+/* As call_integers, for partly known values: bit i of *open is set if item i is unknown. */
 situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MAX_RANK], int *count,
                        unsigned *open) SITU_MUST_USE;
 
 /* Element `index` of an integer input whose value is known. */
 int64_t call_element(const struct call *call, int input, int64_t index);
 
-/* Adds to a failure what the call was given: types and shapes. */
+/* Adds the types and shapes of the inputs to an error. */
 situ_status call_describe_error(const struct call *call, situ_status status) SITU_MUST_USE;
 
-/* Records a call of a kernel; arguments are copied; `bytes` and `node` are filled in. A call
+/* Records a kernel launch; arguments are copied; `bytes` and `node` are filled in. A launch
  * without work items is not recorded. */
 situ_status call_launch(struct call *call, const struct launch *launch) SITU_MUST_USE;
 
-/* A new slot of scratch memory that is free again after this call. */
+/* Allocates a slot of scratch memory, free after this call. */
 situ_status call_scratch(struct call *call, size_t bytes, int32_t *slot) SITU_MUST_USE;
 
-/* A new slot of state that begins as a copy of `initial` and lives as long as the session. */
+/* Allocates a slot of session state, initialized with a copy of `initial`. */
 situ_status call_state(struct call *call, const void *initial, size_t bytes,
                        int32_t *slot) SITU_MUST_USE;
 
-/* A new slot of memory that lasts until the last call has read it that found this one `awaited`. */
+/* Allocates a slot for a saved result, which lives until the last call that reads it. */
 situ_status call_keep(struct call *call, const void *key, size_t key_bytes, size_t bytes,
                       int32_t *slot) SITU_MUST_USE;
 
-/* Whether there is something that was kept under this key; then its slot. */
+/* Returns whether a result was saved under this key, and its slot. */
 bool call_kept(const struct call *call, const void *key, size_t key_bytes, int32_t *slot);
 
 /* Arguments for LAUNCH. */
@@ -122,7 +123,8 @@ bool call_kept(const struct call *call, const void *key, size_t key_bytes, int32
 #define LAUNCH(call, kernel_, type_, items_, grain_, flops_, ...) \
   LAUNCH_LANES(call, kernel_, type_, items_, 0, grain_, flops_, __VA_ARGS__)
 
-/* The same of a kernel that gives each item several lanes on a GPU, of which it is told last. */
+/* As LAUNCH, for a kernel with several lanes per work item on a GPU; their number is its last
+ * argument. */
 #define LAUNCH_LANES(call, kernel_, type_, items_, lanes_, grain_, flops_, ...) \
   call_launch((call),                                                           \
               &(struct launch){.kernel = (kernel_),                             \

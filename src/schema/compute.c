@@ -58,7 +58,7 @@ situ_status compute_wait(const struct compute *compute, pthread_cond_t *conditio
   until.tv_sec += until.tv_nsec / 1000000000;
   until.tv_nsec %= 1000000000;
   if (pthread_cond_timedwait(condition, lock, &until) != ETIMEDOUT) return NULL;
-  pthread_mutex_unlock(lock); /* the hook may wait for whoever waits for the lock */
+  pthread_mutex_unlock(lock); /* the hook may wait for a thread that waits for the lock */
   const situ_status status = compute_ask(compute, what);
   pthread_mutex_lock(lock);
   return status;

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * function.h: a function of a graph: a graph of its own with inputs and outputs, which ops like If
- * and While run. */
+ * function.h: functions of a graph: graphs with inputs and outputs, which If and While run. */
 #ifndef SITU_SCHEMA_FUNCTION_H
 #define SITU_SCHEMA_FUNCTION_H
 
 #include "situ/graph.h"
 
-/* Values of a body that gradients need: a tape holds one tensor for each. Only grows. */
+/* The forward values that gradients need, one tensor each on the tape. Only grows. */
 struct function_saved {
   int count;
   const situ_value *values;
 };
 
-/* What is asked of the gradient of a function. It takes what it needs of the function's tape; then,
- * where `tape_arrives`, a list with gradients of what is on the tape; then what arrives at outputs.
- * It gives, where `tape_wanted`, a list with gradients of what the function took of a tape itself;
- * then those of its other inputs that are wanted. */
+/* The signature of a gradient function. Inputs: saved values from the function's tape; if
+ * `tape_arrives`, a list with gradients of the tape; gradients of the outputs. Outputs: if
+ * `tape_wanted`, a list with gradients of the tape that the function itself reads; gradients of the
+ * wanted inputs. */
 struct function_wish {
-  const bool *arrives, *wanted; /* by output; by input behind those from a tape */
+  const bool *arrives, *wanted; /* by output; by input after those from a tape */
   bool tape_arrives, tape_wanted;
 };
 
@@ -29,12 +28,12 @@ struct function {
   const situ_value *inputs, *outputs; /* of the body; inputs are placeholders */
   const situ_shape *shapes;           /* of the inputs, then of the outputs, as far as known */
   const situ_type *types;
-  _Atomic(const struct function_saved *) saved; /* NULL: nobody asked for its gradient */
-  /* Of the gradient of another function: its first inputs come from that one's tape, these. */
+  _Atomic(const struct function_saved *) saved; /* NULL: not differentiated yet */
+  /* Of a gradient function: the function, and the tape elements that are its first inputs. */
   const struct function *of;
   int n_taped;
   const int *taped;
-  /* While gradients are made: what is on its tape whose gradients somebody gives. */
+  /* While gradients are built: the tape elements that have gradients. */
   int n_pulled;
   const int *pulled;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op_def.h: what an op is: one row. Everything that knows ops (graph, placer, planner, gradients,
- * Python, `situ ops`, the tests) reads the row; nobody keeps a second list. */
+ * op_def.h: op definitions, the only description of an op. Graph, placer, planner, gradients,
+ * Python, `situ ops` and the tests all read them. */
 #ifndef SITU_SCHEMA_OP_DEF_H
 #define SITU_SCHEMA_OP_DEF_H
 
@@ -12,31 +12,29 @@
 struct gradient;
 
 enum op_flags {
-  OP_STATEFUL = 1,   /* two calls with equal inputs may differ: never folded or merged */
-  OP_INPLACE = 2,    /* output 0 may take the memory of an input of as many bytes that dies here */
-  OP_ALIAS = 4,      /* output 0 is input 0's memory under another shape: nothing runs (Reshape) */
+  OP_STATEFUL = 1,   /* calls with equal inputs may differ: never folded or merged */
+  OP_INPLACE = 2,    /* output 0 may reuse the memory of an equally large input that dies here */
+  OP_ALIAS = 4,      /* output 0 is input 0's memory with another shape: nothing runs (Reshape) */
   OP_SHAPE_ONLY = 8, /* the output depends on the inputs' shapes alone (Shape, Size, Rank) */
   OP_CONSTANT = 16,  /* the output is the attribute "value" */
-  OP_FED = 32,       /* has no value of its own: must be fed (Placeholder) */
-  OP_VARIABLE = 64,  /* the output is a reference to state of the session */
+  OP_FED = 32,       /* has no value: must be fed (Placeholder) */
+  OP_VARIABLE = 64,  /* the output is a reference to a variable of the session */
   OP_INPLACE_FIRST = 128, /* as OP_INPLACE, but only the memory of input 0 */
-  OP_UPDATES = 256,       /* input 0 is a reference, output 0 the same: the kernels write to it */
-  OP_SETS = 512,          /* as OP_UPDATES, and all of it is new: what was there does not count */
-  OP_NO_GRADIENT = 1024,  /* not differentiable: gradients end here (a row with real outputs has
+  OP_UPDATES = 256,       /* input 0 is a variable that the kernels update; output 0 is the same */
+  OP_SETS = 512,          /* as OP_UPDATES, and overwrites the whole variable */
+  OP_NO_GRADIENT = 1024,  /* not differentiable: gradients end here (an op with real outputs has
                              this or `grad`) */
-  OP_BLOCKS = 2048,       /* of a row with `compute`: may wait for others, so it comes late */
-  OP_ANYWHERE = 4096,     /* of a row with `compute`: takes its inputs where they are */
-  OP_LAZY = 8192,         /* of a row with `compute`: need not make outputs that nobody reads */
-  OP_GIVES = 16384,       /* of a row with OP_BLOCKS: others may wait for what it does */
-  OP_TOGETHER = 32768,    /* of a row with OP_BLOCKS: all processes do it in the same order */
-  OP_SUMS = 65536,        /* the sum of the inputs, in any order: nodes with the same inputs on the
-                             devices where these are may be one call of a library */
-  OP_READS = 131072,      /* output 0 is what the variable of handle 0 holds then: it shares the
-                             memory (with OP_ALIAS) until somebody changes the variable */
-  OP_PROBES = 262144,     /* of a row with `compute`: asks about the variable of handle 0, which
-                             need not have a value: compute->ready */
-  OP_OPTIONAL = 524288,   /* is often fed (PlaceholderWithDefault): what it is else tells nothing of
-                             it while a graph is built */
+  OP_BLOCKS = 2048,       /* host op: may block on other steps, so it runs last */
+  OP_ANYWHERE = 4096,     /* host op: its inputs stay on their devices */
+  OP_LAZY = 8192,         /* host op: need not produce outputs that nothing reads */
+  OP_GIVES = 16384,       /* with OP_BLOCKS: may unblock other ops */
+  OP_TOGETHER = 32768,    /* with OP_BLOCKS: a collective, in the same order in all processes */
+  OP_SUMS = 65536,        /* sums its inputs in any order: nodes with the same inputs on several
+                             devices may become one all-reduce */
+  OP_READS = 131072,    /* output 0 is the value of variable 0; it shares the memory (with OP_ALIAS)
+                           until the variable changes */
+  OP_PROBES = 262144,   /* host op: tests whether variable 0 is initialized (compute->ready) */
+  OP_OPTIONAL = 524288, /* may be fed (PlaceholderWithDefault): its input is no static value */
 };
 
 struct op_def {
@@ -46,27 +44,27 @@ struct op_def {
   const char *outputs; /* "product:T" */
   const char *attrs;   /* "T:{half float double} transpose_a:bool=false"; grammar in schema.h */
   const char *python;  /* names under tf: "matmul linalg.matmul" */
-  const char *doc;     /* first sentence: what it gives; then what a user should know */
+  const char *doc;     /* first sentence: what it computes; then what a user should know */
   const char *args;    /* a line per input and attribute: "a: Left matrix.\nb: Right matrix."; see
                          arg_docs.h for attributes that all ops share */
   const char *samples; /* inputs to test it with: "[4,3] [3,5]; transpose_a=true [3,4] [3,5]" */
   const char *host;    /* inputs whose values are needed to plan the call (shapes, axes): "shape" */
-  const char *asks;    /* an op that may keep something for this one (call_keep); its inputs and
-                          outputs are the first inputs here */
+  const char *asks;    /* an op that may save results for this one (call_keep); its inputs and
+                          outputs are the first inputs of this op */
   const char
       *devices; /* where it has kernels, by type: "CPU GPU", "CPU GPU(float double)", "CPU" */
   unsigned flags;
   situ_status (*shape)(
-      struct call *call); /* sets out[i].shape; while building, may meet unknowns */
-  situ_status (*record)(struct call *call); /* says which kernels run, all shapes
-                                               are known; NULL: none */
-  void (*grad)(struct gradient *gradient);  /* says which ops give the gradients of the inputs:
-                                               ops/gradient.h; or see OP_NO_GRADIENT */
-  situ_status (*compute)(struct compute *compute); /* instead: computes on host tensors, in every
-                                                      step: see compute.h */
+      struct call *call); /* sets out[i].shape; input shapes may be unknown while building */
+  situ_status (*record)(struct call *call);        /* records the kernel launches; all shapes
+                                                      are known; NULL: none */
+  void (*grad)(struct gradient *gradient);         /* builds the gradients of the inputs; see
+                                                      ops/gradient.h and OP_NO_GRADIENT */
+  situ_status (*compute)(struct compute *compute); /* of a host op, instead of `record`: see
+                                                      compute.h */
 };
 
-/* A family of ops, as a file of ops/ defines it. */
+/* The ops that one file of ops/ defines. */
 struct op_family {
   const char *name;
   const struct op_def *ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sample.c: the samples of a row as tensors. */
+ * sample.c: see sample.h. */
 #include "schema/sample.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 __extension__ typedef _Float16 half;
 
-/* The text of sample `number`; a length of 0 behind the last. */
+/* The source of sample `number`; empty after the last. */
 static struct word find(const struct schema *schema, int number) {
   const char *text = schema->op->samples ? schema->op->samples : "";
   for (; number > 0 && *text; number--) {
@@ -133,7 +133,7 @@ static double choose(situ_type type, const char *domain, uint32_t random) {
   return type == SITU_UINT8 || type == SITU_UINT16 ? random % 10 : (double)(random % 19) - 9;
 }
 
-/* Rows that add up to 1: a half at each of two places. */
+/* Fills each row with a distribution: 0.5 at two positions. */
 static void share(void *data, situ_type type, const situ_shape *shape, uint32_t seed) {
   const int64_t width = shape->dim[shape->rank - 1], n = situ_shape_count(*shape);
   memset(data, 0, (size_t)n * situ_type_size(type));
@@ -191,7 +191,7 @@ static situ_status read_attrs(struct sample *out, struct word text, situ_type ty
   return NULL;
 }
 
-/* A list takes what the other inputs leave. */
+/* A list gets the inputs that the others leave. */
 static void count_list(const struct sample *sample, int words, struct attr_value *values) {
   for (int i = 0; i < sample->schema->n_inputs; i++) {
     const int number = sample->schema->inputs[i].number_attr;

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sample.h: the samples of a row as tensors.
- *
- * A row's `samples` are separated by `;`. A sample has words NAME=VALUE for attributes, then one
- * word for each input: [2,3]         random values: reals between -4 and 4, integers from -9 to 9,
- * truths [2,3]:pos     above 0       [2,3]:unit  between -1 and 1       [2,3]:above1  from 1 on
- *   [2,3]:whole   from 1 to 4   [2,3]:share rows that add up to 1
- *   [2,3]=1,2,... these values  [0]=        none
- * All reals are multiples of 1/64, so that every type holds them exactly. A sample serves every
- * type of the row's first type attribute, unless it sets that one itself.
+ * sample.h: the samples of an op definition as tensors, for tests. */
+
+/* clang-format off */
+/*
+ * Samples are separated by `;`. A sample has NAME=VALUE for attributes, then an item per input:
+ *   [2,3]          random values: reals from -4 to 4, integers from -9 to 9, booleans
+ *   [2,3]:pos      positive             [2,3]:unit    between -1 and 1
+ *   [2,3]:above1   1 or more            [2,3]:whole   integers from 1 to 4
+ *   [2,3]:share    rows that sum to 1
+ *   [2,3]=1,2,...  these values         [0]=          none
+ * All reals are multiples of 1/64, exact in every type. A sample serves every
+ * type of the op's first type attribute, unless it sets that attribute.
  */
+/* clang-format on */
 #ifndef SITU_SCHEMA_SAMPLE_H
 #define SITU_SCHEMA_SAMPLE_H
 
@@ -22,17 +26,18 @@ struct sample {
   situ_attr attrs[SAMPLE_MOST]; /* for situ_emit */
   int n_attrs;
   situ_tensor *inputs[SAMPLE_MOST];
-  bool is_host[SAMPLE_MOST]; /* a constant, where the row asks for it */
+  bool is_host[SAMPLE_MOST]; /* an input that must be constant */
   int n_inputs;
 };
 
-/* The number of samples of a row. */
+/* The number of samples of an op. */
 int sample_count(const struct schema *schema);
 
 /* The types to try sample `number` with, as bits; bit 0 alone: its types are its own. */
 uint32_t sample_types(const struct schema *schema, int number);
 
-/* Makes sample `number` for a type (SITU_NO_TYPE: the sample says it); texts live in the arena. */
+/* Creates sample `number` for a type (SITU_NO_TYPE: the sample sets it); strings are allocated
+ * from the arena. */
 situ_status sample_make(const struct schema *schema, int number, situ_type type,
                         struct arena *arena, struct sample *out) SITU_MUST_USE;
 

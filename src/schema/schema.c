@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema.c: the table of all rows, and the attributes of a call. */
+ * schema.c: the table of parsed op definitions, and resolution of attributes. */
 #include "schema/schema.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * schema.h: the rows of ops/, parsed once: ports, attributes, types, device kinds. */
+ * schema.h: parsed op definitions: inputs, outputs, attributes, types, device kinds. */
 
 /* clang-format off */
 /*
@@ -25,10 +25,10 @@
 
 struct port {
   const char *name;
-  situ_type type;  /* fixed, or SITU_NO_TYPE: then attribute `type_attr` says */
+  situ_type type;  /* fixed, or SITU_NO_TYPE: see `type_attr` */
   int type_attr;   /* -1: none */
   int number_attr; /* of a list: the attribute with the count; -1: one value */
-  bool is_types;   /* `type_attr` is a list of types: one value of each */
+  bool is_types;   /* `type_attr` is a list of types, one per value */
   bool is_ref;     /* of an input: a reference or a handle: the call names a variable */
   bool is_handle;  /* of type resource: the handle of a variable */
   int handle_attr; /* of a handle: the attribute with the type of the variable; -1: any */
@@ -38,53 +38,55 @@ struct port {
 struct attr_spec {
   const char *name;
   situ_attr_kind kind;
-  uint32_t types;           /* of a type attribute: bit situ_type is set for what it may be */
+  uint32_t types;           /* of a type attribute: bit i allows situ_type i */
   const char *words;        /* of a string attribute with a set: the set as written, else NULL */
   bool inferred;            /* from the inputs */
   int64_t least;            /* of an int attribute; INT64_MIN: none */
-  struct attr_value preset; /* kind NONE: must be given */
+  struct attr_value preset; /* kind NONE: required */
 };
 
 enum { MAX_KINDS = 8 };
 
-/* A row, parsed. */
+/* A parsed op definition. */
 struct schema {
   const struct op_def *op;
-  int id; /* 0, 1, ... over all rows */
+  int id; /* index among all ops */
   int n_inputs, n_outputs, n_attrs;
   struct port *inputs, *outputs;
   struct attr_spec *attrs;
-  int device_type_attr; /* the attribute whose type decides where there is a kernel; or -1 */
-  bool has_handles;     /* an input is the handle of a variable */
-  const char *kinds[MAX_KINDS];   /* device kinds in the order of the row, NULL behind the last */
+  int device_type_attr;           /* the attribute whose type selects the kernel; or -1 */
+  bool has_handles;               /* an input is the handle of a variable */
+  const char *kinds[MAX_KINDS];   /* device kinds in order of definition, NULL-terminated */
   uint32_t kind_types[MAX_KINDS]; /* types with a kernel there, as bits; all ones: unrestricted */
 };
 
 /* The schema of an op, or NULL if there is no such op. */
 const struct schema *schema_find(const char *op);
 
-/* Schemas by number, 0 <= id < schema_count(). */
+/* Schemas by index, 0 <= id < schema_count(). */
 const struct schema *schema_get(int id);
 int schema_count(void);
 
-/* NULL, or what is wrong with the first row that cannot be parsed (such a row is not found). */
+/* NULL, or the error of the first op definition that cannot be parsed, which schema_find ignores.
+ */
 situ_status schema_check(void) SITU_MUST_USE;
 
-/* The name of the op nearest to a wrong one, for errors; NULL if none is near. */
+/* The op whose name is nearest to a misspelt one, for errors; NULL if none is near. */
 const char *schema_nearest(const char *op);
 
-/* The port of one of n inputs of a call, counted flat; lists share what the others leave. */
+/* The port of one of n inputs of a call, counted flat; a list gets the inputs that the others
+ * leave. */
 const struct port *schema_port(const struct schema *schema, int input, int n);
 
-/* The number of an attribute, or -1. */
+/* The index of an attribute, or -1. */
 int schema_attr(const struct schema *schema, const char *name);
 
 /* Whether the op has a kernel on that kind of device with these attributes. */
 bool schema_supports(const struct schema *schema, const struct attr_value *attrs, const char *kind);
 
 /* Completes the attributes of a call: infers types and counts from the inputs, fills defaults,
- * checks sets. `attrs` has n_attrs elements, those given already set. Sets *n_out, the flat number
- * of outputs; errors name op, node and attribute. */
+ * checks sets. `attrs` has n_attrs elements, with those of the caller set. Sets *n_out, the flat
+ * number of outputs; errors name op, node and attribute. */
 situ_status schema_resolve(const struct schema *schema, const char *node, const situ_type *in_types,
                            int n_in, struct attr_value *attrs, int *n_out) SITU_MUST_USE;
 
@@ -92,7 +94,7 @@ situ_status schema_resolve(const struct schema *schema, const char *node, const 
 situ_type schema_output_type(const struct schema *schema, const struct attr_value *attrs,
                              int index);
 
-/* The port that flat output `index` belongs to, and its place there. */
+/* The port that flat output `index` belongs to, and its index there. */
 const struct port *schema_output_port(const struct schema *schema, const struct attr_value *attrs,
                                       int index, int *within);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * signature.c: parsing the texts of a row; the grammar is in schema.h. */
+ * signature.c: parses op definitions; the grammar is in schema.h. */
 #include "schema/signature.h"
 
 #include <stdlib.h>
@@ -219,7 +219,7 @@ static situ_status read_host(const struct op_def *op, struct schema *out) {
   return NULL;
 }
 
-/* What an input says need not be given. */
+/* Marks attributes that the inputs determine. */
 static void mark_inferred(struct schema *out) {
   for (int i = 0; i < out->n_inputs; i++) {
     const struct port *port = &out->inputs[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * signature.h: parsing the texts of a row. */
+ * signature.h: parses op definitions. */
 #ifndef SITU_SCHEMA_SIGNATURE_H
 #define SITU_SCHEMA_SIGNATURE_H
 
@@ -15,7 +15,7 @@ struct word {
  * length of 0: there is none. */
 struct word signature_word(const char **text);
 
-/* Parses a row; `out` is cleared before, its parts live in the arena. */
+/* Parses an op definition into `out`; allocates from the arena. */
 situ_status signature_parse(const struct op_def *op, struct arena *arena,
                             struct schema *out) SITU_MUST_USE;
 

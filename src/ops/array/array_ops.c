@@ -29,7 +29,7 @@ static situ_status placeholder_shape(struct call *call) {
   return shape_check(&call->out[0].shape);
 }
 
-/* What may be fed has the shape that the attribute tells; what is not, the shape that it has. */
+/* The static shape is the attribute; without a feed, the shape of the input. */
 static situ_status default_shape(struct call *call) {
   const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
   char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
@@ -41,7 +41,7 @@ static situ_status default_shape(struct call *call) {
   return NULL;
 }
 
-/* The input must have the shape that the attribute tells. */
+/* The input must have the shape of the attribute. */
 static situ_status ensure_shape(struct call *call) {
   const situ_shape *told = call_attr(call, "shape")->shape, *have = &call->in[0].shape;
   char a[SHAPE_STRING_SIZE], b[SHAPE_STRING_SIZE];
@@ -83,7 +83,7 @@ static situ_status record_rank(struct call *call) {
   return put_integers(call, (int64_t[SITU_MAX_RANK]){call->in[0].shape.rank}, 1);
 }
 
-/* What broadcasting repeated */
+/* BroadcastGradientArgs */
 
 /* The axes of the sum's shape along which each of two shapes was repeated; false where the shapes
  * are not known yet. */
@@ -127,7 +127,7 @@ static situ_status record_broadcast_args(struct call *call) {
 
 /* Other shapes of the same elements */
 
-/* The product of the known dimensions, and the place of the last unknown one or -1. */
+/* The product of the known dimensions, and the index of the last unknown one, or -1. */
 static int64_t known_product(const situ_shape *shape, int *unknown) {
   int64_t product = 1;
   *unknown = -1;

@@ -10,7 +10,7 @@
 situ_shape list_elements_stacked(int64_t count, const situ_shape *shape);
 situ_shape list_elements_row(const situ_shape *shape);
 
-/* Whether a list has an element of that number. */
+/* Whether an element is set. */
 situ_status list_elements_check(const struct tensor_list *list, int64_t index) SITU_MUST_USE;
 
 /* The shape of an element, also of one that is not there; `said` is what else is known of it. */
@@ -29,7 +29,7 @@ struct list_elements {
 situ_status list_elements_stack(const struct list_elements *items, situ_type type,
                                 situ_tensor **out) SITU_MUST_USE;
 
-/* Elements one behind another along their first dimension, which `lengths` gets. */
+/* Concatenates elements along the first dimension; stores their first dimensions in `lengths`. */
 situ_status list_elements_join(const struct list_elements *items, situ_type type, int64_t *lengths,
                                situ_tensor **out) SITU_MUST_USE;
 

@@ -32,7 +32,7 @@ static situ_status check_form(const struct call *call) {
   return NULL;
 }
 
-/* A margin is not larger than what it mirrors; TensorFlow's words. */
+/* Padding may not exceed the reflected part; the errors are TensorFlow's. */
 static situ_status check_margin(const struct call *call, int64_t before, int64_t behind,
                                 int64_t size) {
   const int64_t border = border_of(call);
@@ -46,7 +46,7 @@ static situ_status check_margin(const struct call *call, int64_t before, int64_t
                  border ? "not less than" : "greater than", (long long)size);
 }
 
-/* The size with its margins, or, backwards, without them. */
+/* The size with padding, or, for the gradient, without. */
 static situ_status padded(const struct call *call, int d, bool backwards, int64_t *size) {
   const int64_t before = call_element(call, 1, 2 * d), behind = call_element(call, 1, 2 * d + 1);
   int64_t margins = 0, all = SITU_ANY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mirror_pad_grad.cl: what flows back from margins that mirror a tensor (mirror_pad.cl): y[i] is
- * the sum of all x that are element i. */
+ * mirror_pad_grad.cl: gradient of mirror padding (mirror_pad.cl): y[i] is the sum of all copies
+ * of element i. */
 #include "kernel/mirror_pad.h"
 
 #if T_IS_REAL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * permute_rows.cl: rows in another order. */
+ * permute_rows.cl: permutes the first dimension of a tensor. */
 
 /* Row r of y is row order[r] of x, or 0 where that is negative. */
 KERNEL(reorder_rows, IN(T, x), IN(i64, order), OUT(T, y), SIZE(inner), SIZE(n)) {

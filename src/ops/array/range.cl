@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * range.cl: numbers at equal distances. */
+ * range.cl: kernel of Range: evenly spaced numbers. */
 #if T_IS_INTEGER
 KERNEL(range, OUT(T, y), SIZE(start), SIZE(delta), SIZE(n)) {
   EACH(i, n);

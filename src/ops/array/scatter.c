@@ -186,13 +186,13 @@ static situ_status record_tensor_scatter(struct call *call, const struct kernel 
   return record_tuples(call, f, 1, &call->out[0].shape);
 }
 
-/* Rows of a variable named by one number each. */
+/* Slices of a variable along its first dimension. */
 
 static situ_status scatter_shape(struct call *call) {
   const situ_shape *ref = &call->in[0].shape, *indices = &call->in[1].shape;
   situ_shape want = SITU_ANY_SHAPE;
   if (call->n_out) call->out[0].shape = *ref;
-  if (ref->rank == 0) return INVALID("A scalar has no rows to update");
+  if (ref->rank == 0) return INVALID("A scalar has no slices to update");
   if (ref->rank == SITU_ANY || indices->rank == SITU_ANY || call->in[2].shape.rank == 0)
     return NULL;
   if (indices->rank + ref->rank - 1 > SITU_MAX_RANK)
@@ -303,7 +303,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
     __VA_ARGS__                                                                                   \
   }
 
-/* Two rows each: of a reference, which the op then is, and of a handle. */
+/* Two ops each: on a reference, which the op returns, and on a handle. */
 #define SCATTER(NAME, word, types, text)                                                         \
   {.name = "Scatter" #NAME,                                                                      \
    .inputs = "ref:&T indices:Tindices updates:T",                                                \

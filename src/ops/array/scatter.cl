@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scatter.cl: kernels that write rows to indexed positions, in order. */
+ * scatter.cl: scatter kernels: write slices to indexed positions, in the order of the indices. */
 
 #if T_IS_INTEGER && T_BYTES >= 4
 /* The row that index tuple k names in a tensor of dimensions `dim`, of which the first `depth`

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * scatter.h: rows of tensors named by numbers: what scatter.c and segment_reduce.c record both. */
+ * scatter.h: indexed slices of tensors: launches that scatter.c and segment_reduce.c share. */
 #ifndef SITU_OPS_ARRAY_SCATTER_H
 #define SITU_OPS_ARRAY_SCATTER_H
 
 #include "schema/call.h"
 
-/* What a reduction of nothing is. */
+/* The identity of a reduction. */
 enum scatter_identity { SCATTER_ZERO, SCATTER_ONE, SCATTER_LOWEST, SCATTER_HIGHEST };
 
 /* Scratch memory with the numbers (int64) of the rows of a tensor of shape `params` that input

@@ -84,7 +84,7 @@ static situ_status record_slice(struct call *call) {
 
 /* StridedSlice */
 
-/* What the arguments of a StridedSlice say. */
+/* The arguments of a StridedSlice. */
 struct spec {
   int64_t begin[SITU_MAX_RANK], end[SITU_MAX_RANK], stride[SITU_MAX_RANK];
   int count; /* SITU_ANY: not known yet */
@@ -112,7 +112,7 @@ static situ_status read_spec(const struct call *call, struct spec *spec) {
   return NULL;
 }
 
-/* What the walk over a spec makes: a view of the input and the shape of the output. */
+/* The result of parsing a slice: a view of the input and the shape of the output. */
 struct sliced {
   const situ_shape *in;
   struct view all, view; /* all elements; those that are taken, in the output's dimensions */
@@ -136,7 +136,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* Takes one index; the dimension is gone. */
+/* Applies a single index, which removes the dimension. */
 static situ_status take_index(struct sliced *s, const struct spec *spec, int i) {
   const int d = s->next++;
   const int64_t dim = s->in->dim[d], at = spec->begin[i] + (spec->begin[i] < 0 ? dim : 0);
@@ -338,7 +338,7 @@ static struct term column(struct gradient *g, struct term vector) {
   return OP(g, "ExpandDims", one, gradient_int(g, 1));
 }
 
-/* Zeros around what was taken. */
+/* Pads the gradient of the slice with zeros. */
 static void slice_grad(struct gradient *g) {
   int64_t begin[SITU_MAX_RANK];
   int32_t paddings[SITU_MAX_RANK][2];

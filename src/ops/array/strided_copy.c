@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * strided_copy.c: recorded copies of elements from one layout to another. */
+ * strided_copy.c: see strided_copy.h. */
 #include "ops/array/strided_copy.h"
 
 #include <string.h>

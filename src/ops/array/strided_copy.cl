@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * strided_copy.cl: kernels that move elements from one layout to another. */
+ * strided_copy.cl: kernels that copy elements between strided layouts. */
 #include "kernel/strided_index.h"
 
 /* y = v[0] everywhere. */

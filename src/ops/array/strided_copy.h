@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * strided_copy.h: recorded copies of elements from one layout to another. */
+ * strided_copy.h: records copies of elements between strided layouts. */
 #ifndef SITU_OPS_ARRAY_STRIDED_COPY_H
 #define SITU_OPS_ARRAY_STRIDED_COPY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tensor_list.c: lists of tensors: what tf.TensorArray is made of, in loops and outside. */
+ * tensor_list.c: TensorList ops, which implement tf.TensorArray. */
 #include <stdlib.h>
 
 #include "ops/gradient.h"
@@ -11,7 +11,7 @@
 
 /* Shapes */
 
-/* What input `input` says of the shape of elements: a vector, or the scalar -1: nothing. */
+/* The element shape from input `input`: a vector, or the scalar -1 if unknown. */
 static situ_shape element_shape(const struct call *call, int input) {
   const struct operand *in = &call->in[input];
   situ_shape shape = SITU_ANY_SHAPE;
@@ -60,7 +60,7 @@ static situ_status concat_shape(struct call *call) {
 
 /* Reading inputs */
 
-/* The numbers of an integer input; *items is the caller's to free. */
+/* Reads an integer input; the caller frees *items. */
 static situ_status read_integers(const struct compute *compute, int input, int64_t **items,
                                  int *count) {
   situ_tensor *host = NULL;
@@ -311,7 +311,7 @@ static void stack_grad(struct gradient *g) {
   g->dx[0] = OP(g, "TensorListFromTensor", g->dy[0], g->in[1]);
 }
 
-/* What stands for a shape that nothing is known of. */
+/* The encoding of an unknown shape. */
 static struct term any_element(struct gradient *g) { return gradient_int(g, -1); }
 
 static void from_tensor_grad(struct gradient *g) {
@@ -347,7 +347,7 @@ static void add_grad(struct gradient *g) {
   for (int i = 0; i < g->n_in; i++) g->dx[i] = g->dy[0];
 }
 
-/* Rows */
+/* Op definitions */
 
 #define HANDLE "input_handle:variant"
 #define SHAPE "element_shape:shape_type"

@@ -241,7 +241,7 @@ static situ_status record_one_hot(struct call *call) {
 
 /* Range */
 
-/* How many steps of `delta` there are; -1: they lead away from the limit. */
+/* The number of elements; -1 if delta leads away from the limit. */
 static int64_t count_integers(int64_t start, int64_t limit, int64_t delta) {
   if (delta > 0 ? start > limit : start < limit) return -1;
   const uint64_t span =
@@ -320,7 +320,7 @@ static void tile_grad_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Tile", g->dy[0], OP(g, "FloorDiv", gradient_shape_of(g, g->in[0]), own));
 }
 
-/* What is inside of the margin. */
+/* The unpadded part. */
 static void pad_grad(struct gradient *g) {
   const struct term zeros = gradient_ints(g, (const int64_t[]){0, 0}, 2);
   const struct term sizes = gradient_ints(g, (const int64_t[]){-1, 1}, 2);
@@ -331,7 +331,7 @@ static void pad_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Slice", g->dy[0], begin, gradient_shape_of(g, g->in[0]));
 }
 
-/* The margin gets what is not inside. */
+/* The gradient of the constant is the sum over the padding. */
 static void pad_v2_grad(struct gradient *g) {
   pad_grad(g);
   if (!gradient_wanted(g, 2)) return;
@@ -363,7 +363,7 @@ static struct term rows_of(struct gradient *g, struct term dy, struct term param
   return OP(g, "Reshape", dy, OP(g, "ConcatV2", count, rest, gradient_int(g, 0)));
 }
 
-/* The rows that were taken go back to where they came from; axis 0. */
+/* Scatters gradients back to the gathered slices; axis 0. */
 static void gather_grad(struct gradient *g) {
   const struct term values = rows_of(g, g->dy[0], g->in[0], g->in[1]);
   const bool flat = gradient_shape(g, g->in[1]).rank == 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * transpose.cl: elements in another order of dimensions. y is dense; element i of it lies in x at
- * its index times the strides. */
+ * transpose.cl: transpose: y is dense; element i of y is in x at its index times the strides. */
 #include "kernel/strided_index.h"
 
 #ifndef SITU_HOST

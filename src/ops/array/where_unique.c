@@ -71,9 +71,9 @@ static situ_string bytes_of(const situ_tensor *tensor, int64_t i) {
   return (situ_string){(const char *)situ_tensor_data(tensor) + (size_t)i * size, size};
 }
 
-/* The different elements in the order of their first places: a table by hash. */
+/* Hash table of the distinct elements, in the order of first occurrence. */
 struct table {
-  int64_t *slots; /* numbers of different elements, -1: none */
+  int64_t *slots; /* indices of distinct elements; -1: empty */
   int64_t *first; /* where each different one was first */
   size_t mask;
   int64_t count;
@@ -101,7 +101,7 @@ static void table_free(struct table *table) {
   free(table->first);
 }
 
-/* The number of element i of a tensor; `add` makes it known. -1: it is not. */
+/* The index of element i among the distinct elements; -1 if it is new and `add` is false. */
 static int64_t table_find(struct table *table, const situ_tensor *of, const situ_tensor *tensor,
                           int64_t i, bool add) {
   const situ_string text = bytes_of(tensor, i);
@@ -117,7 +117,7 @@ static int64_t table_find(struct table *table, const situ_tensor *of, const situ
   return table->count++;
 }
 
-/* Elements of a vector at `n` places as output `index`. */
+/* Output `index`: the elements of a vector at `n` indices. */
 static situ_status take(struct compute *compute, int index, const situ_tensor *from,
                         const int64_t *places, int64_t n) {
   const size_t size = situ_type_size(from->type);

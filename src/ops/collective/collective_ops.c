@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * collective_ops.c: ops between the ranks of a cluster. Every rank runs them in the same order:
- * that of the same graph. */
+ * collective_ops.c: collectives between the ranks of a cluster. All ranks run the same graph,
+ * hence the same collectives in the same order. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * collective_ops.h: the ops of which sums over devices are made. */
+ * collective_ops.h: names of the ops that implement all-reduce over devices. */
 #ifndef SITU_OPS_COLLECTIVE_COLLECTIVE_OPS_H
 #define SITU_OPS_COLLECTIVE_COLLECTIVE_OPS_H
 

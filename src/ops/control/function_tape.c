@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * function_tape.c: what is on the tape of a function (if_while.c), as values of the functions that
- * need its gradients: taken from a list by number, and put into one. */
+ * function_tape.c: TapeItem and TapePack: read and write the saved forward values of a function
+ * (see if_while.c). */
 #include "ops/control/function_tape.h"
 
 #include "ops/gradient.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * function_tape.h: nodes that gradients of functions are made of, besides those that rows say. */
+ * function_tape.h: builds the tape nodes of function gradients. */
 #ifndef SITU_OPS_CONTROL_FUNCTION_TAPE_H
 #define SITU_OPS_CONTROL_FUNCTION_TAPE_H
 

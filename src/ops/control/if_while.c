@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * if_while.c: ops that run functions of the graph: If one of two, While one again and again.
- *
- * The last output of both is a tape: a list of what the gradients of the functions need of the run,
- * made only where somebody reads it. The tape of a While has a tape for each time round. */
+ * if_while.c: If and While: ops that run functions of the graph. The last output of both is a
+ * tape, a list of the forward values that gradients need, computed only if something reads it;
+ * the tape of a While holds a tape per iteration. */
 #include <stdlib.h>
 #include <string.h>
 

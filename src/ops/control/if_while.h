@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * if_while.h: the gradients of the rows of if_while.c. */
+ * if_while.h: gradient functions of If and While. */
 #ifndef SITU_OPS_CONTROL_IF_WHILE_H
 #define SITU_OPS_CONTROL_IF_WHILE_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * if_while_grad.c: gradients of If and While, and of those gradients.
- *
- * A gradient takes from the tape of the call what it needs of the run, so it is a function of the
- * tape, too: the gradient of a gradient gives a list of gradients of what is on the tape, which
- * arrives at the call like what arrives at its other outputs. */
+ * if_while_grad.c: gradients of If and While, of any order. A gradient function takes the saved
+ * forward values from the tape of the call. It is itself differentiable with respect to the
+ * tape: its gradient is a list of gradients of the saved values, passed to the call like the
+ * gradients of its other outputs. */
 #include <string.h>
 
 #include "ops/control/if_while.h"

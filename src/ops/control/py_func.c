@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * py_func.c: PyFunc: calls of the program's own functions. */
+ * py_func.c: PyFunc: calls registered Python functions; TaskSend and TaskReceive. */
 #include <stdatomic.h>
 
 #include "ops/ops.h"

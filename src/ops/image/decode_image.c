@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode_image.c: the ops that decode images: JPEG (jpeg.c), PNG (png.c) and BMP. The contents say
- * which format it is; most ops take several, as TensorFlow's do. */
+ * decode_image.c: DecodeJpeg, DecodePng, DecodeBmp and DecodeImage. The format follows from the
+ * contents; most ops accept several formats, as in TensorFlow. */
 #include "ops/image/decode_image.h"
 
 #include <stdlib.h>

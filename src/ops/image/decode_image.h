@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * decode_image.h: what decoders of image formats share: the buffer that they write to. */
+ * decode_image.h: the output buffer that the image decoders share. */
 #ifndef SITU_OPS_IMAGE_DECODE_IMAGE_H
 #define SITU_OPS_IMAGE_DECODE_IMAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * encode_image.c: the ops that write JPEG files. */
+ * encode_image.c: EncodeJpeg and EncodeJpegVariableQuality. */
 #include <string.h>
 
 #include "ops/image/jpeg.h"

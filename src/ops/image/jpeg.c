@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * jpeg.c: decodes JPEG files as TensorFlow does: the same options of libjpeg-turbo, the same answer
- * to files that end too early. */
+ * jpeg.c: JPEG decoder with the libjpeg-turbo options of TensorFlow and the same handling of
+ * truncated files. */
 #include "ops/image/jpeg.h"
 
 #ifdef SITU_JPEG

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * resize_hsv.cl: images [batch][height][width][channels] in other sizes, and in other colours. */
+ * resize_hsv.cl: image resizing and RGB/HSV conversion, NHWC. */
 
 #ifndef IMAGE_PLACE
 #define IMAGE_PLACE

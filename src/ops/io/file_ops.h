@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * file_ops.h: what ops that read files share. */
+ * file_ops.h: file access that several ops share. */
 #ifndef SITU_OPS_IO_FILE_OPS_H
 #define SITU_OPS_IO_FILE_OPS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * iterator_ops.c: the ops of iterators over data sets. */
+ * iterator_ops.c: data set iterator ops; data/ implements them. */
 #include "ops/io/iterator_ops.h"
 
 #include <stdlib.h>
@@ -175,8 +175,7 @@ static situ_status compute_from_text(struct compute *compute) {
 
 static const struct op_def op_defs[] = {
     OP_DEF("DatasetConstant", "", "handle:resource", "value:tensor", "A constant data set.", 0,
-           op_scalar_shape, compute_dataset,
-           .args = "value: Handle of the data set."),
+           op_scalar_shape, compute_dataset, .args = "value: Handle of the data set."),
     OP_DEF("DatasetBind", "dataset:resource arguments:Targuments", "handle:resource",
            "Targuments:list(type)=[]", "Binds arguments to a data set.", 0, op_scalar_shape,
            compute_bind),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * iterator_ops.h: what ops on iterators over data sets call; data/ fills the table. */
+ * iterator_ops.h: interface between the iterator ops and data/, which fills the table. */
 #ifndef SITU_OPS_IO_ITERATOR_OPS_H
 #define SITU_OPS_IO_ITERATOR_OPS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * parse_example.c: tf.Example: records with named lists of numbers and texts. */
+ * parse_example.c: ParseExampleV2: parses tf.Example protocol buffers into sparse and dense
+ * features. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * reader_ops.c: readers: objects of a session that give the records of the files whose names they
- * take from a queue. */
+ * reader_ops.c: reader ops: resources that read records of the files named by a queue. */
 #include <stdlib.h>
 #include <string.h>
 

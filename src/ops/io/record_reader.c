@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * record_reader.c: files of records in the formats that readers and data sets know. */
+ * record_reader.c: see record_reader.h. */
 #include "ops/io/record_reader.h"
 
 #include <errno.h>

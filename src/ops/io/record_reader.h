@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * record_reader.h: files of records: whole files, lines, records of a fixed length, TFRecord. */
+ * record_reader.h: record formats of readers and data sets: whole files, lines, fixed-length
+ * records, TFRecord. */
 #ifndef SITU_OPS_IO_RECORD_READER_H
 #define SITU_OPS_IO_RECORD_READER_H
 

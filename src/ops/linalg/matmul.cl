@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * matmul.cl: products of matrices, one or a batch. On the host matmul.c calls host/gemm.h. */
+ * matmul.cl: matrix multiplication, single or batched. On the host matmul.c calls host/gemm.h. */
 #ifndef SITU_HOST
 #define TILE_ROWS 128
 #define TILE_COLS 128

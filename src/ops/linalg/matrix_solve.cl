@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * matrix_solve.cl: equations of square matrices [batch][size][size]; one item does one matrix. */
+ * matrix_solve.cl: LU, triangular and Cholesky kernels for square matrices [batch][size][size];
+ * one work item per matrix. */
 
 #if T_IS_REAL && T_BYTES >= 4
 /* x of a x = b, by elimination with pivots; `work` is as large as a. Without right sides

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * svd_qr_eigh.c: matrices, the last two dimensions of tensors, as products: QR, singular values,
- * eigenvalues of symmetric ones. All is computed in double. */
+ * svd_qr_eigh.c: QR, SVD and symmetric eigenvalue decompositions of batches of matrices,
+ * computed in double precision. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

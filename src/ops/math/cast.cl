@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cast.cl: a kernel for each type of the result, in all types of the input. Reals become small
- * integers through int, so that they wrap alike everywhere. */
+ * cast.cl: one kernel per output type, for all input types. Reals convert to small integers
+ * through int, so that overflow wraps on every device. */
 #if T_IS_REAL
 #define whole(x) (i32)(x)
 #else

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check_numerics.c: NaN and infinities: the op CheckNumerics, and the kernel of programs that are
- * checked.
- */
+ * check_numerics.c: CheckNumerics, and the NaN and infinity check of programs. */
 #include "ops/math/check_numerics.h"
 
 #include "ops/gradient.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check_numerics.cl: counts what is no number and what is infinite; an item does `length` elements.
- * */
+ * check_numerics.cl: counts NaN and infinite elements; a work item handles `length` elements. */
 
 #if T_IS_REAL
 /* Item i writes three counts at first + 3 * i: NaN, +Inf, -Inf. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * check_numerics.h: looking for NaN and infinities in tensors: what the op CheckNumerics and
- * programs that are checked (plan/numerics.c) share. */
+ * check_numerics.h: NaN and infinity detection shared by CheckNumerics and plan/numerics.c. */
 #ifndef SITU_OPS_MATH_CHECK_NUMERICS_H
 #define SITU_OPS_MATH_CHECK_NUMERICS_H
 

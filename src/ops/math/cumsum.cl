@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cumsum.cl: running sums and products along the middle of [outer][length][inner]; an item does one
- * line. On a GPU its lanes take as many neighbours at a time as they are: each joins what it has
- * with what is 1, 2, 4, ... lanes before it, and all with what came before. */
+ * cumsum.cl: cumulative sums and products along the middle of [outer][length][inner]; one work
+ * item per line. On a GPU the lanes of an item compute a parallel prefix sum (Hillis and Steele)
+ * of as many neighbours as there are lanes, then add the total of all previous ones. */
 #if !T_IS_BOOL
 #define SCAN_SUM(a, b) ((a) + (b))
 #define SCAN_PRODUCT(a, b) ((a) * (b))

@@ -345,7 +345,7 @@ static void mean_grad(struct gradient *g) {
   g->dx[0] = spread(g, OP(g, "RealDiv", g->dy[0], mean_of_how_many(g)));
 }
 
-/* Goes to the elements that are the extreme, in equal parts. */
+/* Distributes the gradient equally among the extreme elements. */
 static void extreme_grad(struct gradient *g) {
   const struct term found = OP(g, "Equal", with_kept(g, g->out[0]), g->in[0]);
   const struct term ones = gradient_emit(g, "Cast", TERMS(found),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * reduce.cl: reductions, and the place of the largest and smallest element. */
+ * reduce.cl: reductions, argmax and argmin. */
 #ifndef SITU_HOST
 #include "kernel/lanes.h"
 #endif

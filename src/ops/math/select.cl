@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * select.cl: kernels that take an element from one of two places. */
+ * select.cl: Select: takes each element from one of two operands. */
 #include "kernel/strided_index.h"
 
 #ifdef SITU_HOST

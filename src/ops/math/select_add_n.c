@@ -64,7 +64,7 @@ static situ_status record_select_v2(struct call *call) {
   return record_selection(call, &call->in[0].shape);
 }
 
-/* A condition of rank 1 chooses among rows. */
+/* A condition of rank 1 selects along the first dimension. */
 static situ_status record_select(struct call *call) {
   situ_shape condition = call->in[0].shape;
   if (condition.rank == 1) condition.rank = call->out[0].shape.rank;
@@ -129,7 +129,7 @@ static situ_status record_sum(struct call *call) {
 
 /* Biases */
 
-/* Which dimension of the value the bias goes along. */
+/* The dimension of the channels. */
 static int bias_axis(const struct call *call) {
   const bool first = call_text(call, "data_format")[1] == 'C';
   return first ? 1 : call->in[0].shape.rank - 1;

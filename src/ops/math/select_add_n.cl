@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * select_add_n.cl: element-wise kernels with more than two operands, or with numbers of their own.
- * */
+ * select_add_n.cl: element-wise kernels with more than two operands or with scalar parameters. */
 
 /* y = v everywhere. */
 KERNEL(put_number, OUT(T, y), REAL(v), SIZE(n)) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * type_limits.cl: the least and greatest number of a type that is none but finite; undefined again
- * by who includes it. */
+ * type_limits.cl: lowest and highest finite value of a type; the including file undefines them. */
 #if T_IS_REAL && T_BYTES == 2
 #define HIGHEST_FINITE ((C)65504)
 #define LOWEST_FINITE (-(C)65504)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * batch_norm.c: batch normalisation of images and its gradient: three passes over the images at
- * most, whatever the layout. */
+ * batch_norm.c: batch normalization and its gradient, in at most three passes over the images. */
 #include <string.h>
 
 #include "ops/gradient.h"
@@ -132,7 +131,7 @@ static situ_status record_batch(struct call *call, const struct images *im, int3
                 ARG_INT(im->channels));
 }
 
-/* Mean and variance are given: twice among the outputs, as in TensorFlow. */
+/* Inference: returns mean and variance twice, as TensorFlow does. */
 static situ_status record_given(struct call *call, const struct images *im, int32_t factor) {
   for (int out = 1; out < 5; out += 2)
     TRY(LAUNCH(call, &norm_given_kernel, SITU_FLOAT, im->channels, GRAIN, 0, ARG_IN(call, 3),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * conv.c: convolutions of images, plain and depthwise, and their gradients. */
+ * conv.c: 2-D convolution, plain and depthwise, and gradients. */
 #include <string.h>
 
 #include "host/conv.h"

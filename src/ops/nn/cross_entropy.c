@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cross_entropy.c: cross-entropies of softmax, each with the gradient that it makes on the way. */
+ * cross_entropy.c: softmax cross-entropy with dense and sparse labels; each also returns its
+ * gradient. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"

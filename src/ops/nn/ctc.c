@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ctc.c: sequences of labels without known places (connectionist temporal classification): the
- * loss, and the likeliest label at each step. ctc_beam.c searches among many labellings. */
+ * ctc.c: connectionist temporal classification (CTC): loss and greedy decoder. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +227,7 @@ static void loss_grad(struct gradient *g) {
   g->dx[0] = OP(g, "Mul", g->out[1], scale);
 }
 
-/* The likeliest label at each step */
+/* The most likely label of each time step */
 
 static situ_status greedy_shape(struct call *call) {
   TRY(ctc_need_inputs(call));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ctc.h: what ops over sequences of labels without known places share. */
+ * ctc.h: sizes and helpers that the CTC ops share. */
 #ifndef SITU_OPS_NN_CTC_H
 #define SITU_OPS_NN_CTC_H
 

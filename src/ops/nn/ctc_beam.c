@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ctc_beam.c: the likeliest sequences of labels, searched step by step among the best so far; and
- * how far two sequences are apart. */
+ * ctc_beam.c: CTC beam search decoder and edit distance. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ struct prefix {
 struct beam {
   struct prefix *all;
   int32_t n, capacity;
-  int32_t *best, n_best; /* the prefixes that are followed, the likeliest first */
+  int32_t *best, n_best; /* the prefixes of the beam, the most likely first */
   int64_t width, classes;
   struct candidate {
     double total;
@@ -47,7 +46,7 @@ static int32_t add_prefix(struct beam *beam, int32_t parent, int32_t label) {
   return made;
 }
 
-/* Keeps the `width` likeliest candidates; the worst is heap[0]. */
+/* Keeps the `width` most likely candidates; the worst is heap[0]. */
 static void offer(struct beam *beam, struct candidate c) {
   struct candidate *h = beam->heap;
   int64_t at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * lrn.c: local response normalisation and its gradient. */
+ * lrn.c: local response normalization and its gradient. */
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"

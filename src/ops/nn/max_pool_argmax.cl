@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * max_pool_argmax.cl: which element of the images the winner of a window is (max_pool.cl): its
- * number among those of its image, or with `all` among those of all images. Layout NHWC. dim and
- * place are those of pool.cl. */
+ * max_pool_argmax.cl: flat index of the maximum of each window (max_pool.cl) in its image, or
+ * with `all` in the batch; NHWC. dim and place are those of pool.cl. */
 KERNEL(winner_place, IN(uchar, winners), OUT(T, y), SIZES(dim), SIZES(place), SIZE(bytes),
        SIZE(all), SIZE(n)) {
   EACH(i, n);

@@ -65,7 +65,7 @@ static int64_t winner_bytes(const struct window *w) {
   return most < 0xff ? 1 : most < 0xffff ? 2 : 4;
 }
 
-/* Finds the largest elements of input 0 and which they are. */
+/* Records max pooling of input 0 with the index of each maximum. */
 static situ_status find_winners(struct call *call, const struct window *w, int32_t y,
                                 int32_t winners) {
   const int64_t n = w->n * w->oh * w->ow * w->c;
@@ -107,7 +107,7 @@ static situ_status record_argmax(struct call *call) {
                 ARG_INT(call_bool(call, "include_batch_in_index")), ARG_INT(n));
 }
 
-/* The winners of input 0: those that were kept, else found anew. */
+/* The indices of the maxima of input 0: saved by the forward op, else recomputed. */
 static situ_status need_winners(struct call *call, const struct window *w, int32_t *winners) {
   const struct sizes s = sizes_of(w);
   if (call_kept(call, &s, sizeof s, winners)) return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * softmax.cl: softmax and its logarithm, a row at a time. The largest element is taken off first,
- * so that nothing overflows. Both may work in place. */
+ * softmax.cl: softmax and log-softmax along the last dimension, in place or not; subtracts the
+ * maximum first to avoid overflow. */
 #if T_IS_REAL
 #ifndef SITU_HOST
 

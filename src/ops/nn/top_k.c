@@ -53,7 +53,7 @@ static situ_status record_top(struct call *call) {
                 ARG_OUT(call, 1), ARG_INT(width), ARG_INT(k), ARG_INT(rows));
 }
 
-/* Each gradient goes back to where its element came from. */
+/* Scatters gradients back to the selected elements. */
 static void top_grad(struct gradient *g) {
   const situ_type type = gradient_type(g, g->in[0]);
   const situ_shape shape = gradient_shape(g, g->in[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * top_k.cl: the largest elements of rows. */
+ * top_k.cl: top-k along the last dimension. */
 #if !T_IS_BOOL
 
 /* Whether element a of a row comes before element b: the larger first, of equal ones that with the

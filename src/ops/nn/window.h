@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * window.h: windows that slide over the rows and columns of images: what convolutions and pooling
- * share. */
+ * window.h: sliding-window geometry of convolution and pooling: output sizes and padding. */
 #ifndef SITU_OPS_NN_WINDOW_H
 #define SITU_OPS_NN_WINDOW_H
 

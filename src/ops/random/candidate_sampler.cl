@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * candidate_sampler.cl: a sample of classes, drawn until enough differ, and how often a class is to
- * be expected in it. The words of the generator are used in TensorFlow's order. */
+ * candidate_sampler.cl: candidate samplers: draws classes until enough are distinct, and
+ * computes expected counts. Uses the random bits in the order of TensorFlow. */
 #include "kernel/philox.h"
 
 #if T_IS_INTEGER && T_BYTES == 8

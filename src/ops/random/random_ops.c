@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * random_ops.c: random numbers. A node has a generator of its own, whose state lives in the session
- * and goes on with every run. */
+ * random_ops.c: random number ops. Each node has its own generator, whose state the session
+ * keeps between runs. */
 #include "base/random_seed.h"
 #include "ops/ops.h"
 #include "ops/random/random_ops.h"

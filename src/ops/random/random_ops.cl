@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * random_ops.cl: Philox 4x32-10 (Salmon and others, 2011), laid out as in TensorFlow: a work item
- * makes the group of outputs that one block of four words gives. */
+ * random_ops.cl: Philox 4x32-10 (Salmon et al., 2011), bit-compatible with TensorFlow: a work
+ * item computes the outputs of one block of four 32-bit words. */
 #include "kernel/philox.h"
 
 #if T_IS_INTEGER && T_BYTES == 4

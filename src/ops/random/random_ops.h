@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * random_ops.h: generators of random numbers, as files of rows share them. */
+ * random_ops.h: generator state that the random ops share. */
 #ifndef SITU_OPS_RANDOM_RANDOM_OPS_H
 #define SITU_OPS_RANDOM_RANDOM_OPS_H
 

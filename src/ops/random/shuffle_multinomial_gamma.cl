@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shuffle_multinomial_gamma.cl: RandomShuffle, Multinomial, RandomGamma. The words of the
- * generator are used in TensorFlow's order. */
+ * shuffle_multinomial_gamma.cl: RandomShuffle, Multinomial, RandomGamma. Uses the random bits in
+ * the order of TensorFlow. */
 #include "kernel/philox.h"
 
 #if T_IS_INTEGER && T_BYTES == 8

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unigram_sampler.c: weights of classes from a file or a list, and the table that they are drawn
- * with: an entry is chosen evenly, and is its own class or one other (Walker's alias method). Sums
- * and orders are TensorFlow's, so that the same seeds draw the same classes. */
+ * unigram_sampler.c: weights of classes from a file or an attribute, and sampling by Walker's
+ * alias method. Sums and orders are those of TensorFlow, so that equal seeds draw equal classes. */
 #include "ops/random/unigram_sampler.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * unigram_sampler.h: classes that are drawn as often as numbers in a file or a list say. */
+ * unigram_sampler.h: sampling of classes in proportion to weights. */
 #ifndef SITU_OPS_RANDOM_UNIGRAM_SAMPLER_H
 #define SITU_OPS_RANDOM_UNIGRAM_SAMPLER_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * mutex.c: mutual exclusion of runs: a lock is held as long as its tensor lives, so a run that
- * fails gives it back. */
+ * mutex.c: mutex ops. A lock is held as long as its tensor exists, so a failed run releases it. */
 #include <stdlib.h>
 
 #include "ops/ops.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * optimizer_ops.c: the updates of optimizers: each reads and writes a variable and its slots in one
- * kernel. */
+ * optimizer_ops.c: optimizer updates: each op updates a variable and its slots in one kernel. */
 #include <string.h>
 
 #include "ops/ops.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * optimizer_ops.cl: the kernels of optimizer_updates.cl for gradients of all elements (apply_), and
- * for gradients of some rows (sparse_apply_), which change these rows alone. */
+ * optimizer_ops.cl: kernels of optimizer_updates.cl for dense gradients (apply_) and for indexed
+ * slices (sparse_apply_), which update only those slices. */
 #if T_IS_REAL
 #define value(x) ((C)(x)[0])
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * queue.c: queues: elements go in and come out, and who cannot go on waits. */
+ * queue.c: bounded queues of tensor tuples with blocking enqueue and dequeue. */
 #include "ops/state/queue.h"
 
 #include <stdlib.h>

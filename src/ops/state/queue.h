@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * queue.h: a queue of tuples of tensors, as an object of a session. */
+ * queue.h: a queue of tensor tuples, as a resource. */
 #ifndef SITU_OPS_STATE_QUEUE_H
 #define SITU_OPS_STATE_QUEUE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * queue_ops.c: the ops of queues. */
+ * queue_ops.c: queue ops. */
 #include <stdlib.h>
 #include <string.h>
 

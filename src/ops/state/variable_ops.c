@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * variable_ops.c: variables: state of a session that persists between runs. */
+ * variable_ops.c: variable ops. The value of a variable persists between the runs of a session. */
 #include <stdatomic.h>
 
 #include "ops/broadcast.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * variable_ops.h: nodes about variables, whether a reference or a handle names them. */
+ * variable_ops.h: builds nodes that read and update variables, by reference or by handle. */
 #ifndef SITU_OPS_STATE_VARIABLE_OPS_H
 #define SITU_OPS_STATE_VARIABLE_OPS_H
 

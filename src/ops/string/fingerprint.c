@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fingerprint.c: FarmHash's Fingerprint64: one way for each of four ranges of lengths; Hash64. */
+ * fingerprint.c: FarmHash Fingerprint64, with one algorithm per range of lengths, and Hash64. */
 #include "ops/string/fingerprint.h"
 
 static const uint64_t k0 = 0xc3a5c85c97cb3127, k1 = 0xb492b66fbe98f273, k2 = 0x9ae16a3b2f90404f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fingerprint.h: a number of 64 bits for a text, the same everywhere and for ever. */
+ * fingerprint.h: 64-bit string hashes that are stable across machines and versions. */
 #ifndef SITU_OPS_STRING_FINGERPRINT_H
 #define SITU_OPS_STRING_FINGERPRINT_H
 
