@@ -428,7 +428,7 @@ static const struct op_def op_defs[] = {
     {.name = "TileGrad",
      .inputs = "input:T shape:int32",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_NUMBER "}",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
      .doc = "The gradient of Tile: the sum of all repetitions.",
      .args = "input: Gradient of the output of Tile.\n"
              "shape: Shape of the input of Tile.",

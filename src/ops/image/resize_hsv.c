@@ -161,7 +161,7 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeBilinear",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:float",
-     .attrs = "T:{" WORDS_NUMBER "} " RULES,
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
      .doc = "Resizes images with bilinear interpolation.",
      .args = "images: Images [batch, height, width, channels].\n"
              "size: New height and width.",
@@ -174,7 +174,7 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeNearestNeighbor",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:T",
-     .attrs = "T:{" WORDS_NUMBER "} " RULES,
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} " RULES,
      .doc = "Resizes images with nearest-neighbour interpolation.",
      .args = "images: Images [batch, height, width, channels].\n"
              "size: New height and width.",
@@ -187,7 +187,7 @@ static const struct op_def op_defs[] = {
     {.name = "ResizeArea",
      .inputs = "images:T size:int32",
      .outputs = "resized_images:float",
-     .attrs = "T:{" WORDS_NUMBER "} align_corners:bool=false",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} align_corners:bool=false",
      .doc = "Resizes images by averaging the area of each output pixel.",
      .args = "images: Images [batch, height, width, channels].\n"
              "size: New height and width.",

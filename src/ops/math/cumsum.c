@@ -110,9 +110,10 @@ static void cumlogsumexp_grad(struct gradient *g) {
   }
 
 static const struct op_def op_defs[] = {
-    CUMULATIVE_OP_DEF(Cumsum, cumsum, WORDS_NUMBER, "Cumulative sum"),
-    CUMULATIVE_OP_DEF(Cumprod, cumprod, WORDS_NUMBER, "Cumulative product"),
-    CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, WORDS_REAL, "Cumulative log(sum(exp(x)))"),
+    CUMULATIVE_OP_DEF(Cumsum, cumsum, TYPE_NAMES_NUMBER, "Cumulative sum"),
+    CUMULATIVE_OP_DEF(Cumprod, cumprod, TYPE_NAMES_NUMBER, "Cumulative product"),
+    CUMULATIVE_OP_DEF(CumulativeLogsumexp, cumlogsumexp, TYPE_NAMES_REAL,
+                      "Cumulative log(sum(exp(x)))"),
 };
 
 OP_FAMILY(cumsum, op_defs);

@@ -334,7 +334,7 @@ static const struct op_def op_defs[] = {
     {.name = "ClipByValue",
      .inputs = "t:T clip_value_min:T clip_value_max:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_NUMBER "}",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
      .doc = "Limits elements to a range.",
      .args = "t: Input tensor.\n"
              "clip_value_min: Lower limit, a scalar or of the shape of t.\n"
@@ -362,7 +362,7 @@ static const struct op_def op_defs[] = {
     {.name = "LeakyReluGrad",
      .inputs = "gradients:T features:T",
      .outputs = "backprops:T",
-     .attrs = "alpha:float=0.2 T:{" WORDS_REAL "}=float",
+     .attrs = "alpha:float=0.2 T:{" TYPE_NAMES_REAL "}=float",
      .doc = "The gradient of LeakyRelu: gradients where features > 0, alpha * gradients elsewhere.",
      .args = "features: Input of LeakyRelu, or its output.\n"
              "alpha: Slope for negative inputs.",

@@ -122,7 +122,7 @@ static const struct op_def op_defs[] = {
     {.name = "SoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:T",
      .outputs = "loss:T backprop:T",
-     .attrs = "T:{" WORDS_REAL "}",
+     .attrs = "T:{" TYPE_NAMES_REAL "}",
      .doc = "Softmax cross-entropy between logits and label distributions, per example, and its "
             "gradient.",
      .args = "features: Logits [batch, classes].\n"
@@ -137,7 +137,7 @@ static const struct op_def op_defs[] = {
     {.name = "SparseSoftmaxCrossEntropyWithLogits",
      .inputs = "features:T labels:Tlabels",
      .outputs = "loss:T backprop:T",
-     .attrs = "T:{" WORDS_REAL "} Tlabels:{int32 int64}=int64",
+     .attrs = "T:{" TYPE_NAMES_REAL "} Tlabels:{int32 int64}=int64",
      .doc =
          "Softmax cross-entropy between logits and class indices, per example, and its gradient.",
      .args = "features: Logits [batch, classes].\n"

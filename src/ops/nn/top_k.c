@@ -98,7 +98,7 @@ static const struct op_def op_defs[] = {
     {.name = "TopK",
      .inputs = "input:T",
      .outputs = "values:T indices:int32",
-     .attrs = "k:int>=0 sorted:bool=true T:{" WORDS_NUMBER "}",
+     .attrs = "k:int>=0 sorted:bool=true T:{" TYPE_NAMES_NUMBER "}",
      .doc = "The k largest elements along the last dimension and their indices.",
      .args = "input: Tensor of rank 1 or more.\n"
              "k: Number of elements, at most the size of the last dimension.\n"
@@ -111,7 +111,7 @@ static const struct op_def op_defs[] = {
     {.name = "TopKV2",
      .inputs = "input:T k:int32",
      .outputs = "values:T indices:int32",
-     .attrs = "sorted:bool=true T:{" WORDS_NUMBER "}",
+     .attrs = "sorted:bool=true T:{" TYPE_NAMES_NUMBER "}",
      .doc = "The k largest elements along the last dimension and their indices.",
      .args = "input: Tensor of rank 1 or more.\n"
              "k: Number of elements, a scalar; at most the size of the last dimension.\n"

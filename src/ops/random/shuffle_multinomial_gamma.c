@@ -116,7 +116,7 @@ static const struct op_def op_defs[] = {
     {.name = "Multinomial",
      .inputs = "logits:T num_samples:int32",
      .outputs = "output:output_dtype",
-     .attrs = "seed:int=0 seed2:int=0 T:{" WORDS_REAL "} output_dtype:{int32 int64}=int64",
+     .attrs = "seed:int=0 seed2:int=0 T:{" TYPE_NAMES_REAL "} output_dtype:{int32 int64}=int64",
      .doc = "Draws class indices from categorical distributions." RANDOM_SEEDS,
      .samples = "seed=7 seed2=3 [2,4] []=6; seed=1 output_dtype=int32 [3,7] []=5; seed=1 [1,1] "
                 "[]=3",
@@ -128,7 +128,7 @@ static const struct op_def op_defs[] = {
     {.name = "StatelessMultinomial",
      .inputs = "logits:T num_samples:int32 seed:Tseed",
      .outputs = "output:output_dtype",
-     .attrs = "T:{" WORDS_REAL "} Tseed:{int32 int64}=int64 output_dtype:{int32 int64}=int64",
+     .attrs = "T:{" TYPE_NAMES_REAL "} Tseed:{int32 int64}=int64 output_dtype:{int32 int64}=int64",
      .doc = "Draws class indices from categorical distributions. Equal seeds yield equal numbers.",
      .args = "seed: Vector of two integers, the seed.",
      .samples = "[2,4] []=6 [2]=1,2; output_dtype=int32 [3,7] []=5 [2]=3,0",
@@ -139,7 +139,7 @@ static const struct op_def op_defs[] = {
     {.name = "RandomGamma",
      .inputs = "shape:S alpha:T",
      .outputs = "output:T",
-     .attrs = "T:{" WORDS_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
+     .attrs = "T:{" TYPE_NAMES_REAL "} S:{int32 int64}=int32 seed:int=0 seed2:int=0",
      .doc = "Random numbers of gamma distributions of scale 1." RANDOM_SEEDS,
      .args =
          "shape: Shape of the samples of each alpha; the shape of alpha follows in the result.\n"
