@@ -38,10 +38,10 @@ def _optimizer(given, rate):
                 f"Unsupported optimizer name: {given}. Supported names are: {tuple(sorted(_NAMES))}"
             )
         return _NAMES[given](learning_rate=rate)
-    made = given() if callable(given) and not hasattr(given, "minimize") else given
-    if hasattr(made, "get_updates") or not hasattr(made, "minimize"):
-        raise ValueError(f"The given object is not an Optimizer instance. Given: {made}")
-    return made
+    result = given() if callable(given) and not hasattr(given, "minimize") else given
+    if hasattr(result, "get_updates") or not hasattr(result, "minimize"):
+        raise ValueError(f"The given object is not an Optimizer instance. Given: {result}")
+    return result
 
 
 def _watched(value, name):
@@ -87,7 +87,7 @@ def _trains(parts):
 class _Canned(Estimator):
     """A model of a head, deep columns and linear columns."""
 
-    def _make(self, head, deep=None, linear=None, **words):
+    def _make(self, head, deep=None, linear=None, **kwargs):
         def model_fn(features, labels, mode, config):
             features = features if isinstance(features, dict) else {"": features}
             parts, logits = [], []
@@ -105,7 +105,7 @@ class _Canned(Estimator):
             logits = logits[0] if len(logits) == 1 else op("Add", *logits)
             return head.spec(features, mode, logits, labels, _trains(parts))
 
-        super().__init__(model_fn, **words)
+        super().__init__(model_fn, **kwargs)
 
 
 def _deep_part(units, columns, optimizer, activation_fn, dropout):
@@ -232,12 +232,12 @@ class LinearRegressor(_Canned):
         )
 
 
-def _combined(self, head, words, deep, linear):
+def _combined(self, head, kwargs, deep, linear):
     if not deep[0] and not linear[0]:
         raise ValueError("Either linear_feature_columns or dnn_feature_columns must be defined.")
     if deep[0] and not deep[1]:
         raise ValueError("dnn_hidden_units must be defined when dnn_feature_columns is specified.")
-    self._make(head, deep if deep[0] else None, linear if linear[0] else None, **words)
+    self._make(head, deep if deep[0] else None, linear if linear[0] else None, **kwargs)
 
 
 @export("estimator.DNNLinearCombinedClassifier")

@@ -125,17 +125,17 @@ class RunConfig:
                     f"Replacing {name} is not supported. Allowed properties are "
                     f"{list(_CHANGEABLE)}."
                 )
-        made = copy.copy(self)
-        made._values = dict(self._values)
+        result = copy.copy(self)
+        result._values = dict(self._values)
         for name, other in (
             ("save_checkpoints_steps", "save_checkpoints_secs"),
             ("save_checkpoints_secs", "save_checkpoints_steps"),
         ):
             if kwargs.get(name) is not None and other not in kwargs:
-                made._values[other] = None
-        made._values.update(kwargs)
-        made._check()
-        return made
+                result._values[other] = None
+        result._values.update(kwargs)
+        result._check()
+        return result
 
     def __repr__(self):
         return f"<RunConfig {self._values}>"

@@ -115,11 +115,11 @@ class Estimator:
         elif labels is not None:
             raise ValueError("model_fn does not take labels, but input_fn returns labels.")
         logs.info("Calling model_fn.")
-        made = self._model_fn(features=features, **given)
-        if not isinstance(made, EstimatorSpec):
+        result = self._model_fn(features=features, **given)
+        if not isinstance(result, EstimatorSpec):
             raise ValueError("model_fn should return an EstimatorSpec.")
         logs.info("Done calling model_fn.")
-        return made
+        return result
 
     def _build(self, input_fn, mode):
         """In a new graph: the global step, the spec, and hooks of the input."""
@@ -209,7 +209,7 @@ class Estimator:
             while not watched.should_stop():
                 try:
                     values = watched.run(wanted)
-                except (errors.CLASSES[11], StopIteration):
+                except (errors.OutOfRangeError, StopIteration):
                     break
                 yield from _examples(values) if yield_single_examples else [values]
         finally:

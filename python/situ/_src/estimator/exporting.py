@@ -42,13 +42,13 @@ def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
     """Features are fed as they are."""
 
     def receive():
-        made = {}
+        result = {}
         for name, tensor in features.items():
             shape = tensor.shape.as_list() if tensor.shape.rank is not None else None
             if shape is not None and shape:
                 shape = [default_batch_size, *shape[1:]]
-            made[name] = placeholder(tensor.dtype, shape, tensor.op.name)
-        return ServingInputReceiver(made, dict(made))
+            result[name] = placeholder(tensor.dtype, shape, tensor.op.name)
+        return ServingInputReceiver(result, dict(result))
 
     return receive
 
@@ -73,7 +73,7 @@ def _outputs(spec):
             spec.predictions if isinstance(spec.predictions, dict) else {"output": spec.predictions}
         )
         return {_DEFAULT: ("predict", named)}
-    made = {}
+    result = {}
     for key, output in outputs.items():
         parts = vars(output)
         kind = {
@@ -88,10 +88,10 @@ def _outputs(spec):
             tensors = {"outputs": parts["value"]}
         else:
             tensors = {k: parts[k] for k in ("classes", "scores") if parts[k] is not None}
-        made[key] = kind, tensors
-    if len(made) == 1:
-        made[_DEFAULT] = next(iter(made.values()))
-    return made
+        result[key] = kind, tensors
+    if len(result) == 1:
+        result[_DEFAULT] = next(iter(result.values()))
+    return result
 
 
 def _folder(base):
@@ -154,12 +154,12 @@ class Exporter:
         self.name, self._receive, self._keep = name, serving_input_receiver_fn, exports_to_keep
 
     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
-        made = export(estimator, export_path, self._receive, checkpoint_path)
+        result = export(estimator, export_path, self._receive, checkpoint_path)
         if self._keep:
             old = sorted(d for d in os.listdir(export_path) if d.isdigit())
             for folder in old[: -self._keep]:
                 shutil.rmtree(os.path.join(export_path, folder))
-        return made
+        return result
 
 
 @exported("estimator.LatestExporter")

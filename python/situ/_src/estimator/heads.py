@@ -58,8 +58,8 @@ class Head:
         losses = self.losses(labels, logits)
         loss = self._reduced(losses, weights)
         if mode == ModeKeys.EVAL:
-            found = self.metrics(labels, logits, predictions, losses, weights)
-            return EstimatorSpec(mode, predictions, loss, eval_metric_ops=found)
+            result = self.metrics(labels, logits, predictions, losses, weights)
+            return EstimatorSpec(mode, predictions, loss, eval_metric_ops=result)
         return EstimatorSpec(mode, predictions, loss, train_op=train(loss))
 
     @staticmethod
@@ -91,8 +91,8 @@ def _classes(ids, vocabulary):
 class Binary(Head):
     """One of two classes: one logit."""
 
-    def __init__(self, vocabulary=None, **words):
-        super().__init__(**words)
+    def __init__(self, vocabulary=None, **kwargs):
+        super().__init__(**kwargs)
         self._vocabulary = vocabulary
 
     def labels(self, labels):
@@ -134,8 +134,8 @@ class Binary(Head):
 class Classes(Head):
     """One of several classes: a logit for each."""
 
-    def __init__(self, n_classes, vocabulary=None, **words):
-        super().__init__(**words)
+    def __init__(self, n_classes, vocabulary=None, **kwargs):
+        super().__init__(**kwargs)
         self.width, self._vocabulary = n_classes, vocabulary
 
     def labels(self, labels):
@@ -166,8 +166,8 @@ class Classes(Head):
 class Regression(Head):
     """Numbers."""
 
-    def __init__(self, label_dimension=1, **words):
-        super().__init__(**words)
+    def __init__(self, label_dimension=1, **kwargs):
+        super().__init__(**kwargs)
         self.width = label_dimension
 
     def labels(self, labels):
@@ -192,11 +192,11 @@ class Regression(Head):
         }
 
 
-def classifier(n_classes, label_vocabulary, **words):
+def classifier(n_classes, label_vocabulary, **kwargs):
     if n_classes < 2:
         raise ValueError(f"n_classes must be > 1 for classification: {n_classes}.")
     return (
-        Binary(label_vocabulary, **words)
+        Binary(label_vocabulary, **kwargs)
         if n_classes == 2
-        else Classes(n_classes, label_vocabulary, **words)
+        else Classes(n_classes, label_vocabulary, **kwargs)
     )

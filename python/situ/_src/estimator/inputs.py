@@ -137,11 +137,11 @@ def numpy_input_fn(
         elif y is not None:
             target = _unused("target", parts)
             parts[target] = numpy.asarray(y)
-        made = _tensors(parts, batch_size, num_epochs, shuffle)
-        features = {k: made[k] for k in names} if isinstance(x, dict) else made["features"]
+        result = _tensors(parts, batch_size, num_epochs, shuffle)
+        features = {k: result[k] for k in names} if isinstance(x, dict) else result["features"]
         if y is None:
             return features
-        return features, {k: made[k] for k in y} if target is None else made[target]
+        return features, {k: result[k] for k in y} if target is None else result[target]
 
     return input_fn
 

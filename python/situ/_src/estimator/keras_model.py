@@ -10,11 +10,11 @@ import contextlib
 from situ._src.distribute.context import replicas
 from situ._src.estimator.estimator import Estimator
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys, make_local
-from situ._src.framework import graph as graphs
+from situ._src.framework import graph as autograph_method
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH
 from situ._src.keras import compile_utils, context, weights
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import convert_to_tensor, group
 from situ._src.ops.init_ops import Zeros
 from situ._src.training.global_step import get_global_step
@@ -29,12 +29,12 @@ _FORMATS = ("saver", "checkpoint")
 def _variables_of_graph(model):
     """In it, the layers of a model hold variables of the graph; gives pairs of the weights and
     those that stand for them."""
-    made, keys = {}, None
+    result, keys = {}, None
 
     def twin(variable):
-        if id(variable) not in made:
+        if id(variable) not in result:
             shape, dtype = variable.shape.as_list(), variable.dtype.base_dtype
-            made[id(variable)] = (
+            result[id(variable)] = (
                 variable,
                 variables.variable(
                     lambda: Zeros()(shape, dtype=dtype),
@@ -45,30 +45,30 @@ def _variables_of_graph(model):
                     collections=keys,
                 ),
             )
-        return made[id(variable)][1]
+        return result[id(variable)][1]
 
     pairs = [(variable, twin(variable)) for variable in model.weights]
     layers = model._flat_layers()
-    keys = [graphs.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
+    keys = [autograph_method.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
     given = model._given
     counting = compile_utils.objects(
         [[layer._metrics for layer in layers], given["metrics"], given["weighted_metrics"]]
     )
-    before = [(thing, dict(vars(thing))) for thing in (*layers, *counting)]
+    before = [(obj, dict(vars(obj))) for obj in (*layers, *counting)]
     try:
-        for thing, _ in before:
-            vars(thing).update(
+        for obj, _ in before:
+            vars(obj).update(
                 {
-                    k: weights.replaced(v, twin)
-                    for k, v in vars(thing).items()
-                    if k not in weights.KEPT
+                    k: weights.replace_variables(v, twin)
+                    for k, v in vars(obj).items()
+                    if k not in weights._NOT_REPLACED
                 }
             )
         yield pairs
     finally:
-        for thing, own in before:
-            vars(thing).clear()
-            vars(thing).update(own)
+        for obj, own in before:
+            vars(obj).clear()
+            vars(obj).update(own)
 
 
 def _ordered(given, names, what, kind):
@@ -91,7 +91,11 @@ def _tensors(structure):
 
 def _train_op(model, loss, trained):
     """One step of the model's optimizer, which counts in the global step."""
-    step, graph, optimizer = get_global_step(), graphs.get_default_graph(), model.optimizer
+    step, graph, optimizer = (
+        get_global_step(),
+        autograph_method.get_default_graph(),
+        model.optimizer,
+    )
     if not trained:
         raise ValueError(
             f"The model '{model.name}' has no weights that may be trained: set "
@@ -103,25 +107,25 @@ def _train_op(model, loss, trained):
         done = optimizer.minimize(loss * (1.0 / replicas()), trained)
     else:  # of tf.train
         done = optimizer.minimize(loss, step, trained)
-    return group(done, *graph.get_collection(graphs.GraphKeys.UPDATE_OPS))
+    return group(done, *graph.get_collection(autograph_method.GraphKeys.UPDATE_OPS))
 
 
 def _metrics_of(model, labels, outputs, renamed):
     """name -> (value, operation that counts a batch) of the metrics of compile."""
-    graph, given = graphs.get_default_graph(), model._given
-    found = compile_utils.MetricsContainer(given["metrics"], given["weighted_metrics"])
-    found.build(model, labels, outputs)
+    graph, given = autograph_method.get_default_graph(), model._given
+    result = compile_utils.MetricsContainer(given["metrics"], given["weighted_metrics"])
+    result.build(model, labels, outputs)
     before = len(graph.get_operations())
-    found.update_state(labels, outputs, model=model)
-    make_local(found.metrics)
+    result.update_state(labels, outputs, model=model)
+    make_local(result.metrics)
     count = group(*graph.get_operations()[before:])
-    names = {m.name: m.name for m in found.metrics} if renamed is None else renamed
-    if set(names) != {m.name for m in found.metrics}:
+    names = {m.name: m.name for m in result.metrics} if renamed is None else renamed
+    if set(names) != {m.name for m in result.metrics}:
         raise ValueError(
             f"metric_names_map gives names to {sorted(names)}, but the metrics of the "
-            f"model are {sorted(m.name for m in found.metrics)}."
+            f"model are {sorted(m.name for m in result.metrics)}."
         )
-    return {names[m.name]: (m.result(), count) for m in found.metrics}
+    return {names[m.name]: (m.result(), count) for m in result.metrics}
 
 
 def _parts(model, features, labels, mode, renamed):
@@ -183,7 +187,7 @@ def _function(model, renamed):
     return model_fn
 
 
-@shown("estimator.model_to_estimator")
+@keras_export("estimator.model_to_estimator")
 def model_to_estimator(
     keras_model=None,
     keras_model_path=None,

@@ -164,10 +164,10 @@ def reading(config, scaffold, path, hooks):
 
 def _metrics(spec, step):
     """(what to run for each batch, what there is to read at the end)"""
-    found = dict(spec.eval_metric_ops)
-    found.setdefault("loss", mean(spec.loss))
+    result = dict(spec.eval_metric_ops)
+    result.setdefault("loss", mean(spec.loss))
     pairs = {}
-    for key, metric in found.items():
+    for key, metric in result.items():
         if hasattr(metric, "update_state"):
             metric = metric.result(), group(*metric.updates)
         pairs[key] = metric

@@ -19,19 +19,23 @@ class ModeKeys:
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 
-_FIELDS = (
-    "mode",
-    "predictions",
-    "loss",
-    "train_op",
-    "eval_metric_ops",
-    "export_outputs",
-    "training_chief_hooks",
-    "training_hooks",
-    "scaffold",
-    "evaluation_hooks",
-    "prediction_hooks",
+_EstimatorSpecFields = collections.namedtuple(
+    "_EstimatorSpecFields",
+    (
+        "mode",
+        "predictions",
+        "loss",
+        "train_op",
+        "eval_metric_ops",
+        "export_outputs",
+        "training_chief_hooks",
+        "training_hooks",
+        "scaffold",
+        "evaluation_hooks",
+        "prediction_hooks",
+    ),
 )
+_FIELDS = _EstimatorSpecFields._fields
 
 
 def _is_node(thing):
@@ -61,8 +65,8 @@ def _check_predictions(predictions, mode):
         if not isinstance(value, (_situ.GraphTensor, Variable)):
             where = f"predictions[{key}]" if key else "predictions"
             raise TypeError(f"{where} must be Tensor, given: {value}")
-    made = {key: convert_to_tensor(value) for key, value in parts.items()}
-    return made if isinstance(predictions, dict) else made[""]
+    result = {key: convert_to_tensor(value) for key, value in parts.items()}
+    return result if isinstance(predictions, dict) else result[""]
 
 
 def _check_metrics(metrics):
@@ -100,7 +104,7 @@ def _check_hooks(hooks, what):
 
 
 @export("estimator.EstimatorSpec")
-class EstimatorSpec(collections.namedtuple("EstimatorSpec", _FIELDS)):
+class EstimatorSpec(_EstimatorSpecFields):
     """The operations of a model: what it predicts, its loss, how it is trained and judged."""
 
     def __new__(
@@ -151,8 +155,8 @@ def _output(name, *fields):
     def __init__(self, *values, **named):
         _Output.__init__(self, **{**dict.fromkeys(fields), **dict(zip(fields, values)), **named})
 
-    made = type(name, (_Output,), {"__init__": __init__, "__doc__": _Output.__doc__})
-    BOTH["estimator.export." + name] = made
+    result = type(name, (_Output,), {"__init__": __init__, "__doc__": _Output.__doc__})
+    BOTH["estimator.export." + name] = result
 
 
 _output("PredictOutput", "outputs")

@@ -100,13 +100,13 @@ class _Evaluations(CheckpointSaverListener):
 
     def _export(self, final):
         """Lets exporters write the model; at the end only those that wait for it."""
-        made, told = [], self._estimator
+        result, told = [], self._estimator
         for exporter in self._spec.exporters:
             folder = os.path.join(told.model_dir, "export", exporter.name)
-            made.append(
+            result.append(
                 exporter.export(told, folder, told.latest_checkpoint(), self.results, final)
             )
-        self.exports = made or self.exports
+        self.exports = result or self.exports
 
     def after_save(self, session, global_step_value):
         if self._when is None:  # the checkpoint of the beginning

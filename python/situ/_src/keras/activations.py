@@ -3,23 +3,23 @@
 
 from situ._src.framework.api import export
 from situ._src.framework.api import named as function
-from situ._src.keras.registry import Kind, shown
+from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
-KIND = Kind("activation function", {})
+KIND = Registry("activation function", {})
 
 
-def _shown(thing):
+def _export_function(thing):
     KIND.add(thing)
-    return shown("activations." + thing.__name__)(thing)
+    return keras_export("activations." + thing.__name__)(thing)
 
 
-@_shown
+@_export_function
 def linear(x):
     return x
 
 
-@_shown
+@_export_function
 def relu(x, alpha=0.0, max_value=None, threshold=0.0, negative_slope=None):
     """max(x, 0), with a slope below, a limit and a threshold."""
     x = convert_to_tensor(x)
@@ -42,7 +42,7 @@ def _row(name, row):
         return op(row, convert_to_tensor(x))
 
     activation.__name__ = name
-    return _shown(activation)
+    return _export_function(activation)
 
 
 sigmoid, tanh = _row("sigmoid", "Sigmoid"), _row("tanh", "Tanh")
@@ -51,34 +51,34 @@ selu, exponential = _row("selu", "Selu"), _row("exponential", "Exp")
 relu6 = _row("relu6", "Relu6")
 
 
-@_shown
+@_export_function
 def elu(x, alpha=1.0):
     y = op("Elu", convert_to_tensor(x))
     return y if alpha == 1 else op("SelectV2", op("Greater", x, cast(0, x.dtype)), y, y * alpha)
 
 
-@_shown
+@_export_function
 def softmax(x, axis=-1):
     return function("nn.softmax")(x, axis=axis)
 
 
-@_shown
+@_export_function
 def log_softmax(x, axis=-1):
     return function("nn.log_softmax")(x, axis=axis)
 
 
-@_shown
+@_export_function
 def swish(x):
     """x * sigmoid(x)."""
     return x * op("Sigmoid", convert_to_tensor(x))
 
 
 silu = KIND.add(swish, "silu")
-shown("activations.silu")(swish)
+keras_export("activations.silu")(swish)
 
 
 @export(v2="nn.gelu")
-@_shown
+@_export_function
 def gelu(x, approximate=False, name=None):
     """x times the share of normal numbers below x."""
     x = convert_to_tensor(x)
@@ -88,12 +88,12 @@ def gelu(x, approximate=False, name=None):
     return 0.5 * x * (1.0 + op("Erf", x / 1.4142135623730951))
 
 
-@_shown
+@_export_function
 def mish(x):
     return x * op("Tanh", op("Softplus", convert_to_tensor(x)))
 
 
-@_shown
+@_export_function
 def hard_sigmoid(x):
     """0.2 * x + 0.5 between 0 and 1."""
     x = convert_to_tensor(x)
@@ -101,7 +101,7 @@ def hard_sigmoid(x):
     return op("ClipByValue", line, cast(0.0, x.dtype), cast(1.0, x.dtype))
 
 
-@_shown
+@_export_function
 def leaky_relu(x, alpha=0.2):
     return op("LeakyRelu", convert_to_tensor(x), alpha=float(alpha))
 
@@ -111,6 +111,6 @@ def get(identifier):
     return linear if identifier is None else KIND.get(identifier)
 
 
-shown("activations.get")(get)
-shown("activations.serialize")(KIND.serialize)
-shown("activations.deserialize")(KIND.deserialize)
+keras_export("activations.get")(get)
+keras_export("activations.serialize")(KIND.serialize)
+keras_export("activations.deserialize")(KIND.deserialize)

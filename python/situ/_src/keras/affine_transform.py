@@ -36,8 +36,8 @@ def _read(images, x, y, width, height, value):
     flat = op("Reshape", images, op("Pack", [convert_to_tensor(-1), op("GatherV2", sizes, 3, 0)]))
     first = op("Range", cast(0, "int32"), op("GatherV2", sizes, 0, 0), cast(1, "int32"))
     first = op("Reshape", first, [-1, 1, 1]) * cast(height * width, "int32")
-    found = op("GatherV2", flat, first + row * cast(width, "int32") + column, 0)
-    return op("SelectV2", op("ExpandDims", inside, -1), found, cast(value, images.dtype))
+    result = op("GatherV2", flat, first + row * cast(width, "int32") + column, 0)
+    return op("SelectV2", op("ExpandDims", inside, -1), result, cast(value, images.dtype))
 
 
 def warp(images, maps, fill_mode="reflect", fill_value=0.0, interpolation="bilinear"):
@@ -53,12 +53,12 @@ def warp(images, maps, fill_mode="reflect", fill_value=0.0, interpolation="bilin
     at_y = _mapped(d * x + e * y + f, height, fill_mode)
     look = lambda u, v: _read(images, u, v, width, height, fill_value)
     if interpolation == "nearest":
-        made = look(op("Round", at_x), op("Round", at_y))
+        result = look(op("Round", at_x), op("Round", at_y))
     else:
         left, top = op("Floor", at_x), op("Floor", at_y)
         u, v = op("ExpandDims", at_x - left, -1), op("ExpandDims", at_y - top, -1)
         above = look(left, top) * (1.0 - u) + look(left + 1.0, top) * u
         below = look(left, top + 1.0) * (1.0 - u) + look(left + 1.0, top + 1.0) * u
-        made = above * (1.0 - v) + below * v
-    made.set_shape(images.shape)
-    return made
+        result = above * (1.0 - v) + below * v
+    result.set_shape(images.shape)
+    return result

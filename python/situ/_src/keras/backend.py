@@ -10,7 +10,7 @@ from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor import GraphTensor
 from situ._src.keras import activations, context, losses, registry
 from situ._src.keras.context import set_setting, setting
-from situ._src.keras.registry import forget_names, shown
+from situ._src.keras.registry import keras_export, reset_names
 from situ._src.ops import array_ops, random_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
@@ -23,16 +23,16 @@ from situ._src.variables.eager_variable import EagerVariable
 _state = {"session": None}
 
 
-def _shown(thing):
-    return shown("backend." + thing.__name__.rstrip("_"))(thing)
+def _export_function(thing):
+    return keras_export("backend." + thing.__name__.rstrip("_"))(thing)
 
 
-@_shown
+@_export_function
 def floatx():
     return setting("float")
 
 
-@_shown
+@_export_function
 def set_floatx(value):
     if value not in ("float16", "float32", "float64"):
         raise ValueError(
@@ -41,52 +41,52 @@ def set_floatx(value):
     set_setting("float", value)
 
 
-@_shown
+@_export_function
 def epsilon():
     return setting("epsilon")
 
 
-@_shown
+@_export_function
 def set_epsilon(value):
     set_setting("epsilon", float(value))
 
 
-@_shown
+@_export_function
 def image_data_format():
     return setting("format")
 
 
-@_shown
+@_export_function
 def set_image_data_format(data_format):
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"Unknown data_format: {data_format}")
     set_setting("format", data_format)
 
 
-@_shown
+@_export_function
 def set_learning_phase(value):
     """Whether layers train where nobody says: 0, 1, or None."""
     set_setting("phase", None if value is None else bool(value))
 
 
-@_shown
+@_export_function
 def learning_phase():
     phase = setting("phase")
     return int(phase) if phase is not None else 0
 
 
-@_shown
+@_export_function
 def backend():
     return "tensorflow"
 
 
-@_shown
+@_export_function
 def get_uid(prefix=""):
     name = registry.unique("uid " + prefix)
     return int(name.rsplit("_", 1)[1]) + 1 if name != "uid " + prefix else 1
 
 
-@_shown
+@_export_function
 def get_session(op_input_list=()):
     """The session of graph style in which variables have values."""
     session = default_session.current()
@@ -102,24 +102,24 @@ def get_session(op_input_list=()):
     return session
 
 
-@_shown
+@_export_function
 def set_session(session):
     _state["session"] = session
 
 
-@_shown
+@_export_function
 def get_value(x):
     if hasattr(x, "numpy"):
         return x.numpy()
     return get_session().run(x) if style.is_graph() else numpy.asarray(x)
 
 
-@_shown
+@_export_function
 def batch_get_value(tensors):
     return [get_value(t) for t in tensors]
 
 
-@_shown
+@_export_function
 def set_value(x, value):
     if isinstance(x, EagerVariable):
         with context.eager():
@@ -128,23 +128,23 @@ def set_value(x, value):
         x.load(numpy.asarray(value), get_session())
 
 
-@_shown
+@_export_function
 def batch_set_value(tuples):
     for x, value in tuples:
         set_value(x, value)
 
 
-@_shown
+@_export_function
 def variable(value, dtype=None, name=None, constraint=None):
     return variables.variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
 
 
-@_shown
+@_export_function
 def constant(value, dtype=None, shape=None, name="Const"):
     return array_ops.constant(value, dtype or floatx(), shape, name)
 
 
-@_shown
+@_export_function
 def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragged=False):
     unsupported("placeholder", sparse=(sparse, False), ragged=(ragged, False))
     from situ._src.keras.input_layer import Input
@@ -152,37 +152,37 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragg
     return Input(batch_shape=shape if shape is not None else (None,) * ndim, dtype=dtype, name=name)
 
 
-@_shown
+@_export_function
 def is_keras_tensor(x):
     return hasattr(x, "_keras_history")
 
 
-@_shown
+@_export_function
 def int_shape(x):
     return tuple(x.shape.as_list()) if x.shape.rank is not None else None
 
 
-@_shown
+@_export_function
 def ndim(x):
     return x.shape.rank
 
 
-@_shown
+@_export_function
 def dtype(x):
     return x.dtype.base_dtype.name
 
 
-@_shown
+@_export_function
 def count_params(x):
     return int(numpy.prod(x.shape.as_list()))
 
 
-@_shown
+@_export_function
 def eval_(x):
     return get_value(convert_to_tensor(x))
 
 
-@_shown
+@_export_function
 def function_(inputs, outputs, updates=None, name=None, **kwargs):
     """A function of arrays: what the layers between symbolic tensors give."""
     unsupported("function", updates=(updates or None, None))
@@ -196,9 +196,9 @@ def function_(inputs, outputs, updates=None, name=None, **kwargs):
     model = Model(list(inputs), [outputs] if one else list(outputs))
 
     def run(values):
-        made = model.predict_on_batch(list(values))
-        made = made if isinstance(made, list) else [made]
-        return made[0] if one else made
+        result = model.predict_on_batch(list(values))
+        result = result if isinstance(result, list) else [result]
+        return result[0] if one else result
 
     return run
 
@@ -216,7 +216,7 @@ def _reduction(name, row):
         return op(row, x, axes, keep_dims=keepdims)
 
     reduce.__name__ = name
-    return _shown(reduce)
+    return _export_function(reduce)
 
 
 for _name, _row in (
@@ -236,7 +236,7 @@ def _plain(name, row, count=1):
         return op(row, *[convert_to_tensor(a) for a in args])
 
     call.__name__ = name
-    return _shown(call)
+    return _export_function(call)
 
 
 for _name, _row in (
@@ -274,7 +274,7 @@ for _function in (
     activations.tanh,
     activations.hard_sigmoid,
 ):
-    _shown(_function)
+    _export_function(_function)
 for _name in (
     "concatenate:concat",
     "stack:stack",
@@ -302,55 +302,55 @@ for _name in (
 ):
     _short, _long = _name.split(":")
 
-    def _call(*args, _long=_long, **words):
-        return function(_long)(*args, **words)
+    def _call(*args, _long=_long, **kwargs):
+        return function(_long)(*args, **kwargs)
 
     _call.__name__ = _short
-    _shown(_call)
+    _export_function(_call)
 
 
-@_shown
+@_export_function
 def cast_(x, dtype):
     return cast(convert_to_tensor(x), dtype)
 
 
-@_shown
+@_export_function
 def permute_dimensions(x, pattern):
     return array_ops.transpose(x, pattern)
 
 
-@_shown
+@_export_function
 def flatten(x):
     return op("Reshape", x, [-1])
 
 
-@_shown
+@_export_function
 def batch_flatten(x):
     return op("Reshape", x, [-1, int(numpy.prod(x.shape.as_list()[1:]))])
 
 
-@_shown
+@_export_function
 def switch(condition, then_expression, else_expression):
     pick = lambda f: f() if callable(f) else f
     return op("SelectV2", condition, pick(then_expression), pick(else_expression))
 
 
-@_shown
+@_export_function
 def dropout(x, level, noise_shape=None, seed=None):
     return function("nn.dropout")(x, rate=level, noise_shape=noise_shape, seed=seed)
 
 
-@_shown
+@_export_function
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     return losses.categorical_crossentropy(target, output, from_logits, axis=axis)
 
 
-@_shown
+@_export_function
 def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1, ignore_class=None):
     return losses.sparse_categorical_crossentropy(target, output, from_logits, ignore_class, axis)
 
 
-@_shown
+@_export_function
 def binary_crossentropy(target, output, from_logits=False):
     if from_logits:
         return function("nn.sigmoid_cross_entropy_with_logits")(labels=target, logits=output)
@@ -358,37 +358,37 @@ def binary_crossentropy(target, output, from_logits=False):
     return -(target * op("Log", output) + (1.0 - target) * op("Log", 1.0 - output))
 
 
-@_shown
+@_export_function
 def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     return random_ops.random_normal(shape, mean, stddev, dtype or floatx(), seed=seed)
 
 
-@_shown
+@_export_function
 def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
     return random_ops.random_uniform(shape, minval, maxval, dtype or floatx(), seed=seed)
 
 
-@_shown
+@_export_function
 def gradients(loss, variables_):
-    made = BOTH.get("gradients", V1.get("gradients"))
+    result = BOTH.get("gradients", V1.get("gradients"))
     if not isinstance(loss, GraphTensor):
-        return made(loss, variables_)
+        return result(loss, variables_)
     with loss.graph.as_default():
-        return made(loss, variables_)
+        return result(loss, variables_)
 
 
-@_shown
+@_export_function
 def name_scope(name):
     return BOTH["name_scope"](name)
 
 
-@_shown
+@_export_function
 def arange(start, stop=None, step=1, dtype="int32"):
     first, last = (0, start) if stop is None else (start, stop)
     return cast(function("range")(first, last, step), dtype)
 
 
-@_shown
+@_export_function
 def cast_to_floatx(x):
     if hasattr(x, "numpy") or hasattr(x, "graph"):
         return cast(x, setting("float"))
@@ -397,18 +397,18 @@ def cast_to_floatx(x):
     return numpy.asarray(x, dtype=setting("float"))
 
 
-@_shown
+@_export_function
 def repeat(x, n):
     """A matrix as n steps of a sequence."""
     return function("tile")(op("ExpandDims", x, 1), [1, n, 1])
 
 
-@_shown
+@_export_function
 def repeat_elements(x, rep, axis):
     return function("repeat")(x, rep, axis=axis)
 
 
-@_shown
+@_export_function
 def batch_dot(x, y, axes=None):
     """Products of examples: over one dimension of each."""
     x, y = convert_to_tensor(x), convert_to_tensor(y)
@@ -424,11 +424,11 @@ def batch_dot(x, y, axes=None):
     out = [c for i, c in enumerate(left) if i != first] + [
         c for i, c in enumerate(right) if i not in (0, second)
     ]
-    made = function("einsum")(f"{''.join(left)},{''.join(right)}->{''.join(out)}", x, y)
-    return op("ExpandDims", made, 1) if len(out) == 1 else made
+    result = function("einsum")(f"{''.join(left)},{''.join(right)}->{''.join(out)}", x, y)
+    return op("ExpandDims", result, 1) if len(out) == 1 else result
 
 
-@_shown
+@_export_function
 def bias_add(x, bias, data_format=None):
     first = (data_format or setting("format")) == "channels_first"
     if first and x.shape.rank > 2:
@@ -440,7 +440,7 @@ def _layout(data_format):
     return "NCHW" if (data_format or setting("format")) == "channels_first" else "NHWC"
 
 
-@_shown
+@_export_function
 def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
     return conv.conv2d(
         x,
@@ -452,29 +452,29 @@ def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilatio
     )
 
 
-@_shown
+@_export_function
 def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
     first = _layout(data_format) == "NCHW"
     x = op("Transpose", x, [0, 2, 1]) if first else x
     if padding == "causal":
         left = dilation_rate * (kernel.shape.as_list()[0] - 1)
         x, padding = op("Pad", x, [[0, 0], [left, 0], [0, 0]]), "valid"
-    made = function("nn.conv1d")(x, kernel, strides, padding.upper(), dilations=dilation_rate)
-    return op("Transpose", made, [0, 2, 1]) if first else made
+    result = function("nn.conv1d")(x, kernel, strides, padding.upper(), dilations=dilation_rate)
+    return op("Transpose", result, [0, 2, 1]) if first else result
 
 
-@_shown
+@_export_function
 def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool_mode="max"):
     pool = nn_conv.max_pool if pool_mode == "max" else nn_conv.avg_pool
     return pool(x, pool_size, strides, padding.upper(), _layout(data_format))
 
 
-@_shown
+@_export_function
 def temporal_padding(x, padding=(1, 1)):
     return op("Pad", x, [[0, 0], list(padding), [0, 0]])
 
 
-@_shown
+@_export_function
 def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
     pads = [list(p) for p in padding]
     return op(
@@ -484,20 +484,20 @@ def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
     )
 
 
-@_shown
+@_export_function
 def resize_images(x, height_factor, width_factor, data_format, interpolation="nearest"):
     first = data_format == "channels_first"
     x = op("Transpose", x, [0, 2, 3, 1]) if first else x
     sizes = [
         n if n is not None else shape_op(x)[1 + i] for i, n in enumerate(x.shape.as_list()[1:3])
     ]
-    made = function("image.resize")(
+    result = function("image.resize")(
         x, [sizes[0] * height_factor, sizes[1] * width_factor], interpolation
     )
-    return op("Transpose", made, [0, 3, 1, 2]) if first else made
+    return op("Transpose", result, [0, 3, 1, 2]) if first else result
 
 
-@_shown
+@_export_function
 def in_train_phase(x, alt, training=None):
     """x while training, else alt."""
     training = context.call.training if training is None else training
@@ -505,88 +505,88 @@ def in_train_phase(x, alt, training=None):
     return chosen() if callable(chosen) else chosen
 
 
-@_shown
+@_export_function
 def in_test_phase(x, alt, training=None):
     return in_train_phase(alt, x, training)
 
 
-@_shown
+@_export_function
 def in_top_k(predictions, targets, k):
     return function("math.in_top_k")(targets, predictions, k)
 
 
-@_shown
+@_export_function
 def update(x, new_x):
     return x.assign(new_x)
 
 
-@_shown
+@_export_function
 def update_add(x, increment):
     return x.assign_add(increment)
 
 
-@_shown
+@_export_function
 def update_sub(x, decrement):
     return x.assign_sub(decrement)
 
 
-@_shown
+@_export_function
 def moving_average_update(x, value, momentum):
     return x.assign(x * momentum + cast(value, x.dtype.base_dtype) * (1 - momentum))
 
 
-@_shown
+@_export_function
 def print_tensor(x, message="", summarize=3):
     """Prints a tensor when it is computed, and gives it back."""
     function("print")(message, x, summarize=summarize)
     return x
 
 
-@_shown
+@_export_function
 def map_fn(fn, elems, name=None, dtype=None):
     return function("map_fn")(fn, elems, dtype=dtype)
 
 
-@_shown
+@_export_function
 def foldl(fn, elems, initializer=None, name=None):
     return function("foldl")(fn, elems, initializer=initializer)
 
 
-@_shown
+@_export_function
 def foldr(fn, elems, initializer=None, name=None):
     return function("foldr")(fn, elems, initializer=initializer)
 
 
-@_shown
+@_export_function
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     return function("random.truncated_normal")(shape, mean, stddev, dtype or setting("float"), seed)
 
 
-@_shown
+@_export_function
 def random_bernoulli(shape, p=0.0, dtype=None, seed=None):
     drawn = function("random.uniform")(shape, seed=seed)
     return cast(op("LessEqual", drawn, convert_to_tensor(float(p))), dtype or setting("float"))
 
 
-shown("backend.random_binomial")(random_bernoulli)
+keras_export("backend.random_binomial")(random_bernoulli)
 
 
-@_shown
+@_export_function
 def is_sparse(tensor):
     return isinstance(tensor, SparseTensor)
 
 
-@_shown
+@_export_function
 def to_dense(tensor):
     return function("sparse.to_dense")(tensor) if is_sparse(tensor) else tensor
 
 
-@_shown
+@_export_function
 def reset_uids():
-    forget_names()
+    reset_names()
 
 
-@_shown
+@_export_function
 def cumprod(x, axis=0):
     return function("math.cumprod")(x, axis)
 
@@ -612,12 +612,12 @@ def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
     """([labels, -1 behind them], scores) of probabilities [batch, time, classes]."""
     logits, lengths = _by_time(y_pred), _flat(input_length)
     if greedy:
-        found, scores = ctc.ctc_greedy_decoder(logits, lengths)
+        result, scores = ctc.ctc_greedy_decoder(logits, lengths)
     else:
-        found, scores = ctc.ctc_beam_search_decoder_v2(logits, lengths, beam_width, top_paths)
+        result, scores = ctc.ctc_beam_search_decoder_v2(logits, lengths, beam_width, top_paths)
     wide = op("Shape", y_pred, out_type="int64")[:2]
     return [
-        sparse_tensor_to_dense(SparseTensor(f.indices, f.values, wide), -1) for f in found
+        sparse_tensor_to_dense(SparseTensor(f.indices, f.values, wide), -1) for f in result
     ], scores
 
 

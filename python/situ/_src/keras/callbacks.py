@@ -9,10 +9,10 @@ import numpy
 from situ._src.framework import logs as messages
 from situ._src.framework.keywords import reject_unknown, unsupported
 from situ._src.keras.progbar import Progbar
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 
-@shown("callbacks.Callback")
+@keras_export("callbacks.Callback")
 class Callback:
     """Sub-classes give the methods that they want to be called."""
 
@@ -86,27 +86,27 @@ _BATCH = {
 
 def _overrides(callback, name):
     """Whether a callback does something at a step: where none does, nothing is read."""
-    for word in (name, _BATCH[name]):
-        if word is not None and (
-            getattr(type(callback), word, None) is not getattr(Callback, word, None)
-            or word in vars(callback)
+    for method in (name, _BATCH[name]):
+        if method is not None and (
+            getattr(type(callback), method, None) is not getattr(Callback, method, None)
+            or method in vars(callback)
         ):
             return True
     return not isinstance(callback, Callback)
 
 
-def numbers(logs):
+def to_numbers(logs):
     """Results of a step as numbers: waits for it."""
-    found = {}
+    result = {}
     for name, value in (logs or {}).items():
         if hasattr(value, "numpy"):
             array = numpy.asarray(value.numpy())
             value = float(array) if array.ndim == 0 else array
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
-@shown("callbacks.CallbackList")
+@keras_export("callbacks.CallbackList")
 class CallbackList:
     """Callbacks that are called together."""
 
@@ -144,7 +144,7 @@ class CallbackList:
             if isinstance(callback, ProgbarLogger):
                 getattr(callback, name)(batch, logs)
             else:
-                read = numbers(logs) if read is None else read
+                read = to_numbers(logs) if read is None else read
                 getattr(callback, name)(batch, read)
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -193,7 +193,7 @@ def make_callbacks(model, callbacks, verbose, epochs, steps, history=True):
     return CallbackList(listed, model=model, verbose=verbose, epochs=epochs, steps=steps)
 
 
-@shown("callbacks.BaseLogger")
+@keras_export("callbacks.BaseLogger")
 class BaseLogger(Callback):
     """Means are kept by the metrics themselves."""
 
@@ -201,7 +201,7 @@ class BaseLogger(Callback):
         super().__init__()
 
 
-@shown("callbacks.History")
+@keras_export("callbacks.History")
 class History(Callback):
     """What each epoch gave: history['loss'] is a list."""
 
@@ -219,7 +219,7 @@ class History(Callback):
         self.model.history = self
 
 
-@shown("callbacks.ProgbarLogger")
+@keras_export("callbacks.ProgbarLogger")
 class ProgbarLogger(Callback):
     """The progress bar; it reads results only when it shows them."""
 
@@ -264,7 +264,7 @@ class ProgbarLogger(Callback):
         self._make()
         self._step, self._logs = self._step + 1, logs
         if self._bar.wants() and self._step != self._bar.target:
-            self._bar.update(self._step, list(numbers(logs).items()), finalize=False)
+            self._bar.update(self._step, list(to_numbers(logs).items()), finalize=False)
 
     def on_train_batch_end(self, batch, logs=None):
         self._update(logs)
@@ -280,7 +280,7 @@ class ProgbarLogger(Callback):
         self._make()
         if self._bar.target is None:
             self._bar.target = self._step
-        self._bar.update(self._step or 1, list(numbers(logs).items()), finalize=True)
+        self._bar.update(self._step or 1, list(to_numbers(logs).items()), finalize=True)
 
     def on_epoch_end(self, epoch, logs=None):
         self._finish(logs)
@@ -303,7 +303,7 @@ class _All:
         return True
 
 
-@shown("callbacks.LambdaCallback")
+@keras_export("callbacks.LambdaCallback")
 class LambdaCallback(Callback):
     """Calls functions: LambdaCallback(on_epoch_end=lambda epoch, logs: ...)."""
 
@@ -315,7 +315,7 @@ class LambdaCallback(Callback):
         on_batch_end=None,
         on_train_begin=None,
         on_train_end=None,
-        **words,
+        **kwargs,
     ):
         super().__init__()
         given = {
@@ -325,14 +325,14 @@ class LambdaCallback(Callback):
             "on_batch_end": on_batch_end,
             "on_train_begin": on_train_begin,
             "on_train_end": on_train_end,
-            **words,
+            **kwargs,
         }
         for name, function in given.items():
             if function is not None:
                 setattr(self, name, function)
 
 
-@shown("callbacks.TerminateOnNaN")
+@keras_export("callbacks.TerminateOnNaN")
 class TerminateOnNaN(Callback):
     """Ends training when the loss is no number."""
 
@@ -343,7 +343,7 @@ class TerminateOnNaN(Callback):
             self.model.stop_training = True
 
 
-def _better(mode, monitor, min_delta=0.0):
+def _comparison(mode, monitor, min_delta=0.0):
     """Whether larger is better, and the function that compares."""
     larger = (
         mode == "max"
@@ -353,13 +353,13 @@ def _better(mode, monitor, min_delta=0.0):
     return larger, (lambda a, b: a - min_delta > b) if larger else (lambda a, b: a + min_delta < b)
 
 
-def rate_of(optimizer):
+def get_learning_rate(optimizer):
     """The learning rate as a number."""
     rate = optimizer.learning_rate
     return float(rate.numpy() if hasattr(rate, "numpy") else rate)
 
 
-@shown("callbacks.EarlyStopping")
+@keras_export("callbacks.EarlyStopping")
 class EarlyStopping(Callback):
     """Ends training when a value has not become better for some epochs."""
 
@@ -378,7 +378,7 @@ class EarlyStopping(Callback):
         self.monitor, self.patience, self.verbose = monitor, patience, verbose
         self.baseline, self.min_delta = baseline, abs(min_delta)
         self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
-        self.larger, self.is_better = _better(mode, monitor, self.min_delta)
+        self.larger, self.is_better = _comparison(mode, monitor, self.min_delta)
         self.wait = self.stopped_epoch = self.best_epoch = 0
         self.best, self.best_weights = None, None
 
@@ -424,7 +424,7 @@ class EarlyStopping(Callback):
             print(f"Epoch {self.stopped_epoch + 1}: early stopping")
 
 
-@shown("callbacks.ModelCheckpoint")
+@keras_export("callbacks.ModelCheckpoint")
 class ModelCheckpoint(Callback):
     """Saves the model or its weights, always or when a value has become better."""
 
@@ -447,7 +447,7 @@ class ModelCheckpoint(Callback):
         self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
         self.save_freq, self.period = save_freq, period
-        self.larger, self.is_better = _better(mode, monitor)
+        self.larger, self.is_better = _comparison(mode, monitor)
         self.best = initial_value_threshold
         if self.best is None:
             self.best = -numpy.inf if self.larger else numpy.inf
@@ -502,7 +502,7 @@ class ModelCheckpoint(Callback):
         (self.model.save_weights if self.save_weights_only else self.model.save)(path)
 
 
-@shown("callbacks.BackupAndRestore", "callbacks.experimental.BackupAndRestore")
+@keras_export("callbacks.BackupAndRestore", "callbacks.experimental.BackupAndRestore")
 class BackupAndRestore(Callback):
     """Keeps the weights of the last epoch, and begins with them."""
 
@@ -537,7 +537,7 @@ class BackupAndRestore(Callback):
             os.remove(self._path)
 
 
-@shown("callbacks.LearningRateScheduler")
+@keras_export("callbacks.LearningRateScheduler")
 class LearningRateScheduler(Callback):
     """Sets the learning rate of each epoch: schedule(epoch, rate)."""
 
@@ -549,7 +549,7 @@ class LearningRateScheduler(Callback):
         if not hasattr(self.model.optimizer, "learning_rate"):
             raise ValueError('Optimizer must have a "lr" attribute.')
         try:
-            rate = self.schedule(epoch, rate_of(self.model.optimizer))
+            rate = self.schedule(epoch, get_learning_rate(self.model.optimizer))
         except TypeError:
             rate = self.schedule(epoch)
         rate = float(rate.numpy() if hasattr(rate, "numpy") else rate)
@@ -558,10 +558,10 @@ class LearningRateScheduler(Callback):
             print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {rate}.")
 
     def on_epoch_end(self, epoch, logs=None):
-        logs["lr"] = rate_of(self.model.optimizer)
+        logs["lr"] = get_learning_rate(self.model.optimizer)
 
 
-@shown("callbacks.ReduceLROnPlateau")
+@keras_export("callbacks.ReduceLROnPlateau")
 class ReduceLROnPlateau(Callback):
     """Makes the learning rate smaller when a value does not become better."""
 
@@ -587,7 +587,7 @@ class ReduceLROnPlateau(Callback):
             )
         self.monitor, self.factor, self.patience, self.verbose = monitor, factor, patience, verbose
         self.cooldown, self.min_lr = cooldown, min_lr
-        self.larger, self.is_better = _better(mode, monitor, min_delta)
+        self.larger, self.is_better = _comparison(mode, monitor, min_delta)
         self.on_train_begin()
 
     def on_train_begin(self, logs=None):
@@ -595,7 +595,7 @@ class ReduceLROnPlateau(Callback):
         self.wait = self.cooldown_counter = 0
 
     def on_epoch_end(self, epoch, logs=None):
-        rate = rate_of(self.model.optimizer)
+        rate = get_learning_rate(self.model.optimizer)
         logs["lr"] = rate
         current = logs.get(self.monitor)
         if current is None:
@@ -623,7 +623,7 @@ class ReduceLROnPlateau(Callback):
                 self.cooldown_counter, self.wait = self.cooldown, 0
 
 
-@shown("callbacks.CSVLogger")
+@keras_export("callbacks.CSVLogger")
 class CSVLogger(Callback):
     """Writes the results of each epoch as a line of a file."""
 
@@ -667,7 +667,7 @@ class CSVLogger(Callback):
         self.writer = None
 
 
-@shown("callbacks.RemoteMonitor")
+@keras_export("callbacks.RemoteMonitor")
 class RemoteMonitor(Callback):
     """Sends the results of each epoch to a web server."""
 

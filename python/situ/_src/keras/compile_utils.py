@@ -134,7 +134,7 @@ class LossesContainer:
             y, p = matched(y, p)
             _check_target(loss, y, p)
             each = loss.values(y, p, w)
-            value = loss_classes.reduced(each, "sum" if loss.reduction == "sum" else "auto")
+            value = loss_classes.reduce_values(each, "sum" if loss.reduction == "sum" else "auto")
             size = size if size is not None else batch_size(p)
             scaled = value if share is None or loss.reduction == "sum" else value * share
             if self._parts[i] is not None:
@@ -211,8 +211,8 @@ def objects(given):
 class MetricsContainer:
     """The metrics of a model, for each output."""
 
-    def __init__(self, given=None, weighted=None):
-        self._given, self._weighted, self._made = given, weighted, None
+    def __init__(self, given=None, weighted_metrics=None):
+        self._given, self._weighted, self._made = given, weighted_metrics, None
 
     @property
     def metrics(self):
@@ -223,25 +223,25 @@ class MetricsContainer:
         if given is None:
             return [[] for _ in names]
         if isinstance(given, dict):
-            found = [given.get(n) for n in names]
+            result = [given.get(n) for n in names]
         elif len(names) == 1:
-            found = [given]
+            result = [given]
         elif isinstance(given, (list, tuple)) and any(isinstance(g, (list, tuple)) for g in given):
-            found = list(given)
+            result = list(given)
         else:
-            found = [given] * len(names)
+            result = [given] * len(names)
         return [
-            list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f] for f in found
+            list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f] for f in result
         ]
 
     def build(self, model, y_true, y_pred):
         names = self._names = output_names(model, y_pred)
         labels = in_order(y_true, y_pred, names)
-        plain = self._lists(self._given, y_pred, names)
-        weighted = self._lists(self._weighted, y_pred, names)
+        metrics = self._lists(self._given, y_pred, names)
+        weighted_metrics = self._lists(self._weighted, y_pred, names)
         self._made, taken = [], set()
-        for name, y, p, a, b in zip(names, labels, nest.flatten(y_pred), plain, weighted):
-            made = []
+        for name, y, p, a, b in zip(names, labels, nest.flatten(y_pred), metrics, weighted_metrics):
+            result = []
             for given, with_weights in [(g, False) for g in a] + [(g, True) for g in b]:
                 if y is None:
                     continue
@@ -251,8 +251,8 @@ class MetricsContainer:
                 while metric.name in taken:
                     metric._name += "_1"
                 taken.add(metric.name)
-                made.append((metric, with_weights))
-            self._made.append(made)
+                result.append((metric, with_weights))
+            self._made.append(result)
 
     def update_state(self, y_true, y_pred, sample_weight=None, model=None):
         if self._given is None and self._weighted is None:

@@ -31,10 +31,10 @@ class Programs:
         if self._model.run_eagerly or functions_run_eagerly():
             return self._python(kind, leaves)(_tensors(batch))
         key = kind, context.setting("phase"), *map(_kind_of, leaves)
-        made = self._made.get(key)
-        if made is None:
-            made = self._made[key] = self._make(kind, batch, leaves)
-        trace, bounds = made
+        result = self._made.get(key)
+        if result is None:
+            result = self._made[key] = self._make(kind, batch, leaves)
+        trace, bounds = result
         leaves = [array(t) if isinstance(t, ndarray) else t for t in leaves if t is not None]
         return trace.run(leaves if bounds is None else [t[a:b] for a, b in bounds for t in leaves])
 
@@ -48,15 +48,15 @@ class Programs:
         ):
             bounds = _bounds(leaves, len(strategy.devices))
             parts = [_viewed(batch, a, b) for a, b in bounds]
-        made = ConcreteFunction(
+        result = ConcreteFunction(
             kind + "_function",
             self._python(kind, leaves, bounds is not None),
             tuple(map(_tensors, parts)),
             {},
             lambda v: TensorSpec(v.shape, v.dtype),
         )
-        self.graphs.setdefault(kind, made.graph)
-        return made.trace, bounds
+        self.graphs.setdefault(kind, result.graph)
+        return result.trace, bounds
 
     def _strategy(self):
         """The strategy of the model, if it has several replicas."""
@@ -68,7 +68,7 @@ class Programs:
         model, strategy = self._model, self._strategy()
         if strategy is None:
             step = getattr(model, kind + "_step")
-            return lambda data: context.graphed(step)(pack(*data))
+            return lambda data: context.autograph(step)(pack(*data))
         far = _is_far(strategy, kind)
         bounds = _bounds(leaves, strategy.num_replicas_in_sync if far else len(strategy.devices))
 
@@ -135,30 +135,30 @@ def _towers(model, strategy, kind, parts, shares):
         before, context.call.share = context.call.share, share
         place.idle = not share  # its part belongs to others: metrics do not see it
         try:
-            return context.graphed(step)(pack(*part))
+            return context.autograph(step)(pack(*part))
         finally:
             context.call.share, place.idle = before, False
 
     own = getattr(type(model), kind + "_step") is not getattr(Training, kind + "_step")
-    made = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=own)
+    created = strategy.run_parts(replica, list(zip(parts, shares)), may_meet=own)
     if kind == "predict":
         with device("/cpu:0"):
             return nest.pack_sequence_as(
-                made[0],
+                created[0],
                 [
                     op("ConcatV2", list(some), 0) if len(some) > 1 else some[0]
-                    for some in zip(*[nest.flatten(m) for m in made])
+                    for some in zip(*[nest.flatten(m) for m in created])
                 ],
             )
-    found = dict(made[0])
-    for name in found:
-        if len(made) > 1:
-            found[name] = op("AddN", [m[name] * s for m, s in zip(made, shares)])
+    result = dict(created[0])
+    for name in result:
+        if len(created) > 1:
+            result[name] = op("AddN", [m[name] * s for m, s in zip(created, shares)])
         elif far:
-            found[name] = found[name] * shares[0]
+            result[name] = result[name] * shares[0]
     if far:
-        found = dict(zip(found, strategy.sum_over_processes(list(found.values()))))
+        result = dict(zip(result, strategy.sum_over_processes(list(result.values()))))
     for metric in model.metrics:
-        if metric.name in found:
-            found[metric.name] = metric.result()
-    return found
+        if metric.name in result:
+            result[metric.name] = metric.result()
+    return result

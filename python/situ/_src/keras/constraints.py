@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """constraints.py: tf.keras.constraints: what weights are brought to after each step."""
 
-from situ._src.keras.registry import Kind, shown
+from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
-KIND = Kind("constraint", {})
+KIND = Registry("constraint", {})
 _SMALL = 1e-7
 
 
-@shown("constraints.Constraint")
+@keras_export("constraints.Constraint")
 class Constraint:
     """A function of a weight that gives the weight as it should be."""
 
@@ -31,7 +31,7 @@ def _norm(w, axis):
 def _named(*names):
     def record(cls):
         KIND.add(cls, *names)
-        return shown(*["constraints." + n for n in names])(cls)
+        return keras_export(*["constraints." + n for n in names])(cls)
 
     return record
 

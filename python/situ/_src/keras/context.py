@@ -10,9 +10,9 @@ import _situ
 from situ._src.framework import style
 from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.tensor import EagerTensor, GraphTensor, _extend
-from situ._src.keras.registry import forget_names, shown
+from situ._src.keras.registry import keras_export, reset_names
 
-_MOST_MASKS = 64
+_MAX_EAGER_MASKS = 64
 _state = {
     "graph": None,
     "float": "float32",
@@ -48,11 +48,11 @@ def set_setting(name, value):
     _state[name] = value
 
 
-@shown("backend.clear_session")
+@keras_export("backend.clear_session")
 def clear_session():
     """Forgets names of layers and symbolic tensors."""
     _state["graph"] = _state["phase"] = None
-    forget_names()
+    reset_names()
 
 
 class Call(threading.local):
@@ -68,7 +68,7 @@ call = Call()
 
 
 @contextlib.contextmanager
-def entered(layer, training):
+def layer_call(layer, training):
     """The call of a layer: its name stands before those of its variables."""
     before = call.training
     call.names.append(layer.name)
@@ -104,15 +104,15 @@ def set_mask(tensor, mask):
         tensor._keras_mask = mask
     elif isinstance(tensor, EagerTensor) and mask is not None:
         call.masks[id(tensor)] = tensor, mask
-        while len(call.masks) > _MOST_MASKS:
+        while len(call.masks) > _MAX_EAGER_MASKS:
             call.masks.popitem(last=False)
 
 
 def get_mask(tensor):
     if isinstance(tensor, GraphTensor):
         return getattr(tensor, "_keras_mask", None)
-    found = call.masks.get(id(tensor))
-    return found[1] if found is not None and found[0] is tensor else None
+    result = call.masks.get(id(tensor))
+    return result[1] if result is not None and result[0] is tensor else None
 
 
 @contextlib.contextmanager
@@ -130,7 +130,7 @@ def eager():
         _situ.swap_graph(graph)
 
 
-def graphed(python):
+def autograph(python):
     """A function of the program as it is called here: in a graph, Python's if, while and for over
     tensors become operations."""
     if _situ.current_graph() is None:
@@ -140,12 +140,12 @@ def graphed(python):
     return convert(python)
 
 
-def graphs(method):
+def autograph_method(method):
     """A method that a program gives a class, called as `graphed` does it."""
 
     @functools.wraps(method)
-    def called(self, *args, **words):
-        return graphed(method)(self, *args, **words)
+    def called(self, *args, **kwargs):
+        return autograph(method)(self, *args, **kwargs)
 
     return called
 

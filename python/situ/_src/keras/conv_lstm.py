@@ -5,8 +5,8 @@ from situ._src.framework import api, tensor_shape
 from situ._src.keras import activations, constraints, context, initializers, regularizers
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
-from situ._src.keras.layers_conv import many
-from situ._src.keras.layers_core import named, settings
+from situ._src.keras.layers_conv import normalize_tuple
+from situ._src.keras.layers_core import named, serialize_attributes
 from situ._src.keras.rnn_cells import ForgetBias
 from situ._src.ops.array_ops import op, zeros
 from situ._src.ops.array_ops import shape as shape_op
@@ -44,31 +44,31 @@ class ConvLSTM2D(Layer):
         stateful=False,
         dropout=0.0,
         recurrent_dropout=0.0,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
-        self.filters, self.kernel_size = filters, many(kernel_size, 2, "kernel_size")
-        self.strides, self.padding = many(strides, 2, "strides"), padding.lower()
+        super().__init__(**kwargs)
+        self.filters, self.kernel_size = filters, normalize_tuple(kernel_size, 2, "kernel_size")
+        self.strides, self.padding = normalize_tuple(strides, 2, "strides"), padding.lower()
         self.data_format = data_format or context.setting("format")
-        self.dilation_rate = many(dilation_rate, 2, "dilation_rate")
+        self.dilation_rate = normalize_tuple(dilation_rate, 2, "dilation_rate")
         self.activation = activations.get(activation)
         self.recurrent_activation = activations.get(recurrent_activation)
         self.use_bias, self.unit_forget_bias = use_bias, unit_forget_bias
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.recurrent_initializer = initializers.get(recurrent_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
-        for word, given in (
+        for name, given in (
             ("kernel", kernel_regularizer),
             ("recurrent", recurrent_regularizer),
             ("bias", bias_regularizer),
         ):
-            setattr(self, word + "_regularizer", regularizers.get(given))
-        for word, given in (
+            setattr(self, name + "_regularizer", regularizers.get(given))
+        for name, given in (
             ("kernel", kernel_constraint),
             ("recurrent", recurrent_constraint),
             ("bias", bias_constraint),
         ):
-            setattr(self, word + "_constraint", constraints.get(given))
+            setattr(self, name + "_constraint", constraints.get(given))
         self.return_sequences, self.return_state = return_sequences, return_state
         self.go_backwards, self.stateful = go_backwards, stateful
         self.dropout, self.recurrent_dropout, self.bias = dropout, recurrent_dropout, None
@@ -119,7 +119,7 @@ class ConvLSTM2D(Layer):
                 "ConvLSTM2D needs a known number of steps and a known size of images, "
                 f"but the input is {inputs.shape}."
             )
-        made = conv.conv2d(
+        result = conv.conv2d(
             op("Reshape", inputs, [-1, *known[2:]]),
             self.kernel,
             self.strides,
@@ -127,9 +127,9 @@ class ConvLSTM2D(Layer):
             data_format="NHWC",
             dilations=self.dilation_rate,
         )
-        made = made if self.bias is None else op("BiasAdd", made, self.bias)
-        sizes = made.shape.as_list()[1:]
-        return op("Unpack", op("Reshape", made, [-1, known[1], *sizes]), num=known[1], axis=1)
+        result = result if self.bias is None else op("BiasAdd", result, self.bias)
+        sizes = result.shape.as_list()[1:]
+        return op("Unpack", op("Reshape", result, [-1, known[1], *sizes]), num=known[1], axis=1)
 
     def call(self, inputs, mask=None, training=None, initial_state=None):
         first = self.data_format == "channels_first"
@@ -153,15 +153,17 @@ class ConvLSTM2D(Layer):
             h = self.recurrent_activation(o) * self.activation(c)
             outputs.append(h)
         turn = lambda x, order: op("Transpose", x, order) if first else x
-        made = (
+        result = (
             turn(op("Pack", outputs, axis=1), [0, 1, 4, 2, 3])
             if self.return_sequences
             else turn(h, [0, 3, 1, 2])
         )
-        return [made, turn(h, [0, 3, 1, 2]), turn(c, [0, 3, 1, 2])] if self.return_state else made
+        return (
+            [result, turn(h, [0, 3, 1, 2]), turn(c, [0, 3, 1, 2])] if self.return_state else result
+        )
 
     def get_config(self):
-        plain = (
+        keys = (
             "filters",
             "kernel_size",
             "strides",
@@ -179,8 +181,8 @@ class ConvLSTM2D(Layer):
         )
         return {
             **super().get_config(),
-            **{n: getattr(self, n) for n in plain},
-            **settings(
+            **{n: getattr(self, n) for n in keys},
+            **serialize_attributes(
                 self,
                 "activation",
                 "recurrent_activation",

@@ -43,9 +43,9 @@ class Custom:
         return value if dtype is None else cast(value, dtype)
 
     def __getattr__(self, name):
-        found = self.__dict__.get("_hyper", {})
-        if name in found:
-            return found[name]
+        result = self.__dict__.get("_hyper", {})
+        if name in result:
+            return result[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _serialize_hyperparameter(self, name):
@@ -56,7 +56,7 @@ class Custom:
         return float(value.numpy()) if hasattr(value, "numpy") else value
 
     def _decayed_lr(self, var_dtype):
-        return cast(self._rate_now(), var_dtype)
+        return cast(self._current_learning_rate(), var_dtype)
 
     def add_slot(self, var, slot_name, initializer="zeros", shape=None):
         """A variable of that name for a variable, in its shape."""
@@ -107,13 +107,13 @@ class Custom:
                 model_variable.shape if shape is None else shape, model_variable.dtype.base_dtype
             )
         with init_scope():
-            made = variable(
+            result = variable(
                 initial_value,
                 trainable=False,
                 name="{}/{}".format(variable_name, model_variable.name.split(":")[0]),
             )
-        self._slot_variables.setdefault(id(model_variable), {})[variable_name] = made
-        return made
+        self._slot_variables.setdefault(id(model_variable), {})[variable_name] = result
+        return result
 
     def add_variable(self, shape, dtype=None, initializer="zeros", name=None):
         start = (
@@ -134,7 +134,7 @@ class Custom:
                 f"{type(self).__name__}: an optimizer of your own gives update_step(gradient, "
                 "variable), or _resource_apply_dense(grad, var)."
             )
-        words = inspect.signature(self._resource_apply_dense).parameters
+        parameters = inspect.signature(self._resource_apply_dense).parameters
         return self._resource_apply_dense(
-            grad, var, **({"apply_state": None} if "apply_state" in words else {})
+            grad, var, **({"apply_state": None} if "apply_state" in parameters else {})
         )

@@ -11,10 +11,10 @@ from situ._src.framework import default_session, errors, nest
 from situ._src.framework.session import Session
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.keras import context
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 
-@shown("utils.Sequence")
+@keras_export("utils.Sequence")
 class Sequence:
     """Batches by number: sub-classes give __len__ and __getitem__."""
 
@@ -45,10 +45,10 @@ def unpack(data):
     return (*data, None, None)[:3]
 
 
-shown("utils.unpack_x_y_sample_weight")(unpack)
+keras_export("utils.unpack_x_y_sample_weight")(unpack)
 
 
-@shown("utils.pack_x_y_sample_weight")
+@keras_export("utils.pack_x_y_sample_weight")
 def pack(x, y=None, sample_weight=None):
     if y is None:
         return x if not isinstance(x, (list, tuple)) else (x,)
@@ -58,16 +58,16 @@ def pack(x, y=None, sample_weight=None):
 def array(value):
     """An array as a batch is cut from it."""
     if value is None or isinstance(value, numpy.ndarray):
-        found = value
+        result = value
     elif isinstance(value, EagerTensor) or hasattr(value, "_situ_tensor_"):
-        found = numpy.asarray(value.numpy())
+        result = numpy.asarray(value.numpy())
     elif hasattr(value, "values") and hasattr(value, "index"):  # of pandas
-        found = numpy.asarray(value.values)
+        result = numpy.asarray(value.values)
     else:
-        found = numpy.asarray(value)
-    if found is not None and found.dtype == numpy.float64:
-        found = found.astype(context.setting("float"), copy=False)
-    return found
+        result = numpy.asarray(value)
+    if result is not None and result.dtype == numpy.float64:
+        result = result.astype(context.setting("float"), copy=False)
+    return result
 
 
 def is_arrays(x):
@@ -209,12 +209,12 @@ def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=No
     if any(isinstance(v, GraphTensor) for v in nest.flatten(x)):
         return Batches(_Evaluated((x, y, sample_weight)), steps)
     if is_arrays(x) or isinstance(x, (list, tuple)) and _is_numbers(x):
-        found = Arrays(x, y, sample_weight, batch_size, shuffle)
+        result = Arrays(x, y, sample_weight, batch_size, shuffle)
         if steps is not None:
-            endless = Batches(_Again(found), steps)
-            endless.count, endless.batch_size = found.count, found.batch_size
+            endless = Batches(_Again(result), steps)
+            endless.count, endless.batch_size = result.count, result.batch_size
             return endless
-        return found
+        return result
     if y is not None:
         raise ValueError(
             "`y` argument is not supported when using dataset, `keras.utils.Sequence` "
@@ -237,11 +237,11 @@ class _Evaluated:
             session = Session(graph=tensors[0].graph)
         while True:
             try:
-                found = iter(session.run(tensors))
-            except errors.CLASSES[11]:
+                result = iter(session.run(tensors))
+            except errors.OutOfRangeError:
                 return
             yield nest.pack_sequence_as(
-                self._parts, [next(found) if isinstance(v, GraphTensor) else v for v in leaves]
+                self._parts, [next(result) if isinstance(v, GraphTensor) else v for v in leaves]
             )
 
 
@@ -292,7 +292,7 @@ def with_class_weight(batches, class_weight):
                 labels = array(nest.flatten(y)[0])
                 if labels.ndim > 1:
                     labels = labels.argmax(-1) if labels.shape[-1] > 1 else labels[..., 0]
-                found = table[labels.astype("int64")]
-                yield x, y, found if weight is None else array(weight) * found
+                result = table[labels.astype("int64")]
+                yield x, y, result if weight is None else array(weight) * result
 
     return Weighted()

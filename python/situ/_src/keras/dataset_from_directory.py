@@ -8,7 +8,7 @@ import numpy
 
 from situ._src.framework import api
 from situ._src.framework.keywords import unsupported
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 PICTURES = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 
@@ -17,7 +17,7 @@ def _data(name):
     return api.named("data." + name)
 
 
-def _found(directory, labels, class_names, endings, follow_links):
+def _list_files(directory, labels, class_names, endings, follow_links):
     """Paths, numbers of classes (or None) and names of classes."""
     directory = os.fspath(directory)
     if labels != "inferred":
@@ -37,13 +37,13 @@ def _found(directory, labels, class_names, endings, follow_links):
             "The `class_names` passed did not match the names of the subdirectories "
             f"of the target directory. Expected: {below}, but received: {class_names}"
         )
-    paths, numbers = [], []
+    paths, class_ids = [], []
     for number, name in enumerate(class_names or below):
         some = _listed(os.path.join(directory, name), endings, follow_links)
         paths += some
-        numbers += [number] * len(some)
+        class_ids += [number] * len(some)
     print(f"Found {len(paths)} files belonging to {len(below)} classes.")
-    return paths, numbers, list(class_names or below)
+    return paths, class_ids, list(class_names or below)
 
 
 def _listed(folder, endings, follow_links):
@@ -91,16 +91,16 @@ def _part(values, share, subset):
 
 def _dataset(paths, labels, label_mode, classes, read):
     """Elements of files, with labels where there are some."""
-    made = _data("Dataset").from_tensor_slices(numpy.array(paths, object)).map(read)
+    result = _data("Dataset").from_tensor_slices(numpy.array(paths, object)).map(read)
     if label_mode is None:
-        return made
+        return result
     if label_mode == "binary":
-        numbers = numpy.array(labels, "float32")[:, None]
+        class_ids = numpy.array(labels, "float32")[:, None]
     elif label_mode == "categorical":
-        numbers = numpy.eye(len(classes), dtype="float32")[numpy.array(labels)]
+        class_ids = numpy.eye(len(classes), dtype="float32")[numpy.array(labels)]
     else:
-        numbers = numpy.array(labels, "int32")
-    return _data("Dataset").zip((made, _data("Dataset").from_tensor_slices(numbers)))
+        class_ids = numpy.array(labels, "int32")
+    return _data("Dataset").zip((result, _data("Dataset").from_tensor_slices(class_ids)))
 
 
 def _from_directory(
@@ -121,7 +121,7 @@ def _from_directory(
     labels, label_mode = _check(
         labels, label_mode, class_names, validation_split, subset, shuffle, seed
     )
-    paths, numbers, classes = _found(directory, labels, class_names, endings, follow_links)
+    paths, class_ids, classes = _list_files(directory, labels, class_names, endings, follow_links)
     if label_mode == "binary" and len(classes) != 2:
         raise ValueError(
             'When passing `label_mode="binary"`, there must be exactly 2 class_names. '
@@ -131,27 +131,27 @@ def _from_directory(
         raise ValueError(f"No {what} found in directory {directory}. Allowed formats: {endings}")
     if shuffle:
         seed = numpy.random.randint(1e6) if seed is None else seed
-        for some in (paths, numbers):
+        for some in (paths, class_ids):
             if some is not None:
                 numpy.random.RandomState(seed).shuffle(some)
-    both = [subset] if subset != "both" else ["training", "validation"]
+    subsets = [subset] if subset != "both" else ["training", "validation"]
     if validation_split:
-        for one in both:
+        for one in subsets:
             print(f"Using {len(_part(paths, validation_split, one))} files for {one}.")
-    made = []
-    for one in both:
+    created = []
+    for one in subsets:
         some = _part(paths, validation_split, one)
-        found = _dataset(some, _part(numbers, validation_split, one), label_mode, classes, read)
+        result = _dataset(some, _part(class_ids, validation_split, one), label_mode, classes, read)
         if shuffle and one != "validation" or shuffle and subset != "both":
-            found = found.shuffle((batch_size or 128) * 8, seed=seed)
-        found = found.batch(batch_size) if batch_size is not None else found
-        found = found.prefetch(2)
-        found.class_names, found.file_paths = classes, some
-        made.append(found)
-    return made if subset == "both" else made[0]
+            result = result.shuffle((batch_size or 128) * 8, seed=seed)
+        result = result.batch(batch_size) if batch_size is not None else result
+        result = result.prefetch(2)
+        result.class_names, result.file_paths = classes, some
+        created.append(result)
+    return created if subset == "both" else created[0]
 
 
-@shown("utils.image_dataset_from_directory", "preprocessing.image_dataset_from_directory")
+@keras_export("utils.image_dataset_from_directory", "preprocessing.image_dataset_from_directory")
 def image_dataset_from_directory(
     directory,
     labels="inferred",
@@ -216,7 +216,7 @@ def image_dataset_from_directory(
     )
 
 
-@shown("utils.text_dataset_from_directory", "preprocessing.text_dataset_from_directory")
+@keras_export("utils.text_dataset_from_directory", "preprocessing.text_dataset_from_directory")
 def text_dataset_from_directory(
     directory,
     labels="inferred",
@@ -253,7 +253,7 @@ def text_dataset_from_directory(
     )
 
 
-@shown("utils.timeseries_dataset_from_array", "preprocessing.timeseries_dataset_from_array")
+@keras_export("utils.timeseries_dataset_from_array", "preprocessing.timeseries_dataset_from_array")
 def timeseries_dataset_from_array(
     data,
     targets,
@@ -278,7 +278,7 @@ def timeseries_dataset_from_array(
     series, find = numpy.asarray(data), api.named
     steps = numpy.arange(0, sequence_length * sampling_rate, sampling_rate)
     values = find("constant")(series)
-    made = (
+    result = (
         _data("Dataset")
         .from_tensor_slices(firsts)
         .map(lambda first: find("gather")(values, first + find("constant")(steps, "int64")))
@@ -290,11 +290,11 @@ def timeseries_dataset_from_array(
             .from_tensor_slices(firsts - start)
             .map(lambda first: find("gather")(wanted, first))
         )
-        made = _data("Dataset").zip((made, labels))
+        result = _data("Dataset").zip((result, labels))
     if batch_size is not None:
         if shuffle:
-            made = made.shuffle(batch_size * 8, seed=seed)
-        made = made.batch(batch_size)
+            result = result.shuffle(batch_size * 8, seed=seed)
+        result = result.batch(batch_size)
     elif shuffle:
-        made = made.shuffle(1024, seed=seed)
-    return made.prefetch(2)
+        result = result.shuffle(1024, seed=seed)
+    return result.prefetch(2)

@@ -51,7 +51,7 @@ def load_fashion_mnist():
 
 def _idx(name, where, *others):
     """The four files of MNIST's format in a folder."""
-    found = []
+    result = []
     for file_name in (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS):
         path = os.path.join(where, file_name)
         path = path if os.path.exists(path) else path[:-3]
@@ -60,10 +60,10 @@ def _idx(name, where, *others):
                 name, *others, os.path.join(where, file_name) + " (and its three companions)"
             )
         with open(path, "rb") as file:
-            found.append(
+            result.append(
                 extract_images(file)[..., 0] if "images" in file_name else extract_labels(file)
             )
-    return (found[0], found[1]), (found[2], found[3])
+    return (result[0], result[1]), (result[2], result[3])
 
 
 class _Plain(pickle.Unpickler):
@@ -140,7 +140,7 @@ def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed=113):
     return (x[:at], y[:at]), (x[at:], y[at:])
 
 
-def _words(name, sequences, labels, given):
+def _filter_indices(name, sequences, labels, given):
     """Reviews or news as lists of numbers: the rarest and the commonest words are left out."""
     start, oov, index = given["start_char"], given["oov_char"], given["index_from"]
     most, skip = given["num_words"], given["skip_top"]
@@ -160,9 +160,9 @@ def _words(name, sequences, labels, given):
         [w if keep(w) else oov for w in row] if oov is not None else [w for w in row if keep(w)]
         for row in rows
     ]
-    made = numpy.empty(len(rows), object)
-    made[:] = rows
-    return made, labels
+    result = numpy.empty(len(rows), object)
+    result[:] = rows
+    return result, labels
 
 
 def _read_words(name, path, keys):
@@ -173,12 +173,12 @@ def _read_words(name, path, keys):
         import io
         import zipfile
 
-        found = []
+        result = []
         with zipfile.ZipFile(io.BytesIO(file.read())) as archive:
             for key in keys:
                 with archive.open(key + ".npy") as member:
-                    found.append(_array_of_lists(member))
-    return found
+                    result.append(_array_of_lists(member))
+    return result
 
 
 def _array_of_lists(file):
@@ -224,14 +224,14 @@ def load_imdb(
         order = numpy.arange(len(rows))
         random.shuffle(order)
         parts.append((rows[order], labels[order]))
-    both = _words(
+    examples = _filter_indices(
         "imdb",
         numpy.concatenate([parts[0][0], parts[1][0]]),
         numpy.concatenate([parts[0][1], parts[1][1]]),
         given,
     )
     at = len(x)
-    return (both[0][:at], both[1][:at]), (both[0][at:], both[1][at:])
+    return (examples[0][:at], examples[1][:at]), (examples[0][at:], examples[1][at:])
 
 
 @export("keras.datasets.reuters.load_data")
@@ -253,7 +253,7 @@ def load_reuters(
     x, y = _read_words("reuters", path, ("x", "y"))
     order = numpy.arange(len(x))
     numpy.random.RandomState(seed).shuffle(order)
-    rows, labels = _words("reuters", x[order], y[order], given)
+    rows, labels = _filter_indices("reuters", x[order], y[order], given)
     at = int(len(rows) * (1 - test_split))
     return (rows[:at], labels[:at]), (rows[at:], labels[at:])
 

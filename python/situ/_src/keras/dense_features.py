@@ -15,19 +15,19 @@ from situ._src.ops.init_ops import TruncatedNormal
 class DenseFeatures(Layer):
     """Feature columns side by side, in the order of their names, of a dict of features."""
 
-    def __init__(self, feature_columns, trainable=True, name=None, **words):
-        super().__init__(name=name, trainable=trainable, **{"dtype": "float32", **words})
+    def __init__(self, feature_columns, trainable=True, name=None, **kwargs):
+        super().__init__(name=name, trainable=trainable, **{"dtype": "float32", **kwargs})
         self._columns = feature_layers.in_order(feature_columns)
         self._tables = {}
 
-    def __call__(self, features, *args, **words):
+    def __call__(self, features, *args, **kwargs):
         if not isinstance(features, dict):
             raise ValueError(f"We expected a dictionary here. Instead we got: {features}")
         features = {
             k: v if hasattr(v, "dtype") or hasattr(v, "indices") else convert_to_tensor(v)
             for k, v in features.items()
         }
-        return super().__call__(features, *args, **words)
+        return super().__call__(features, *args, **kwargs)
 
     def build(self, input_shape):
         for column in self._columns:
@@ -49,10 +49,10 @@ class DenseFeatures(Layer):
             if column.name in self._tables:
                 ids = column.categories.ids(features)
                 rows = rows_of(self._tables[column.name].value(), ids)
-                made = combined(rows, ids, column.combiner)
+                result = combined(rows, ids, column.combiner)
             else:
-                made = column.tensor(features)
-            parts.append(op("Reshape", made, [-1, column.width]))
+                result = column.tensor(features)
+            parts.append(op("Reshape", result, [-1, column.width]))
             if cols_to_output_tensors is not None:
                 cols_to_output_tensors[column] = parts[-1]
         return parts[0] if len(parts) == 1 else op("ConcatV2", parts, 1)

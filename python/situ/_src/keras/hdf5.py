@@ -8,7 +8,7 @@ import numpy
 
 from situ._src.framework import logs, style
 from situ._src.keras import context, weights
-from situ._src.keras.registry import KINDS_OF_LAYERS, plain
+from situ._src.keras.registry import LAYERS, to_json_value
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _MOST_ATTRIBUTE = 64000  # bytes that HDF5 keeps of an attribute
@@ -70,13 +70,13 @@ def _put_names(group, name, texts):
 
 def _names(group, name):
     if name in group.attrs:
-        found = list(group.attrs[name])
+        result = list(group.attrs[name])
     else:
-        found, i = [], 0
+        result, i = [], 0
         while f"{name}{i}" in group.attrs:
-            found += list(group.attrs[f"{name}{i}"])
+            result += list(group.attrs[f"{name}{i}"])
             i += 1
-    return [n.decode() if isinstance(n, bytes) else str(n) for n in found]
+    return [n.decode() if isinstance(n, bytes) else str(n) for n in result]
 
 
 def _own(model):
@@ -163,8 +163,10 @@ def write_model(path, model, training):
         file.attrs["backend"] = b"tensorflow"
         file.attrs["keras_version"] = style.VERSIONS["v2"].encode()
         config = {
-            "class_name": "Functional" if model._saved() == "Model" else model._saved(),
-            "config": plain(model.get_config()),
+            "class_name": "Functional"
+            if model._registered_class() == "Model"
+            else model._registered_class(),
+            "config": to_json_value(model.get_config()),
         }
         file.attrs["model_config"] = json.dumps(config).encode()
         write_weights(file.create_group("model_weights"), model)
@@ -207,15 +209,15 @@ def read_model(path, custom_objects, compile):
                 f"No model config found in the file at {path}: it holds weights, use load_weights."
             )
         config = _cleaned(_json(file.attrs["model_config"]))
-        model = KINDS_OF_LAYERS.deserialize(config, custom_objects)
+        model = LAYERS.deserialize(config, custom_objects)
         with context.eager():
             read_weights(file["model_weights"], model)
         if not compile or "training_config" not in file.attrs:
             return model, None, []
         given = _cleaned(_json(file.attrs["training_config"]))
         given["optimizer"] = given.pop("optimizer_config")
-        for word in ("metrics", "weighted_metrics"):
-            given[word] = _metrics(given.get(word))
+        for key in ("metrics", "weighted_metrics"):
+            given[key] = _metrics(given.get(key))
         known = ("optimizer", "loss", "metrics", "loss_weights", "weighted_metrics")
         state = _values(file["optimizer_weights"]) if "optimizer_weights" in file else []
         return model, {k: given.get(k) for k in known}, state
@@ -233,6 +235,6 @@ def _metrics(given):
     if isinstance(given, dict):
         return {k: _metrics(v) for k, v in given.items()}
     if isinstance(given, list):
-        made = [_metrics(g) for g in given]
-        return made[0] if len(made) == 1 and isinstance(made[0], list) else made
+        result = [_metrics(g) for g in given]
+        return result[0] if len(result) == 1 and isinstance(result[0], list) else result
     return given

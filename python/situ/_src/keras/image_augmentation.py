@@ -5,14 +5,14 @@ shears, zooms, brightness, colours: the functions of tf.keras.preprocessing.imag
 import numpy
 
 from situ._src.keras import image_utils
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 
 def _named(function):
-    return shown("preprocessing.image." + function.__name__)(function)
+    return keras_export("preprocessing.image." + function.__name__)(function)
 
 
-def _inside(at, size, mode):
+def _fold_index(at, size, mode):
     """Coordinates inside of an axis."""
     if mode == "reflect":
         at = numpy.mod(at, 2 * size)
@@ -41,19 +41,20 @@ def _look(x, matrix, offset, order, mode, cval):
             outside |= (place < -slack) | (place > size - 1 + slack)
     if order == 0:
         r, c = (
-            _inside(numpy.floor(p + 0.5).astype(int), s, mode) for p, s in zip(at, (rows, columns))
+            _fold_index(numpy.floor(p + 0.5).astype(int), s, mode)
+            for p, s in zip(at, (rows, columns))
         )
-        made = x[r, c]
+        result = x[r, c]
     else:
         low = [numpy.floor(p).astype(int) for p in at]
         part = [(p - q)[..., None] for p, q in zip(at, low)]
-        r0, r1 = (_inside(low[0] + k, rows, mode) for k in (0, 1))
-        c0, c1 = (_inside(low[1] + k, columns, mode) for k in (0, 1))
+        r0, r1 = (_fold_index(low[0] + k, rows, mode) for k in (0, 1))
+        c0, c1 = (_fold_index(low[1] + k, columns, mode) for k in (0, 1))
         above = x[r0, c0] * (1 - part[1]) + x[r0, c1] * part[1]
         below = x[r1, c0] * (1 - part[1]) + x[r1, c1] * part[1]
-        made = above * (1 - part[0]) + below * part[0]
-    made[outside] = cval
-    return made.astype(x.dtype)
+        result = above * (1 - part[0]) + below * part[0]
+    result[outside] = cval
+    return result.astype(x.dtype)
 
 
 @_named
@@ -99,8 +100,8 @@ def apply_affine_transform(
     matrix[:2, 2] += middle - matrix[:2, :2] @ middle
     if col_axis > row_axis:  # the matrix is of x and y, arrays are of y and x
         matrix = matrix[[1, 0, 2]][:, [1, 0, 2]]
-    made = _look(turned, matrix[:2, :2], matrix[:2, 2], order, fill_mode, cval)
-    return numpy.moveaxis(made, (0, 1, 2), (row_axis, col_axis, channel_axis))
+    result = _look(turned, matrix[:2, :2], matrix[:2, 2], order, fill_mode, cval)
+    return numpy.moveaxis(result, (0, 1, 2), (row_axis, col_axis, channel_axis))
 
 
 def _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, order, **how):
@@ -212,10 +213,10 @@ def apply_brightness_shift(x, brightness, scale=True):
     least, most = x.min(), x.max()
     within = least < 0 or most > 255
     img = image_utils.array_to_img(x, scale=within or scale)
-    made = image_utils.img_to_array(ImageEnhance.Brightness(img).enhance(brightness))
+    result = image_utils.img_to_array(ImageEnhance.Brightness(img).enhance(brightness))
     if within and not scale:
-        made = made / 255 * (most - least) + least
-    return made
+        result = result / 255 * (most - least) + least
+    return result
 
 
 @_named

@@ -7,10 +7,10 @@ import numpy
 from situ._src.framework import logs
 from situ._src.framework.keywords import reject_unknown
 from situ._src.keras import context, image_augmentation, image_iterators
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 
-@shown("preprocessing.image.ImageDataGenerator")
+@keras_export("preprocessing.image.ImageDataGenerator")
 class ImageDataGenerator:
     """What is done to pictures; flow and its kin say which pictures."""
 

@@ -6,13 +6,13 @@ import os
 import numpy
 
 from situ._src.keras import context, data_adapter, image_utils
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 WHITE_LIST = ("png", "jpg", "jpeg", "bmp", "ppm", "tif", "tiff")
 
 
 def _named(thing):
-    return shown("preprocessing.image." + thing.__name__)(thing)
+    return keras_export("preprocessing.image." + thing.__name__)(thing)
 
 
 @_named
@@ -78,11 +78,11 @@ class Iterator(data_adapter.Sequence):
     def _get_batches_of_transformed_samples(self, index_array):
         raise NotImplementedError
 
-    def _save(self, batch, numbers):
+    def _save(self, batch, indices):
         """Writes the pictures of a batch where that was asked for."""
         if not self.save_to_dir:
             return
-        for i, j in enumerate(numbers):
+        for i, j in enumerate(indices):
             name = f"{self.save_prefix}_{j}_{numpy.random.randint(1e7)}.{self.save_format}"
             img = image_utils.array_to_img(batch[i], self.data_format, scale=True)
             img.save(os.path.join(self.save_to_dir, name))
@@ -160,18 +160,20 @@ class NumpyArrayIterator(Iterator):
 
     def _get_batches_of_transformed_samples(self, index_array):
         change = self.image_data_generator
-        made = numpy.zeros((len(index_array), *self.x.shape[1:]), self.dtype)
+        created = numpy.zeros((len(index_array), *self.x.shape[1:]), self.dtype)
         for i, j in enumerate(index_array):
             one = self.x[j].copy()
-            made[i] = change.standardize(
+            created[i] = change.standardize(
                 change.apply_transform(one, change.get_random_transform(one.shape))
             )
-        self._save(made, index_array)
-        found = (made if not self.x_misc else [made, *[m[index_array] for m in self.x_misc]],)
+        self._save(created, index_array)
+        result = (
+            created if not self.x_misc else [created, *[m[index_array] for m in self.x_misc]],
+        )
         if self.y is None:
-            return found[0]
-        found += (self.y[index_array],)
-        return found if self.sample_weight is None else (*found, self.sample_weight[index_array])
+            return result[0]
+        result += (self.y[index_array],)
+        return result if self.sample_weight is None else (*result, self.sample_weight[index_array])
 
 
 class _Files(Iterator):
@@ -212,7 +214,7 @@ class _Files(Iterator):
 
     def _get_batches_of_transformed_samples(self, index_array):
         change, paths = self.image_data_generator, self.filepaths
-        made = numpy.zeros((len(index_array), *self.image_shape), self.dtype)
+        created = numpy.zeros((len(index_array), *self.image_shape), self.dtype)
         for i, j in enumerate(index_array):
             img = image_utils.load_img(
                 paths[j],
@@ -223,24 +225,24 @@ class _Files(Iterator):
             )
             x = image_utils.img_to_array(img, self.data_format)
             x = change.apply_transform(x, change.get_random_transform(x.shape))
-            made[i] = change.standardize(x)
-        self._save(made, index_array)
+            created[i] = change.standardize(x)
+        self._save(created, index_array)
         if self.class_mode == "input":
-            found = (made, made.copy())
+            result = (created, created.copy())
         elif self.class_mode in ("binary", "sparse"):
-            found = (made, numpy.asarray(self.classes)[index_array].astype(self.dtype))
+            result = (created, numpy.asarray(self.classes)[index_array].astype(self.dtype))
         elif self.class_mode == "categorical":
-            labels = numpy.zeros((len(made), len(self.class_indices)), self.dtype)
+            labels = numpy.zeros((len(created), len(self.class_indices)), self.dtype)
             for i, j in enumerate(index_array):
                 labels[i, self.classes[j]] = 1
-            found = (made, labels)
+            result = (created, labels)
         elif self.class_mode == "multi_output":
-            found = (made, [column[index_array] for column in self.labels])
+            result = (created, [column[index_array] for column in self.labels])
         elif self.class_mode == "raw":
-            found = (made, self.labels[index_array])
+            result = (created, self.labels[index_array])
         else:
-            return made
-        return found if self.sample_weight is None else (*found, self.sample_weight[index_array])
+            return created
+        return result if self.sample_weight is None else (*result, self.sample_weight[index_array])
 
 
 @_named
@@ -378,11 +380,11 @@ class DataFrameIterator(_Files):
         self.filepaths = list(table[x_col])
         self.filenames, self.samples = list(dataframe[x_col]), len(table)
         self.labels = self.classes = None
-        words = ""
+        suffix = ""
         if class_mode in ("categorical", "binary", "sparse"):
             self.classes = [self.class_indices[name] for name in table[y_col]]
             self.labels = self.classes
-            words = f" belonging to {len(self.class_indices)} classes"
+            suffix = f" belonging to {len(self.class_indices)} classes"
         elif class_mode == "multi_output":
             self.labels = [numpy.array(table[c].tolist()) for c in y_col]
         elif class_mode == "raw":
@@ -390,5 +392,5 @@ class DataFrameIterator(_Files):
         if weight_col:
             self.sample_weight = table[weight_col].values
         kind = "validated " if validate_filenames else "non-validated "
-        print(f"Found {self.samples} {kind}image filenames{words}.")
+        print(f"Found {self.samples} {kind}image filenames{suffix}.")
         super().__init__(self.samples, batch_size, shuffle, seed)

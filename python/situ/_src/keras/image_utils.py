@@ -7,7 +7,7 @@ import numpy
 
 from situ._src.framework import api
 from situ._src.keras import context
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff")
 _FILTERS = {
@@ -33,7 +33,7 @@ def pillow():
 
 
 def _names(name):
-    return shown(f"utils.{name}", f"preprocessing.image.{name}")
+    return keras_export(f"utils.{name}", f"preprocessing.image.{name}")
 
 
 @_names("img_to_array")
@@ -73,14 +73,14 @@ def array_to_img(x, data_format=None, scale=True, dtype=None):
 
 
 @_names("save_img")
-def save_img(path, x, data_format=None, file_format=None, scale=True, **words):
+def save_img(path, x, data_format=None, file_format=None, scale=True, **kwargs):
     """Writes an array as a picture."""
     img = array_to_img(x, data_format, scale)
     if img.mode == "RGBA" and (
         file_format in ("jpg", "jpeg") or str(path).lower().endswith((".jpg", ".jpeg"))
     ):
         img = img.convert("RGB")
-    img.save(path, format=file_format, **words)
+    img.save(path, format=file_format, **kwargs)
 
 
 @_names("load_img")
@@ -132,5 +132,5 @@ def smart_resize(x, size, interpolation="bilinear"):
     height, width = array.shape[-3], array.shape[-2]
     left, top, right, bottom = _middle(width, height, size[1], size[0])
     cut = array[..., top:bottom, left:right, :]
-    made = api.named("image.resize")(cut, size, method=interpolation)
-    return made.numpy() if isinstance(x, numpy.ndarray) else made
+    result = api.named("image.resize")(cut, size, method=interpolation)
+    return result.numpy() if isinstance(x, numpy.ndarray) else result

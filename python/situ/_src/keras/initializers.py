@@ -2,13 +2,13 @@
 """initializers.py: tf.keras.initializers: those of tf by name, and those that only Keras has."""
 
 from situ._src.framework.api import BOTH
-from situ._src.keras.registry import Kind, shown
+from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops import init_ops, linalg_ops
 
-KIND = Kind("initializer", {})
+KIND = Registry("initializer", {})
 
 
-@shown("initializers.Orthogonal", "initializers.orthogonal")
+@keras_export("initializers.Orthogonal", "initializers.orthogonal")
 class Orthogonal(init_ops.KerasSeeds, linalg_ops.Orthogonal):
     """A matrix whose rows or columns are orthogonal."""
 
@@ -16,9 +16,11 @@ class Orthogonal(init_ops.KerasSeeds, linalg_ops.Orthogonal):
         return {"gain": self.gain, "seed": self.seed}
 
 
-shown("initializers.Initializer")(init_ops.Initializer)
-init_ops.Initializer.from_config = classmethod(
-    lambda cls, config: cls(**{k: v for k, v in config.items() if k != "dtype"})
+keras_export("initializers.Initializer")(init_ops.Initializer)
+setattr(  # noqa: B010
+    init_ops.Initializer,
+    "from_config",
+    classmethod(lambda cls, config: cls(**{k: v for k, v in config.items() if k != "dtype"})),
 )
 
 for _name, _thing in list(BOTH.items()):
@@ -32,7 +34,7 @@ for _short, _long in (
     ("identity", "Identity"),
 ):
     KIND.add(KIND.table[_long], _short)
-    shown("initializers." + _short)(KIND.table[_long])
+    keras_export("initializers." + _short)(KIND.table[_long])
 KIND.export("initializers")
 
 

@@ -6,10 +6,10 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context, nodes
 from situ._src.keras.layer import Layer
-from situ._src.keras.registry import KINDS_OF_LAYERS, shown, unique
+from situ._src.keras.registry import LAYERS, keras_export, unique
 
 
-@shown("layers.InputLayer")
+@keras_export("layers.InputLayer")
 class InputLayer(Layer):
     """Where a model is given a tensor."""
 
@@ -25,7 +25,7 @@ class InputLayer(Layer):
         batch_input_shape=None,
         shape=None,
         batch_shape=None,
-        **words,
+        **kwargs,
     ):
         batch_input_shape = batch_input_shape if batch_input_shape is not None else batch_shape
         input_shape = input_shape if input_shape is not None else shape
@@ -40,7 +40,7 @@ class InputLayer(Layer):
             name=name or unique("input", False),
             dtype=dtype or context.setting("float"),
             batch_input_shape=batch_input_shape,
-            **words,
+            **kwargs,
         )
         self.built, self.sparse, self.ragged = True, sparse, ragged
         if input_tensor is None:
@@ -63,10 +63,10 @@ class InputLayer(Layer):
         }
 
 
-KINDS_OF_LAYERS.add(InputLayer)
+LAYERS.add(InputLayer)
 
 
-@shown("Input", "layers.Input")
+@keras_export("Input", "layers.Input")
 def Input(
     shape=None,
     batch_size=None,

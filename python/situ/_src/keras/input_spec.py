@@ -2,10 +2,10 @@
 """input_spec.py: what a layer wants of its inputs, and the errors where they are different."""
 
 from situ._src.framework import nest, tensor_shape
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 
-@shown("layers.InputSpec")
+@keras_export("layers.InputSpec")
 class InputSpec:
     """What a layer wants of its input."""
 

@@ -23,11 +23,11 @@ from situ._src.keras import (
     regularizers,
     weights,
 )
-from situ._src.keras.registry import shown, snake, unique
+from situ._src.keras.registry import keras_export, to_snake_case, unique
 from situ._src.ops.array_ops import cast, convert_to_tensor
 from situ._src.variables import synchronization as variable_modes
 
-_WORDS = (
+_LAYER_KWARGS = (
     "input_shape",
     "batch_input_shape",
     "batch_size",
@@ -64,10 +64,10 @@ def assign_weights(variables, values, name):
     weights.assign(variables, values, name)
 
 
-def not_understood(kind, keyword):
+def unknown_keyword_error(kind, keyword):
     """Keras' error for a keyword that no class of a layer has, with the most similar one."""
     known = [
-        *_WORDS,
+        *_LAYER_KWARGS,
         *(
             n
             for c in kind.__mro__
@@ -80,12 +80,12 @@ def not_understood(kind, keyword):
     return TypeError(f"Keyword argument not understood: {keyword}{hint}")
 
 
-@shown("layers.Layer", "__internal__.layers.BaseRandomLayer")
+@keras_export("layers.Layer", "__internal__.layers.BaseRandomLayer")
 class Layer(Module):
     """A layer: build makes its weights when the shape of its input is known, call is what it
     does. Sub-classes give them, and get_config."""
 
-    UNTRACKED = (
+    UNTRACKED: tuple[str, ...] = (
         "_inbound_nodes",
         "_outbound_nodes",
         "_metrics",
@@ -98,10 +98,10 @@ class Layer(Module):
     supports_masking = False
 
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
-        for word in kwargs:
-            if word not in _WORDS:
-                raise not_understood(type(self), word)
-        self._name = name if name is not None else unique(snake(type(self).__name__))
+        for keyword in kwargs:
+            if keyword not in _LAYER_KWARGS:
+                raise unknown_keyword_error(type(self), keyword)
+        self._name = name if name is not None else unique(to_snake_case(type(self).__name__))
         self._trainable, self.built, self.stateful = trainable, False, False
         self._policy = mixed_precision.as_policy(dtype)
         self._dtype = (
@@ -113,23 +113,23 @@ class Layer(Module):
         )
         self._own_weights, self._losses, self._loss_functions = [], [], []
         self._inbound_nodes, self._outbound_nodes, self._metrics = [], [], []
-        self.input_spec, self._first_weights = None, kwargs.get("weights")
+        self.input_spec, self._initial_weights = None, kwargs.get("weights")
         self._autocast = kwargs.get("autocast", True)
         self.activity_regularizer = regularizers.get(kwargs.get("activity_regularizer"))
-        self._batch_input_shape = self._given_shape(kwargs)
+        self._batch_input_shape = self._parse_input_shape(kwargs)
         self._build_input_shape = None
 
     @staticmethod
-    def _given_shape(words):
-        if "batch_input_shape" in words:
-            return tuple(words["batch_input_shape"])
-        shape = words.get("input_shape")
-        if shape is None and words.get("input_dim"):
-            shape = (words["input_dim"],)
+    def _parse_input_shape(kwargs):
+        if "batch_input_shape" in kwargs:
+            return tuple(kwargs["batch_input_shape"])
+        shape = kwargs.get("input_shape")
+        if shape is None and kwargs.get("input_dim"):
+            shape = (kwargs["input_dim"],)
         if shape is None:
             return None
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        return (words.get("batch_size"), *shape)
+        return (kwargs.get("batch_size"), *shape)
 
     # What it is
 
@@ -143,7 +143,9 @@ class Layer(Module):
     _is_mixed = property(lambda s: s._policy is not None and s._policy.is_mixed)
     dynamic = False
     _is_model = False
-    _sums_in_full = False  # sums that float16 cannot hold: it computes in the type of its weights
+    _computes_in_variable_dtype = (
+        False  # sums that float16 cannot hold: it computes in the type of its weights
+    )
 
     @property
     def trainable(self):
@@ -156,32 +158,36 @@ class Layer(Module):
             layer.trainable = value
 
     def _sub_layers(self):
-        return weights.held(self, Layer)
+        return weights.tracked(self, Layer)
 
     def _flat_layers(self):
         """This layer and all below."""
-        return weights.once([self, *[x for sub in self._sub_layers() for x in sub._flat_layers()]])
+        return weights.deduplicate(
+            [self, *[x for sub in self._sub_layers() for x in sub._flat_layers()]]
+        )
 
     @property
     def submodules(self):
         return tuple(self._flat_layers()[1:])
 
     def _own(self):
-        return weights.once(
-            [*self._own_weights, *[v for v in weights.held(self, weights.VARIABLE)]]
+        return weights.deduplicate(
+            [*self._own_weights, *[v for v in weights.tracked(self, weights.VARIABLE)]]
         )
 
     @property
     def trainable_weights(self):
         if not self.trainable:
             return []
-        found = [v for v in self._own() if v.trainable]
-        return weights.once(found + [v for s in self._sub_layers() for v in s.trainable_weights])
+        result = [v for v in self._own() if v.trainable]
+        return weights.deduplicate(
+            result + [v for s in self._sub_layers() for v in s.trainable_weights]
+        )
 
     @property
     def non_trainable_weights(self):
         own = [v for v in self._own() if not (self.trainable and v.trainable)]
-        return weights.once(
+        return weights.deduplicate(
             own
             + [
                 v
@@ -192,7 +198,7 @@ class Layer(Module):
 
     @property
     def weights(self):
-        return weights.once(self.trainable_weights + self.non_trainable_weights)
+        return weights.deduplicate(self.trainable_weights + self.non_trainable_weights)
 
     variables = property(lambda s: s.weights)
     trainable_variables = property(lambda s: s.trainable_weights)
@@ -247,7 +253,7 @@ class Layer(Module):
         if initializer is None:
             initializer = "glorot_uniform" if dtype.is_floating else "zeros"
         initializer = initializers.get(initializer)
-        words = {
+        arguments = {
             k: v
             for k, v in (("synchronization", synchronization), ("aggregation", aggregation))
             if v is not None
@@ -260,25 +266,25 @@ class Layer(Module):
                 "and synchronization=VariableSynchronization.ON_READ."
             )
         trainable = variable_modes.is_trainable(trainable, mode)
-        made = weights.create(
+        result = weights.create(
             context.full_name(name or "Variable"),
             () if shape is None else shape,
             dtype,
             initializer,
             trainable,
             constraints.get(constraint),
-            **words,
+            **arguments,
         )
         if self._is_mixed and autocast and kwargs.get("experimental_autocast", True):
-            made = mixed_precision.autocast(made)
-        self._own_weights.append(made)
+            result = mixed_precision.autocast(result)
+        self._own_weights.append(result)
         if regularizer is not None:
             penalty = regularizers.get(regularizer)
-            self._loss_functions.append((made, penalty))
-        return made
+            self._loss_functions.append((result, penalty))
+        return result
 
-    def add_variable(self, *args, **words):
-        return self.add_weight(*args, **words)
+    def add_variable(self, *args, **kwargs):
+        return self.add_weight(*args, **kwargs)
 
     def add_loss(self, losses, inputs=None):
         """A loss that is added to that of training: a tensor, or a function of nothing."""
@@ -308,12 +314,14 @@ class Layer(Module):
     def losses(self):
         """Penalties on weights, and what calls added, here and below."""
         here = _situ.current_graph()
-        found = []
+        result = []
         for layer in self._flat_layers():
             for variable, function in layer._loss_functions:
-                found.append(function() if variable is None else function(variable))
-            found += [v for v in layer._losses if not isinstance(v, GraphTensor) or v.graph is here]
-        return found
+                result.append(function() if variable is None else function(variable))
+            result += [
+                v for v in layer._losses if not isinstance(v, GraphTensor) or v.graph is here
+            ]
+        return result
 
     def _clear_losses(self):
         for layer in self._flat_layers():
@@ -321,7 +329,7 @@ class Layer(Module):
 
     @property
     def metrics(self):
-        return weights.once([m for layer in self._flat_layers() for m in layer._metrics])
+        return weights.deduplicate([m for layer in self._flat_layers() for m in layer._metrics])
 
     def build(self, input_shape):
         self.built = True
@@ -338,10 +346,10 @@ class Layer(Module):
         """The shape of what comes out, found by calling it on something of that shape."""
         graph = context.KerasGraph()
         with graph.as_default():
-            made = nest.flatten(input_shape) if isinstance(input_shape, (dict,)) else None
+            result = nest.flatten(input_shape) if isinstance(input_shape, (dict,)) else None
             inputs = (
                 nodes.placeholder(graph, tensor_shape.as_shape(input_shape), self.dtype)
-                if made is None and not _is_many(input_shape)
+                if result is None and not _is_list_of_shapes(input_shape)
                 else [
                     nodes.placeholder(graph, tensor_shape.as_shape(s), self.dtype)
                     for s in input_shape
@@ -367,11 +375,11 @@ class Layer(Module):
     # Calls
 
     def _signature(self):
-        found = self.__dict__.get("_call_words")
-        if found is None:
+        result = self.__dict__.get("_call_words")
+        if result is None:
             parameters = inspect.signature(self.call).parameters
-            found = self.__dict__["_call_words"] = set(parameters)
-        return found
+            result = self.__dict__["_call_words"] = set(parameters)
+        return result
 
     def _maybe_build(self, inputs):
         if self.built:
@@ -386,8 +394,8 @@ class Layer(Module):
         self.build(shape)
         deferred_restore.settle()
         self.built = True
-        if self._first_weights is not None:
-            values, self._first_weights = self._first_weights, None
+        if self._initial_weights is not None:
+            values, self._initial_weights = self._initial_weights, None
             self.set_weights(values)
 
     def _cast(self, inputs):
@@ -399,61 +407,61 @@ class Layer(Module):
             return inputs
         return mixed_precision.cast_all(inputs, dtype)
 
-    def _training(self, words):
-        if "training" in words and words["training"] is not None:
-            return words["training"]
+    def _training(self, kwargs):
+        if "training" in kwargs and kwargs["training"] is not None:
+            return kwargs["training"]
         if context.call.training is not None:
             return context.call.training
         return context.setting("phase")
 
-    def _run(self, inputs, args, words):
+    def _run(self, inputs, args, kwargs):
         """Builds where that was not done, and calls."""
         known = self._signature()
-        training = self._training(words)
-        with context.entered(self, training), scope(self.name):
+        training = self._training(kwargs)
+        with context.layer_call(self, training), scope(self.name):
             self._maybe_build(inputs)
             inputs = self._cast(inputs)
-            if "training" in known and "training" not in inspect_bound(self, args):
-                words = {**words, "training": training}
+            if "training" in known and "training" not in bound_parameters(self, args):
+                kwargs = {**kwargs, "training": training}
             else:
-                words = {k: v for k, v in words.items() if k != "training" or "kwargs" in known}
+                kwargs = {k: v for k, v in kwargs.items() if k != "training" or "kwargs" in known}
             masks = nest.map_structure(context.get_mask, inputs)
             has_mask = any(m is not None for m in nest.flatten(masks))
-            if "mask" in known and words.get("mask") is None and has_mask:
-                words = {**words, "mask": masks}
-            outputs = self._called(inputs, args, words)
+            if "mask" in known and kwargs.get("mask") is None and has_mask:
+                kwargs = {**kwargs, "mask": masks}
+            outputs = self._call_in_policy(inputs, args, kwargs)
             if self.activity_regularizer is not None:
-                self._penalize(outputs)
-        self._pass_mask(inputs, outputs, words.get("mask", masks if has_mask else None))
+                self._add_activity_loss(outputs)
+        self._propagate_mask(inputs, outputs, kwargs.get("mask", masks if has_mask else None))
         return outputs
 
-    def _called(self, inputs, args, words):
+    def _call_in_policy(self, inputs, args, kwargs):
         """The outputs, in the type that the layer computes in."""
-        call = context.graphed(self.call)
+        call = context.autograph(self.call)
         if not self._is_mixed:
             with mixed_precision.reading_as(None):
-                return call(inputs, *args, **words)
-        if not self._sums_in_full:
+                return call(inputs, *args, **kwargs)
+        if not self._computes_in_variable_dtype:
             with mixed_precision.reading_as(self.compute_dtype):
-                return call(inputs, *args, **words)
+                return call(inputs, *args, **kwargs)
         with mixed_precision.reading_as(None):
             full = mixed_precision.cast_all(inputs, self.variable_dtype)
-            outputs = call(full, *args, **words)
+            outputs = call(full, *args, **kwargs)
         return mixed_precision.cast_all(outputs, self.compute_dtype)
 
-    def _penalize(self, outputs):
+    def _add_activity_loss(self, outputs):
         from situ._src.ops.array_ops import op, shape
 
         for tensor in nest.flatten(outputs):
             count = cast(op("GatherV2", shape(tensor), 0, 0), tensor.dtype)
             self._losses.append(self.activity_regularizer(tensor) / count)
 
-    def _pass_mask(self, inputs, outputs, mask):
-        made = self.compute_mask(inputs, mask)
-        if made is None:
+    def _propagate_mask(self, inputs, outputs, mask):
+        result = self.compute_mask(inputs, mask)
+        if result is None:
             return
         flat = nest.flatten(outputs)
-        for tensor, one in zip(flat, made if isinstance(made, list) else [made] * len(flat)):
+        for tensor, one in zip(flat, result if isinstance(result, list) else [result] * len(flat)):
             if one is not None and is_tensor(tensor):
                 context.set_mask(tensor, one)
 
@@ -465,18 +473,18 @@ class Layer(Module):
             if inputs is not None
             else inputs
         )
-        inputs = nest.map_structure(_behind, inputs)
+        inputs = nest.map_structure(_read_variable, inputs)
         input_spec.check(self, inputs)
         leaves = nest.flatten((inputs, args, kwargs))
         if not context.call.depth and any(context.is_symbolic(v) for v in leaves):
             return nodes.record(self, inputs, args, kwargs)
         if not context.call.depth:
-            if style.is_graph() and weights.is_plain_graph():
-                weights.lend(self._flat_layers())
+            if style.is_graph() and weights.in_session_graph():
+                weights.to_graph(self._flat_layers())
             self._clear_losses()
         return self._run(inputs, args, kwargs)
 
-    def _saved(self):
+    def _registered_class(self):
         """The name under which it is found when a model is loaded."""
         return getattr(type(self), "_registered_name", type(self).__name__)
 
@@ -490,7 +498,7 @@ class Layer(Module):
     def outbound_nodes(self):
         return self._outbound_nodes
 
-    def _one_node(self, what):
+    def _inbound_node(self, what):
         if len(self._inbound_nodes) == 0:
             raise AttributeError(
                 f"Layer {self.name} has never been called and thus has no defined {what}."
@@ -503,16 +511,16 @@ class Layer(Module):
             )
         return self._inbound_nodes[0]
 
-    input = property(lambda s: s._one_node("input").inputs)
-    output = property(lambda s: s._one_node("output").outputs)
+    input = property(lambda s: s._inbound_node("input").inputs)
+    output = property(lambda s: s._inbound_node("output").outputs)
 
     @property
     def input_shape(self):
-        return nest.map_structure(_sizes, self._one_node("input_shape").inputs)
+        return nest.map_structure(_sizes, self._inbound_node("input_shape").inputs)
 
     @property
     def output_shape(self):
-        return nest.map_structure(_sizes, self._one_node("output_shape").outputs)
+        return nest.map_structure(_sizes, self._inbound_node("output_shape").outputs)
 
     def get_input_at(self, node_index):
         return self._inbound_nodes[node_index].inputs
@@ -524,7 +532,7 @@ class Layer(Module):
         return f"<keras.layers.{type(self).__name__} name={self.name}>"
 
 
-def inspect_bound(layer, args):
+def bound_parameters(layer, args):
     """The names of the parameters that arguments behind the inputs take."""
     if not args:
         return ()
@@ -532,7 +540,7 @@ def inspect_bound(layer, args):
     return names[1 : 1 + len(args)]
 
 
-def _behind(value):
+def _read_variable(value):
     """The tensor that a variable stands for."""
     return value._situ_tensor_() if isinstance(value, weights.VARIABLE) else value
 
@@ -541,7 +549,7 @@ def _sizes(tensor):
     return tuple(tensor.shape.as_list())
 
 
-def _is_many(shape):
+def _is_list_of_shapes(shape):
     return (
         isinstance(shape, list)
         and bool(shape)

@@ -22,7 +22,7 @@ class Conv3D(layers_conv._Conv):
         groups=1,
         activation=None,
         use_bias=True,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             3,
@@ -35,7 +35,7 @@ class Conv3D(layers_conv._Conv):
             groups,
             activation=activation,
             use_bias=use_bias,
-            **words,
+            **kwargs,
         )
 
     def convolve(self, inputs, kernel):
@@ -44,15 +44,15 @@ class Conv3D(layers_conv._Conv):
             kernel,
             self.strides,
             self.padding,
-            "NCDHW" if self.is_first() else "NDHWC",
+            "NCDHW" if self.is_channels_first() else "NDHWC",
             self.dilation_rate,
         )
 
-    def finish(self, made, data_format="NHWC"):
+    def bias_and_activation(self, made, data_format="NHWC"):
         if self.use_bias:
             made = made + (
                 op("Reshape", self.bias, [1, -1, 1, 1, 1])
-                if self.is_first()
+                if self.is_channels_first()
                 else convert_to_tensor(self.bias)
             )
         return self.activation(made)
@@ -67,23 +67,23 @@ class _Pool(layers_pool._Pool):
 
 
 def _make():
-    for word, function, row in (
+    for kind, function, row in (
         ("Max", pool.max_pool3d, "Max"),
         ("Average", pool.avg_pool3d, "Mean"),
     ):
-        name, short = f"{word}Pooling3D", f"{word.replace('Average', 'Avg')}Pool3D"
+        name, short = f"{kind}Pooling3D", f"{kind.replace('Average', 'Avg')}Pool3D"
         named(name, short)(
             type(
                 name,
                 (_Pool,),
-                {"FUNCTION": staticmethod(function), "__doc__": f"The {word.lower()} of each box."},
+                {"FUNCTION": staticmethod(function), "__doc__": f"The {kind.lower()} of each box."},
             )
         )
         named("Global" + name, "Global" + short)(
             type(
                 "Global" + name,
                 (layers_pool._Global,),
-                {"RANK": 3, "ROW": row, "__doc__": f"The {word.lower()} of each channel."},
+                {"RANK": 3, "ROW": row, "__doc__": f"The {kind.lower()} of each channel."},
             )
         )
 

@@ -4,7 +4,7 @@
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import context
 from situ._src.keras.layer import Layer
-from situ._src.keras.layers_core import Weighted, named, settings
+from situ._src.keras.layers_core import Weighted, named, serialize_attributes
 from situ._src.keras.mixed_precision import large_negative
 from situ._src.ops.array_ops import cast, op
 
@@ -21,10 +21,10 @@ class EinsumDense(Weighted):
         bias_axes=None,
         kernel_initializer="glorot_uniform",
         bias_initializer="zeros",
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            activation, bias_axes is not None, kernel_initializer, bias_initializer, **words
+            activation, bias_axes is not None, kernel_initializer, bias_initializer, **kwargs
         )
         self.equation, self.bias_axes = equation, bias_axes
         self.partial_output_shape = (
@@ -74,8 +74,8 @@ class EinsumDense(Weighted):
         self.built = True
 
     def call(self, inputs):
-        made = api.named("einsum")(self.equation, inputs, self.kernel)
-        return self.activation(made if self.bias is None else made + self.bias)
+        outputs = api.named("einsum")(self.equation, inputs, self.kernel)
+        return self.activation(outputs if self.bias is None else outputs + self.bias)
 
     def get_config(self):
         config = {
@@ -92,7 +92,7 @@ class EinsumDense(Weighted):
 class MultiHeadAttention(Layer):
     """Values weighted by how well their keys fit a query, in several projections at once."""
 
-    WORDS = (
+    CONFIG_KEYS = (
         "kernel_initializer",
         "bias_initializer",
         "kernel_regularizer",
@@ -116,9 +116,9 @@ class MultiHeadAttention(Layer):
         bias_regularizer=None,
         kernel_constraint=None,
         bias_constraint=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         if attention_axes is not None and tuple(
             [attention_axes] if isinstance(attention_axes, int) else attention_axes
         ) != (1,):
@@ -130,8 +130,8 @@ class MultiHeadAttention(Layer):
         self._value_dim = value_dim or key_dim
         self._dropout, self._use_bias, self._output_size = dropout, use_bias, output_shape
         self.supports_masking, given = True, locals()
-        self._weights_words = {n: given[n] for n in self.WORDS}
-        for name, value in self._weights_words.items():
+        self._weight_options = {n: given[n] for n in self.CONFIG_KEYS}
+        for name, value in self._weight_options.items():
             setattr(self, "_" + name, value)
         self._query_dense = self._key_dense = self._value_dense = self._output_dense = None
 
@@ -139,14 +139,14 @@ class MultiHeadAttention(Layer):
     key_dim = property(lambda s: s._key_dim)
 
     def _projection(self, name, equation, sizes, bias_axes):
-        words = {k: v for k, v in self._weights_words.items()}
+        kwargs = {k: v for k, v in self._weight_options.items()}
         return EinsumDense(
             equation,
             sizes,
             bias_axes=bias_axes if self._use_bias else None,
             name=name,
             dtype=self._policy or self._dtype,
-            **words,
+            **kwargs,
         )
 
     def _make(self, width):
@@ -193,8 +193,8 @@ class MultiHeadAttention(Layer):
         used = scores
         if training and self._dropout:
             used = api.named("nn.dropout")(scores, rate=self._dropout)
-        made = self._output_dense(einsum("ants,asnh->atnh", used, v))
-        return (made, scores) if return_attention_scores else made
+        outputs = self._output_dense(einsum("ants,asnh->atnh", used, v))
+        return (outputs, scores) if return_attention_scores else outputs
 
     @staticmethod
     def _kept(query, value, key, given, causal):
@@ -208,10 +208,10 @@ class MultiHeadAttention(Layer):
             size = lambda t: op("Shape", t)[1]
             ones = op("Fill", op("Pack", [size(query), size(value)]), cast(1, "int32"))
             parts.append(op("ExpandDims", cast(op("MatrixBandPart", ones, -1, 0), "bool"), 0))
-        made = parts[0] if parts else None
+        result = parts[0] if parts else None
         for other in parts[1:]:
-            made = op("LogicalAnd", made, other)
-        return made
+            result = op("LogicalAnd", result, other)
+        return result
 
     def compute_mask(self, inputs, mask=None):
         return context.get_mask(inputs)
@@ -225,5 +225,8 @@ class MultiHeadAttention(Layer):
             "dropout": self._dropout,
             "use_bias": self._use_bias,
             "output_shape": self._output_size,
-            **{k[1:]: v for k, v in settings(self, *["_" + n for n in self.WORDS]).items()},
+            **{
+                k[1:]: v
+                for k, v in serialize_attributes(self, *["_" + n for n in self.CONFIG_KEYS]).items()
+            },
         }

@@ -5,23 +5,23 @@ and separable."""
 from situ._src.framework import tensor_shape
 from situ._src.keras import constraints, context, initializers, regularizers
 from situ._src.keras.input_spec import InputSpec
-from situ._src.keras.layers_core import Weighted, named, settings
+from situ._src.keras.layers_core import Weighted, named, serialize_attributes
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import conv
 
 
-def many(value, rank, what):
+def normalize_tuple(value, rank, what):
     """A number, or one for each dimension."""
-    made = (int(value),) * rank if isinstance(value, int) else tuple(int(v) for v in value)
-    if len(made) != rank:
+    result = (int(value),) * rank if isinstance(value, int) else tuple(int(v) for v in value)
+    if len(result) != rank:
         raise ValueError(
             f"The `{what}` argument must be a tuple of {rank} integers. Received: {value}"
         )
-    return made
+    return result
 
 
-def out_length(size, kernel, stride, padding, dilation=1):
+def conv_output_length(size, kernel, stride, padding, dilation=1):
     """How many windows fit into a row."""
     if size is None:
         return None
@@ -42,38 +42,38 @@ class _Conv(Weighted):
         data_format=None,
         dilation_rate=1,
         groups=1,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.rank, self.filters, self.groups = rank, filters, groups
-        self.kernel_size = many(kernel_size, rank, "kernel_size")
-        self.strides = many(strides, rank, "strides")
-        self.dilation_rate = many(dilation_rate, rank, "dilation_rate")
+        self.kernel_size = normalize_tuple(kernel_size, rank, "kernel_size")
+        self.strides = normalize_tuple(strides, rank, "strides")
+        self.dilation_rate = normalize_tuple(dilation_rate, rank, "dilation_rate")
         self.padding = padding.lower()
         self.data_format = data_format or context.setting("format")
         self.input_spec = InputSpec(min_ndim=rank + 2)
 
-    def is_first(self):
+    def is_channels_first(self):
         return self.data_format == "channels_first"
 
     def channels(self, input_shape):
         sizes = tensor_shape.as_shape(input_shape).as_list()
-        found = sizes[1 if self.is_first() else -1]
-        if found is None:
+        result = sizes[1 if self.is_channels_first() else -1]
+        if result is None:
             raise ValueError(
                 "The channel dimension of the inputs should be defined. The "
                 f"input_shape received is {input_shape}, where axis "
-                f"{1 if self.is_first() else -1} (0-based) is the channel dimension, "
+                f"{1 if self.is_channels_first() else -1} (0-based) is the channel dimension, "
                 "which found to be `None`."
             )
-        return found
+        return result
 
     def build(self, input_shape):
         width = self.channels(input_shape) // self.groups
         self.make([*self.kernel_size, width, self.filters], self.filters)
 
     def layout(self):
-        return "NCHW" if self.is_first() else "NHWC"
+        return "NCHW" if self.is_channels_first() else "NHWC"
 
     def convolve(self, inputs, kernel):
         return conv.conv2d(
@@ -87,12 +87,12 @@ class _Conv(Weighted):
 
     def call(self, inputs):
         if self.groups > 1:
-            axis = 1 if self.is_first() else inputs.shape.rank - 1
+            axis = 1 if self.is_channels_first() else inputs.shape.rank - 1
             parts = op("Split", axis, inputs, num_split=self.groups)
             kernels = op("Split", self.rank + 1, self.kernel, num_split=self.groups)
-            made = op("ConcatV2", [self.convolve(p, k) for p, k in zip(parts, kernels)], axis)
-            return self.finish(made, self.layout())
-        return self.finish(self.convolve(inputs, self.kernel), self.layout())
+            outputs = op("ConcatV2", [self.convolve(p, k) for p, k in zip(parts, kernels)], axis)
+            return self.bias_and_activation(outputs, self.layout())
+        return self.bias_and_activation(self.convolve(inputs, self.kernel), self.layout())
 
     def get_config(self):
         return {
@@ -122,7 +122,7 @@ class Conv2D(_Conv):
         groups=1,
         activation=None,
         use_bias=True,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             2,
@@ -135,7 +135,7 @@ class Conv2D(_Conv):
             groups,
             activation=activation,
             use_bias=use_bias,
-            **words,
+            **kwargs,
         )
 
 
@@ -154,7 +154,7 @@ class Conv1D(_Conv):
         groups=1,
         activation=None,
         use_bias=True,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             1,
@@ -167,11 +167,11 @@ class Conv1D(_Conv):
             groups,
             activation=activation,
             use_bias=use_bias,
-            **words,
+            **kwargs,
         )
 
     def convolve(self, inputs, kernel):
-        axis = 2 if self.is_first() else 1
+        axis = 2 if self.is_channels_first() else 1
         padding = self.padding
         if padding == "causal":
             left = self.dilation_rate[0] * (self.kernel_size[0] - 1)
@@ -179,7 +179,7 @@ class Conv1D(_Conv):
             pads[axis] = [left, 0]
             inputs, padding = op("Pad", inputs, pads), "valid"
         plane = op("ExpandDims", inputs, axis)
-        made = conv.conv2d(
+        outputs = conv.conv2d(
             plane,
             op("ExpandDims", kernel, 0),
             (1, *self.strides),
@@ -187,13 +187,13 @@ class Conv1D(_Conv):
             data_format=self.layout(),
             dilations=(1, *self.dilation_rate),
         )
-        return op("Squeeze", made, [axis])
+        return op("Squeeze", outputs, [axis])
 
-    def finish(self, made, data_format="NHWC"):
+    def bias_and_activation(self, made, data_format="NHWC"):
         if self.use_bias:
             made = made + (
                 op("Reshape", self.bias, [1, -1, 1])
-                if self.is_first()
+                if self.is_channels_first()
                 else convert_to_tensor(self.bias)
             )
         return self.activation(made)
@@ -212,13 +212,15 @@ class _Transposed(_Conv):
         output_padding=None,
         data_format=None,
         dilation_rate=1,
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            rank, filters, kernel_size, strides, padding, data_format, dilation_rate, **words
+            rank, filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs
         )
         self.output_padding = (
-            None if output_padding is None else many(output_padding, rank, "output_padding")
+            None
+            if output_padding is None
+            else normalize_tuple(output_padding, rank, "output_padding")
         )
 
     def build(self, input_shape):
@@ -246,13 +248,13 @@ class _Transposed(_Conv):
         shape = [batch, self.filters, *lengths] if first else [batch, *lengths, self.filters]
         if sizes is not None:
             shape = op("Pack", [convert_to_tensor(s, "int32") for s in shape])
-        made = conv.conv2d_transpose_v2(
+        outputs = conv.conv2d_transpose_v2(
             inputs, kernel, shape, self.window(), self.padding.upper(), "NCHW" if first else "NHWC"
         )
         if sizes is not None and all(isinstance(n, int) for n in lengths):
             known = [self.filters, *lengths] if first else [*lengths, self.filters]
-            made = op("Reshape", made, [-1, *known])  # so that the shape is known behind
-        return made
+            outputs = op("Reshape", outputs, [-1, *known])  # so that the shape is known behind
+        return outputs
 
     def lengths(self, known, sizes, at):
         return [
@@ -263,7 +265,9 @@ class _Transposed(_Conv):
         return self.strides
 
     def call(self, inputs):
-        return self.finish(self.image(inputs, self.kernel, self.is_first()), self.layout())
+        return self.bias_and_activation(
+            self.image(inputs, self.kernel, self.is_channels_first()), self.layout()
+        )
 
     def get_config(self):
         config = super().get_config()
@@ -286,7 +290,7 @@ class Conv2DTranspose(_Transposed):
         dilation_rate=(1, 1),
         activation=None,
         use_bias=True,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             2,
@@ -299,7 +303,7 @@ class Conv2DTranspose(_Transposed):
             dilation_rate,
             activation=activation,
             use_bias=use_bias,
-            **words,
+            **kwargs,
         )
 
 
@@ -318,7 +322,7 @@ class Conv1DTranspose(_Transposed):
         dilation_rate=1,
         activation=None,
         use_bias=True,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             1,
@@ -331,7 +335,7 @@ class Conv1DTranspose(_Transposed):
             dilation_rate,
             activation=activation,
             use_bias=use_bias,
-            **words,
+            **kwargs,
         )
 
     def lengths(self, known, sizes, at):
@@ -342,12 +346,14 @@ class Conv1DTranspose(_Transposed):
         return (1, *self.strides)
 
     def call(self, inputs):
-        first = self.is_first()
+        first = self.is_channels_first()
         axis = 2 if first else 1
-        made = self.image(op("ExpandDims", inputs, axis), op("ExpandDims", self.kernel, 0), first)
+        outputs = self.image(
+            op("ExpandDims", inputs, axis), op("ExpandDims", self.kernel, 0), first
+        )
         if self.use_bias:
-            made = op("BiasAdd", made, self.bias, data_format=self.layout())
-        return self.activation(op("Squeeze", made, [axis]))
+            outputs = op("BiasAdd", outputs, self.bias, data_format=self.layout())
+        return self.activation(op("Squeeze", outputs, [axis]))
 
 
 @named("DepthwiseConv2D")
@@ -367,7 +373,7 @@ class DepthwiseConv2D(_Conv):
         depthwise_initializer="glorot_uniform",
         depthwise_regularizer=None,
         depthwise_constraint=None,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             2,
@@ -379,7 +385,7 @@ class DepthwiseConv2D(_Conv):
             dilation_rate,
             activation=activation,
             use_bias=use_bias,
-            **words,
+            **kwargs,
         )
         self.depth_multiplier = depth_multiplier
         self.depthwise_initializer = initializers.get(depthwise_initializer)
@@ -398,13 +404,13 @@ class DepthwiseConv2D(_Conv):
     def build(self, input_shape):
         width = self.channels(input_shape)
         self.make_depthwise(width)
-        self.make_bias(width * self.depth_multiplier)
+        self.add_bias(width * self.depth_multiplier)
 
     def strided(self, stride):
-        return [1, 1, *stride] if self.is_first() else [1, *stride, 1]
+        return [1, 1, *stride] if self.is_channels_first() else [1, *stride, 1]
 
     def call(self, inputs):
-        made = conv.depthwise_conv2d(
+        outputs = conv.depthwise_conv2d(
             inputs,
             self.depthwise_kernel,
             self.strided(self.strides),
@@ -412,7 +418,7 @@ class DepthwiseConv2D(_Conv):
             self.dilation_rate,
             data_format=self.layout(),
         )
-        return self.finish(made, self.layout())
+        return self.bias_and_activation(outputs, self.layout())
 
     def get_config(self):
         config = super().get_config()
@@ -427,7 +433,7 @@ class DepthwiseConv2D(_Conv):
         return {
             **config,
             "depth_multiplier": self.depth_multiplier,
-            **settings(
+            **serialize_attributes(
                 self, "depthwise_initializer", "depthwise_regularizer", "depthwise_constraint"
             ),
         }
@@ -452,7 +458,7 @@ class SeparableConv2D(DepthwiseConv2D):
         pointwise_initializer="glorot_uniform",
         pointwise_regularizer=None,
         pointwise_constraint=None,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             kernel_size,
@@ -464,7 +470,7 @@ class SeparableConv2D(DepthwiseConv2D):
             activation,
             use_bias,
             depthwise_initializer,
-            **words,
+            **kwargs,
         )
         self.filters = filters
         self.pointwise_initializer = initializers.get(pointwise_initializer)
@@ -481,10 +487,10 @@ class SeparableConv2D(DepthwiseConv2D):
             regularizer=self.pointwise_regularizer,
             constraint=self.pointwise_constraint,
         )
-        self.make_bias(self.filters)
+        self.add_bias(self.filters)
 
     def call(self, inputs):
-        made = conv.separable_conv2d(
+        outputs = conv.separable_conv2d(
             inputs,
             self.depthwise_kernel,
             self.pointwise_kernel,
@@ -493,13 +499,13 @@ class SeparableConv2D(DepthwiseConv2D):
             self.dilation_rate,
             data_format=self.layout(),
         )
-        return self.finish(made, self.layout())
+        return self.bias_and_activation(outputs, self.layout())
 
     def get_config(self):
         return {
             **super().get_config(),
             "filters": self.filters,
-            **settings(
+            **serialize_attributes(
                 self, "pointwise_initializer", "pointwise_regularizer", "pointwise_constraint"
             ),
         }
@@ -512,46 +518,46 @@ class _OfRows:
     def depthwise_kernel(self):
         return op("ExpandDims", self._kernels["depthwise_kernel"], 0)
 
-    @property
-    def pointwise_kernel(self):
-        return op("ExpandDims", self._kernels["pointwise_kernel"], 0)
-
     @depthwise_kernel.setter
     def depthwise_kernel(self, weight):
         self.__dict__.setdefault("_kernels", {})["depthwise_kernel"] = weight
+
+    @property
+    def pointwise_kernel(self):
+        return op("ExpandDims", self._kernels["pointwise_kernel"], 0)
 
     @pointwise_kernel.setter
     def pointwise_kernel(self, weight):
         self.__dict__.setdefault("_kernels", {})["pointwise_kernel"] = weight
 
-    def add_weight(self, name=None, shape=None, *args, **words):
+    def add_weight(self, name=None, shape=None, *args, **kwargs):
         """Kernels of rows, not of images of one line."""
-        return super().add_weight(name, shape[1:] if len(shape) == 4 else shape, *args, **words)
+        return super().add_weight(name, shape[1:] if len(shape) == 4 else shape, *args, **kwargs)
 
     def build(self, input_shape):
         sizes = tensor_shape.as_shape(input_shape).as_list()
-        sizes.insert(2 if self.is_first() else 1, 1)
+        sizes.insert(2 if self.is_channels_first() else 1, 1)
         super().build(sizes)
 
     def call(self, inputs):
-        axis = 2 if self.is_first() else 1
+        axis = 2 if self.is_channels_first() else 1
         if self._causal:
             left = self.dilation_rate[1] * (self.kernel_size[1] - 1)
             pads = [[0, 0], [0, 0], [0, 0]]
             pads[axis] = [left, 0]
             inputs = op("Pad", inputs, pads)
-        made = super().call(op("ExpandDims", inputs, axis))
-        return op("Squeeze", made, squeeze_dims=[axis])
+        outputs = super().call(op("ExpandDims", inputs, axis))
+        return op("Squeeze", outputs, squeeze_dims=[axis])
 
     def get_config(self):
         config = super().get_config()
-        for word in ("kernel_size", "strides", "dilation_rate"):
-            config[word] = (config[word][1],)
+        for name in ("kernel_size", "strides", "dilation_rate"):
+            config[name] = (config[name][1],)
         return {**config, "padding": "causal" if self._causal else config["padding"]}
 
 
 def _pair(value):
-    return (1, many(value, 1, "kernel_size")[0])
+    return (1, normalize_tuple(value, 1, "kernel_size")[0])
 
 
 @named("SeparableConv1D", "SeparableConvolution1D")
@@ -567,10 +573,10 @@ class SeparableConv1D(_OfRows, SeparableConv2D):
         data_format=None,
         dilation_rate=1,
         depth_multiplier=1,
-        **words,
+        **kwargs,
     ):
         self._causal = padding == "causal"
-        step = many(strides, 1, "strides")[0]
+        step = normalize_tuple(strides, 1, "strides")[0]
         super().__init__(
             filters,
             _pair(kernel_size),
@@ -579,7 +585,7 @@ class SeparableConv1D(_OfRows, SeparableConv2D):
             data_format,
             _pair(dilation_rate),
             depth_multiplier,
-            **words,
+            **kwargs,
         )
         self.input_spec = InputSpec(min_ndim=3)
 
@@ -596,10 +602,10 @@ class DepthwiseConv1D(_OfRows, DepthwiseConv2D):
         depth_multiplier=1,
         data_format=None,
         dilation_rate=1,
-        **words,
+        **kwargs,
     ):
         self._causal = padding == "causal"
-        step = many(strides, 1, "strides")[0]
+        step = normalize_tuple(strides, 1, "strides")[0]
         super().__init__(
             _pair(kernel_size),
             (step, step),
@@ -607,6 +613,6 @@ class DepthwiseConv1D(_OfRows, DepthwiseConv2D):
             depth_multiplier,
             data_format,
             _pair(dilation_rate),
-            **words,
+            **kwargs,
         )
         self.input_spec = InputSpec(min_ndim=3)

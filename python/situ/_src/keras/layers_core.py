@@ -7,8 +7,8 @@ from situ._src.framework import api, tensor_shape
 from situ._src.keras import activations, constraints, context, initializers, nodes, regularizers
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
-from situ._src.keras.registry import KINDS_OF_LAYERS as KIND
-from situ._src.keras.registry import serialized, shown
+from situ._src.keras.registry import LAYERS as KIND
+from situ._src.keras.registry import keras_export, serialize_keras_object
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, transpose
 from situ._src.ops.array_ops import shape as shape_op
 
@@ -16,7 +16,7 @@ from situ._src.ops.array_ops import shape as shape_op
 def named(*names):
     def record(cls):
         KIND.add(cls, *names)
-        return shown(*["layers." + n for n in names])(cls)
+        return keras_export(*["layers." + n for n in names])(cls)
 
     return record
 
@@ -24,15 +24,15 @@ def named(*names):
 KIND.add(Layer)
 
 
-def settings(layer, *names):
+def serialize_attributes(layer, *names):
     """Attributes as a configuration holds them."""
-    return {n: serialized(getattr(layer, n)) for n in names}
+    return {n: serialize_keras_object(getattr(layer, n)) for n in names}
 
 
 class Weighted(Layer):
     """A layer with a kernel and, unless told otherwise, a bias."""
 
-    WORDS = (
+    CONFIG_KEYS: tuple[str, ...] = (
         "use_bias",
         "activation",
         "kernel_initializer",
@@ -54,9 +54,9 @@ class Weighted(Layer):
         bias_regularizer=None,
         kernel_constraint=None,
         bias_constraint=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.activation, self.use_bias = activations.get(activation), use_bias
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)
@@ -74,9 +74,9 @@ class Weighted(Layer):
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
-        self.make_bias(outputs)
+        self.add_bias(outputs)
 
-    def make_bias(self, outputs):
+    def add_bias(self, outputs):
         if self.use_bias:
             self.bias = self.add_weight(
                 "bias",
@@ -87,13 +87,13 @@ class Weighted(Layer):
             )
         self.built = True
 
-    def finish(self, made, data_format="NHWC"):
+    def bias_and_activation(self, made, data_format="NHWC"):
         if self.use_bias:
             made = op("BiasAdd", made, self.bias, data_format=data_format)
         return self.activation(made)
 
     def get_config(self):
-        return {**super().get_config(), **settings(self, *self.WORDS)}
+        return {**super().get_config(), **serialize_attributes(self, *self.CONFIG_KEYS)}
 
 
 @named("Dense")
@@ -112,7 +112,7 @@ class Dense(Weighted):
         activity_regularizer=None,
         kernel_constraint=None,
         bias_constraint=None,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             activation,
@@ -124,7 +124,7 @@ class Dense(Weighted):
             kernel_constraint,
             bias_constraint,
             activity_regularizer=activity_regularizer,
-            **words,
+            **kwargs,
         )
         self.units = int(units)
         if self.units <= 0:
@@ -149,9 +149,9 @@ class Dense(Weighted):
         if inputs.dtype != self.kernel.dtype:
             inputs = cast(inputs, self.kernel.dtype.base_dtype)
         if len(known) == 2:
-            return self.finish(op("MatMul", inputs, self.kernel))
-        made = op("MatMul", op("Reshape", inputs, [-1, known[-1]]), self.kernel)
-        return op("Reshape", self.finish(made), with_last(inputs, self.units))
+            return self.bias_and_activation(op("MatMul", inputs, self.kernel))
+        outputs = op("MatMul", op("Reshape", inputs, [-1, known[-1]]), self.kernel)
+        return op("Reshape", self.bias_and_activation(outputs), with_last(inputs, self.units))
 
     def compute_output_shape(self, input_shape):
         sizes = tensor_shape.as_shape(input_shape).as_list()
@@ -185,23 +185,23 @@ def batch_and(tensor, sizes):
 class Activation(Layer):
     """A function of each element."""
 
-    def __init__(self, activation, **words):
-        super().__init__(**words)
+    def __init__(self, activation, **kwargs):
+        super().__init__(**kwargs)
         self.activation, self.supports_masking = activations.get(activation), True
 
     def call(self, inputs):
         return self.activation(inputs)
 
     def get_config(self):
-        return {**super().get_config(), **settings(self, "activation")}
+        return {**super().get_config(), **serialize_attributes(self, "activation")}
 
 
 @named("Dropout")
 class Dropout(Layer):
     """Sets elements to 0 at random while training, and makes the others larger."""
 
-    def __init__(self, rate, noise_shape=None, seed=None, **words):
-        super().__init__(**words)
+    def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
+        super().__init__(**kwargs)
         if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
             raise ValueError(
                 f"Invalid value {rate} received for `rate`, expected a value between 0 and 1."
@@ -252,8 +252,8 @@ for _rank in (1, 2, 3):
 class Flatten(Layer):
     """One row per example."""
 
-    def __init__(self, data_format=None, **words):
-        super().__init__(**words)
+    def __init__(self, data_format=None, **kwargs):
+        super().__init__(**kwargs)
         self.data_format = data_format or context.setting("format")
 
     def call(self, inputs):
@@ -272,8 +272,8 @@ class Flatten(Layer):
 class Reshape(Layer):
     """Another shape for each example; one size may be -1."""
 
-    def __init__(self, target_shape, **words):
-        super().__init__(**words)
+    def __init__(self, target_shape, **kwargs):
+        super().__init__(**kwargs)
         self.target_shape = tuple(target_shape)
 
     def call(self, inputs):
@@ -292,8 +292,8 @@ class Reshape(Layer):
 class Permute(Layer):
     """The dimensions of each example in another order; the first is 1."""
 
-    def __init__(self, dims, **words):
-        super().__init__(**words)
+    def __init__(self, dims, **kwargs):
+        super().__init__(**kwargs)
         self.dims = tuple(dims)
 
     def call(self, inputs):
@@ -307,8 +307,8 @@ class Permute(Layer):
 class RepeatVector(Layer):
     """Each row n times."""
 
-    def __init__(self, n, **words):
-        super().__init__(**words)
+    def __init__(self, n, **kwargs):
+        super().__init__(**kwargs)
         self.n = n
 
     def call(self, inputs):
@@ -322,19 +322,19 @@ class RepeatVector(Layer):
 class Lambda(Layer):
     """A function of tensors."""
 
-    def __init__(self, function, output_shape=None, mask=None, arguments=None, **words):
-        super().__init__(**words)
+    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+        super().__init__(**kwargs)
         self.function, self.arguments, self.mask = function, arguments or {}, mask
         self._output_shape = output_shape
 
     def call(self, inputs, mask=None, training=None):
-        words = dict(self.arguments)
+        kwargs = dict(self.arguments)
         names = getattr(getattr(self.function, "__code__", None), "co_varnames", ())
         if "mask" in names[1:]:
-            words["mask"] = mask
+            kwargs["mask"] = mask
         if "training" in names[1:]:
-            words["training"] = training
-        return context.graphed(self.function)(inputs, **words)
+            kwargs["training"] = training
+        return context.autograph(self.function)(inputs, **kwargs)
 
     def compute_mask(self, inputs, mask=None):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
@@ -342,7 +342,7 @@ class Lambda(Layer):
     def get_config(self):
         return {
             **super().get_config(),
-            "function": serialized(self.function),
+            "function": serialize_keras_object(self.function),
             "arguments": self.arguments,
         }
 
@@ -371,8 +371,8 @@ class Lambda(Layer):
 class Masking(Layer):
     """Steps that hold nothing but mask_value are left out by the layers behind."""
 
-    def __init__(self, mask_value=0.0, **words):
-        super().__init__(**words)
+    def __init__(self, mask_value=0.0, **kwargs):
+        super().__init__(**kwargs)
         self.mask_value, self.supports_masking = mask_value, True
 
     def _kept(self, inputs, keep):
@@ -403,11 +403,11 @@ class Embedding(Layer):
         embeddings_constraint=None,
         mask_zero=False,
         input_length=None,
-        **words,
+        **kwargs,
     ):
-        if "input_shape" not in words and "batch_input_shape" not in words:
-            words["input_shape"] = (input_length,)
-        super().__init__(activity_regularizer=activity_regularizer, **words)
+        if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
+            kwargs["input_shape"] = (input_length,)
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         self.input_dim, self.output_dim = input_dim, output_dim
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
@@ -446,7 +446,7 @@ class Embedding(Layer):
             "output_dim": self.output_dim,
             "mask_zero": self.mask_zero,
             "input_length": self.input_length,
-            **settings(
+            **serialize_attributes(
                 self, "embeddings_initializer", "embeddings_regularizer", "embeddings_constraint"
             ),
         }
@@ -456,8 +456,8 @@ class Embedding(Layer):
 class ActivityRegularization(Layer):
     """Adds a penalty on what passes."""
 
-    def __init__(self, l1=0.0, l2=0.0, **words):
-        super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **words)
+    def __init__(self, l1=0.0, l2=0.0, **kwargs):
+        super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **kwargs)
         self.l1, self.l2, self.supports_masking = l1, l2, True
 
     def get_config(self):
@@ -479,8 +479,8 @@ class Identity(Layer):
 class AlphaDropout(Layer):
     """Dropout that keeps mean and variance of what comes out of selu."""
 
-    def __init__(self, rate, noise_shape=None, seed=None, **words):
-        super().__init__(**words)
+    def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
+        super().__init__(**kwargs)
         self.rate, self.noise_shape, self.seed, self.supports_masking = (
             rate,
             noise_shape,

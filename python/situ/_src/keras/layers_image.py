@@ -23,21 +23,21 @@ def _float(layer, inputs):
 class _Configured(Layer):
     """A layer whose configuration is what SETTINGS names."""
 
-    SETTINGS = ()
-    _sums_in_full = True
+    CONFIG_KEYS: tuple[str, ...] = ()
+    _computes_in_variable_dtype = True
 
     def get_config(self):
-        return {**super().get_config(), **{n: getattr(self, n) for n in self.SETTINGS}}
+        return {**super().get_config(), **{n: getattr(self, n) for n in self.CONFIG_KEYS}}
 
 
 @named("Rescaling")
 class Rescaling(_Configured):
     """inputs * scale + offset."""
 
-    SETTINGS = ("scale", "offset")
+    CONFIG_KEYS = ("scale", "offset")
 
-    def __init__(self, scale, offset=0.0, **words):
-        super().__init__(**words)
+    def __init__(self, scale, offset=0.0, **kwargs):
+        super().__init__(**kwargs)
         self.scale, self.offset = scale, offset
 
     def call(self, inputs):
@@ -48,12 +48,12 @@ class Rescaling(_Configured):
 class Resizing(_Configured):
     """Images in another size."""
 
-    SETTINGS = ("height", "width", "interpolation", "crop_to_aspect_ratio")
+    CONFIG_KEYS = ("height", "width", "interpolation", "crop_to_aspect_ratio")
 
     def __init__(
-        self, height, width, interpolation="bilinear", crop_to_aspect_ratio=False, **words
+        self, height, width, interpolation="bilinear", crop_to_aspect_ratio=False, **kwargs
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.height, self.width, self.interpolation = height, width, interpolation
         self.crop_to_aspect_ratio = crop_to_aspect_ratio
 
@@ -65,13 +65,15 @@ class Resizing(_Configured):
                 raise ValueError("Resizing with crop_to_aspect_ratio needs images of a known size.")
             high = min(known[0], known[1] * self.height // self.width)
             wide = min(known[1], known[0] * self.width // self.height)
-            inputs = _cut(inputs, (known[0] - high) // 2, (known[1] - wide) // 2, high, wide)
+            inputs = _clip_by_value(
+                inputs, (known[0] - high) // 2, (known[1] - wide) // 2, high, wide
+            )
         return api.named("image.resize")(
             inputs, [self.height, self.width], method=self.interpolation
         )
 
 
-def _cut(images, top, left, height, width):
+def _clip_by_value(images, top, left, height, width):
     return api.named("image.crop_to_bounding_box")(images, top, left, height, width)
 
 
@@ -84,10 +86,10 @@ def _size(images, axis):
 class CenterCrop(_Configured):
     """The middle of images; where they are smaller, they are resized."""
 
-    SETTINGS = ("height", "width")
+    CONFIG_KEYS = ("height", "width")
 
-    def __init__(self, height, width, **words):
-        super().__init__(**words)
+    def __init__(self, height, width, **kwargs):
+        super().__init__(**kwargs)
         self.height, self.width = height, width
 
     def call(self, inputs):
@@ -96,17 +98,17 @@ class CenterCrop(_Configured):
         if high is not None and wide is not None and (high < self.height or wide < self.width):
             return Resizing(self.height, self.width, crop_to_aspect_ratio=True)(inputs)
         top, left = (_size(inputs, -3) - self.height) // 2, (_size(inputs, -2) - self.width) // 2
-        made = _cut(inputs, top, left, self.height, self.width)
+        outputs = _clip_by_value(inputs, top, left, self.height, self.width)
         known = inputs.shape.as_list()
-        made.set_shape([*known[:-3], self.height, self.width, known[-1]])
-        return made
+        outputs.set_shape([*known[:-3], self.height, self.width, known[-1]])
+        return outputs
 
 
 class _ByChance(_Configured):
     """Changes images in training only; one image or a batch."""
 
-    def __init__(self, seed=None, **words):
-        super().__init__(**words)
+    def __init__(self, seed=None, **kwargs):
+        super().__init__(**kwargs)
         self.seed = seed
 
     def call(self, inputs, training=None):
@@ -114,10 +116,10 @@ class _ByChance(_Configured):
         if training is False:
             return inputs
         alone = inputs.shape.rank == 3
-        made = self.change(op("ExpandDims", inputs, 0) if alone else inputs)
-        made = op("Squeeze", made, [0]) if alone else made
-        made.set_shape(inputs.shape)
-        return made
+        outputs = self.change(op("ExpandDims", inputs, 0) if alone else inputs)
+        outputs = op("Squeeze", outputs, [0]) if alone else outputs
+        outputs.set_shape(inputs.shape)
+        return outputs
 
     def drawn(self, images, low, high):
         """A number of each image."""
@@ -137,10 +139,10 @@ def _range(factor, signed=True):
 class RandomFlip(_ByChance):
     """Images seen in mirrors."""
 
-    SETTINGS = ("mode", "seed")
+    CONFIG_KEYS = ("mode", "seed")
 
-    def __init__(self, mode="horizontal_and_vertical", seed=None, **words):
-        super().__init__(seed, **words)
+    def __init__(self, mode="horizontal_and_vertical", seed=None, **kwargs):
+        super().__init__(seed, **kwargs)
         if mode not in ("horizontal", "vertical", "horizontal_and_vertical"):
             raise ValueError(
                 f"RandomFlip layer {self.name} received an unknown mode argument {mode}"
@@ -148,8 +150,8 @@ class RandomFlip(_ByChance):
         self.mode = mode
 
     def change(self, images):
-        for word, axis in (("horizontal", 2), ("vertical", 1)):
-            if word in self.mode:
+        for direction, axis in (("horizontal", 2), ("vertical", 1)):
+            if direction in self.mode:
                 lot = op("Less", self.drawn(images, 0.0, 1.0), cast(0.5, "float32"))
                 images = op(
                     "SelectV2",
@@ -164,9 +166,9 @@ class _Mapped(_ByChance):
     """Images through maps."""
 
     def __init__(
-        self, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, **words
+        self, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, **kwargs
     ):
-        super().__init__(seed, **words)
+        super().__init__(seed, **kwargs)
         if fill_mode not in MODES:
             raise ValueError(
                 f"Unknown `fill_mode` {fill_mode}. Only {', '.join(MODES)} are supported."
@@ -187,7 +189,7 @@ class _Mapped(_ByChance):
 class RandomRotation(_Mapped):
     """Images turned by up to a share of a whole turn."""
 
-    SETTINGS = ("factor", "fill_mode", "interpolation", "seed", "fill_value")
+    CONFIG_KEYS = ("factor", "fill_mode", "interpolation", "seed", "fill_value")
 
     def __init__(
         self,
@@ -196,9 +198,9 @@ class RandomRotation(_Mapped):
         interpolation="bilinear",
         seed=None,
         fill_value=0.0,
-        **words,
+        **kwargs,
     ):
-        super().__init__(fill_mode, interpolation, seed, fill_value, **words)
+        super().__init__(fill_mode, interpolation, seed, fill_value, **kwargs)
         self.factor = factor
 
     def parts(self, images, height, width):
@@ -219,7 +221,14 @@ class RandomRotation(_Mapped):
 class RandomZoom(_Mapped):
     """Images from nearer (negative factors) or farther."""
 
-    SETTINGS = ("height_factor", "width_factor", "fill_mode", "interpolation", "seed", "fill_value")
+    CONFIG_KEYS = (
+        "height_factor",
+        "width_factor",
+        "fill_mode",
+        "interpolation",
+        "seed",
+        "fill_value",
+    )
 
     def __init__(
         self,
@@ -229,9 +238,9 @@ class RandomZoom(_Mapped):
         interpolation="bilinear",
         seed=None,
         fill_value=0.0,
-        **words,
+        **kwargs,
     ):
-        super().__init__(fill_mode, interpolation, seed, fill_value, **words)
+        super().__init__(fill_mode, interpolation, seed, fill_value, **kwargs)
         self.height_factor, self.width_factor = height_factor, width_factor
 
     def parts(self, images, height, width):
@@ -255,7 +264,7 @@ class RandomZoom(_Mapped):
 class RandomTranslation(_Mapped):
     """Images moved by up to a share of their size."""
 
-    SETTINGS = RandomZoom.SETTINGS
+    CONFIG_KEYS = RandomZoom.CONFIG_KEYS
 
     def __init__(
         self,
@@ -265,9 +274,9 @@ class RandomTranslation(_Mapped):
         interpolation="bilinear",
         seed=None,
         fill_value=0.0,
-        **words,
+        **kwargs,
     ):
-        super().__init__(fill_mode, interpolation, seed, fill_value, **words)
+        super().__init__(fill_mode, interpolation, seed, fill_value, **kwargs)
         self.height_factor, self.width_factor = height_factor, width_factor
 
     def parts(self, images, height, width):
@@ -280,10 +289,10 @@ class RandomTranslation(_Mapped):
 class RandomCrop(_ByChance):
     """A part of the images, the same of all; outside of training their middle."""
 
-    SETTINGS = ("height", "width", "seed")
+    CONFIG_KEYS = ("height", "width", "seed")
 
-    def __init__(self, height, width, seed=None, **words):
-        super().__init__(seed, **words)
+    def __init__(self, height, width, seed=None, **kwargs):
+        super().__init__(seed, **kwargs)
         self.height, self.width = height, width
 
     def call(self, inputs, training=None):
@@ -300,21 +309,21 @@ class RandomCrop(_ByChance):
         begin = op(
             "Pack", [*[convert_to_tensor(0) for _ in front], top, left, convert_to_tensor(0)]
         )
-        made = op("Slice", inputs, begin, [*[-1 for _ in front], self.height, self.width, -1])
-        made.set_shape(
+        outputs = op("Slice", inputs, begin, [*[-1 for _ in front], self.height, self.width, -1])
+        outputs.set_shape(
             [*inputs.shape.as_list()[:-3], self.height, self.width, inputs.shape.as_list()[-1]]
         )
-        return made
+        return outputs
 
 
 @named("RandomContrast")
 class RandomContrast(_ByChance):
     """(x - mean) * factor + mean, for each channel."""
 
-    SETTINGS = ("factor", "seed")
+    CONFIG_KEYS = ("factor", "seed")
 
-    def __init__(self, factor, seed=None, **words):
-        super().__init__(seed, **words)
+    def __init__(self, factor, seed=None, **kwargs):
+        super().__init__(seed, **kwargs)
         self.factor = factor
         self.lower, self.upper = _range(factor)
         if not isinstance(factor, (tuple, list)):
@@ -337,10 +346,10 @@ class RandomContrast(_ByChance):
 class RandomBrightness(_ByChance):
     """x + a share of the whole range."""
 
-    SETTINGS = ("factor", "value_range", "seed")
+    CONFIG_KEYS = ("factor", "value_range", "seed")
 
-    def __init__(self, factor, value_range=(0, 255), seed=None, **words):
-        super().__init__(seed, **words)
+    def __init__(self, factor, value_range=(0, 255), seed=None, **kwargs):
+        super().__init__(seed, **kwargs)
         self.factor, self.value_range = factor, tuple(value_range)
 
     def change(self, images):
@@ -359,8 +368,8 @@ class _RandomSize(Layer):
 
     AXIS = 0
 
-    def __init__(self, factor, interpolation="bilinear", seed=None, **words):
-        super().__init__(**words)
+    def __init__(self, factor, interpolation="bilinear", seed=None, **kwargs):
+        super().__init__(**kwargs)
         self.factor, self.interpolation, self.seed = factor, interpolation, seed
         pair = factor if isinstance(factor, (tuple, list)) else (-factor, factor)
         self._low, self._high = 1.0 + pair[0], 1.0 + pair[1]
@@ -372,13 +381,13 @@ class _RandomSize(Layer):
         drawn = api.named("random.uniform")([], self._low, self._high, seed=self.seed)
         wanted = cast(cast(sizes[at], "float32") * drawn, "int32")
         rows, columns = sizes[inputs.shape.rank - 3], sizes[inputs.shape.rank - 2]
-        made = api.named("image.resize")(
+        outputs = api.named("image.resize")(
             inputs, [wanted, columns] if self.AXIS == 0 else [rows, wanted], self.interpolation
         )
         known = inputs.shape.as_list()
         known[at] = None
-        made.set_shape(known) if hasattr(made, "graph") else None
-        return made
+        outputs.set_shape(known) if hasattr(outputs, "graph") else None
+        return outputs
 
     def get_config(self):
         return {

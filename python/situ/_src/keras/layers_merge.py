@@ -5,21 +5,21 @@ from situ._src.framework import api
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
 from situ._src.keras.mixed_precision import large_negative
-from situ._src.keras.registry import shown, snake
+from situ._src.keras.registry import keras_export, to_snake_case
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op, transpose
 
 
 class Merge(Layer):
     """Something of a list of tensors."""
 
-    def __init__(self, **words):
-        super().__init__(**words)
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
         self.supports_masking = True
 
-    def __call__(self, inputs, *args, **words):
+    def __call__(self, inputs, *args, **kwargs):
         if isinstance(inputs, type({}.values())):
             inputs = list(inputs)
-        return super().__call__(inputs, *args, **words)
+        return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs):
         if not isinstance(inputs, (list, tuple)) or not inputs:
@@ -41,31 +41,31 @@ class Merge(Layer):
 
     def compute_mask(self, inputs, mask=None):
         known = [m for m in mask or [] if m is not None]
-        made = known[0] if known else None
+        result = known[0] if known else None
         for other in known[1:]:
-            made = op("LogicalAnd", made, other)
-        return made
+            result = op("LogicalAnd", result, other)
+        return result
 
 
 def _folded(row, scale=None):
     def merge(self, tensors):
-        made = tensors[0]
+        result = tensors[0]
         for other in tensors[1:]:
-            made = op(row, made, other)
-        return made if scale is None else made / float(len(tensors))
+            result = op(row, result, other)
+        return result if scale is None else result / float(len(tensors))
 
     return merge
 
 
 def _named(name, merge, doc):
-    made = named(name)(type(name, (Merge,), {"merge": merge, "__doc__": doc}))
+    result = named(name)(type(name, (Merge,), {"merge": merge, "__doc__": doc}))
 
-    def function(inputs, **words):
-        return made(**words)(inputs)
+    def function(inputs, **kwargs):
+        return result(**kwargs)(inputs)
 
-    function.__name__, function.__doc__ = snake(name), doc
-    shown("layers." + snake(name))(function)
-    return made
+    function.__name__, function.__doc__ = to_snake_case(name), doc
+    keras_export("layers." + to_snake_case(name))(function)
+    return result
 
 
 Add = _named("Add", _folded("AddV2"), "The sum of the inputs.")
@@ -90,8 +90,8 @@ _named("Subtract", _difference, "The first input minus the second.")
 class Concatenate(Merge):
     """The inputs one behind the other along an axis."""
 
-    def __init__(self, axis=-1, **words):
-        super().__init__(**words)
+    def __init__(self, axis=-1, **kwargs):
+        super().__init__(**kwargs)
         self.axis = axis
 
     def merge(self, tensors):
@@ -110,17 +110,17 @@ class Concatenate(Merge):
         return {**super().get_config(), "axis": self.axis}
 
 
-@shown("layers.concatenate")
-def concatenate(inputs, axis=-1, **words):
-    return Concatenate(axis=axis, **words)(inputs)
+@keras_export("layers.concatenate")
+def concatenate(inputs, axis=-1, **kwargs):
+    return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 @named("Dot")
 class Dot(Merge):
     """Products of two inputs along an axis of each."""
 
-    def __init__(self, axes, normalize=False, **words):
-        super().__init__(**words)
+    def __init__(self, axes, normalize=False, **kwargs):
+        super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
 
     def merge(self, tensors):
@@ -137,9 +137,9 @@ class Dot(Merge):
         lone = [x.shape.rank == 2, y.shape.rank == 2]
         x = op("ExpandDims", x, 1) if lone[0] else x
         y = op("ExpandDims", y, 2) if lone[1] else y
-        made = op("BatchMatMulV2", x, y)
+        result = op("BatchMatMulV2", x, y)
         drop = [axis for axis, one in ((1, lone[0]), (2, lone[1])) if one]
-        return op("Squeeze", made, drop) if drop else made
+        return op("Squeeze", result, drop) if drop else result
 
     def compute_mask(self, inputs, mask=None):
         return None
@@ -155,16 +155,16 @@ def _moved(x, axis, to):
     return x if order == list(range(x.shape.rank)) else transpose(x, order)
 
 
-@shown("layers.dot")
-def dot(inputs, axes, normalize=False, **words):
-    return Dot(axes, normalize, **words)(inputs)
+@keras_export("layers.dot")
+def dot(inputs, axes, normalize=False, **kwargs):
+    return Dot(axes, normalize, **kwargs)(inputs)
 
 
 class _Attending(Layer):
     """Values weighted by how well their keys fit a query."""
 
-    def __init__(self, dropout=0.0, **words):
-        super().__init__(**words)
+    def __init__(self, dropout=0.0, **kwargs):
+        super().__init__(**kwargs)
         self.dropout, self.supports_masking = dropout, True
 
     def scores(self, query, key):
@@ -187,8 +187,8 @@ class _Attending(Layer):
         weights = op("Softmax", scores)
         if training and self.dropout:
             weights = api.named("nn.dropout")(weights, rate=self.dropout)
-        made = op("BatchMatMulV2", weights, value)
-        return (made, weights) if return_attention_scores else made
+        outputs = op("BatchMatMulV2", weights, value)
+        return (outputs, weights) if return_attention_scores else outputs
 
     def compute_mask(self, inputs, mask=None):
         return mask[0] if isinstance(mask, (list, tuple)) and mask else None
@@ -201,8 +201,8 @@ class _Attending(Layer):
 class Attention(_Attending):
     """Scores are products of query and key."""
 
-    def __init__(self, use_scale=False, dropout=0.0, **words):
-        super().__init__(dropout, **words)
+    def __init__(self, use_scale=False, dropout=0.0, **kwargs):
+        super().__init__(dropout, **kwargs)
         self.use_scale, self.scale = use_scale, None
 
     def build(self, input_shape):
@@ -211,8 +211,8 @@ class Attention(_Attending):
         self.built = True
 
     def scores(self, query, key):
-        made = op("BatchMatMulV2", query, key, adj_y=True)
-        return made if self.scale is None else made * self.scale
+        result = op("BatchMatMulV2", query, key, adj_y=True)
+        return result if self.scale is None else result * self.scale
 
     def get_config(self):
         return {**super().get_config(), "use_scale": self.use_scale}
@@ -222,8 +222,8 @@ class Attention(_Attending):
 class AdditiveAttention(_Attending):
     """Scores are sums of tanh(query + key)."""
 
-    def __init__(self, use_scale=True, dropout=0.0, **words):
-        super().__init__(dropout, **words)
+    def __init__(self, use_scale=True, dropout=0.0, **kwargs):
+        super().__init__(dropout, **kwargs)
         self.use_scale, self.scale = use_scale, None
 
     def build(self, input_shape):

@@ -6,7 +6,7 @@ from situ._src.framework.graph import GraphKeys
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import activations, constraints, initializers, regularizers, weights
 from situ._src.keras.layer import Layer
-from situ._src.keras.layers_core import named, settings
+from situ._src.keras.layers_core import named, serialize_attributes
 from situ._src.keras.mixed_precision import large_negative
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
@@ -17,7 +17,7 @@ from situ._src.ops.random_ops import random_normal
 class Scaled(Layer):
     """A layer with gamma and beta."""
 
-    _sums_in_full = True
+    _computes_in_variable_dtype = True
 
     def __init__(
         self,
@@ -31,9 +31,9 @@ class Scaled(Layer):
         gamma_regularizer=None,
         beta_constraint=None,
         gamma_constraint=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.axis, self.epsilon, self.center, self.scale = axis, epsilon, center, scale
         self.beta_initializer = initializers.get(beta_initializer)
         self.gamma_initializer = initializers.get(gamma_initializer)
@@ -73,7 +73,7 @@ class Scaled(Layer):
             "epsilon": self.epsilon,
             "center": self.center,
             "scale": self.scale,
-            **settings(
+            **serialize_attributes(
                 self,
                 "beta_initializer",
                 "gamma_initializer",
@@ -119,7 +119,7 @@ class BatchNormalization(Scaled):
         virtual_batch_size=None,
         renorm_clipping=None,
         renorm_momentum=0.99,
-        **words,
+        **kwargs,
     ):
         unsupported(
             "BatchNormalization",
@@ -137,7 +137,7 @@ class BatchNormalization(Scaled):
             gamma_regularizer,
             beta_constraint,
             gamma_constraint,
-            **words,
+            **kwargs,
         )
         self.momentum = momentum
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
@@ -166,7 +166,7 @@ class BatchNormalization(Scaled):
     def _move(self, variable, value):
         """The average comes nearer to what was seen."""
         moved = variable.assign_sub((variable.value() - value) * (1.0 - self.momentum))
-        if weights.is_plain_graph():
+        if weights.in_session_graph():
             moved.graph.add_to_collection(GraphKeys.UPDATE_OPS, moved.op)
 
     def call(self, inputs, training=None, mask=None):
@@ -231,7 +231,7 @@ class BatchNormalization(Scaled):
         return {
             **super().get_config(),
             "momentum": self.momentum,
-            **settings(self, "moving_mean_initializer", "moving_variance_initializer"),
+            **serialize_attributes(self, "moving_mean_initializer", "moving_variance_initializer"),
         }
 
 
@@ -239,9 +239,9 @@ class BatchNormalization(Scaled):
 class LayerNormalization(Scaled):
     """Mean 0 and variance 1 of each example."""
 
-    def __init__(self, axis=-1, epsilon=1e-3, center=True, scale=True, **words):
+    def __init__(self, axis=-1, epsilon=1e-3, center=True, scale=True, **kwargs):
         super().__init__(
-            list(axis) if isinstance(axis, tuple) else axis, epsilon, center, scale, **words
+            list(axis) if isinstance(axis, tuple) else axis, epsilon, center, scale, **kwargs
         )
 
     def build(self, input_shape):
@@ -265,8 +265,8 @@ class LayerNormalization(Scaled):
 class UnitNormalization(Layer):
     """Length 1 along an axis."""
 
-    def __init__(self, axis=-1, **words):
-        super().__init__(**words)
+    def __init__(self, axis=-1, **kwargs):
+        super().__init__(**kwargs)
         self.axis = axis
 
     def call(self, inputs):
@@ -280,8 +280,8 @@ class UnitNormalization(Layer):
 class GaussianNoise(Layer):
     """Adds normal numbers while training."""
 
-    def __init__(self, stddev, seed=None, **words):
-        super().__init__(**words)
+    def __init__(self, stddev, seed=None, **kwargs):
+        super().__init__(**kwargs)
         self.stddev, self.seed, self.supports_masking = stddev, seed, True
 
     def call(self, inputs, training=None):
@@ -299,8 +299,8 @@ class GaussianNoise(Layer):
 class GaussianDropout(Layer):
     """Multiplies by normal numbers around 1 while training."""
 
-    def __init__(self, rate, seed=None, **words):
-        super().__init__(**words)
+    def __init__(self, rate, seed=None, **kwargs):
+        super().__init__(**kwargs)
         self.rate, self.seed, self.supports_masking = rate, seed, True
 
     def call(self, inputs, training=None):
@@ -318,22 +318,22 @@ class GaussianDropout(Layer):
 class _Act(Layer):
     """An activation with settings."""
 
-    WORDS = ()
+    CONFIG_KEYS: tuple[str, ...] = ()
 
-    def __init__(self, **words):
-        super().__init__(**words)
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
         self.supports_masking = True
 
     def get_config(self):
-        return {**super().get_config(), **{w: getattr(self, w) for w in self.WORDS}}
+        return {**super().get_config(), **{w: getattr(self, w) for w in self.CONFIG_KEYS}}
 
 
 @named("ReLU")
 class ReLU(_Act):
-    WORDS = ("max_value", "negative_slope", "threshold")
+    CONFIG_KEYS = ("max_value", "negative_slope", "threshold")
 
-    def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **words):
-        super().__init__(**words)
+    def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **kwargs):
+        super().__init__(**kwargs)
         self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
 
     def call(self, inputs):
@@ -342,10 +342,10 @@ class ReLU(_Act):
 
 @named("LeakyReLU")
 class LeakyReLU(_Act):
-    WORDS = ("alpha",)
+    CONFIG_KEYS = ("alpha",)
 
-    def __init__(self, alpha=0.3, negative_slope=None, **words):
-        super().__init__(**words)
+    def __init__(self, alpha=0.3, negative_slope=None, **kwargs):
+        super().__init__(**kwargs)
         self.alpha = float(alpha if negative_slope is None else negative_slope)
 
     def call(self, inputs):
@@ -354,10 +354,10 @@ class LeakyReLU(_Act):
 
 @named("ELU")
 class ELU(_Act):
-    WORDS = ("alpha",)
+    CONFIG_KEYS = ("alpha",)
 
-    def __init__(self, alpha=1.0, **words):
-        super().__init__(**words)
+    def __init__(self, alpha=1.0, **kwargs):
+        super().__init__(**kwargs)
         self.alpha = alpha
 
     def call(self, inputs):
@@ -366,10 +366,10 @@ class ELU(_Act):
 
 @named("Softmax")
 class Softmax(_Act):
-    WORDS = ("axis",)
+    CONFIG_KEYS = ("axis",)
 
-    def __init__(self, axis=-1, **words):
-        super().__init__(**words)
+    def __init__(self, axis=-1, **kwargs):
+        super().__init__(**kwargs)
         self.axis = axis
 
     def call(self, inputs, mask=None):
@@ -380,10 +380,10 @@ class Softmax(_Act):
 
 @named("ThresholdedReLU")
 class ThresholdedReLU(_Act):
-    WORDS = ("theta",)
+    CONFIG_KEYS = ("theta",)
 
-    def __init__(self, theta=1.0, **words):
-        super().__init__(**words)
+    def __init__(self, theta=1.0, **kwargs):
+        super().__init__(**kwargs)
         self.theta = theta
 
     def call(self, inputs):
@@ -394,7 +394,7 @@ class ThresholdedReLU(_Act):
 class PReLU(_Act):
     """x where x > 0, else a trained slope times x."""
 
-    WORDS = ("shared_axes",)
+    CONFIG_KEYS = ("shared_axes",)
 
     def __init__(
         self,
@@ -402,9 +402,9 @@ class PReLU(_Act):
         alpha_regularizer=None,
         alpha_constraint=None,
         shared_axes=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.alpha_initializer = initializers.get(alpha_initializer)
         self.alpha_regularizer = regularizers.get(alpha_regularizer)
         self.alpha_constraint = constraints.get(alpha_constraint)
@@ -431,8 +431,8 @@ class PReLU(_Act):
 class GroupNormalization(Scaled):
     """Mean 0 and variance 1 of groups of channels of each example."""
 
-    def __init__(self, groups=32, axis=-1, *args, **words):
-        super().__init__(axis, *args, **words)
+    def __init__(self, groups=32, axis=-1, *args, **kwargs):
+        super().__init__(axis, *args, **kwargs)
         self.groups = groups
 
     def build(self, input_shape):
@@ -455,13 +455,13 @@ class GroupNormalization(Scaled):
         parts = op("Reshape", x, [shape[0], -1, self.groups, width // self.groups])
         mean = op("Mean", parts, [1, 3], keep_dims=True)
         variance = op("Mean", op("SquaredDifference", parts, mean), [1, 3], keep_dims=True)
-        made = op("Reshape", (parts - mean) * op("Rsqrt", variance + self.epsilon), shape)
-        made = made if self.gamma is None else made * self.gamma
-        made = made if self.beta is None else made + self.beta
+        outputs = op("Reshape", (parts - mean) * op("Rsqrt", variance + self.epsilon), shape)
+        outputs = outputs if self.gamma is None else outputs * self.gamma
+        outputs = outputs if self.beta is None else outputs + self.beta
         if axis != rank - 1:
-            made = op("Transpose", made, [order.index(i) for i in range(rank)])
-        made.set_shape(inputs.shape) if hasattr(made, "set_shape") else None
-        return made
+            outputs = op("Transpose", outputs, [order.index(i) for i in range(rank)])
+        outputs.set_shape(inputs.shape) if hasattr(outputs, "set_shape") else None
+        return outputs
 
     def get_config(self):
         return {**super().get_config(), "groups": self.groups}

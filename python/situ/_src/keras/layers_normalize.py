@@ -33,12 +33,12 @@ def arrays_of(data, batch_size=None, steps=None):
 class Adapting(Layer):
     """A layer that learns from data before it is used."""
 
-    _sums_in_full = True
+    _computes_in_variable_dtype = True
 
-    def __call__(self, inputs, *args, **words):
+    def __call__(self, inputs, *args, **kwargs):
         if isinstance(inputs, (list, tuple)):  # of numbers or texts: one tensor
             inputs = convert_to_tensor(inputs)
-        return super().__call__(inputs, *args, **words)
+        return super().__call__(inputs, *args, **kwargs)
 
     def adapt(self, data, batch_size=None, steps=None):
         """Learns from data, and forgets what was learned before."""
@@ -53,8 +53,8 @@ class Adapting(Layer):
 class Normalization(Adapting):
     """(inputs - mean) / standard deviation, along axes that keep their own."""
 
-    def __init__(self, axis=-1, mean=None, variance=None, invert=False, **words):
-        super().__init__(**words)
+    def __init__(self, axis=-1, mean=None, variance=None, invert=False, **kwargs):
+        super().__init__(**kwargs)
         axis = () if axis is None else axis
         self.axis = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         if (mean is None) != (variance is None):
@@ -118,7 +118,7 @@ class Normalization(Adapting):
         if array.ndim == 1 and self.axis:
             array = array[:, None]
         if not self.built:
-            with context.entered(self, None):
+            with context.layer_call(self, None):
                 self.build([None, *array.shape[1:]])
         kept = [a % array.ndim for a in self.axis]
         over = tuple(a for a in range(array.ndim) if a not in kept)
@@ -126,12 +126,12 @@ class Normalization(Adapting):
         mean, variance = array.mean(over), array.var(over)
         if self._sums is not None:
             n, m, v = self._sums
-            both = n + count
-            middle = (n * m + count * mean) / both
+            total = n + count
+            middle = (n * m + count * mean) / total
             variance = (
                 n * (v + (m - middle) ** 2) + count * (variance + (mean - middle) ** 2)
-            ) / both
-            count, mean = both, middle
+            ) / total
+            count, mean = total, middle
         self._sums = count, mean, variance
 
     def finalize_state(self):
@@ -169,10 +169,10 @@ class Discretization(Adapting):
         epsilon=0.01,
         output_mode="int",
         sparse=False,
-        **words,
+        **kwargs,
     ):
         unsupported("Discretization", sparse=(sparse, False))
-        super().__init__(**words)
+        super().__init__(**kwargs)
         if (bin_boundaries is None) == (num_bins is None):
             raise ValueError("Discretization needs either `bin_boundaries` or `num_bins`.")
         self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
@@ -199,8 +199,8 @@ class Discretization(Adapting):
             raise ValueError("Discretization: call `adapt` before the layer is used.")
         x = op("ExpandDims", cast(convert_to_tensor(inputs), "float32"), -1)
         above = op("GreaterEqual", x, convert_to_tensor(self.bin_boundaries, "float32"))
-        made = op("Sum", cast(above, "int64"), [-1])
-        return encoded(made, self.output_mode, len(self.bin_boundaries) + 1, self.dtype)
+        outputs = op("Sum", cast(above, "int64"), [-1])
+        return encoded(outputs, self.output_mode, len(self.bin_boundaries) + 1, self.dtype)
 
     def get_config(self):
         return {
@@ -212,39 +212,39 @@ class Discretization(Adapting):
         }
 
 
-def encoded(numbers, mode, count, dtype, weights=None):
+def encoded(indices, mode, count, dtype, weights=None):
     """Numbers of categories as rows of a matrix: which there are (multi_hot), how often (count)."""
     if mode == "int":
-        return numbers
-    rank = numbers.shape.rank
+        return indices
+    rank = indices.shape.rank
     if mode == "one_hot":
-        last = numbers.shape.as_list()[-1] if rank else None
-        numbers = op("Squeeze", numbers, [-1]) if rank and last == 1 else numbers
-        return api.named("one_hot")(numbers, count, dtype=dtype)
+        last = indices.shape.as_list()[-1] if rank else None
+        indices = op("Squeeze", indices, [-1]) if rank and last == 1 else indices
+        return api.named("one_hot")(indices, count, dtype=dtype)
     if rank == 0:
-        numbers, rank = op("ExpandDims", numbers, 0), 1
+        indices, rank = op("ExpandDims", indices, 0), 1
         alone = True
     else:
         alone = rank == 1
-    rows = api.named("one_hot")(numbers, count, dtype=dtype)
+    rows = api.named("one_hot")(indices, count, dtype=dtype)
     if weights is not None:
         rows = rows * op("ExpandDims", cast(convert_to_tensor(weights), dtype), -1)
     axis = [0] if alone else [1]
-    made = op("Max" if mode == "multi_hot" else "Sum", rows, axis)
-    return made
+    result = op("Max" if mode == "multi_hot" else "Sum", rows, axis)
+    return result
 
 
 @named("CategoryEncoding")
 class CategoryEncoding(Layer):
     """Numbers of categories as one row per example."""
 
-    _sums_in_full = True
+    _computes_in_variable_dtype = True
 
-    def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **words):
+    def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **kwargs):
         unsupported("CategoryEncoding", sparse=(sparse, False))
-        if "max_tokens" in words:
-            num_tokens = words.pop("max_tokens")
-        super().__init__(**words)
+        if "max_tokens" in kwargs:
+            num_tokens = kwargs.pop("max_tokens")
+        super().__init__(**kwargs)
         if output_mode == "binary":
             output_mode = "multi_hot"
         if num_tokens is None:
@@ -252,8 +252,8 @@ class CategoryEncoding(Layer):
         self.num_tokens, self.output_mode = num_tokens, output_mode
 
     def call(self, inputs, count_weights=None):
-        numbers = cast(convert_to_tensor(inputs), "int64")
-        return encoded(numbers, self.output_mode, self.num_tokens, self.dtype, count_weights)
+        indices = cast(convert_to_tensor(inputs), "int64")
+        return encoded(indices, self.output_mode, self.num_tokens, self.dtype, count_weights)
 
     def get_config(self):
         return {

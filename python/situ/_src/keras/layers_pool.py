@@ -4,7 +4,7 @@
 from situ._src.framework import api
 from situ._src.keras import context
 from situ._src.keras.layer import Layer
-from situ._src.keras.layers_conv import many
+from situ._src.keras.layers_conv import normalize_tuple
 from situ._src.keras.layers_core import named
 from situ._src.ops.array_ops import cast, op
 from situ._src.ops.nn import pool
@@ -15,10 +15,12 @@ _ROWS = {"Max": ("MaxPool", pool.max_pool), "Average": ("AvgPool", pool.avg_pool
 class _Pool(Layer):
     RANK, FUNCTION = 2, None
 
-    def __init__(self, pool_size=2, strides=None, padding="valid", data_format=None, **words):
-        super().__init__(**words)
-        self.pool_size = many(pool_size, self.RANK, "pool_size")
-        self.strides = self.pool_size if strides is None else many(strides, self.RANK, "strides")
+    def __init__(self, pool_size=2, strides=None, padding="valid", data_format=None, **kwargs):
+        super().__init__(**kwargs)
+        self.pool_size = normalize_tuple(pool_size, self.RANK, "pool_size")
+        self.strides = (
+            self.pool_size if strides is None else normalize_tuple(strides, self.RANK, "strides")
+        )
         self.padding, self.data_format = padding.lower(), data_format or context.setting("format")
 
     def call(self, inputs):
@@ -28,14 +30,14 @@ class _Pool(Layer):
         if self.RANK == 2:
             return pool(inputs, self.pool_size, self.strides, self.padding.upper(), layout)
         axis = 2 if first else 1
-        made = pool(
+        outputs = pool(
             op("ExpandDims", inputs, axis),
             (1, *self.pool_size),
             (1, *self.strides),
             self.padding.upper(),
             layout,
         )
-        return op("Squeeze", made, [axis])
+        return op("Squeeze", outputs, [axis])
 
     def get_config(self):
         return {
@@ -50,8 +52,8 @@ class _Pool(Layer):
 class _Global(Layer):
     RANK, ROW = 2, None
 
-    def __init__(self, data_format=None, keepdims=False, **words):
-        super().__init__(**words)
+    def __init__(self, data_format=None, keepdims=False, **kwargs):
+        super().__init__(**kwargs)
         self.data_format, self.keepdims = data_format or context.setting("format"), keepdims
 
     def axes(self):
@@ -68,8 +70,8 @@ class _Global(Layer):
 class _MaskedMean(_Global):
     """The mean over steps that are not masked."""
 
-    def __init__(self, *args, **words):
-        super().__init__(*args, **words)
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
         self.supports_masking = True
 
     def call(self, inputs, mask=None):
@@ -84,9 +86,9 @@ class _MaskedMean(_Global):
 
 
 def _make():
-    for word, (_, function) in _ROWS.items():
+    for kind, (_, function) in _ROWS.items():
         for rank in (1, 2):
-            name = f"{word}Pooling{rank}D"
+            name = f"{kind}Pooling{rank}D"
             short = name.replace("Average", "Avg").replace("Pooling", "Pool")
             named(name, short)(
                 type(
@@ -95,20 +97,20 @@ def _make():
                     {
                         "RANK": rank,
                         "FUNCTION": staticmethod(function),
-                        "__doc__": f"The {word.lower()} of each window.",
+                        "__doc__": f"The {kind.lower()} of each window.",
                     },
                 )
             )
             name, short = "Global" + name, "Global" + short
-            base = _MaskedMean if rank == 1 and word == "Average" else _Global
+            base = _MaskedMean if rank == 1 and kind == "Average" else _Global
             named(name, short)(
                 type(
                     name,
                     (base,),
                     {
                         "RANK": rank,
-                        "ROW": "Max" if word == "Max" else "Mean",
-                        "__doc__": f"The {word.lower()} of each channel.",
+                        "ROW": "Max" if kind == "Max" else "Mean",
+                        "__doc__": f"The {kind.lower()} of each channel.",
                     },
                 )
             )
@@ -131,8 +133,8 @@ def _pairs(value, rank, what):
 class _Border(Layer):
     RANK, WORD = 2, ""
 
-    def __init__(self, amount=1, data_format=None, **words):
-        super().__init__(**words)
+    def __init__(self, amount=1, data_format=None, **kwargs):
+        super().__init__(**kwargs)
         self.data_format = data_format or context.setting("format")
         self.amount = _pairs(amount, self.RANK, self.WORD)
 
@@ -155,8 +157,8 @@ class _Padding(_Border):
 
     WORD = "padding"
 
-    def __init__(self, padding=1, data_format=None, **words):
-        super().__init__(padding, data_format, **words)
+    def __init__(self, padding=1, data_format=None, **kwargs):
+        super().__init__(padding, data_format, **kwargs)
         self.padding = self.amount
 
     def call(self, inputs):
@@ -168,8 +170,8 @@ class _Cropping(_Border):
 
     WORD = "cropping"
 
-    def __init__(self, cropping=1, data_format=None, **words):
-        super().__init__(cropping, data_format, **words)
+    def __init__(self, cropping=1, data_format=None, **kwargs):
+        super().__init__(cropping, data_format, **kwargs)
         self.cropping = self.amount
 
     def call(self, inputs):
@@ -185,9 +187,9 @@ for _rank in (1, 2, 3):
 class UpSampling2D(Layer):
     """Each pixel several times, or interpolated."""
 
-    def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **words):
-        super().__init__(**words)
-        self.size, self.interpolation = many(size, 2, "size"), interpolation
+    def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **kwargs):
+        super().__init__(**kwargs)
+        self.size, self.interpolation = normalize_tuple(size, 2, "size"), interpolation
         self.data_format = data_format or context.setting("format")
 
     def call(self, inputs):
@@ -196,15 +198,15 @@ class UpSampling2D(Layer):
             inputs = op("Transpose", inputs, [0, 2, 3, 1])
         rows, columns = inputs.shape.as_list()[1:3]
         if self.interpolation == "nearest":
-            made = repeated(repeated(inputs, 1, self.size[0]), 2, self.size[1])
+            outputs = repeated(repeated(inputs, 1, self.size[0]), 2, self.size[1])
         else:
             sizes = op("Shape", inputs)
             high = sizes[1] if rows is None else rows
             wide = sizes[2] if columns is None else columns
-            made = api.named("image.resize")(
+            outputs = api.named("image.resize")(
                 inputs, [high * self.size[0], wide * self.size[1]], self.interpolation
             )
-        return op("Transpose", made, [0, 3, 1, 2]) if first else made
+        return op("Transpose", outputs, [0, 3, 1, 2]) if first else outputs
 
     def get_config(self):
         return {
@@ -231,8 +233,8 @@ def repeated(x, axis, times):
 class UpSampling1D(Layer):
     """Each step several times."""
 
-    def __init__(self, size=2, **words):
-        super().__init__(**words)
+    def __init__(self, size=2, **kwargs):
+        super().__init__(**kwargs)
         self.size = int(size)
 
     def call(self, inputs):
@@ -246,9 +248,9 @@ class UpSampling1D(Layer):
 class UpSampling3D(Layer):
     """Each element of a volume several times."""
 
-    def __init__(self, size=(2, 2, 2), data_format=None, **words):
-        super().__init__(**words)
-        self.size = many(size, 3, "size")
+    def __init__(self, size=(2, 2, 2), data_format=None, **kwargs):
+        super().__init__(**kwargs)
+        self.size = normalize_tuple(size, 3, "size")
         self.data_format = data_format or context.setting("format")
 
     def call(self, inputs):

@@ -2,8 +2,11 @@
 """layers_text.py: layers that number words and other things: StringLookup, IntegerLookup,
 TextVectorization. Words are looked up by Python, on the host."""
 
+from __future__ import annotations
+
 import collections
 import re
+from typing import Any, Callable
 
 import numpy
 
@@ -24,16 +27,17 @@ def _by_python(function, tensor, dtype, shape):
     """A function of arrays, called when the values are there."""
     if hasattr(tensor, "numpy"):
         return convert_to_tensor(numpy.asarray(function(tensor.numpy())))
-    made = py_func(function, [tensor], dtype)
-    made = made[0] if isinstance(made, (list, tuple)) else made
-    made.set_shape(shape)
-    return made
+    result = py_func(function, [tensor], dtype)
+    result = result[0] if isinstance(result, (list, tuple)) else result
+    result.set_shape(shape)
+    return result
 
 
 class Lookup(Adapting):
     """Numbers for tokens: first that of the mask, then those of unknown ones, then the words."""
 
-    KEY, DTYPE = staticmethod(lambda v: v), "int64"
+    KEY: Callable[[Any], Any] = staticmethod(lambda v: v)
+    DTYPE = "int64"
 
     def __init__(
         self,
@@ -48,10 +52,10 @@ class Lookup(Adapting):
         pad_to_max_tokens=False,
         sparse=False,
         vocabulary_dtype=None,
-        **words,
+        **kwargs,
     ):
         unsupported(type(self).__name__, sparse=(sparse, False))
-        super().__init__(**{k: v for k, v in words.items() if k != "dtype"})
+        super().__init__(**{k: v for k, v in kwargs.items() if k != "dtype"})
         self.max_tokens, self.num_oov_indices, self.mask_token = (
             max_tokens,
             num_oov_indices,
@@ -59,9 +63,9 @@ class Lookup(Adapting):
         )
         self.oov_token, self.invert = oov_token, invert
         self.output_mode = "multi_hot" if output_mode == "binary" else output_mode
-        self.pad_to_max_tokens, self._words, self._idf = pad_to_max_tokens, [], None
+        self.pad_to_max_tokens, self._tokens, self._idf = pad_to_max_tokens, [], None
         self._counts, self._documents = collections.Counter(), collections.Counter()
-        self._seen, self._numbers = 0, {}
+        self._seen, self._index_of_token = 0, {}
         if vocabulary is not None:
             self.set_vocabulary(vocabulary, idf_weights)
 
@@ -83,8 +87,8 @@ class Lookup(Adapting):
         if isinstance(vocabulary, str):
             with open(vocabulary, encoding="utf-8") as file:
                 vocabulary = file.read().splitlines()
-        found = vocabulary.numpy() if hasattr(vocabulary, "numpy") else vocabulary
-        tokens = [self.KEY(v) for v in list(found)]
+        result = vocabulary.numpy() if hasattr(vocabulary, "numpy") else vocabulary
+        tokens = [self.KEY(v) for v in list(result)]
         specials = self._specials()
         if specials and tokens[: len(specials)] == specials:
             tokens = tokens[len(specials) :]
@@ -96,11 +100,11 @@ class Lookup(Adapting):
                 f"Passed vocab size is {len(tokens) + len(specials)}, max vocab size "
                 f"is {self.max_tokens}."
             )
-        self._words = tokens
+        self._tokens = tokens
         first = self._front()
-        self._numbers = {w: first + i for i, w in enumerate(tokens)}
+        self._index_of_token = {w: first + i for i, w in enumerate(tokens)}
         if self.mask_token is not None and self.output_mode == "int":
-            self._numbers[self.mask_token] = 0
+            self._index_of_token[self.mask_token] = 0
         if idf_weights is not None:
             given = numpy.asarray(idf_weights, "float32")
             self._idf = (
@@ -112,7 +116,7 @@ class Lookup(Adapting):
             )
 
     def get_vocabulary(self, include_special_tokens=True):
-        return (self._specials() if include_special_tokens else []) + list(self._words)
+        return (self._specials() if include_special_tokens else []) + list(self._tokens)
 
     def vocabulary_size(self):
         return len(self.get_vocabulary())
@@ -157,9 +161,9 @@ class Lookup(Adapting):
     # Looking up
 
     def number(self, token):
-        found = self._numbers.get(token)
-        if found is not None:
-            return found
+        result = self._index_of_token.get(token)
+        if result is not None:
+            return result
         first = self._front() - self.num_oov_indices
         if self.num_oov_indices == 0:
             raise ValueError(
@@ -174,24 +178,26 @@ class Lookup(Adapting):
             else self.vocabulary_size()
         )
 
-    def _finish(self, numbers):
+    def _finish(self, indices):
         mode = self.output_mode
         if mode == "int":
-            return numbers
-        made = encoded(numbers, "count" if mode == "tf_idf" else mode, self._width(), "float32")
-        return made * convert_to_tensor(self._idf) if mode == "tf_idf" else made
+            return indices
+        result = encoded(indices, "count" if mode == "tf_idf" else mode, self._width(), "float32")
+        return result * convert_to_tensor(self._idf) if mode == "tf_idf" else result
 
     def call(self, inputs):
         tensor = inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs)
         if self.invert:
             return self._inverted(tensor)
-        numbers = lambda a: numpy.array(
+        indices = lambda a: numpy.array(
             [self.number(self.KEY(v)) for v in a.reshape(-1)], "int64"
         ).reshape(a.shape)
-        found = _by_python(numbers, tensor, "int64", tensor.shape)
+        result = _by_python(indices, tensor, "int64", tensor.shape)
         if self.num_oov_indices > 1:
-            found = op("SelectV2", op("Less", found, cast(0, "int64")), self._other(tensor), found)
-        return self._finish(found)
+            result = op(
+                "SelectV2", op("Less", result, cast(0, "int64")), self._other(tensor), result
+            )
+        return self._finish(result)
 
     def _other(self, tensor):
         """The numbers of unknown tokens: by hash, or by remainder."""
@@ -224,7 +230,7 @@ class Lookup(Adapting):
             "invert": self.invert,
             "output_mode": self.output_mode,
             "pad_to_max_tokens": self.pad_to_max_tokens,
-            "vocabulary": list(self._words) or None,
+            "vocabulary": list(self._tokens) or None,
             "idf_weights": None if self._idf is None else self._idf.tolist(),
         }
 
@@ -242,9 +248,9 @@ class StringLookup(Lookup):
         mask_token=None,
         oov_token="[UNK]",
         vocabulary=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **words)
+        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
 
 @named("IntegerLookup")
@@ -260,9 +266,9 @@ class IntegerLookup(Lookup):
         mask_token=None,
         oov_token=-1,
         vocabulary=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **words)
+        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
 
 @named("TextVectorization")
@@ -282,7 +288,7 @@ class TextVectorization(StringLookup):
         idf_weights=None,
         sparse=False,
         ragged=False,
-        **words,
+        **kwargs,
     ):
         unsupported("TextVectorization", sparse=(sparse, False))
         if ragged:
@@ -304,7 +310,7 @@ class TextVectorization(StringLookup):
             idf_weights=idf_weights,
             output_mode=output_mode,
             pad_to_max_tokens=pad_to_max_tokens,
-            **words,
+            **kwargs,
         )
 
     def _specials(self):
@@ -315,7 +321,7 @@ class TextVectorization(StringLookup):
         how = self.standardize if isinstance(self.standardize, str) else ""
         text = text.lower() if "lower" in how else text
         text = _PUNCTUATION.sub("", text) if "strip_punctuation" in how else text
-        found = (
+        result = (
             text.split()
             if self.split == "whitespace"
             else list(text)
@@ -323,9 +329,9 @@ class TextVectorization(StringLookup):
             else [text]
         )
         if not self.ngrams:
-            return found
+            return result
         sizes = range(1, self.ngrams + 1) if isinstance(self.ngrams, int) else self.ngrams
-        return [" ".join(found[i : i + n]) for n in sizes for i in range(len(found) - n + 1)]
+        return [" ".join(result[i : i + n]) for n in sizes for i in range(len(result) - n + 1)]
 
     def _standard(self, texts):
         return self.standardize(texts) if callable(self.standardize) else texts
@@ -342,21 +348,21 @@ class TextVectorization(StringLookup):
         alone = len(known) == 0
         length = self.output_sequence_length
 
-        def numbers(array):
+        def indices(array):
             rows = [
                 [self.number(t) for t in self._parts(v)] for v in numpy.asarray(array).reshape(-1)
             ]
             if self.output_mode != "int":
                 return self._rows(rows)[0 if alone else slice(None)]
             wide = length if length is not None else max(map(len, rows), default=0)
-            made = numpy.zeros((len(rows), wide), "int64")
+            outputs = numpy.zeros((len(rows), wide), "int64")
             for i, row in enumerate(rows):
-                made[i, : len(row[:wide])] = row[:wide]
-            return made[0] if alone else made
+                outputs[i, : len(row[:wide])] = row[:wide]
+            return outputs[0] if alone else outputs
 
         last = length if self.output_mode == "int" else self._width()
         return _by_python(
-            numbers,
+            indices,
             texts,
             "int64" if self.output_mode == "int" else "float32",
             [last] if alone else [known[0], last],
@@ -364,17 +370,17 @@ class TextVectorization(StringLookup):
 
     def _rows(self, rows):
         """Rows of numbers as rows of a matrix."""
-        made = numpy.zeros((len(rows), self._width()), "float32")
+        result = numpy.zeros((len(rows), self._width()), "float32")
         for i, row in enumerate(rows):
-            numpy.add.at(made[i], row, 1.0)
+            numpy.add.at(result[i], row, 1.0)
         if self.output_mode == "multi_hot":
-            return numpy.minimum(made, 1.0)
-        return made * self._idf if self.output_mode == "tf_idf" else made
+            return numpy.minimum(result, 1.0)
+        return result * self._idf if self.output_mode == "tf_idf" else result
 
     def get_config(self):
         config = super().get_config()
-        for word in ("num_oov_indices", "mask_token", "oov_token", "invert"):
-            config.pop(word)
+        for key in ("num_oov_indices", "mask_token", "oov_token", "invert"):
+            config.pop(key)
         return {
             **config,
             "standardize": self.standardize,
@@ -388,21 +394,21 @@ class TextVectorization(StringLookup):
 class Hashing(Lookup):
     """Numbers for anything, by TensorFlow's hash."""
 
-    def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **words):
+    def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **kwargs):
         if salt is not None:
             raise ValueError("Hashing: situ has no hash with a salt.")
         self.num_bins, self.mask_value = num_bins, mask_value
-        super().__init__(output_mode=output_mode, **words)
+        super().__init__(output_mode=output_mode, **kwargs)
 
     def call(self, inputs):
         tensor = inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs)
         texts = tensor if tensor.dtype.name == "string" else op("AsString", tensor)
         first = int(self.mask_value is not None)
-        made = op("StringToHashBucketFast", texts, num_buckets=self.num_bins - first) + first
+        outputs = op("StringToHashBucketFast", texts, num_buckets=self.num_bins - first) + first
         if first:
             gone = tensor == convert_to_tensor(self.mask_value, tensor.dtype)
-            made = op("SelectV2", gone, cast(0, "int64"), made)
-        return self._finish(made)
+            outputs = op("SelectV2", gone, cast(0, "int64"), outputs)
+        return self._finish(outputs)
 
     def _width(self):
         return self.num_bins

@@ -7,7 +7,7 @@ from situ._src.framework.keywords import bind, signature
 from situ._src.keras import context, losses
 from situ._src.keras.losses import KIND
 from situ._src.keras.mixed_precision import at_least_floatx
-from situ._src.keras.registry import plain
+from situ._src.keras.registry import to_json_value
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
@@ -31,35 +31,35 @@ class Reduction:
 export("keras.losses.Reduction", "python.keras.losses.Reduction", v2="losses.Reduction")(Reduction)
 
 
-def matched_weight(values, sample_weight):
+def match_weights_to_values(values, sample_weight):
     """Values and their weights in shapes to multiply: a last dimension of 1 goes or comes, and a
     weight per example holds for all its time steps."""
     values = convert_to_tensor(values)
     weight = cast(convert_to_tensor(sample_weight), values.dtype)
-    values, weight = losses.squeezed(values, weight)
+    values, weight = losses.squeeze_or_expand(values, weight)
     have, want = weight.shape.rank, values.shape.rank
     if have and want is not None and have == want - 1:
         weight = op("ExpandDims", weight, -1)
     return values, weight
 
 
-def weighted(values, sample_weight):
+def apply_weights(values, sample_weight):
     """Values times their weights."""
     if sample_weight is None:
         return convert_to_tensor(values)
-    values, weight = matched_weight(values, sample_weight)
+    values, weight = match_weights_to_values(values, sample_weight)
     return values * weight
 
 
-def masked_weight(mask, sample_weight, values):
+def weights_with_mask(mask, sample_weight, values):
     """The weights of a call with a mask: what is masked weighs nothing."""
     if mask is None:
         return sample_weight
     mask = cast(mask, values.dtype)
-    return mask if sample_weight is None else weighted(mask, sample_weight)
+    return mask if sample_weight is None else apply_weights(mask, sample_weight)
 
 
-def reduced(values, reduction, weight=None):
+def reduce_values(values, reduction, weight=None):
     """The sum or the mean of values; of no values it is 0."""
     if reduction in (Reduction.NONE, None):
         return values
@@ -81,7 +81,7 @@ class Loss:
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         values = self.values(y_true, y_pred, sample_weight)
-        return reduced(values, self.reduction, sample_weight)
+        return reduce_values(values, self.reduction, sample_weight)
 
     def values(self, y_true, y_pred, sample_weight=None):
         """The weighted losses of the examples."""
@@ -95,7 +95,7 @@ class Loss:
         if mask is not None and self.reduction != Reduction.SUM:
             mask = cast(mask, values.dtype)  # the mean is that of what is not masked
             mask = mask * op("DivNoNan", cast(op("Size", mask), mask.dtype), op("Sum", mask))
-        return weighted(values, masked_weight(mask, sample_weight, values))
+        return apply_weights(values, weights_with_mask(mask, sample_weight, values))
 
     def call(self, y_true, y_pred):
         raise NotImplementedError
@@ -112,25 +112,25 @@ class Loss:
 class LossFunctionWrapper(Loss):
     """A loss made of a function."""
 
-    def __init__(self, fn, reduction="auto", name=None, dtype=None, **words):
+    def __init__(self, fn, reduction="auto", name=None, dtype=None, **kwargs):
         super().__init__(reduction, name or getattr(fn, "__name__", None), dtype)
-        self.fn, self._words = fn, words
+        self.fn, self._fn_kwargs = fn, kwargs
 
     def call(self, y_true, y_pred):
-        y_true, y_pred = losses.squeezed(y_true, y_pred)
-        return context.graphed(self.fn)(y_true, y_pred, **self._words)
+        y_true, y_pred = losses.squeeze_or_expand(y_true, y_pred)
+        return context.autograph(self.fn)(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self):
-        return {**super().get_config(), **plain(self._words)}
+        return {**super().get_config(), **to_json_value(self._fn_kwargs)}
 
 
-def _class(name, function, default, words, *aliases, last=()):
+def _class(name, function, default, fn_kwargs, *aliases, last=()):
     """A class of losses: the arguments of its function, then reduction, name and dtype; those in
     last come behind reduction."""
     defaults = {
-        **{k: v for k, v in words.items() if k not in last},
+        **{k: v for k, v in fn_kwargs.items() if k not in last},
         "reduction": "auto",
-        **{k: words[k] for k in last},
+        **{k: fn_kwargs[k] for k in last},
         "name": default,
         "dtype": None,
     }
@@ -139,15 +139,17 @@ def _class(name, function, default, words, *aliases, last=()):
         LossFunctionWrapper.__init__(self, function, **bind(name, defaults, args, kwargs))
 
     init.__signature__ = signature(defaults, ["self"])
-    made = type(
+    result = type(
         name,
         (LossFunctionWrapper,),
         {"__init__": init, "__doc__": function.__doc__ or f"The loss {default}."},
     )
-    for word in (name, *aliases):
-        KIND.add(made, word)
-        export("keras.losses." + word, "python.keras.losses." + word, v2="losses." + word)(made)
-    return made
+    for alias in (name, *aliases):
+        KIND.add(result, alias)
+        export("keras.losses." + alias, "python.keras.losses." + alias, v2="losses." + alias)(
+            result
+        )
+    return result
 
 
 export("keras.losses.Loss", "python.keras.losses.Loss", v2="losses.Loss")(Loss)
@@ -221,5 +223,5 @@ def as_loss(identifier):
     """A loss object of a name, a function, a configuration or a loss."""
     if identifier is None:
         return None
-    found = KIND.get(identifier)
-    return found if isinstance(found, Loss) else LossFunctionWrapper(found)
+    result = KIND.get(identifier)
+    return result if isinstance(result, Loss) else LossFunctionWrapper(result)

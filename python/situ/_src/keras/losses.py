@@ -4,10 +4,10 @@
 from situ._src.framework.api import export
 from situ._src.framework.api import named as function
 from situ._src.keras.context import set_mask, setting
-from situ._src.keras.registry import Kind
+from situ._src.keras.registry import Registry
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
-KIND = Kind("loss function", {})
+KIND = Registry("loss function", {})
 EPSILON = 1e-7
 
 
@@ -32,14 +32,14 @@ def mean_last(x):
     return op("Mean", x, [-1])
 
 
-def both(y_true, y_pred):
+def cast_labels(y_true, y_pred):
     """Predictions, and labels in their type."""
     y_pred = convert_to_tensor(y_pred)
     y_true = convert_to_tensor(y_true)
     return cast(y_true, y_pred.dtype), y_pred
 
 
-def squeezed(x, y, expand_rank_1=True):
+def squeeze_or_expand(x, y, expand_rank_1=True):
     """Two tensors with as many dimensions, where one has one more, of size 1, at the end: a vector
     gets it, too; else it goes."""
     x, y = convert_to_tensor(x), convert_to_tensor(y)
@@ -55,9 +55,9 @@ def squeezed(x, y, expand_rank_1=True):
     return (large, small) if ranks[0] > ranks[1] else (small, large)
 
 
-def paired(y_true, y_pred):
+def match_labels(y_true, y_pred):
     """Labels in the type and rank of the predictions, and predictions."""
-    return squeezed(*both(y_true, y_pred))
+    return squeeze_or_expand(*cast_labels(y_true, y_pred))
 
 
 def _shapes_differ(y_true, y_pred, text, last=""):
@@ -71,11 +71,11 @@ def check_shapes(y_true, y_pred):
     if None in (y_true.shape.rank, y_pred.shape.rank):
         return
     if not y_true.shape.is_compatible_with(y_pred.shape):
-        word = "shape" if y_true.shape.rank == y_pred.shape.rank else "rank (ndim)"
+        quantity = "shape" if y_true.shape.rank == y_pred.shape.rank else "rank (ndim)"
         raise _shapes_differ(
             y_true,
             y_pred,
-            f"Arguments `target` and `output` must have the same {word}.",
+            f"Arguments `target` and `output` must have the same {quantity}.",
             f". Shapes {y_true.shape} and {y_pred.shape} are incompatible",
         )
 
@@ -98,33 +98,33 @@ def _check_classes(y_true, y_pred):
 
 @named("mean_squared_error", "mse", "MSE")
 def mean_squared_error(y_true, y_pred):
-    y_true, y_pred = paired(y_true, y_pred)
+    y_true, y_pred = match_labels(y_true, y_pred)
     return mean_last(op("SquaredDifference", y_pred, y_true))
 
 
 @named("mean_absolute_error", "mae", "MAE")
 def mean_absolute_error(y_true, y_pred):
-    y_true, y_pred = paired(y_true, y_pred)
+    y_true, y_pred = match_labels(y_true, y_pred)
     return mean_last(op("Abs", y_pred - y_true))
 
 
 @named("mean_absolute_percentage_error", "mape", "MAPE")
 def mean_absolute_percentage_error(y_true, y_pred):
-    y_true, y_pred = paired(y_true, y_pred)
+    y_true, y_pred = match_labels(y_true, y_pred)
     size = op("Maximum", op("Abs", y_true), cast(EPSILON, y_true.dtype))
     return 100.0 * mean_last(op("Abs", (y_true - y_pred) / size))
 
 
 @named("mean_squared_logarithmic_error", "msle", "MSLE")
 def mean_squared_logarithmic_error(y_true, y_pred):
-    y_true, y_pred = paired(y_true, y_pred)
+    y_true, y_pred = match_labels(y_true, y_pred)
     small = cast(EPSILON, y_pred.dtype)
     first = op("Log", op("Maximum", y_pred, small) + 1.0)
     second = op("Log", op("Maximum", y_true, small) + 1.0)
     return mean_last(op("SquaredDifference", first, second))
 
 
-def _signs(y_true):
+def _to_signs(y_true):
     """Labels of 0 and 1 as -1 and 1; others stay."""
     zero, one = (
         op("Equal", y_true, cast(0, y_true.dtype)),
@@ -136,19 +136,19 @@ def _signs(y_true):
 
 @named("hinge")
 def hinge(y_true, y_pred):
-    y_true, y_pred = both(y_true, y_pred)
-    return mean_last(op("Relu", 1.0 - _signs(y_true) * y_pred))
+    y_true, y_pred = cast_labels(y_true, y_pred)
+    return mean_last(op("Relu", 1.0 - _to_signs(y_true) * y_pred))
 
 
 @named("squared_hinge")
 def squared_hinge(y_true, y_pred):
-    y_true, y_pred = both(y_true, y_pred)
-    return mean_last(op("Square", op("Relu", 1.0 - _signs(y_true) * y_pred)))
+    y_true, y_pred = cast_labels(y_true, y_pred)
+    return mean_last(op("Square", op("Relu", 1.0 - _to_signs(y_true) * y_pred)))
 
 
 @named("categorical_hinge")
 def categorical_hinge(y_true, y_pred):
-    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = cast_labels(y_true, y_pred)
     right = op("Sum", y_true * y_pred, [-1])
     wrong = op("Max", (1.0 - y_true) * y_pred, [-1])
     return op("Relu", wrong - right + 1.0)
@@ -156,7 +156,7 @@ def categorical_hinge(y_true, y_pred):
 
 @named("huber", "huber_loss")
 def huber(y_true, y_pred, delta=1.0):
-    y_true, y_pred = paired(y_true, y_pred)
+    y_true, y_pred = match_labels(y_true, y_pred)
     error = op("Abs", y_pred - y_true)
     near = op("LessEqual", error, cast(delta, error.dtype))
     return mean_last(
@@ -166,39 +166,39 @@ def huber(y_true, y_pred, delta=1.0):
 
 @named("log_cosh", "logcosh")
 def log_cosh(y_true, y_pred):
-    y_true, y_pred = paired(y_true, y_pred)
+    y_true, y_pred = match_labels(y_true, y_pred)
     x = y_pred - y_true
     return mean_last(x + op("Softplus", -2.0 * x) - 0.6931471805599453)
 
 
 @named("poisson")
 def poisson(y_true, y_pred):
-    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = cast_labels(y_true, y_pred)
     return mean_last(y_pred - y_true * op("Log", y_pred + EPSILON))
 
 
 @named("kl_divergence", "kullback_leibler_divergence", "kld", "KLD")
 def kl_divergence(y_true, y_pred):
-    y_true, y_pred = both(y_true, y_pred)
-    y_true, y_pred = _inside(y_true, 1.0), _inside(y_pred, 1.0)
+    y_true, y_pred = cast_labels(y_true, y_pred)
+    y_true, y_pred = _clip(y_true, 1.0), _clip(y_pred, 1.0)
     return op("Sum", y_true * op("Log", y_true / y_pred), [-1])
 
 
 @named("cosine_similarity", "cosine_proximity", "cosine", metric=True)
 def cosine_similarity(y_true, y_pred, axis=-1):
     """Minus the cosine between labels and predictions."""
-    y_true, y_pred = paired(y_true, y_pred)
+    y_true, y_pred = match_labels(y_true, y_pred)
     unit = function("nn.l2_normalize")
     return -op("Sum", unit(y_true, axis=axis) * unit(y_pred, axis=axis), [axis])
 
 
-def _inside(x, top=None):
+def _clip(x, top=None):
     """Between a small number and 1 minus it."""
     high = 1.0 - EPSILON if top is None else top
     return op("ClipByValue", x, cast(EPSILON, x.dtype), cast(high, x.dtype))
 
 
-def _logits_behind(y_pred, row):
+def _logits_of(y_pred, row):
     """What a softmax or sigmoid was made of, where the prediction is one: its gradient is
     better."""
     if hasattr(y_pred, "op") and hasattr(y_pred, "graph") and y_pred.op.type == row:
@@ -206,21 +206,21 @@ def _logits_behind(y_pred, row):
     return None
 
 
-def _smoothed(y_true, smoothing, classes):
+def _smooth_labels(y_true, smoothing, classes):
     return y_true if not smoothing else y_true * (1.0 - smoothing) + smoothing / classes
 
 
 @named("categorical_crossentropy")
 def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
-    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = cast_labels(y_true, y_pred)
     check_shapes(y_true, y_pred)
-    y_true = _smoothed(y_true, label_smoothing, y_true.shape.as_list()[-1])
-    logits = y_pred if from_logits else _logits_behind(y_pred, "Softmax")
+    y_true = _smooth_labels(y_true, label_smoothing, y_true.shape.as_list()[-1])
+    logits = y_pred if from_logits else _logits_of(y_pred, "Softmax")
     if logits is not None and (from_logits or axis in (-1, y_pred.shape.rank - 1)):
         return function("nn.softmax_cross_entropy_with_logits")(
             labels=y_true, logits=logits, axis=axis
         )
-    share = _inside(y_pred / op("Sum", y_pred, [axis], keep_dims=True))
+    share = _clip(y_pred / op("Sum", y_pred, [axis], keep_dims=True))
     return -op("Sum", y_true * op("Log", share), [axis])
 
 
@@ -237,9 +237,9 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
         y_true = op("Squeeze", y_true, [-1])
     _check_classes(y_true, y_pred)
     labels = y_true if y_true.dtype.name in ("int32", "int64") else cast(y_true, "int64")
-    logits = y_pred if from_logits else _logits_behind(y_pred, "Softmax")
+    logits = y_pred if from_logits else _logits_of(y_pred, "Softmax")
     if logits is None:
-        logits = op("Log", _inside(y_pred))
+        logits = op("Log", _clip(y_pred))
     kept = None
     if ignore_class is not None:
         kept = op("NotEqual", labels, cast(ignore_class, labels.dtype))
@@ -254,15 +254,15 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
 
 @named("binary_crossentropy")
 def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
-    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = cast_labels(y_true, y_pred)
     check_shapes(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
-    logits = y_pred if from_logits else _logits_behind(y_pred, "Sigmoid")
+    logits = y_pred if from_logits else _logits_of(y_pred, "Sigmoid")
     if logits is not None:
         each = function("nn.sigmoid_cross_entropy_with_logits")(labels=y_true, logits=logits)
     else:
-        y_pred = _inside(y_pred)
+        y_pred = _clip(y_pred)
         each = -(y_true * op("Log", y_pred) + (1.0 - y_true) * op("Log", 1.0 - y_pred))
     return op("Mean", each, [axis])
 
@@ -278,12 +278,12 @@ def binary_focal_crossentropy(
     label_smoothing=0.0,
     axis=-1,
 ):
-    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = cast_labels(y_true, y_pred)
     check_shapes(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
     y_pred = op("Sigmoid", y_pred) if from_logits else y_pred
-    share = _inside(y_pred)
+    share = _clip(y_pred)
     each = -(y_true * op("Log", share) + (1.0 - y_true) * op("Log", 1.0 - share))
     right = y_true * y_pred + (1.0 - y_true) * (1.0 - y_pred)
     each = op("Pow", 1.0 - right, cast(gamma, each.dtype)) * each
@@ -297,11 +297,11 @@ def categorical_focal_crossentropy(
     y_true, y_pred, alpha=0.25, gamma=2.0, from_logits=False, label_smoothing=0.0, axis=-1
 ):
     """The cross-entropy of classes, with less weight on what is predicted well."""
-    y_true, y_pred = both(y_true, y_pred)
-    y_true = _smoothed(y_true, label_smoothing, y_true.shape.as_list()[-1])
+    y_true, y_pred = cast_labels(y_true, y_pred)
+    y_true = _smooth_labels(y_true, label_smoothing, y_true.shape.as_list()[-1])
     if from_logits:
         y_pred = function("nn.softmax")(y_pred, axis=axis)
-    share = _inside(y_pred / op("Sum", y_pred, [axis], keep_dims=True))
+    share = _clip(y_pred / op("Sum", y_pred, [axis], keep_dims=True))
     factor = op("Pow", 1.0 - share, cast(gamma, share.dtype)) * cast(alpha, share.dtype)
     return op("Sum", factor * -y_true * op("Log", share), [axis])
 
@@ -313,7 +313,7 @@ def _sum_over(x, axis):
 @named("dice", metric=False)
 def dice(y_true, y_pred, axis=None):
     """1 - the Dice coefficient of labels and predictions."""
-    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = cast_labels(y_true, y_pred)
     shared = _sum_over(y_true * y_pred, axis)
     return 1.0 - 2.0 * shared / (_sum_over(y_true, axis) + _sum_over(y_pred, axis) + EPSILON)
 
@@ -321,7 +321,7 @@ def dice(y_true, y_pred, axis=None):
 @named("tversky", metric=False)
 def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
     """1 - the Tversky index of labels and predictions."""
-    y_true, y_pred = both(y_true, y_pred)
+    y_true, y_pred = cast_labels(y_true, y_pred)
     shared = _sum_over(y_true * y_pred, axis)
     only_true = _sum_over((1.0 - y_pred) * y_true, axis)
     only_pred = _sum_over(y_pred * (1.0 - y_true), axis)

@@ -8,13 +8,13 @@ from situ._src.framework.api import export
 from situ._src.framework.keywords import bind, signature
 from situ._src.keras import context, initializers, losses, weights
 from situ._src.keras.layer import Layer
-from situ._src.keras.loss_classes import masked_weight
-from situ._src.keras.registry import Kind, plain, snake, unique
+from situ._src.keras.loss_classes import weights_with_mask
+from situ._src.keras.registry import Registry, to_json_value, to_snake_case, unique
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.weights_broadcast_ops import broadcast_weights, match_weights
 from situ._src.variables.eager_variable import place
 
-KIND = Kind("metric", {})
+KIND = Registry("metric", {})
 
 
 def named(*names, v2=True):
@@ -35,11 +35,11 @@ def _in_a_replica(update):
     is what a metric reads there, cannot be added to."""
 
     @functools.wraps(update)
-    def called(self, *args, **words):
+    def called(self, *args, **kwargs):
         if place.mode is None and any(hasattr(v, "values") for v in self._own_weights):
             with at(0, "update"):
-                return update(self, *args, **words)
-        return update(self, *args, **words)
+                return update(self, *args, **kwargs)
+        return update(self, *args, **kwargs)
 
     return called
 
@@ -49,15 +49,17 @@ class Metric(Layer):
     """A value that update_state changes and result gives; sub-classes give both."""
 
     def __init__(self, name=None, dtype=None, **kwargs):
-        super().__init__(name=name or unique(snake(type(self).__name__)), dtype=dtype, **kwargs)
+        super().__init__(
+            name=name or unique(to_snake_case(type(self).__name__)), dtype=dtype, **kwargs
+        )
         self.stateful, self.built, self._updates = True, True, []
 
-    def __init_subclass__(cls, **words):
-        super().__init_subclass__(**words)
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
         if "result" in vars(cls):
-            cls.result = context.graphs(cls.result)
+            cls.result = context.autograph_method(cls.result)
         if "update_state" in vars(cls):
-            cls.update_state = _in_a_replica(context.graphs(cls.update_state))
+            cls.update_state = _in_a_replica(context.autograph_method(cls.update_state))
 
     updates = property(lambda s: s._updates)  # in a graph, what update_state has added to it
 
@@ -71,7 +73,7 @@ class Metric(Layer):
         dtype=None,
     ):
         with context.named():
-            made = weights.create(
+            result = weights.create(
                 name,
                 shape,
                 dtype or self.dtype,
@@ -80,10 +82,10 @@ class Metric(Layer):
                 synchronization=synchronization,
                 aggregation=aggregation,
             )
-        if weights.is_plain_graph():
-            weights.note_changes(made, self._updates)
-        self._own_weights.append(made)
-        return made
+        if weights.in_session_graph():
+            weights.log_assignments(result, self._updates)
+        self._own_weights.append(result)
+        return result
 
     def update_state(self, *args, **kwargs):
         raise NotImplementedError
@@ -120,12 +122,12 @@ class Metric(Layer):
         return f"{type(self).__name__}(name={self.name})"
 
 
-def gauge(value):
+def to_floatx(value):
     """A number as a metric takes it."""
     return cast(convert_to_tensor(value), context.setting("float"))
 
 
-def _reduced_from(values, first, row):
+def _reduce_axes_from(values, first, row):
     """Without the dimensions from `first` on."""
     rank = values.shape.rank
     return (
@@ -133,18 +135,18 @@ def _reduced_from(values, first, row):
     )
 
 
-def by_sample(values, sample_weight, row):
+def reduce_per_example(values, sample_weight, row):
     """One weighted value per example, and its weight (None without weights); row: "Mean" or "Sum"
     joins what an example has. Weights must be broadcastable to the values."""
-    values = gauge(values)
+    values = to_floatx(values)
     if sample_weight is None:
-        return _reduced_from(values, 1, row), None
-    values, weight = losses.squeezed(values, gauge(sample_weight))
+        return _reduce_axes_from(values, 1, row), None
+    values, weight = losses.squeeze_or_expand(values, to_floatx(sample_weight))
     rank = weight.shape.rank
     if rank is not None:
-        values = _reduced_from(values, rank, row)
+        values = _reduce_axes_from(values, rank, row)
     weight = op("BroadcastTo", weight, op("Shape", values))
-    return _reduced_from(values * weight, 1, row), _reduced_from(weight, 1, row)
+    return _reduce_axes_from(values * weight, 1, row), _reduce_axes_from(weight, 1, row)
 
 
 @named("Mean", "mean", v2=False)
@@ -156,7 +158,7 @@ class Mean(Metric):
         self.total, self.count = self.add_weight("total"), self.add_weight("count")
 
     def update_state(self, values, sample_weight=None):
-        values, weight = by_sample(values, sample_weight, "Mean")
+        values, weight = reduce_per_example(values, sample_weight, "Mean")
         self.total.assign_add(op("Sum", values))
         self.count.assign_add(
             cast(op("Size", values), values.dtype) if weight is None else op("Sum", weight)
@@ -179,7 +181,7 @@ class Sum(Metric):
         self.total = self.add_weight("total")
 
     def update_state(self, values, sample_weight=None):
-        self.total.assign_add(op("Sum", by_sample(values, sample_weight, "Sum")[0]))
+        self.total.assign_add(op("Sum", reduce_per_example(values, sample_weight, "Sum")[0]))
         return self.total
 
     def result(self):
@@ -200,7 +202,7 @@ class MeanTensor(Metric):
         self.total, self.count = self.add_weight("total", shape), self.add_weight("count", shape)
 
     def update_state(self, values, sample_weight=None):
-        values = gauge(values)
+        values = to_floatx(values)
         if self.total is None:
             self._make(values.shape)
         elif not values.shape.is_compatible_with(self.total.shape):
@@ -211,7 +213,7 @@ class MeanTensor(Metric):
             )
         count = op("OnesLike", values)
         if sample_weight is not None:
-            weight = broadcast_weights(match_weights(gauge(sample_weight), values), values)
+            weight = broadcast_weights(match_weights(to_floatx(sample_weight), values), values)
             values, count = values * weight, count * weight
         self.total.assign_add(values)
         self.count.assign_add(count)
@@ -221,7 +223,7 @@ class MeanTensor(Metric):
         return op("DivNoNan", self.total.value(), self.count.value())
 
 
-def _is_ours(function):
+def _is_builtin(function):
     return str(getattr(function, "__module__", "")).startswith("situ.")
 
 
@@ -229,32 +231,32 @@ def _is_ours(function):
 class MeanMetricWrapper(Mean):
     """The mean of a function of labels and predictions."""
 
-    def __init__(self, fn, name=None, dtype=None, **words):
+    def __init__(self, fn, name=None, dtype=None, **kwargs):
         super().__init__(name or getattr(fn, "__name__", None), dtype)
-        self._fn, self._words = fn, words
+        self._fn, self._fn_kwargs = fn, kwargs
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_pred = convert_to_tensor(y_pred)
         mask = context.get_mask(y_pred)
         y_true = convert_to_tensor(y_true)
-        if y_true.dtype.is_bool or not _is_ours(self._fn) and y_true.dtype.name != "string":
+        if y_true.dtype.is_bool or not _is_builtin(self._fn) and y_true.dtype.name != "string":
             y_true, y_pred = cast(y_true, self.dtype), cast(y_pred, self.dtype)
-        if not _is_ours(self._fn):
-            y_true, y_pred = losses.squeezed(y_true, y_pred)
-        values = context.graphed(self._fn)(y_true, y_pred, **self._words)
+        if not _is_builtin(self._fn):
+            y_true, y_pred = losses.squeeze_or_expand(y_true, y_pred)
+        values = context.autograph(self._fn)(y_true, y_pred, **self._fn_kwargs)
         own = context.get_mask(values)  # of classes that are ignored
         if own is not None:
             mask = own if mask is None else op("LogicalAnd", cast(mask, "bool"), own)
-        return super().update_state(values, masked_weight(mask, sample_weight, values))
+        return super().update_state(values, weights_with_mask(mask, sample_weight, values))
 
     def get_config(self):
-        return {**super().get_config(), **plain(self._words)}
+        return {**super().get_config(), **to_json_value(self._fn_kwargs)}
 
 
 # Accuracies
 
 
-def _shown(function):
+def _export_function(function):
     KIND.add(function)
     name = function.__name__
     return export("keras.metrics." + name, "python.keras.metrics." + name, v2="metrics." + name)(
@@ -262,14 +264,14 @@ def _shown(function):
     )
 
 
-@_shown
+@_export_function
 def accuracy(y_true, y_pred):
-    return cast(op("Equal", *losses.paired(y_true, y_pred)), "float32")
+    return cast(op("Equal", *losses.match_labels(y_true, y_pred)), "float32")
 
 
-@_shown
+@_export_function
 def binary_accuracy(y_true, y_pred, threshold=0.5):
-    y_true, y_pred = losses.squeezed(y_true, y_pred)
+    y_true, y_pred = losses.squeeze_or_expand(y_true, y_pred)
     threshold = convert_to_tensor(threshold)
     if not y_pred.dtype.is_floating:
         y_pred = cast(y_pred, threshold.dtype)
@@ -277,26 +279,26 @@ def binary_accuracy(y_true, y_pred, threshold=0.5):
     return cast(op("Equal", y_true, yes), "float32")
 
 
-def _largest(x):
+def _argmax(x):
     return op("ArgMax", x, -1)
 
 
 def _matches(y_true, y_pred, like=None):
     """Which class ids are the largest predictions; in the shape of `like`, which has as many."""
-    matches = cast(op("Equal", cast(y_true, "int64"), _largest(y_pred)), "float32")
+    matches = cast(op("Equal", cast(y_true, "int64"), _argmax(y_pred)), "float32")
     return matches if like is None else op("Reshape", matches, op("Shape", like))
 
 
-@_shown
+@_export_function
 def categorical_accuracy(y_true, y_pred):
-    y_true, y_pred = _largest(convert_to_tensor(y_true)), convert_to_tensor(y_pred)
+    y_true, y_pred = _argmax(convert_to_tensor(y_true)), convert_to_tensor(y_pred)
     if y_true.shape.rank is not None and y_true.shape.rank == y_pred.shape.rank:
         # labels had one dimension more, of size 1
         return _matches(op("Squeeze", y_true, [-1]), y_pred, y_true)
     return _matches(y_true, y_pred)
 
 
-@_shown
+@_export_function
 def sparse_categorical_accuracy(y_true, y_pred):
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if (
@@ -312,12 +314,12 @@ def sparse_categorical_accuracy(y_true, y_pred):
     return matches
 
 
-@_shown
+@_export_function
 def top_k_categorical_accuracy(y_true, y_pred, k=5):
-    return sparse_top_k_categorical_accuracy(_largest(convert_to_tensor(y_true)), y_pred, k)
+    return sparse_top_k_categorical_accuracy(_argmax(convert_to_tensor(y_true)), y_pred, k)
 
 
-@_shown
+@_export_function
 def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False):
     """Whether a class is among the k best; from_sorted_ids: predictions are classes, the best
     first."""
@@ -334,15 +336,15 @@ def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False
     return op("Reshape", cast(hit, "float32"), op("Shape", y_true))
 
 
-def wrapper(name, function, default, words=None):
+def wrapper(name, function, default, fn_kwargs=None):
     """A class of metrics: the mean of a function with these arguments, which come behind name and
     dtype; k comes in front."""
-    words = words or {}
+    fn_kwargs = fn_kwargs or {}
     defaults = {
-        **{k: v for k, v in words.items() if k == "k"},
+        **{k: v for k, v in fn_kwargs.items() if k == "k"},
         "name": default,
         "dtype": None,
-        **{k: v for k, v in words.items() if k != "k"},
+        **{k: v for k, v in fn_kwargs.items() if k != "k"},
     }
 
     def init(self, *args, **kwargs):
@@ -423,7 +425,7 @@ class RootMeanSquaredError(Mean):
         super().__init__(name, dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_true, y_pred = losses.both(*losses.squeezed(y_true, y_pred))
+        y_true, y_pred = losses.cast_labels(*losses.squeeze_or_expand(y_true, y_pred))
         return super().update_state(op("SquaredDifference", y_pred, y_true), sample_weight)
 
     def result(self):

@@ -3,7 +3,7 @@
 
 import numpy
 
-from situ._src.keras.metrics import KIND, gauge, named
+from situ._src.keras.metrics import KIND, named, to_floatx
 from situ._src.keras.metrics_counts import OUTCOMES, EvenCounts, prepared
 from situ._src.ops.array_ops import convert_to_tensor, op
 
@@ -13,9 +13,9 @@ _METHODS = ("interpolation", "majoring", "minoring")
 
 def _word(value, allowed, argument):
     """One of the allowed words, in whatever case; enumerations have them as their value."""
-    word = str(getattr(value, "value", value))
+    name = str(getattr(value, "value", value))
     for known in allowed:
-        if word.lower() == known.lower():
+        if name.lower() == known.lower():
             return known
     raise ValueError(
         f'Invalid `{argument}` argument value "{value}". Expected one of: {list(allowed)}'
@@ -66,7 +66,7 @@ class AUC(EvenCounts):
             self._make((self.num_thresholds, num_labels) if multi_label else (self.num_thresholds,))
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        y_pred = gauge(y_pred)
+        y_pred = to_floatx(y_pred)
         if self.multi_label and y_pred.shape.rank != 2:
             raise ValueError(
                 "`y_pred` must have rank 2 when `multi_label=True`. Found rank "
@@ -97,9 +97,9 @@ class AUC(EvenCounts):
             "true_negatives": (1.0 - yes) * (1.0 - label),
             "false_negatives": (1.0 - yes) * label,
         }
-        for word in OUTCOMES:
-            value = op("Sum", parts[word] * weight, [1])
-            getattr(self, word).assign_add(
+        for name in OUTCOMES:
+            value = op("Sum", parts[name] * weight, [1])
+            getattr(self, name).assign_add(
                 value if self.multi_label else op("Reshape", value, [-1])
             )
 

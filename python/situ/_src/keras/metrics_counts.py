@@ -5,7 +5,7 @@ sensitivity and specificity."""
 import numpy
 
 from situ._src.keras import losses
-from situ._src.keras.metrics import Metric, gauge, named
+from situ._src.keras.metrics import Metric, named, to_floatx
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 OUTCOMES = ("true_positives", "false_positives", "true_negatives", "false_negatives")
@@ -16,11 +16,11 @@ def _checked(thresholds, default):
     """The thresholds as a list; a ValueError where one is not in [0, 1]."""
     if thresholds is None:
         return [default]
-    found = [float(t) for t in numpy.atleast_1d(numpy.asarray(thresholds, "float64"))]
-    wrong = [t for t in found if not 0.0 <= t <= 1.0]
+    result = [float(t) for t in numpy.atleast_1d(numpy.asarray(thresholds, "float64"))]
+    wrong = [t for t in result if not 0.0 <= t <= 1.0]
     if wrong:
         raise ValueError(f"Threshold values must be in [0, 1]. Received: {wrong}")
-    return found
+    return result
 
 
 def _only_best(scores, k):
@@ -33,19 +33,19 @@ def _only_best(scores, k):
 
 def spread_weight(y_true, sample_weight):
     """Weights in the shape of the labels."""
-    weight = op("ExpandDims", gauge(sample_weight), -1)
-    weight = losses.squeezed(y_true, weight, expand_rank_1=False)[1]
+    weight = op("ExpandDims", to_floatx(sample_weight), -1)
+    weight = losses.squeeze_or_expand(y_true, weight, expand_rank_1=False)[1]
     return op("BroadcastTo", weight, op("Shape", y_true))
 
 
 def prepared(y_true, y_pred, sample_weight, top_k=None, class_id=None):
     """Labels (0.0 or 1.0), scores and weights of one shape, of one class or of all."""
-    y_pred, y_true = losses.squeezed(gauge(y_pred), gauge(y_true))
+    y_pred, y_true = losses.squeeze_or_expand(to_floatx(y_pred), to_floatx(y_true))
     if not y_true.shape.is_compatible_with(y_pred.shape):
         raise ValueError(f"Shapes {y_true.shape} and {y_pred.shape} are incompatible")
     if top_k is not None:
         y_pred = _only_best(y_pred, top_k)
-    weight = gauge(1.0) if sample_weight is None else gauge(sample_weight)
+    weight = to_floatx(1.0) if sample_weight is None else to_floatx(sample_weight)
     if class_id is not None:
         if y_pred.shape.rank == 1:
             raise ValueError(
@@ -72,8 +72,8 @@ class Counts(Metric):
         self._make((len(self.thresholds),))
 
     def _make(self, shape):
-        for word in self.NAMES:
-            setattr(self, word, self.add_weight(word, shape))
+        for name in self.NAMES:
+            setattr(self, name, self.add_weight(name, shape))
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         label, score, weight = (
@@ -88,8 +88,8 @@ class Counts(Metric):
             "true_negatives": lambda: (1.0 - yes) * (1.0 - label),
             "false_negatives": lambda: (1.0 - yes) * label,
         }
-        for word in self.NAMES:
-            getattr(self, word).assign_add(op("Sum", parts[word]() * weight, [1]))
+        for name in self.NAMES:
+            getattr(self, name).assign_add(op("Sum", parts[name]() * weight, [1]))
 
     def _one(self, value):
         return value[0] if len(self.thresholds) == 1 else value
@@ -98,15 +98,15 @@ class Counts(Metric):
         return {**super().get_config(), "thresholds": self.init_thresholds}
 
 
-def _count(class_name, word):
+def _count(class_name, name):
     def result(self):
-        return self._one(getattr(self, word).value())
+        return self._one(getattr(self, name).value())
 
     return named(class_name)(
         type(
             class_name,
             (Counts,),
-            {"NAMES": (word,), "result": result, "__doc__": "How many " + word.replace("_", " ")},
+            {"NAMES": (name,), "result": result, "__doc__": "How many " + name.replace("_", " ")},
         )
     )
 
@@ -169,7 +169,7 @@ def even_counts(label, score, weight, count, below_zero):
     )  # the one threshold is 0.5
     there = op("OnesLike", score) if below_zero else cast(op("GreaterEqual", bucket, 0), "float32")
     place = op("Relu", bucket) * labels + op("Range", 0, labels, 1)
-    found = []
+    result = []
     for mine in (label * weight, (1.0 - label) * weight):
         sums = op(
             "UnsortedSegmentSum",
@@ -177,18 +177,18 @@ def even_counts(label, score, weight, count, below_zero):
             op("Reshape", place, [-1]),
             labels * count,
         )
-        found.append(
+        result.append(
             op("Cumsum", op("Reshape", sums, op("Pack", [count, labels])), 0, reverse=True)
         )
-    return (*found, op("Sum", label * weight, [0]), op("Sum", (1.0 - label) * weight, [0]))
+    return (*result, op("Sum", label * weight, [0]), op("Sum", (1.0 - label) * weight, [0]))
 
 
 class EvenCounts(Metric):
     """All four counts at even thresholds; of each label for itself, or of all labels."""
 
     def _make(self, shape):
-        for word in OUTCOMES:
-            setattr(self, word, self.add_weight(word, shape))
+        for name in OUTCOMES:
+            setattr(self, name, self.add_weight(name, shape))
 
     def _add(self, label, score, weight, below_zero, by_label=False):
         if not by_label:
@@ -236,7 +236,7 @@ class _AtConstraint(EvenCounts):
         self._add(label, score, weight, False)
 
     def _ratio(self, pair):
-        first, second = (getattr(self, word).value() for word in pair)
+        first, second = (getattr(self, name).value() for name in pair)
         return op("DivNoNan", first, first + second)
 
     def result(self):

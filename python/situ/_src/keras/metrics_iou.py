@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_iou.py: metrics of intersection over union: of all classes, of some, of two."""
 
-from situ._src.keras.metrics import Metric, gauge, named
+from situ._src.keras.metrics import Metric, named, to_floatx
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
@@ -36,14 +36,14 @@ class _Confusion(Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         labels = self._ids(y_true, self.sparse_y_true)
-        found = self._ids(y_pred, self.sparse_y_pred)
-        weight = gauge(1.0 if sample_weight is None else sample_weight)
+        result = self._ids(y_pred, self.sparse_y_pred)
+        weight = to_floatx(1.0 if sample_weight is None else sample_weight)
         if weight.shape.rank is None or weight.shape.rank > 1:
             weight = op("Reshape", weight, [-1])
         weight = op("BroadcastTo", weight, op("Shape", labels))
         classes = cast(self.num_classes, "int64")
         known = op("Equal", labels, labels)
-        for ids in (labels, found):
+        for ids in (labels, result):
             known = op(
                 "LogicalAnd",
                 known,
@@ -57,7 +57,7 @@ class _Confusion(Metric):
             known = op(
                 "LogicalAnd", known, op("NotEqual", labels, cast(self.ignore_class, "int64"))
             )
-        place = op("SelectV2", known, labels * classes + found, op("ZerosLike", labels))
+        place = op("SelectV2", known, labels * classes + result, op("ZerosLike", labels))
         weight = op("SelectV2", known, weight, op("ZerosLike", weight))
         n = self.num_classes
         table = op("UnsortedSegmentSum", weight, place, n * n)
@@ -119,7 +119,7 @@ class BinaryIoU(IoU):
         self.threshold = threshold
 
     def update_state(self, y_true, y_pred, sample_weight=None):
-        yes = op("GreaterEqual", gauge(y_pred), cast(self.threshold, gauge(y_pred).dtype))
+        yes = op("GreaterEqual", to_floatx(y_pred), cast(self.threshold, to_floatx(y_pred).dtype))
         super().update_state(y_true, cast(yes, "int64"), sample_weight)
 
     def get_config(self):

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_scores.py: precision and recall together (F-scores), and R2."""
 
-from situ._src.keras.losses import squeezed
-from situ._src.keras.metrics import Metric, gauge, named
+from situ._src.keras.losses import squeeze_or_expand
+from situ._src.keras.metrics import Metric, named, to_floatx
 from situ._src.ops.array_ops import cast, op
 
 
 def _matrices(metric, y_true, y_pred):
     """Both as tensors of rank 2 and of one shape; ValueError where they are not."""
-    y_true, y_pred = gauge(y_true), gauge(y_pred)
+    y_true, y_pred = to_floatx(y_true), to_floatx(y_pred)
     if metric == "R2Score":  # a vector stands for a column
-        y_true, y_pred = squeezed(y_true, y_pred)
+        y_true, y_pred = squeeze_or_expand(y_true, y_pred)
     if y_true.shape.rank != 2 or y_pred.shape.rank != 2:
         raise ValueError(
             f"{metric} expects 2D inputs with shape (batch_size, output_dim). "
@@ -47,8 +47,8 @@ class FBetaScore(Metric):
         self.average, self.beta, self.threshold, self.hits = average, beta, threshold, None
 
     def _make(self, width):
-        for word in ("hits", "found", "wanted"):
-            setattr(self, word, self.add_weight(word, [width]))
+        for name in ("hits", "found", "wanted"):
+            setattr(self, name, self.add_weight(name, [width]))
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         y_true, y_pred = _matrices("FBetaScore", y_true, y_pred)
@@ -62,7 +62,11 @@ class FBetaScore(Metric):
         else:
             yes = op("Greater", y_pred, float(self.threshold))
         yes = cast(yes, "float32")
-        share = gauge(1.0) if sample_weight is None else op("ExpandDims", gauge(sample_weight), 1)
+        share = (
+            to_floatx(1.0)
+            if sample_weight is None
+            else op("ExpandDims", to_floatx(sample_weight), 1)
+        )
         for variable, value in (
             (self.hits, yes * y_true),
             (self.found, yes),
@@ -71,11 +75,11 @@ class FBetaScore(Metric):
             variable.assign_add(op("Sum", value * share, [0]))
 
     def result(self):
-        hits, found, wanted = (v.value() for v in (self.hits, self.found, self.wanted))
+        hits, results, wanted = (v.value() for v in (self.hits, self.found, self.wanted))
         if self.average == "micro":
-            hits, found, wanted = (op("Sum", v, [0]) for v in (hits, found, wanted))
+            hits, results, wanted = (op("Sum", v, [0]) for v in (hits, results, wanted))
         square = self.beta**2
-        score = op("DivNoNan", (1.0 + square) * hits, found + square * wanted)
+        score = op("DivNoNan", (1.0 + square) * hits, results + square * wanted)
         if self.average == "macro":
             return op("Mean", score, [0])
         if self.average == "weighted":
@@ -130,11 +134,11 @@ class R2Score(Metric):
         y_true, y_pred = _matrices("R2Score", y_true, y_pred)
         if self.squares is None:
             width = y_true.shape.as_list()[-1]
-            for word in ("squares", "total", "residual", "count"):
-                setattr(self, word, self.add_weight(word, [width]))
+            for name in ("squares", "total", "residual", "count"):
+                setattr(self, name, self.add_weight(name, [width]))
         share = op("OnesLike", y_true)
         if sample_weight is not None:
-            weight = gauge(sample_weight)
+            weight = to_floatx(sample_weight)
             share = share * (op("ExpandDims", weight, 1) if weight.shape.rank == 1 else weight)
         self.num_samples.assign_add(cast(op("Size", y_true), "float32"))
         for variable, value in (

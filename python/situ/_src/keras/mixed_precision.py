@@ -9,14 +9,14 @@ import _situ
 from situ._src.framework import indexed_slices, nest, style
 from situ._src.framework.dtypes import as_dtype
 from situ._src.keras import context
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.variables.eager_variable import EagerVariable, place
 
 _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
 
-@shown(
+@keras_export(
     "mixed_precision.Policy",
     "mixed_precision.DTypePolicy",
     "DTypePolicy",
@@ -76,7 +76,7 @@ class Policy:
         return f'<DTypePolicy "{self.name}">'
 
 
-_global = {"policy": None}  # None: that of the backend's floatx
+_global: dict = {"policy": None}  # None: that of the backend's floatx
 
 
 def as_policy(value):
@@ -92,7 +92,7 @@ def as_policy(value):
     return Policy(name) if name.startswith("mixed") or name == "bfloat16" else None
 
 
-@shown(
+@keras_export(
     "mixed_precision.set_global_policy",
     "mixed_precision.set_dtype_policy",
     "config.set_dtype_policy",
@@ -107,7 +107,7 @@ def set_global_policy(policy) -> None:
     _global["policy"] = policy if policy is None or isinstance(policy, Policy) else Policy(policy)
 
 
-@shown(
+@keras_export(
     "mixed_precision.global_policy",
     "mixed_precision.dtype_policy",
     "config.dtype_policy",
@@ -156,19 +156,19 @@ class _Autocast:
 
 
 def _in_own_type(name):
-    def method(self, *args, **words):
+    def method(self, *args, **kwargs):
         with reading_as(None):
-            return getattr(super(_Autocast, self), name)(*args, **words)
+            return getattr(super(_Autocast, self), name)(*args, **kwargs)
 
     method.__name__ = name
     return method
 
 
 def _assigned_in_own_type(name):
-    def method(self, value, *args, **words):
+    def method(self, value, *args, **kwargs):
         with reading_as(None):
             return getattr(super(_Autocast, self), name)(
-                cast_all(value, self.dtype), *args, **words
+                cast_all(value, self.dtype), *args, **kwargs
             )
 
     method.__name__ = name
@@ -180,7 +180,7 @@ for _name in ("_changed", "_assign_part", "_put"):
 for _name in ("assign", "assign_add", "assign_sub"):
     setattr(_Autocast, _name, _assigned_in_own_type(_name))
 
-_kinds = {}
+_kinds: dict[type, type] = {}
 
 
 def autocast(variable):
@@ -217,15 +217,15 @@ def at_least_floatx(tensor):
     wanted = as_dtype(context.setting("float"))
     if not tensor.dtype.is_floating or tensor.dtype.size >= wanted.size:
         return tensor
-    made = cast(tensor, wanted)
-    context.set_mask(made, context.get_mask(tensor))
-    return made
+    result = cast(tensor, wanted)
+    context.set_mask(result, context.get_mask(tensor))
+    return result
 
 
 # Losses
 
 
-def _scaled(grad, factor):
+def _scale_gradient(grad, factor):
     if grad is None:
         return None
     if indexed_slices.is_slices(grad):
@@ -237,7 +237,7 @@ def _scaled(grad, factor):
 
 
 def _all_finite(grads):
-    found = [
+    result = [
         op(
             "All",
             op("IsFinite", op("Reshape", g.values if indexed_slices.is_slices(g) else g, [-1])),
@@ -246,14 +246,14 @@ def _all_finite(grads):
         for g in grads
         if g is not None
     ]
-    return op("All", op("Pack", found, axis=0), [0]) if len(found) > 1 else found[0]
+    return op("All", op("Pack", result, axis=0), [0]) if len(result) > 1 else result[0]
 
 
 def _is_eager():
     return _situ.current_graph() is None
 
 
-@shown(
+@keras_export(
     "mixed_precision.LossScaleOptimizer",
     "optimizers.LossScaleOptimizer",
     "mixed_precision.experimental.LossScaleOptimizer",
@@ -350,7 +350,7 @@ class LossScaleOptimizer:
 
     def _unscale(self, grads):
         factor = op("Reciprocal", self.dynamic_scale)
-        return [_scaled(g, factor) for g in grads]
+        return [_scale_gradient(g, factor) for g in grads]
 
     def minimize(self, loss, var_list, grad_loss=None, name=None, tape=None):
         """Computes gradients of the scaled loss and applies them."""
@@ -367,13 +367,13 @@ class LossScaleOptimizer:
         """Applies gradients of a scaled loss."""
         return self.apply_gradients(list(zip(grads, trainable_variables)))
 
-    def apply_gradients(self, grads_and_vars, name=None, **words):
+    def apply_gradients(self, grads_and_vars, name=None, **kwargs):
         """Divides gradients of a scaled loss by the scale and applies those that are finite."""
         pairs = list(grads_and_vars)
         if (
             place.mode == "replica"
-            and words.get("experimental_aggregate_gradients", True)
-            and not words.get("skip_gradients_aggregation")
+            and kwargs.get("experimental_aggregate_gradients", True)
+            and not kwargs.get("skip_gradients_aggregation")
         ):
             return place.run.apply(self, pairs)
         grads, variables = [g for g, _ in pairs], [v for _, v in pairs]
@@ -381,18 +381,18 @@ class LossScaleOptimizer:
             grads = self._unscale(grads)
         self._is_unscaled = False
         if all(g is None for g in grads):
-            return self.inner_optimizer.apply_gradients(pairs, **words)  # its error
+            return self.inner_optimizer.apply_gradients(pairs, **kwargs)  # its error
         finite = _all_finite(grads)
         with reading_as(None):
-            self._step(finite, list(zip(grads, variables)), words)
+            self._step(finite, list(zip(grads, variables)), kwargs)
             self._adjust(finite)
         return self.iterations
 
-    def _step(self, finite, pairs, words):
+    def _step(self, finite, pairs, kwargs):
         """A step of the inner optimizer; it leaves no trace where gradients are not finite."""
         if _is_eager():
             if bool(finite):
-                self.inner_optimizer.apply_gradients(pairs, **words)
+                self.inner_optimizer.apply_gradients(pairs, **kwargs)
             return
         self.inner_optimizer.build([v for g, v in pairs if g is not None])
         getattr(self.inner_optimizer, "iterations", None)
@@ -400,7 +400,7 @@ class LossScaleOptimizer:
             {id(v): v for v in [*[v for _, v in pairs], *self.inner_optimizer.variables]}.values()
         )
         before = [v._situ_tensor_() for v in changed]
-        self.inner_optimizer.apply_gradients(pairs, **words)
+        self.inner_optimizer.apply_gradients(pairs, **kwargs)
         for variable, old in zip(changed, before):
             variable.assign(op("SelectV2", finite, variable._situ_tensor_(), old))
 

@@ -5,8 +5,8 @@ from situ._src.framework import nest, tensor_shape
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context, nodes, weights
 from situ._src.keras.layer import Layer
-from situ._src.keras.registry import KINDS_OF_LAYERS as KIND
-from situ._src.keras.registry import plain, shown
+from situ._src.keras.registry import LAYERS as KIND
+from situ._src.keras.registry import keras_export, to_json_value
 from situ._src.keras.saving import Saving
 from situ._src.keras.summary import print_summary
 from situ._src.keras.topology import Topology, rebuild
@@ -14,7 +14,7 @@ from situ._src.keras.training import Training
 from situ._src.variables import variable
 
 
-@shown("Model", "models.Model", "models.Functional")
+@keras_export("Model", "models.Model", "models.Functional")
 class Model(Training, Saving, Layer):
     """Model(inputs, outputs) joins the layers between two symbolic tensors; a sub-class gives
     __init__ and call."""
@@ -84,7 +84,7 @@ class Model(Training, Saving, Layer):
         self._with_added = Topology(
             self._topology.inputs, [self._topology.outputs, self._added_losses, self._added_values]
         )
-        self._forget_programs()
+        self._clear_programs()
 
     # What it is made of
 
@@ -112,7 +112,9 @@ class Model(Training, Saving, Layer):
 
     @property
     def weights(self):
-        return weights.once([*[v for s in self._sub_layers() for v in s.weights], *self._own()])
+        return weights.deduplicate(
+            [*[v for s in self._sub_layers() for v in s.weights], *self._own()]
+        )
 
     inputs = property(lambda s: None if s._topology is None else nest.flatten(s._topology.inputs))
     outputs = property(lambda s: None if s._topology is None else nest.flatten(s._topology.outputs))
@@ -178,7 +180,7 @@ class Model(Training, Saving, Layer):
         if context.call.depth:  # the call that follows makes them
             return
         graph = context.KerasGraph()
-        many = (
+        is_list = (
             isinstance(input_shape, list)
             and input_shape
             and isinstance(input_shape[0], (list, tuple, tensor_shape.TensorShape))
@@ -186,7 +188,7 @@ class Model(Training, Saving, Layer):
         make = lambda s: nodes.placeholder(graph, tensor_shape.as_shape(s), self.dtype)
         inputs = (
             [make(s) for s in input_shape]
-            if many
+            if is_list
             else {k: make(s) for k, s in input_shape.items()}
             if isinstance(input_shape, dict)
             else make(input_shape)
@@ -256,19 +258,19 @@ class Model(Training, Saving, Layer):
         inputs, outputs, _ = rebuild(config, make)
         return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
 
-    def to_json(self, **words):
+    def to_json(self, **kwargs):
         import json
 
         from situ._src.framework import style
 
         return json.dumps(
             {
-                "class_name": self._saved(),
-                "config": plain(self.get_config()),
+                "class_name": self._registered_class(),
+                "config": to_json_value(self.get_config()),
                 "keras_version": style.VERSIONS["v2"],
                 "backend": "tensorflow",
             },
-            **words,
+            **kwargs,
         )
 
     @property
@@ -301,7 +303,7 @@ def _single(structure):
 KIND.add(Model, "Model", "Functional")
 
 
-@shown("models.clone_model")
+@keras_export("models.clone_model")
 def clone_model(model, input_tensors=None, clone_function=None):
     """A model with the same layers and new weights; clone_function makes those of a Sequential."""
     unsupported("clone_model", input_tensors=(input_tensors, None))
@@ -310,13 +312,13 @@ def clone_model(model, input_tensors=None, clone_function=None):
     if type(model).__name__ != "Sequential":
         unsupported("clone_model of a functional model", clone_function=(clone_function, None))
     first = model.layers[0]._batch_input_shape if model.layers else None
-    made = type(model)([clone_function(layer) for layer in model.layers], name=model.name)
+    result = type(model)([clone_function(layer) for layer in model.layers], name=model.name)
     if model.built and first is not None:
-        made.build(first)
-    return made
+        result.build(first)
+    return result
 
 
-@shown("models.model_from_json")
+@keras_export("models.model_from_json")
 def model_from_json(json_string, custom_objects=None):
     import json
 
@@ -324,16 +326,16 @@ def model_from_json(json_string, custom_objects=None):
     return model_from_config(config, custom_objects)
 
 
-@shown("models.model_from_config")
+@keras_export("models.model_from_config")
 def model_from_config(config, custom_objects=None):
     return KIND.deserialize(config, custom_objects)
 
 
-@shown("layers.deserialize")
+@keras_export("layers.deserialize")
 def deserialize(config, custom_objects=None):
     return KIND.deserialize(config, custom_objects)
 
 
-@shown("layers.serialize")
+@keras_export("layers.serialize")
 def serialize(layer):
-    return {"class_name": layer._saved(), "config": plain(layer.get_config())}
+    return {"class_name": layer._registered_class(), "config": to_json_value(layer.get_config())}

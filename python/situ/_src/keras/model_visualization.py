@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from situ._src.framework import nest
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 _NOT_BUILT = (
     "This model has not yet been built. Build the model first by calling `build()` or by "
@@ -29,11 +29,11 @@ class Dot(str):
 
     def create(self, prog: str = "dot", format: str = "ps") -> bytes:
         """The drawing in a format: the program `dot` makes it."""
-        found = shutil.which(prog)
-        if found is None:
+        result = shutil.which(prog)
+        if result is None:
             raise ImportError(_NO_GRAPHVIZ)
         done = subprocess.run(
-            [found, f"-T{format}"], input=self.encode(), capture_output=True, check=False
+            [result, f"-T{format}"], input=self.encode(), capture_output=True, check=False
         )
         if done.returncode:
             raise RuntimeError(f"{prog} failed: {done.stderr.decode(errors='replace').strip()}")
@@ -156,7 +156,7 @@ def _check(model, kwargs):
         raise ValueError(f"Unrecognized keyword arguments: {kwargs}")
 
 
-@shown("utils.model_to_dot")
+@keras_export("utils.model_to_dot")
 def model_to_dot(
     model,
     show_shapes: bool = False,
@@ -209,7 +209,7 @@ def model_to_dot(
     )
 
 
-@shown("utils.plot_model")
+@keras_export("utils.plot_model")
 def plot_model(
     model,
     to_file: str = "model.png",

@@ -7,11 +7,11 @@ from situ._src.keras import nodes
 from situ._src.keras.layers_core import Lambda
 from situ._src.keras.layers_merge import Concatenate
 from situ._src.keras.model import Model
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import concat, op
 
 
-def _numbers(gpus):
+def _gpu_indices(gpus):
     """The numbers of the GPUs that a program asks for, which must be there."""
     there = [d.name for d in config.list_logical_devices("GPU")]
     gpus = len(there) if gpus is None else gpus
@@ -43,17 +43,17 @@ def _part(data, i, parts):
     return op("Slice", data, concat([step * i, rest * 0], 0), concat([mine, rest], 0))
 
 
-@shown("utils.multi_gpu_model")
+@keras_export("utils.multi_gpu_model")
 def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
     """A model that cuts each batch into parts, lets the same layers compute them, each part on its
     GPU, and puts the results together."""
-    chosen, towers = _numbers(gpus), []
+    chosen, towers = _gpu_indices(gpus), []
     for i, number in enumerate(chosen):
         with nodes.placed(f"/device:GPU:{number}"):
-            words = {"i": i, "parts": len(chosen)}
-            parts = [Lambda(_part, lambda shape: shape, arguments=words)(x) for x in model.inputs]
-            found = model(parts if len(parts) > 1 else parts[0])
-            towers.append(list(found) if isinstance(found, (list, tuple)) else [found])
+            kwargs = {"i": i, "parts": len(chosen)}
+            parts = [Lambda(_part, lambda shape: shape, arguments=kwargs)(x) for x in model.inputs]
+            result = model(parts if len(parts) > 1 else parts[0])
+            towers.append(list(result) if isinstance(result, (list, tuple)) else [result])
     with nodes.placed("/device:CPU:0" if cpu_merge else f"/device:GPU:{chosen[0]}"):
         merged = [
             Concatenate(axis=0, name=name)(list(outputs))

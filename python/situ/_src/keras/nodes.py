@@ -21,7 +21,7 @@ def placeholder(graph, shape, dtype, name=None):
         return op("Placeholder", dtype=as_dtype(dtype), shape=shape, name=name)
 
 
-_placed = []  # devices of `placed` that were entered
+_placed: list = []  # devices of `placed` that were entered
 
 
 @contextlib.contextmanager
@@ -37,8 +37,10 @@ def placed(name):
 def _places():
     """The devices of a call, the outermost first. In graph style those of the program's scopes are
     kept; in eager style they mean what is computed in them at once, and not models."""
-    found = [d for d in get_default_graph()._devices if not callable(d)] if style.is_graph() else []
-    return found + _placed[-1:]
+    result = (
+        [d for d in get_default_graph()._devices if not callable(d)] if style.is_graph() else []
+    )
+    return result + _placed[-1:]
 
 
 def _is_placed():
@@ -50,8 +52,8 @@ def _is_placed():
 class Node:
     """One call of a layer: what it was given and what it gave."""
 
-    def __init__(self, layer, inputs, args, words, outputs):
-        self.layer, self.inputs, self.args, self.words = layer, inputs, args, words
+    def __init__(self, layer, inputs, args, kwargs, outputs):
+        self.layer, self.inputs, self.args, self.kwargs = layer, inputs, args, kwargs
         self.outputs, self.places = outputs, _places()
         self.index = len(layer._inbound_nodes)
         layer._inbound_nodes.append(self)
@@ -63,7 +65,7 @@ class Node:
     def parents(self):
         """The symbolic tensors that it was given."""
         return [
-            t for t in nest.flatten((self.inputs, self.args, self.words)) if context.is_symbolic(t)
+            t for t in nest.flatten((self.inputs, self.args, self.kwargs)) if context.is_symbolic(t)
         ]
 
     def again(self, values):
@@ -72,11 +74,11 @@ class Node:
         def value(t):
             return values[id(t)] if context.is_symbolic(t) else t
 
-        inputs, args, words = nest.map_structure(value, (self.inputs, self.args, self.words))
-        with contextlib.ExitStack() as entered:
+        inputs, args, kwargs = nest.map_structure(value, (self.inputs, self.args, self.kwargs))
+        with contextlib.ExitStack() as devices:
             for place in self.places if not _is_placed() else ():
-                entered.enter_context(device(place))
-            return self.layer(inputs, *args, **words)
+                devices.enter_context(device(place))
+            return self.layer(inputs, *args, **kwargs)
 
     # Names that programs use
 
@@ -86,8 +88,8 @@ class Node:
 
     @property
     def inbound_layers(self):
-        found = [t._keras_history[0] for t in self.parents()]
-        return found[0] if len(found) == 1 else found
+        result = [t._keras_history[0] for t in self.parents()]
+        return result[0] if len(result) == 1 else result
 
 
 def node_of(tensor):
@@ -95,23 +97,23 @@ def node_of(tensor):
     return layer._inbound_nodes[index]
 
 
-def record(layer, inputs, args, words):
+def record(layer, inputs, args, kwargs):
     """Calls a layer on symbolic tensors."""
-    for tensor in nest.flatten((inputs, args, words)):
+    for tensor in nest.flatten((inputs, args, kwargs)):
         if context.is_symbolic(tensor):
             ensure(tensor)
-    graph = next(t.graph for t in nest.flatten((inputs, args, words)) if context.is_symbolic(t))
+    graph = next(t.graph for t in nest.flatten((inputs, args, kwargs)) if context.is_symbolic(t))
     device = _situ.swap_device("")
     before = context.call.names
     try:
         with graph.as_default(), context.named(*before):
             layer._clear_losses()
-            outputs = layer._run(inputs, args, words)
-            given = {id(t) for t in nest.flatten((inputs, args, words))}
+            outputs = layer._run(inputs, args, kwargs)
+            given = {id(t) for t in nest.flatten((inputs, args, kwargs))}
             outputs = nest.map_structure(lambda t: _own(t, given), outputs)
     finally:
         _situ.swap_device(device)
-    Node(layer, inputs, args, words, outputs)
+    Node(layer, inputs, args, kwargs, outputs)
     return outputs
 
 
@@ -234,11 +236,11 @@ def call_op(node_def, inputs):
             args.append(inputs[at])
             at += 1
     taken = {p[1]: p[0] for p in function.parameters[len(args) :]}
-    words = {}
+    kwargs = {}
     for name, value in attrs.items():
         if name in taken:
-            words[taken[name]] = _attribute(nodedef.value_of(value))
-    return function(*args, **words)
+            kwargs[taken[name]] = _attribute(nodedef.value_of(value))
+    return function(*args, **kwargs)
 
 
 def _attribute(value):

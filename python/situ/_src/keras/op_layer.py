@@ -6,18 +6,18 @@ import numpy
 import _situ
 from situ._src.keras import nodes, weights
 from situ._src.keras.layer import Layer
-from situ._src.keras.registry import KINDS_OF_LAYERS, shown
+from situ._src.keras.registry import LAYERS, keras_export
 from situ._src.ops.array_ops import constant, convert_to_tensor
 
 
-@shown("layers.TensorFlowOpLayer", "layers.TFOpLambda")
+@keras_export("layers.TensorFlowOpLayer", "layers.TFOpLambda")
 class TensorFlowOpLayer(Layer):
     """One op; its inputs that depend on nothing are kept."""
 
     UNTRACKED = Layer.UNTRACKED
 
-    def __init__(self, node_def, constants=None, name=None, trainable=True, dtype=None, **words):
-        super().__init__(name=name, trainable=trainable, **words)
+    def __init__(self, node_def, constants=None, name=None, trainable=True, dtype=None, **kwargs):
+        super().__init__(name=name, trainable=trainable, **kwargs)
         self.node_def = node_def
         self.constants = {int(k): _value(v) for k, v in (constants or {}).items()}
         self.built = True
@@ -45,7 +45,7 @@ class TensorFlowOpLayer(Layer):
         return {**config, "node_def": self.node_def, "constants": constants}
 
 
-KINDS_OF_LAYERS.add(TensorFlowOpLayer)
+LAYERS.add(TensorFlowOpLayer)
 
 
 def _tensor(value):

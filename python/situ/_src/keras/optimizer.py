@@ -29,7 +29,7 @@ def named(*names):
     return export(*[p + n for p in places for n in names])
 
 
-class _Listed(list):
+class _CallableList(list):
     """A list that may be called, as it was a method once."""
 
     def __call__(self):
@@ -41,12 +41,12 @@ def _norm(grads):
     return op("Sqrt", 2.0 * op("AddN", parts))
 
 
-def _scaled(grad, norm, most):
+def _clip_by_norm(grad, norm, most):
     factor = op("Minimum", cast(most, norm.dtype) / norm, cast(1.0, norm.dtype))
     return map_values(lambda values: values * factor, grad)
 
 
-def _cut(grad, most):
+def _clip_by_value(grad, most):
     return map_values(
         lambda v: op("Minimum", op("Maximum", v, cast(-most, v.dtype)), cast(most, v.dtype)), grad
     )
@@ -56,7 +56,7 @@ def _cut(grad, most):
 class Optimizer(Averaged, Custom):
     """Changes variables so that a loss becomes smaller. A subclass gives SLOTS and _apply."""
 
-    SLOTS = ()
+    SLOTS: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Optimizer(Averaged, Custom):
 
     lr = property(lambda s: s.learning_rate, lambda s, v: setattr(s, "learning_rate", v))
 
-    def _rate_now(self):
+    def _current_learning_rate(self):
         rate = learning_rate_schedule.value_at(self._rate, self.iterations)
         rate = convert_to_tensor(rate)
         if self._decay:
@@ -150,11 +150,11 @@ class Optimizer(Averaged, Custom):
 
     @property
     def variables(self):
-        found = [self.iterations]
+        result = [self.iterations]
         if isinstance(self._rate, EagerVariable):
-            found.append(self._rate)
-        return _Listed(
-            found + [v for named in self._slot_variables.values() for v in named.values()]
+            result.append(self._rate)
+        return _CallableList(
+            result + [v for named in self._slot_variables.values() for v in named.values()]
         )
 
     weights = property(lambda s: s.variables)
@@ -202,8 +202,8 @@ class Optimizer(Averaged, Custom):
         """Pairs of gradient and variable; the loss is a function, or comes with its tape."""
         if not callable(loss) and tape is None:
             if not at_once():
-                found = gradients(loss, var_list, grad_ys=grad_loss)
-                return list(zip(found, var_list))
+                result = gradients(loss, var_list, grad_ys=grad_loss)
+                return list(zip(result, var_list))
             raise ValueError(
                 "`tape` is required when a `Tensor` loss is passed. Received: "
                 f"loss={loss}, tape={tape}."
@@ -225,7 +225,7 @@ class Optimizer(Averaged, Custom):
         """Computes gradients and applies them."""
         return self.apply_gradients(self.compute_gradients(loss, var_list, tape, grad_loss))
 
-    def _useful(self, grads_and_vars):
+    def _drop_missing_gradients(self, grads_and_vars):
         pairs = list(grads_and_vars)
         useful = [(g, v) for g, v in pairs if g is not None]
         names = [v.name for _, v in pairs]
@@ -243,17 +243,17 @@ class Optimizer(Averaged, Custom):
             )
         return useful
 
-    def _clipped(self, pairs):
+    def _clip_gradients(self, pairs):
         grads = [g if indexed_slices.is_slices(g) else convert_to_tensor(g) for g, _ in pairs]
         if self.global_clipnorm:
             norm = _norm(grads)
-            grads = [_scaled(g, norm, self.global_clipnorm) for g in grads]
+            grads = [_clip_by_norm(g, norm, self.global_clipnorm) for g in grads]
         if self.clipnorm:
-            grads = [_scaled(g, _norm([g]), self.clipnorm) for g in grads]
+            grads = [_clip_by_norm(g, _norm([g]), self.clipnorm) for g in grads]
         if self.clipvalue:
-            grads = [_cut(g, self.clipvalue) for g in grads]
+            grads = [_clip_by_value(g, self.clipvalue) for g in grads]
         return [
-            (g if self._takes_rows() else variable_updates.dense(g, v), v)
+            (g if self._supports_sparse() else variable_updates.dense(g, v), v)
             for g, (_, v) in zip(grads, pairs)
         ]
 
@@ -273,9 +273,9 @@ class Optimizer(Averaged, Custom):
             and experimental_aggregate_gradients
         ):
             return place.run.apply(self, list(grads_and_vars))
-        pairs = self._clipped(self._useful(grads_and_vars))
+        pairs = self._clip_gradients(self._drop_missing_gradients(grads_and_vars))
         self.build([v for _, v in pairs])
-        rate, done = self._rate_now(), []
+        rate, done = self._current_learning_rate(), []
         self._prepare(rate)
         for grad, var in pairs:
             with colocate_with_variable(var):
@@ -298,13 +298,13 @@ class Optimizer(Averaged, Custom):
     def _prepare(self, rate):
         """What is the same for all variables."""
 
-    def _takes_rows(self):
+    def _supports_sparse(self):
         """Whether rows without a gradient stay as they are: then slices are applied as such."""
         return False
 
     # Configuration
 
-    CONFIG = ()
+    CONFIG: tuple[str, ...] = ()
 
     def get_config(self):
         rate = self._rate
@@ -342,11 +342,11 @@ def serialize(optimizer):
 
 @export("keras.optimizers.deserialize", "optimizers.deserialize")
 def deserialize(config, custom_objects=None):
-    kind = (custom_objects or {}).get(config["class_name"]) or _found(config["class_name"])
+    kind = (custom_objects or {}).get(config["class_name"]) or _find_class(config["class_name"])
     return kind.from_config(config.get("config", {}))
 
 
-def _found(name):
+def _find_class(name):
     api.load_below("keras.optimizers.")
     lower = {
         k.rsplit(".", 1)[1].lower(): v
@@ -369,7 +369,7 @@ def get(identifier, use_legacy_optimizer=None, **kwargs):
     if isinstance(identifier, dict):
         return deserialize(identifier)
     if isinstance(identifier, str):
-        return _found(identifier)()
+        return _find_class(identifier)()
     if hasattr(identifier, "apply_gradients"):
         return identifier
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")

@@ -32,9 +32,9 @@ class Averaged:
     def _average(self, done):
         """Moves the averages after a step, and the variables to them where it is time to; gives
         the updates that were made."""
-        made = []
+        result = []
         if not self.use_ema:
-            return made
+            return result
         with control_dependencies([] if at_once() else done):
             later = op("NotEqual", self.iterations, cast(0, "int64"))
             for var in self._built:
@@ -42,10 +42,10 @@ class Averaged:
                 momentum = cast(later, dtype) * cast(self.ema_momentum, dtype)
                 value = var.read_value()
                 mean = momentum * average + (cast(1, dtype) - momentum) * value
-                made.append(average.assign(mean))
+                result.append(average.assign(mean))
                 if self.ema_overwrite_frequency:
-                    made.append(var.assign(op("SelectV2", self._is_time(), mean, value)))
-        return made
+                    result.append(var.assign(op("SelectV2", self._is_time(), mean, value)))
+        return result
 
     def _is_time(self):
         rest = (self.iterations + cast(1, "int64")) % cast(self.ema_overwrite_frequency, "int64")

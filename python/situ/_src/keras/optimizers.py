@@ -31,17 +31,17 @@ class SGD(Optimizer):
         clipvalue=None,
         global_clipnorm=None,
         name="SGD",
-        **words,
+        **kwargs,
     ):
         if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
         self.momentum, self.nesterov = momentum, nesterov
         self.SLOTS = ("momentum",) if momentum else ()
 
-    def _takes_rows(self):
+    def _supports_sparse(self):
         return not self.momentum
 
     def _apply(self, grad, var, rate):
@@ -75,10 +75,10 @@ class Adam(Optimizer):
         clipvalue=None,
         global_clipnorm=None,
         name="Adam",
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
         self.SLOTS = ("m", "v", "vhat") if amsgrad else ("m", "v")
@@ -122,10 +122,10 @@ class AdamW(Adam):
         epsilon=1e-7,
         amsgrad=False,
         name="AdamW",
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay, name=name, **words
+            learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay, name=name, **kwargs
         )
 
 
@@ -136,9 +136,9 @@ class Adamax(Optimizer):
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
 
     def __init__(
-        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Adamax", **words
+        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Adamax", **kwargs
     ):
-        super().__init__(name, learning_rate, **words)
+        super().__init__(name, learning_rate, **kwargs)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
     def _apply(self, grad, var, rate):
@@ -161,9 +161,9 @@ class Nadam(Optimizer):
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
 
     def __init__(
-        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Nadam", **words
+        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Nadam", **kwargs
     ):
-        super().__init__(name, learning_rate, **words)
+        super().__init__(name, learning_rate, **kwargs)
         self.beta_1, self.beta_2, self.epsilon, self._product = beta_1, beta_2, epsilon, None
 
     def _prepare(self, rate):
@@ -201,10 +201,10 @@ class RMSprop(Optimizer):
         clipvalue=None,
         global_clipnorm=None,
         name="RMSprop",
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
         self.SLOTS = ("average", "velocity", "momentum") if centered else ("velocity", "momentum")
@@ -237,10 +237,10 @@ class Adagrad(Optimizer):
         clipvalue=None,
         global_clipnorm=None,
         name="Adagrad",
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
 
@@ -251,7 +251,7 @@ class Adagrad(Optimizer):
             )
         }
 
-    def _takes_rows(self):
+    def _supports_sparse(self):
         return True
 
     def _apply(self, grad, var, rate):
@@ -274,10 +274,10 @@ class Adadelta(Optimizer):
         clipvalue=None,
         global_clipnorm=None,
         name="Adadelta",
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
         self.rho, self.epsilon = rho, epsilon
 
@@ -313,10 +313,10 @@ class Ftrl(Optimizer):
         clipvalue=None,
         global_clipnorm=None,
         name="Ftrl",
-        **words,
+        **kwargs,
     ):
         super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **words
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
         self.learning_rate_power = learning_rate_power
         self.initial_accumulator_value = initial_accumulator_value

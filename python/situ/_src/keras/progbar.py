@@ -4,7 +4,7 @@
 import sys
 import time
 
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 _WIDTH = 30
 
@@ -18,7 +18,7 @@ def _short(seconds, unit):
     return f" {seconds * 1e6:.0f}us/{unit}"
 
 
-@shown("utils.Progbar")
+@keras_export("utils.Progbar")
 class Progbar:
     """Shows how far something is, and values that are means over the steps."""
 
@@ -74,7 +74,7 @@ class Progbar:
             head = f"{current:{digits}d}/{self.target}" if self.target else str(current)
             spent = now - self._start
             sys.stdout.write(
-                f"{head} - {spent:.0f}s{self._numbers()} -{_short(spent, 'epoch')} -"
+                f"{head} - {spent:.0f}s{self._format_values()} -{_short(spent, 'epoch')} -"
                 f"{_short(spent / max(current, 1), self.unit_name)}\n"
             )
             sys.stdout.flush()
@@ -95,7 +95,7 @@ class Progbar:
             bar += "." * (self.width - full) + "]"
         else:
             bar = f"{current:7d}/Unknown"
-        line = bar + self._time(current, now, finalize) + self._numbers()
+        line = bar + self._time(current, now, finalize) + self._format_values()
         before, self._width_now = self._width_now, len(line)
         line += " " * max(0, before - self._width_now)
         sys.stdout.write(text + line + ("\n" if finalize else ""))
@@ -124,7 +124,7 @@ class Progbar:
             return f" - ETA: {shown_left}"
         return f" - {now - self._start:.0f}s{_short(each, self.unit_name)}"
 
-    def _numbers(self):
+    def _format_values(self):
         text = ""
         for name in self._order:
             total, count = self._values[name]

@@ -8,11 +8,11 @@ import numpy
 from situ._src.framework import tensor_shape
 from situ._src.keras import initializers
 from situ._src.keras.layer import Layer
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 
 
-@shown("layers.experimental.RandomFourierFeatures")
+@keras_export("layers.experimental.RandomFourierFeatures")
 class RandomFourierFeatures(Layer):
     """Random projections whose products approach a kernel."""
 
@@ -23,9 +23,9 @@ class RandomFourierFeatures(Layer):
         scale=None,
         trainable=False,
         name=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(trainable=trainable, name=name, **words)
+        super().__init__(trainable=trainable, name=name, **kwargs)
         self.output_dim, self.kernel_initializer, self.scale = output_dim, kernel_initializer, scale
 
     def build(self, input_shape):
@@ -66,8 +66,8 @@ class RandomFourierFeatures(Layer):
 
     def call(self, inputs):
         inputs = cast(convert_to_tensor(inputs), "float32")
-        made = op("MatMul", inputs, self.kernel.value() / self.kernel_scale.value())
-        return op("Cos", made + self.bias)
+        result = op("MatMul", inputs, self.kernel.value() / self.kernel_scale.value())
+        return op("Cos", result + self.bias)
 
     def get_config(self):
         return {

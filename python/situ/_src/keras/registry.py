@@ -1,28 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """registry.py: names under tf.keras, names of layers, and objects that are found by their names."""
 
+from __future__ import annotations
+
 import contextlib
 import inspect
 import re
+from typing import Any
 
 from situ._src.framework import api
 from situ._src.framework.api import export
 
-_counts = {}  # prefix of names -> how often it was given
-_custom = {}  # registered name -> class or function
-_scopes = []  # of custom_object_scope
+_counts: dict[str, int] = {}  # prefix of names -> how often it was given
+_custom: dict[str, Any] = {}  # registered name -> class or function
+_scopes: list[dict] = []  # of custom_object_scope
 
 
-def shown(*names):
+def keras_export(*names):
     """A decorator: the names of something under tf.keras."""
     return export(*["keras." + n for n in names])
 
 
-def snake(name):
+def to_snake_case(name):
     """batch_normalization for BatchNormalization."""
-    word = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    word = re.sub(r"([a-z])([A-Z])", r"\1_\2", word).lower()
-    return word if word[0] != "_" else "private" + word
+    snake = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    snake = re.sub(r"([a-z])([A-Z])", r"\1_\2", snake).lower()
+    return snake if snake[0] != "_" else "private" + snake
 
 
 def unique(prefix, first_plain=True):
@@ -33,11 +36,11 @@ def unique(prefix, first_plain=True):
     return f"{prefix}_{count}"
 
 
-def forget_names():
+def reset_names():
     _counts.clear()
 
 
-@shown("utils.register_keras_serializable", "saving.register_keras_serializable")
+@keras_export("utils.register_keras_serializable", "saving.register_keras_serializable")
 def register_keras_serializable(package="Custom", name=None):
     """A decorator: the class or function is found when a model is loaded."""
 
@@ -50,12 +53,12 @@ def register_keras_serializable(package="Custom", name=None):
     return register
 
 
-@shown("utils.get_custom_objects", "saving.get_custom_objects")
+@keras_export("utils.get_custom_objects", "saving.get_custom_objects")
 def get_custom_objects():
     return _custom
 
 
-@shown("utils.custom_object_scope", "utils.CustomObjectScope", "saving.custom_object_scope")
+@keras_export("utils.custom_object_scope", "utils.CustomObjectScope", "saving.custom_object_scope")
 @contextlib.contextmanager
 def custom_object_scope(*args):
     merged = {}
@@ -76,7 +79,7 @@ def custom(name, custom_objects=None):
     return None
 
 
-class Kind:
+class Registry:
     """Things of one kind by name: losses, activations. A name, a configuration, the thing itself
     or a class are all ways to say which."""
 
@@ -89,20 +92,20 @@ class Kind:
         return thing
 
     def find(self, name, custom_objects=None):
-        found = custom(name, custom_objects)
-        if found is None:
-            found = self.table.get(name)
-        if found is None:  # its module may not have been imported yet
+        result = custom(name, custom_objects)
+        if result is None:
+            result = self.table.get(name)
+        if result is None:  # its module may not have been imported yet
             api.load_below("keras.")
-            found = self.table.get(name)
-        if found is None:
+            result = self.table.get(name)
+        if result is None:
             raise ValueError(
                 f"Unknown {self.what}: '{name}'. Please ensure you are using a "
                 f"`keras.utils.custom_object_scope` and that this object is included "
                 "in the scope. See https://www.tensorflow.org/guide/keras/"
                 "save_and_serialize#registering_the_custom_object for details."
             )
-        return found
+        return result
 
     def get(self, identifier, custom_objects=None):
         if identifier is None:
@@ -110,8 +113,8 @@ class Kind:
         if isinstance(identifier, dict):
             return self.deserialize(identifier, custom_objects)
         if isinstance(identifier, str):
-            found = self.find(identifier, custom_objects)
-            return found() if inspect.isclass(found) else found
+            result = self.find(identifier, custom_objects)
+            return result() if inspect.isclass(result) else result
         if inspect.isclass(identifier):
             return identifier()
         if callable(identifier):
@@ -121,40 +124,40 @@ class Kind:
     def deserialize(self, config, custom_objects=None):
         if isinstance(config, str):
             return self.find(config, custom_objects)
-        found = self.find(config["class_name"], custom_objects)
-        settings = config.get("config", {})
-        if hasattr(found, "from_config"):
-            return found.from_config(settings)
-        return found(**settings) if inspect.isclass(found) else found
+        result = self.find(config["class_name"], custom_objects)
+        serialize_attributes = config.get("config", {})
+        if hasattr(result, "from_config"):
+            return result.from_config(serialize_attributes)
+        return result(**serialize_attributes) if inspect.isclass(result) else result
 
     @staticmethod
     def serialize(thing):
-        return serialized(thing)
+        return serialize_keras_object(thing)
 
     def export(self, place):
-        for word in ("get", "serialize", "deserialize"):
-            shown(f"{place}.{word}")(getattr(self, word))
+        for snake in ("get", "serialize", "deserialize"):
+            keras_export(f"{place}.{snake}")(getattr(self, snake))
 
 
-@shown("utils.serialize_keras_object")
-def serialized(thing):
+@keras_export("utils.serialize_keras_object")
+def serialize_keras_object(thing):
     """A name for a function, a dict for an object with a configuration."""
     if thing is None or isinstance(thing, (str, int, float, bool, dict)):
         return thing
     if hasattr(thing, "get_config") and not inspect.isclass(thing):
         return {
             "class_name": getattr(type(thing), "_registered_name", type(thing).__name__),
-            "config": plain(thing.get_config()),
+            "config": to_json_value(thing.get_config()),
         }
     return getattr(thing, "_registered_name", None) or getattr(thing, "__name__", str(thing))
 
 
-def plain(value):
+def to_json_value(value):
     """A configuration of nothing but what JSON knows."""
     if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
+        return {k: to_json_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
+        return [to_json_value(v) for v in value]
     if hasattr(value, "tolist"):
         return value.tolist()
     if value is None or isinstance(value, (str, int, float, bool)):
@@ -163,7 +166,7 @@ def plain(value):
         return value.as_list()
     if hasattr(value, "name") and hasattr(value, "as_numpy_dtype"):
         return value.name
-    return serialized(value)
+    return serialize_keras_object(value)
 
 
-KINDS_OF_LAYERS = Kind("layer", {})
+LAYERS = Registry("layer", {})

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """regularizers.py: tf.keras.regularizers: penalties on weights and activities."""
 
-from situ._src.keras.registry import Kind, shown
+from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import convert_to_tensor, op
 
-KIND = Kind("regularizer", {})
+KIND = Registry("regularizer", {})
 
 
-@shown("regularizers.Regularizer")
+@keras_export("regularizers.Regularizer")
 class Regularizer:
     """A function of a tensor that gives a number."""
 
@@ -22,7 +22,7 @@ class Regularizer:
         return cls(**config)
 
 
-@shown("regularizers.L1L2")
+@keras_export("regularizers.L1L2")
 class L1L2(Regularizer):
     """l1 * sum(|x|) + l2 * sum(x^2)."""
 
@@ -44,7 +44,7 @@ class L1L2(Regularizer):
         return {"l1": self.l1, "l2": self.l2}
 
 
-@shown("regularizers.L1", "regularizers.l1")
+@keras_export("regularizers.L1", "regularizers.l1")
 class L1(L1L2):
     def __init__(self, l1=0.01, l=None):  # noqa: E741
         super().__init__(l1=l1 if l is None else l)
@@ -53,7 +53,7 @@ class L1(L1L2):
         return {"l1": self.l1}
 
 
-@shown("regularizers.L2", "regularizers.l2")
+@keras_export("regularizers.L2", "regularizers.l2")
 class L2(L1L2):
     def __init__(self, l2=0.01, l=None):  # noqa: E741
         super().__init__(l2=l2 if l is None else l)
@@ -62,7 +62,7 @@ class L2(L1L2):
         return {"l2": self.l2}
 
 
-@shown("regularizers.l1_l2")
+@keras_export("regularizers.l1_l2")
 def l1_l2(l1=0.01, l2=0.01):
     return L1L2(l1, l2)
 

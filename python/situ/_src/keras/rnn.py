@@ -8,9 +8,9 @@ from situ._src.framework import nest, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.keywords import signature
 from situ._src.keras import context, rnn_loop
-from situ._src.keras.layer import Layer, not_understood
+from situ._src.keras.layer import Layer, unknown_keyword_error
 from situ._src.keras.layers_core import named
-from situ._src.keras.registry import KINDS_OF_LAYERS, serialized
+from situ._src.keras.registry import LAYERS, serialize_keras_object
 from situ._src.keras.rnn_cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from situ._src.ops.array_ops import convert_to_tensor, op, transpose, zeros
 
@@ -29,9 +29,9 @@ class RNN(Layer):
         unroll=False,
         time_major=False,
         zero_output_for_mask=False,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
         self.return_sequences, self.return_state = return_sequences, return_state
         self.go_backwards, self.stateful, self.unroll = go_backwards, stateful, unroll
@@ -54,7 +54,7 @@ class RNN(Layer):
                 self.cell.build([sizes[0], sizes[-1]])
                 self.cell.built = True
             elif not isinstance(self.cell, StackedRNNCells):
-                with context.entered(self.cell, None):
+                with context.layer_call(self.cell, None):
                     self.cell.build(tensor_shape.TensorShape([sizes[0], *sizes[2:]]))
                 self.cell.built = True
         if self.stateful:
@@ -81,12 +81,12 @@ class RNN(Layer):
                 op("ZerosLike", variable.value()) if value is None else convert_to_tensor(value)
             )
 
-    def __call__(self, inputs, initial_state=None, constants=None, **words):
+    def __call__(self, inputs, initial_state=None, constants=None, **kwargs):
         if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
             inputs, initial_state = inputs[0], list(inputs[1:])
         if initial_state is not None:
-            words["initial_state"] = list(nest.flatten(initial_state))
-        return super().__call__(inputs, **words)
+            kwargs["initial_state"] = list(nest.flatten(initial_state))
+        return super().__call__(inputs, **kwargs)
 
     def _first_states(self, inputs, given):
         if given is not None:
@@ -120,11 +120,11 @@ class RNN(Layer):
         """The inputs, prepared for all steps, and the function of one step."""
         cell = self.cell
         if not isinstance(cell, Cell):
-            words = {"training": training} if "training" in cell._signature() else {}
+            kwargs = {"training": training} if "training" in cell._signature() else {}
 
             def call(x, s):
                 listed = isinstance(s, (list, tuple))
-                output, new = cell(x, s if listed else [s], **words)
+                output, new = cell(x, s if listed else [s], **kwargs)
                 return output, new if listed else new[0] if isinstance(new, (list, tuple)) else new
 
             return inputs, call
@@ -168,16 +168,16 @@ class RNN(Layer):
         if self._states is not None:
             for variable, value in zip(self._states, nest.flatten(states)):
                 variable.assign(value)
-        made = output
+        result = output
         if self.return_sequences:
-            made = (
+            result = (
                 transpose(sequence, [1, 0, *range(2, sequence.shape.rank)])
                 if self.time_major
                 else sequence
             )
         if self.return_state:
-            return [made, *nest.flatten(states)]
-        return made
+            return [result, *nest.flatten(states)]
+        return result
 
     @staticmethod
     def _shapes_alone(prepared, step, states):
@@ -200,7 +200,11 @@ class RNN(Layer):
         return kept
 
     def get_config(self):
-        return {**super().get_config(), **self._own_config(), "cell": serialized(self.cell)}
+        return {
+            **super().get_config(),
+            **self._own_config(),
+            "cell": serialize_keras_object(self.cell),
+        }
 
     def _own_config(self):
         return {
@@ -218,7 +222,7 @@ class RNN(Layer):
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        return cls(KINDS_OF_LAYERS.deserialize(config.pop("cell")), **config)
+        return cls(LAYERS.deserialize(config.pop("cell")), **config)
 
 
 def _layer(name, cell_class, doc):
@@ -250,15 +254,15 @@ def _layer(name, cell_class, doc):
         if p.default is not p.empty
     }
 
-    def init(self, units, *args, **words):
-        for word in words:
-            if word not in (*defaults, *own, "implementation", "use_cudnn", "autocast"):
-                raise not_understood(type(self), word)
-        mine = {k: words.pop(k) for k in own if k in words}
-        for word in ("implementation", "use_cudnn"):
-            words.pop(word, None)
+    def init(self, units, *args, **kwargs):
+        for key in kwargs:
+            if key not in (*defaults, *own, "implementation", "use_cudnn", "autocast"):
+                raise unknown_keyword_error(type(self), key)
+        mine = {k: kwargs.pop(k) for k in own if k in kwargs}
+        for key in ("implementation", "use_cudnn"):
+            kwargs.pop(key, None)
         cell = cell_class(
-            units, *args, name=(mine.get("name") or "") + "_cell", dtype=mine.get("dtype"), **words
+            units, *args, name=(mine.get("name") or "") + "_cell", dtype=mine.get("dtype"), **kwargs
         )
         RNN.__init__(self, cell, **mine)
         cell._name = {"SimpleRNN": "simple_rnn_cell", "LSTM": "lstm_cell", "GRU": "gru_cell"}[name]
@@ -278,12 +282,12 @@ def _layer(name, cell_class, doc):
     def get_config(self):
         inner = self.cell.get_config()
         return {
-            **{k: inner[k] for k in self.cell.WORDS},
+            **{k: inner[k] for k in self.cell.CONFIG_KEYS},
             **Layer.get_config(self),
             **self._own_config(),
         }
 
-    members = {word: get(word) for word in cell_class.WORDS}
+    members = {key: get(key) for key in cell_class.CONFIG_KEYS}
     members.update(
         {
             "__init__": init,
@@ -304,21 +308,21 @@ GRU = _layer("GRU", GRUCell, "Gated recurrent units.")
 def _of_gpu(name, base, **fixed):
     """The layer that was of its own for NVIDIA's GPUs: the plain one, as they computed it."""
 
-    def init(self, units, **words):
-        for word, only in (
+    def init(self, units, **kwargs):
+        for key, only in (
             ("activation", "tanh"),
             ("use_bias", True),
             ("dropout", 0.0),
             ("recurrent_dropout", 0.0),
         ):  # a configuration has these
-            if words.pop(word, only) != only:
-                raise not_understood(type(self), word)
-        base.__init__(self, units, **{**words, "recurrent_activation": "sigmoid", **fixed})
+            if kwargs.pop(key, only) != only:
+                raise unknown_keyword_error(type(self), key)
+        base.__init__(self, units, **{**kwargs, "recurrent_activation": "sigmoid", **fixed})
 
     doc = f"As {base.__name__}, on all devices."
-    made = type(name, (base,), {"__init__": init, "__doc__": doc})
-    KINDS_OF_LAYERS.add(made, name)
-    return export(v1=(f"keras.layers.{name}", f"python.keras.layers.{name}"))(made)
+    result = type(name, (base,), {"__init__": init, "__doc__": doc})
+    LAYERS.add(result, name)
+    return export(v1=(f"keras.layers.{name}", f"python.keras.layers.{name}"))(result)
 
 
 CuDNNLSTM = _of_gpu("CuDNNLSTM", LSTM)

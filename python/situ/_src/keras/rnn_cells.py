@@ -6,8 +6,8 @@ import numpy
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import activations, constraints, initializers, regularizers
 from situ._src.keras.layer import Layer
-from situ._src.keras.layers_core import named, settings, with_last
-from situ._src.keras.registry import shown
+from situ._src.keras.layers_core import named, serialize_attributes, with_last
+from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import constant, convert_to_tensor, op, zeros
 from situ._src.ops.array_ops import shape as shape_op
 
@@ -28,7 +28,7 @@ class Cell(Layer):
     """A kernel for the input, one for the state, and a bias; GATES of each."""
 
     GATES = 1
-    WORDS = (
+    CONFIG_KEYS: tuple[str, ...] = (
         "units",
         "activation",
         "use_bias",
@@ -61,9 +61,9 @@ class Cell(Layer):
         bias_constraint=None,
         dropout=0.0,
         recurrent_dropout=0.0,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.units, self.activation, self.use_bias = (
             int(units),
             activations.get(activation),
@@ -123,12 +123,12 @@ class Cell(Layer):
         """The part of a step that needs no state: for all steps at once."""
         rank, width = inputs.shape.rank, inputs.shape.as_list()[-1]
         flat = inputs if rank == 2 else op("Reshape", inputs, [-1, width])
-        made = op("MatMul", flat, self.kernel)
+        result = op("MatMul", flat, self.kernel)
         bias = self.input_bias()
-        made = made if bias is None else op("BiasAdd", made, bias)
+        result = result if bias is None else op("BiasAdd", result, bias)
         if rank == 2:
-            return made
-        return op("Reshape", made, with_last(inputs, self.units * self.GATES))
+            return result
+        return op("Reshape", result, with_last(inputs, self.units * self.GATES))
 
     def step(self, projected, states, drop=None):
         """(output, states) of a projected input; drop: what the state is multiplied by."""
@@ -153,7 +153,7 @@ class Cell(Layer):
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
         size = batch_size if batch_size is not None else op("Shape", inputs)[0]
         sizes = self.state_size if isinstance(self.state_size, list) else [self.state_size]
-        made = [
+        result = [
             zeros(
                 op("Pack", [convert_to_tensor(size, "int32"), convert_to_tensor(s, "int32")])
                 if not isinstance(size, int)
@@ -162,10 +162,10 @@ class Cell(Layer):
             )
             for s in sizes
         ]
-        return made if isinstance(self.state_size, list) else made[0]
+        return result if isinstance(self.state_size, list) else result[0]
 
     def get_config(self):
-        return {**super().get_config(), **settings(self, *self.WORDS)}
+        return {**super().get_config(), **serialize_attributes(self, *self.CONFIG_KEYS)}
 
 
 @named("SimpleRNNCell")
@@ -183,7 +183,7 @@ class LSTMCell(Cell):
     """Long short-term memory: gates for input, forgetting and output, in the order i f c o."""
 
     GATES = 4
-    WORDS = Cell.WORDS + ("recurrent_activation", "unit_forget_bias")
+    CONFIG_KEYS = Cell.CONFIG_KEYS + ("recurrent_activation", "unit_forget_bias")
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class LSTMCell(Cell):
         recurrent_initializer="orthogonal",
         bias_initializer="zeros",
         unit_forget_bias=True,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             units,
@@ -204,7 +204,7 @@ class LSTMCell(Cell):
             kernel_initializer,
             recurrent_initializer,
             bias_initializer,
-            **words,
+            **kwargs,
         )
         self.recurrent_activation = activations.get(recurrent_activation)
         self.unit_forget_bias = unit_forget_bias
@@ -233,7 +233,7 @@ class GRUCell(Cell):
     """Gated recurrent unit: gates for update and reset, in the order z r h."""
 
     GATES = 3
-    WORDS = Cell.WORDS + ("recurrent_activation", "reset_after")
+    CONFIG_KEYS = Cell.CONFIG_KEYS + ("recurrent_activation", "reset_after")
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class GRUCell(Cell):
         recurrent_initializer="orthogonal",
         bias_initializer="zeros",
         reset_after=True,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             units,
@@ -254,7 +254,7 @@ class GRUCell(Cell):
             kernel_initializer,
             recurrent_initializer,
             bias_initializer,
-            **words,
+            **kwargs,
         )
         self.recurrent_activation = activations.get(recurrent_activation)
         self.reset_after = reset_after
@@ -293,8 +293,8 @@ class GRUCell(Cell):
 class StackedRNNCells(Layer):
     """Cells one above the other, as one cell."""
 
-    def __init__(self, cells, **words):
-        super().__init__(**words)
+    def __init__(self, cells, **kwargs):
+        super().__init__(**kwargs)
         self.cells = list(cells)
 
     state_size = property(lambda s: [c.state_size for c in s.cells])
@@ -303,25 +303,27 @@ class StackedRNNCells(Layer):
     )
 
     def call(self, inputs, states, training=None):
-        made = []
+        result = []
         for cell, state in zip(self.cells, states):
-            words = {"training": training} if "training" in cell._signature() else {}
+            kwargs = {"training": training} if "training" in cell._signature() else {}
             listed = isinstance(state, (list, tuple))
-            inputs, new = cell(inputs, state if listed else [state], **words)
-            made.append(list(new) if listed else new[0] if isinstance(new, (list, tuple)) else new)
-        return inputs, made
+            inputs, new = cell(inputs, state if listed else [state], **kwargs)
+            result.append(
+                list(new) if listed else new[0] if isinstance(new, (list, tuple)) else new
+            )
+        return inputs, result
 
     def get_config(self):
-        from situ._src.keras.registry import serialized
+        from situ._src.keras.registry import serialize_keras_object
 
-        return {**super().get_config(), "cells": [serialized(c) for c in self.cells]}
+        return {**super().get_config(), "cells": [serialize_keras_object(c) for c in self.cells]}
 
     @classmethod
     def from_config(cls, config):
-        from situ._src.keras.registry import KINDS_OF_LAYERS
+        from situ._src.keras.registry import LAYERS
 
         config = dict(config)
-        return cls([KINDS_OF_LAYERS.deserialize(c) for c in config.pop("cells")], **config)
+        return cls([LAYERS.deserialize(c) for c in config.pop("cells")], **config)
 
 
 def _last(size):
@@ -348,18 +350,18 @@ class AbstractRNNCell(Layer):
         return [make(s) for s in size] if isinstance(size, (list, tuple)) else make(size)
 
 
-@shown("experimental.PeepholeLSTMCell")
+@keras_export("experimental.PeepholeLSTMCell")
 class PeepholeLSTMCell(LSTMCell):
     """An LSTM whose gates see the cell's state."""
 
     def build(self, input_shape):
         super().build(input_shape)
-        for word in ("input", "forget", "output"):
+        for name in ("input", "forget", "output"):
             setattr(
                 self,
-                word + "_gate_peephole_weights",
+                name + "_gate_peephole_weights",
                 self.add_weight(
-                    word + "_gate_peephole_weights",
+                    name + "_gate_peephole_weights",
                     [self.units],
                     initializer=self.kernel_initializer,
                 ),

@@ -22,8 +22,8 @@ def chosen(mask, new, old):
 
 
 def _parts(tensor, count, axis=0):
-    made = op("Unpack", tensor, num=count, axis=axis)
-    return list(made) if isinstance(made, (list, tuple)) else [made]
+    result = op("Unpack", tensor, num=count, axis=axis)
+    return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 def _swapped(tensor):

@@ -11,7 +11,13 @@ from situ._src.checkpoint import safetensors, state
 from situ._src.framework import tensor_shape
 from situ._src.framework.keywords import reject_unknown, unsupported
 from situ._src.keras import context, hdf5, losses, metrics, optimizer, weights
-from situ._src.keras.registry import KINDS_OF_LAYERS, custom, plain, serialized, shown
+from situ._src.keras.registry import (
+    LAYERS,
+    custom,
+    keras_export,
+    serialize_keras_object,
+    to_json_value,
+)
 from situ._src.saved_model import save
 
 _FORMAT = "situ keras 1"
@@ -20,8 +26,8 @@ FILE = "model.safetensors"  # of a model that is a folder
 
 def _named(variables):
     """Values by names that keep their order."""
-    found = weights.values(variables)
-    return {f"{i:05d}/{v.name.split(':')[0]}": a for i, (v, a) in enumerate(zip(variables, found))}
+    result = weights.values(variables)
+    return {f"{i:05d}/{v.name.split(':')[0]}": a for i, (v, a) in enumerate(zip(variables, result))}
 
 
 def _described(thing):
@@ -30,7 +36,7 @@ def _described(thing):
         return {k: _described(v) for k, v in thing.items()}
     if isinstance(thing, (list, tuple)):
         return [_described(v) for v in thing]
-    return plain(serialized(thing))
+    return to_json_value(serialize_keras_object(thing))
 
 
 def _target(path, overwrite):
@@ -116,12 +122,12 @@ class Saving:
             with hdf5.opened(path) as file:
                 hdf5.read_weights(file, self, by_name, skip_mismatch)
             return _Status()
-        found = _values(_open(path), "weights/")
-        if not self.weights and not self.built and found and not by_name:
-            self._late_weights = [a for _, a in found]  # given when the first call has made them
+        result = _values(_open(path), "weights/")
+        if not self.weights and not self.built and result and not by_name:
+            self._late_weights = [a for _, a in result]  # given when the first call has made them
             return _Status()
         if by_name:
-            known = dict(found)
+            known = dict(result)
             pairs = [
                 (v, known[v.name.split(":")[0]])
                 for v in self.weights
@@ -129,13 +135,13 @@ class Saving:
             ]
         else:
             partly = not os.path.splitext(path)[1] or path.endswith(".ckpt")  # as checkpoints are
-            if len(found) != len(self.weights) and not (partly and self._begins_with(found)):
+            if len(result) != len(self.weights) and not (partly and self._begins_with(result)):
                 raise ValueError(
                     f"Layer count mismatch when loading weights from file. Model "
-                    f"expected {len(self.weights)} weights, found {len(found)} saved "
+                    f"expected {len(self.weights)} weights, found {len(result)} saved "
                     "weights."
                 )
-            pairs = list(zip(self.weights, [a for _, a in found]))
+            pairs = list(zip(self.weights, [a for _, a in result]))
         if skip_mismatch:
             pairs = [(v, a) for v, a in pairs if tuple(v.shape.as_list()) == a.shape]
         weights.assign([v for v, _ in pairs], [a for _, a in pairs], f'"{self.name}"')
@@ -143,18 +149,18 @@ class Saving:
 
     _late_weights = None
 
-    def _run(self, inputs, args, words):
+    def _run(self, inputs, args, kwargs):
         if self._late_weights is not None:
-            found, self._late_weights = self._late_weights, None
-            super()._run(inputs, args, words)
-            if len(found) != len(self.weights):
+            result, self._late_weights = self._late_weights, None
+            super()._run(inputs, args, kwargs)
+            if len(result) != len(self.weights):
                 raise ValueError(
-                    f"The file of weights has {len(found)} arrays, but {self.name} "
+                    f"The file of weights has {len(result)} arrays, but {self.name} "
                     f"has {len(self.weights)} weights."
                 )
             with context.eager():
-                weights.assign(self.weights, found, f'"{self.name}"')
-        return super()._run(inputs, args, words)
+                weights.assign(self.weights, result, f'"{self.name}"')
+        return super()._run(inputs, args, kwargs)
 
     def _begins_with(self, found):
         """Whether values fit the first weights."""
@@ -184,7 +190,9 @@ class Saving:
         arrays = {"weights/" + k: v for k, v in _named(self.weights).items()}
         metadata = {
             "format": _FORMAT,
-            "model": json.dumps({"class_name": self._saved(), "config": plain(self.get_config())}),
+            "model": json.dumps(
+                {"class_name": self._registered_class(), "config": to_json_value(self.get_config())}
+            ),
         }
         if isinstance(self._build_input_shape, tensor_shape.TensorShape):
             metadata["input_shape"] = json.dumps(self._build_input_shape.as_list())
@@ -214,7 +222,7 @@ class Saving:
         ):
             return None
         given = {k: _described(v) for k, v in self._given.items() if k != "optimizer"}
-        return {**given, "optimizer": plain(optimizer.serialize(self.optimizer))}
+        return {**given, "optimizer": to_json_value(optimizer.serialize(self.optimizer))}
 
 
 class _Status:
@@ -226,12 +234,12 @@ class _Status:
     expect_partial = assert_existing_objects_matched = assert_consumed
 
 
-@shown("models.save_model")
-def save_model(model, filepath, overwrite=True, include_optimizer=True, **words):
-    model.save(filepath, overwrite, include_optimizer, **words)
+@keras_export("models.save_model")
+def save_model(model, filepath, overwrite=True, include_optimizer=True, **kwargs):
+    model.save(filepath, overwrite, include_optimizer, **kwargs)
 
 
-@shown("models.load_model")
+@keras_export("models.load_model")
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, options=None):
     """The model of a file that save wrote."""
     path = _source(filepath)
@@ -247,16 +255,16 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, opti
         context.eager(),
         custom_object_scope(known if os.path.isdir(filepath) else custom_objects or {}),
     ):
-        model = KINDS_OF_LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
-        found = _values(file, "weights/")
-        if len(model.weights) != len(found) and "input_shape" in file.metadata:
+        model = LAYERS.deserialize(json.loads(file.metadata["model"]), custom_objects)
+        result = _values(file, "weights/")
+        if len(model.weights) != len(result) and "input_shape" in file.metadata:
             model.build(tensor_shape.TensorShape(json.loads(file.metadata["input_shape"])))
-        if not model.built or len(model.weights) != len(found):
+        if not model.built or len(model.weights) != len(result):
             raise ValueError(
                 "The weights of the saved model do not fit its layers: a sub-class "
                 "must be called on data before its weights can be loaded."
             )
-        weights.assign(model.weights, [a for _, a in found], f'"{model.name}"')
+        weights.assign(model.weights, [a for _, a in result], f'"{model.name}"')
         if compile and "training" in file.metadata:
             _compile(
                 model,
@@ -271,13 +279,13 @@ def _living():
     """Classes of layers that the program has defined, by name."""
     from situ._src.keras.layer import Layer
 
-    found, waiting = {}, [Layer]
+    result, waiting = {}, [Layer]
     while waiting:
         for one in waiting.pop().__subclasses__():
             waiting.append(one)
             if not one.__module__.startswith("situ."):
-                found[one.__name__] = one
-    return found
+                result[one.__name__] = one
+    return result
 
 
 def _load_hdf5(path, custom_objects, compile):
@@ -305,13 +313,13 @@ def _made(described, kind, custom_objects):
 
 def _compile(model, given, custom_objects, state):
     given["optimizer"] = optimizer.deserialize(given["optimizer"], custom_objects)
-    for word, kind in (
+    for key, kind in (
         ("loss", losses.KIND),
         ("metrics", metrics.KIND),
         ("weighted_metrics", metrics.KIND),
     ):
-        if word in given:
-            given[word] = _made(given[word], kind, custom_objects)
+        if key in given:
+            given[key] = _made(given[key], kind, custom_objects)
     model.compile(**given)
     _restore(model, state)
 

@@ -7,11 +7,11 @@ import random
 import numpy
 
 from situ._src.keras.data_adapter import Sequence
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 
 def _named(thing):
-    return shown("preprocessing.sequence." + thing.__name__)(thing)
+    return keras_export("preprocessing.sequence." + thing.__name__)(thing)
 
 
 @_named
@@ -48,11 +48,12 @@ def skipgrams(
                 couples.append([word, sequence[j]])
                 labels.append([0, 1] if categorical else 1)
     if negative_samples > 0:
-        words = [c[0] for c in couples]
-        random.shuffle(words)
+        targets = [c[0] for c in couples]
+        random.shuffle(targets)
         count = int(len(labels) * negative_samples)
         couples += [
-            [words[i % len(words)], random.randint(1, vocabulary_size - 1)] for i in range(count)
+            [targets[i % len(targets)], random.randint(1, vocabulary_size - 1)]
+            for i in range(count)
         ]
         labels += [[1, 0] if categorical else 0] * count
     if shuffle:

@@ -8,16 +8,16 @@ from situ._src.keras import context
 from situ._src.keras.input_layer import Input, InputLayer
 from situ._src.keras.layer import Layer
 from situ._src.keras.model import Model
-from situ._src.keras.registry import KINDS_OF_LAYERS as KIND
-from situ._src.keras.registry import plain, shown, unique
+from situ._src.keras.registry import LAYERS as KIND
+from situ._src.keras.registry import keras_export, to_json_value, unique
 
 
-@shown("Sequential", "models.Sequential")
+@keras_export("Sequential", "models.Sequential")
 class Sequential(Model):
     """A model of layers, each of which is called on what the one before gives."""
 
-    def __init__(self, layers=None, name=None, **words):
-        super().__init__(name=name or unique("sequential"), **words)
+    def __init__(self, layers=None, name=None, **kwargs):
+        super().__init__(name=name or unique("sequential"), **kwargs)
         self._stack, self._build_shape = [], None
         for layer in layers or []:
             self.add(layer)
@@ -48,7 +48,7 @@ class Sequential(Model):
                 "Update the `name` argument to pass a unique name."
             )
         self._stack.append(layer)
-        self._forget_programs()
+        self._clear_programs()
         if self._topology is not None:
             self._join(self._topology.inputs, layer(nest.flatten(self._topology.outputs)[0]))
         elif len(self._stack) == 1:
@@ -63,23 +63,23 @@ class Sequential(Model):
             self._join(tensor, tensor)
         elif isinstance(layer, Model) and layer._topology is not None:
             first = layer.inputs[0]
-            made = Input(
+            result = Input(
                 batch_shape=first.shape.as_list(), dtype=first.dtype, name=layer.name + "_input"
             )
-            self._join(made, layer(made))
+            self._join(result, layer(result))
         elif layer._batch_input_shape is not None:
             dtype = layer._dtype or "float32"
-            made = Input(
+            result = Input(
                 batch_shape=layer._batch_input_shape, dtype=dtype, name=layer.name + "_input"
             )
-            self._join(made, layer(made))
+            self._join(result, layer(result))
 
     def pop(self):
         """Takes the last layer away."""
         if not self._stack:
             raise TypeError("There are no layers in the model.")
         layer = self._stack.pop()
-        self._forget_programs()
+        self._clear_programs()
         layer._inbound_nodes.pop() if layer._inbound_nodes else None
         if self._topology is not None:
             self._topology, self.built = None, False
@@ -113,14 +113,14 @@ class Sequential(Model):
         graph, before = _situ.swap_graph(None), context.call.depth
         context.call.depth = 0
         try:
-            tensor = made = Input(
+            tensor = result = Input(
                 batch_shape=sizes, dtype=dtype or self.dtype, name=self._stack[0].name + "_input"
             )
             with context.named(self.name):
                 for layer in self._stack:
                     tensor = layer(tensor)
             if not isinstance(tensor, (list, tuple)):
-                self._join(made, tensor)
+                self._join(result, tensor)
         finally:
             context.call.depth = before
             _situ.swap_graph(graph)
@@ -147,7 +147,10 @@ class Sequential(Model):
             stack.insert(0, self.inputs[0]._keras_history[0])
         return {
             "name": self.name,
-            "layers": [{"class_name": x._saved(), "config": plain(x.get_config())} for x in stack],
+            "layers": [
+                {"class_name": x._registered_class(), "config": to_json_value(x.get_config())}
+                for x in stack
+            ],
         }
 
     @classmethod
@@ -164,8 +167,8 @@ class Sequential(Model):
         return model
 
     def predict_classes(self, x, batch_size=32, verbose=0):
-        made = self.predict(x, batch_size, verbose)
-        return made.argmax(-1) if made.shape[-1] > 1 else (made > 0.5).astype("int32")
+        result = self.predict(x, batch_size, verbose)
+        return result.argmax(-1) if result.shape[-1] > 1 else (result > 0.5).astype("int32")
 
     def predict_proba(self, x, batch_size=32, verbose=0):
         return self.predict(x, batch_size, verbose)

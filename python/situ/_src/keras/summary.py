@@ -50,12 +50,12 @@ def _row(fields, positions, level=0):
 
 def _shape_text(layer):
     try:
-        found = layer.output_shape
+        result = layer.output_shape
     except AttributeError:
         return "?"
     if isinstance(layer, InputLayer):
-        return [found]
-    return found
+        return [result]
+    return result
 
 
 def _params(layer):
@@ -78,13 +78,13 @@ def count(variables):
 def _connections(model, layer):
     topology = model._topology
     mine = {id(n) for n in topology.nodes}
-    found = []
+    result = []
     for node in layer._inbound_nodes:
         if id(node) in mine:
             for tensor in node.parents():
                 source, index, place = tensor._keras_history
-                found.append(f"{source.name}[{index}][{place}]")
-    return found
+                result.append(f"{source.name}[{index}][{place}]")
+    return result
 
 
 def print_summary(
@@ -132,6 +132,6 @@ def print_summary(
     say("=" * line_length)
     trained = [v for v in model.weights if any(v is t for t in model.trainable_weights)]
     still = [v for v in model.weights if not any(v is t for t in trained)]
-    for word, some in (("Total", model.weights), ("Trainable", trained), ("Non-trainable", still)):
-        say(f"{word} params: {count(some)} ({_memory(some)})")
+    for title, some in (("Total", model.weights), ("Trainable", trained), ("Non-trainable", still)):
+        say(f"{title} params: {count(some)} ({_memory(some)})")
     say("_" * line_length)

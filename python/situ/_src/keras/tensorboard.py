@@ -9,7 +9,7 @@ import numpy
 from situ._src.framework import api
 from situ._src.framework.keywords import reject_unknown, unsupported
 from situ._src.keras.callbacks import Callback
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 from situ._src.profiler import profiler
 from situ._src.summary.protos import Summary, SummaryMetadata, tensor_proto
 from situ._src.summary.summary_ops_v2 import write_value
@@ -53,7 +53,7 @@ def _images(weight):
     return array if array.ndim == 4 and array.shape[-1] in (1, 3, 4) else None
 
 
-@shown("callbacks.TensorBoard")
+@keras_export("callbacks.TensorBoard")
 class TensorBoard(Callback):
     """Writes the results of epochs (and steps) as summaries, the graph of the training step, and a
     profile of some batches.

@@ -7,13 +7,13 @@ import json
 
 import numpy
 
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 _FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 
 
 def _named(thing):
-    return shown("preprocessing.text." + thing.__name__)(thing)
+    return keras_export("preprocessing.text." + thing.__name__)(thing)
 
 
 @_named
@@ -71,7 +71,7 @@ class Tokenizer:
         self.char_level, self.oov_token, self.document_count = char_level, oov_token, document_count
         self.word_index, self.index_word = {}, {}
 
-    def _words(self, text):
+    def _split(self, text):
         if self.analyzer is not None:
             return self.analyzer(text)
         if isinstance(text, list):
@@ -84,7 +84,7 @@ class Tokenizer:
         """Learns words and how often they come."""
         for text in texts:
             self.document_count += 1
-            words = self._words(text)
+            words = self._split(text)
             for word in words:
                 self.word_counts[word] = self.word_counts.get(word, 0) + 1
             for word in set(words):
@@ -96,9 +96,9 @@ class Tokenizer:
         for word, count in self.word_docs.items():
             self.index_docs[self.word_index[word]] = count
 
-    def _numbers(self, text):
+    def _indices_of(self, text):
         unknown = self.word_index.get(self.oov_token)
-        for word in self._words(text):
+        for word in self._split(text):
             i = self.word_index.get(word)
             if i is not None and (not self.num_words or i < self.num_words):
                 yield i
@@ -107,7 +107,7 @@ class Tokenizer:
 
     def texts_to_sequences_generator(self, texts):
         for text in texts:
-            yield list(self._numbers(text))
+            yield list(self._indices_of(text))
 
     def texts_to_sequences(self, texts):
         return list(self.texts_to_sequences_generator(texts))
@@ -138,8 +138,8 @@ class Tokenizer:
         if mode == "tfidf" and not self.document_count:
             raise ValueError("Fit the Tokenizer on some data before using tfidf mode.")
         width = self.num_words or len(self.word_index) + 1
-        made = numpy.zeros((len(sequences), width))
-        for row, sequence in zip(made, sequences):
+        result = numpy.zeros((len(sequences), width))
+        for row, sequence in zip(result, sequences):
             counts = collections.Counter(i for i in sequence if i < width)
             for i, count in counts.items():
                 row[i] = (
@@ -148,7 +148,7 @@ class Tokenizer:
                     else (1 + numpy.log(count))
                     * numpy.log(1 + self.document_count / (1 + self.index_docs.get(i, 0)))
                 )
-        return made
+        return result
 
     def get_config(self):
         return {
@@ -166,8 +166,10 @@ class Tokenizer:
             "word_index": json.dumps(self.word_index),
         }
 
-    def to_json(self, **words):
-        return json.dumps({"class_name": type(self).__name__, "config": self.get_config()}, **words)
+    def to_json(self, **kwargs):
+        return json.dumps(
+            {"class_name": type(self).__name__, "config": self.get_config()}, **kwargs
+        )
 
 
 @_named
@@ -178,10 +180,10 @@ def tokenizer_from_json(json_string):
         k: json.loads(config.pop(k))
         for k in ("word_counts", "word_docs", "index_docs", "index_word", "word_index")
     }
-    made = Tokenizer(**config)
-    made.word_counts = collections.OrderedDict(parts["word_counts"])
-    made.word_docs.update(parts["word_docs"])
-    made.index_docs.update({int(k): v for k, v in parts["index_docs"].items()})
-    made.index_word = {int(k): v for k, v in parts["index_word"].items()}
-    made.word_index = parts["word_index"]
-    return made
+    result = Tokenizer(**config)
+    result.word_counts = collections.OrderedDict(parts["word_counts"])
+    result.word_docs.update(parts["word_docs"])
+    result.index_docs.update({int(k): v for k, v in parts["index_docs"].items()})
+    result.index_word = {int(k): v for k, v in parts["index_word"].items()}
+    result.word_index = parts["word_index"]
+    return result

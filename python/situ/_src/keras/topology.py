@@ -3,7 +3,7 @@
 
 from situ._src.framework import nest
 from situ._src.keras import context, nodes
-from situ._src.keras.registry import plain, serialized
+from situ._src.keras.registry import serialize_keras_object, to_json_value
 from situ._src.ops.array_ops import cast, op
 
 
@@ -100,44 +100,44 @@ class Topology:
 
     # Configuration
 
-    def _key(self, tensor, numbers):
+    def _key(self, tensor, node_indices):
         layer, index, place = tensor._keras_history
-        return [layer.name, numbers[id(layer._inbound_nodes[index])], place]
+        return [layer.name, node_indices[id(layer._inbound_nodes[index])], place]
 
-    def _numbers(self):
+    def _node_indices(self):
         """The number of each call among those of its layer in this model."""
-        counts, numbers = {}, {}
+        counts, node_indices = {}, {}
         for node in sorted(self.nodes, key=lambda n: n.index):
-            numbers[id(node)] = counts.get(node.layer, 0)
-            counts[node.layer] = numbers[id(node)] + 1
-        return numbers
+            node_indices[id(node)] = counts.get(node.layer, 0)
+            counts[node.layer] = node_indices[id(node)] + 1
+        return node_indices
 
     def get_config(self):
-        numbers, layers = self._numbers(), []
+        node_indices, layers = self._node_indices(), []
         mine = {id(n) for n in self.nodes}
         for layer in self.layers:
             calls = [n for n in layer._inbound_nodes if id(n) in mine and n.parents()]
             layers.append(
                 {
-                    "class_name": layer._saved(),
-                    "config": plain(layer.get_config()),
+                    "class_name": layer._registered_class(),
+                    "config": to_json_value(layer.get_config()),
                     "name": layer.name,
-                    "inbound_nodes": [self._call(n, numbers) for n in calls],
+                    "inbound_nodes": [self._call(n, node_indices) for n in calls],
                 }
             )
-        key = lambda t: self._key(t, numbers)
+        key = lambda t: self._key(t, node_indices)
         return {
             "layers": layers,
             "input_layers": nest_of(key, self.inputs),
             "output_layers": nest_of(key, self.outputs),
         }
 
-    def _call(self, node, numbers):
+    def _call(self, node, node_indices):
         """[[name, node, tensor, words], ...] where that says all, else its three parts."""
         key = lambda t: (
-            ["__tensor__", *self._key(t, numbers)]
+            ["__tensor__", *self._key(t, node_indices)]
             if context.is_symbolic(t)
-            else serialized(t)
+            else serialize_keras_object(t)
             if not hasattr(t, "tolist")
             else t.tolist()
         )
@@ -149,15 +149,15 @@ class Topology:
         if (
             simple
             and not node.args
-            and not any(context.is_symbolic(t) for t in nest.flatten(node.words))
+            and not any(context.is_symbolic(t) for t in nest.flatten(node.kwargs))
         ):
             flat = node.inputs if isinstance(node.inputs, list) else [node.inputs]
-            words = plain(node.words)
-            return [[*self._key(t, numbers), words] for t in flat]
+            kwargs = to_json_value(node.kwargs)
+            return [[*self._key(t, node_indices), kwargs] for t in flat]
         return {
             "inputs": nest_of(key, node.inputs),
             "args": nest_of(key, list(node.args)),
-            "kwargs": nest_of(key, node.words),
+            "kwargs": nest_of(key, node.kwargs),
         }
 
 
@@ -182,7 +182,7 @@ def flat_inputs(inputs, given):
             f"Layer expects {len(given)} input(s), but it received {len(flat)} input "
             f"tensors. Inputs received: {inputs}"
         )
-    found = []
+    result = []
     for value, tensor in zip(flat, given):
         if value.dtype != tensor.dtype and not value.dtype.name == "string":
             value = cast(value, tensor.dtype)
@@ -192,31 +192,31 @@ def flat_inputs(inputs, given):
                 value = op("ExpandDims", value, -1)
             elif rank == wanted + 1 and value.shape.as_list()[-1] == 1:
                 value = op("Squeeze", value, [-1])
-        found.append(value)
-    return found
+        result.append(value)
+    return result
 
 
 def rebuild(config, make):
     """Inputs, outputs and layers of a model from its configuration; make: layer of a config."""
-    layers, made, waiting = {}, {}, []
+    layers, result, waiting = {}, {}, []
     for one in config["layers"]:
         layer = layers[one["name"]] = make(one)
         if layer._inbound_nodes and not one["inbound_nodes"]:
-            made[one["name"], 0] = layer._inbound_nodes[-1].outputs
+            result[one["name"], 0] = layer._inbound_nodes[-1].outputs
         waiting += [(layer, i, call) for i, call in enumerate(one["inbound_nodes"])]
 
     def tensor(name, node, place):
-        return nest.flatten(made[name, node])[place]
+        return nest.flatten(result[name, node])[place]
 
     while waiting:
         left = []
         for layer, i, call in waiting:
             try:
-                inputs, args, words = _arguments(call, tensor)
+                inputs, args, kwargs = _arguments(call, tensor)
             except KeyError:
                 left.append((layer, i, call))
                 continue
-            made[layer.name, i] = layer(inputs, *args, **words)
+            result[layer.name, i] = layer(inputs, *args, **kwargs)
         if len(left) == len(waiting):
             raise ValueError(
                 "The configuration of the model has calls whose inputs no layer "

@@ -15,13 +15,13 @@ from situ._src.keras.compiled_step import Programs
 from situ._src.variables import variable
 
 
-def _numbers(logs):
+def _to_numbers(logs):
     """Results of a step as numbers."""
-    found = {}
+    result = {}
     for name, value in logs.items():
         array = numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
-        found[name] = float(array) if array.ndim == 0 else array
-    return found
+        result[name] = float(array) if array.ndim == 0 else array
+    return result
 
 
 class Training:
@@ -31,9 +31,9 @@ class Training:
         self.optimizer = self.compiled_loss = self.compiled_metrics = None
         self.loss, self.stop_training, self.history = None, False, None
         self._is_compiled, self._eagerly, self._given = False, False, {}
-        self._forget_programs()
+        self._clear_programs()
 
-    def _forget_programs(self):
+    def _clear_programs(self):
         self._programs = Programs(self)
 
     run_eagerly = property(lambda s: s._eagerly, lambda s, v: setattr(s, "_eagerly", bool(v)))
@@ -73,10 +73,10 @@ class Training:
                 else compile_utils.LossesContainer(loss, loss_weights)
             )
             self.compiled_metrics = compile_utils.MetricsContainer(metrics, weighted_metrics)
-            for thing in (self.optimizer, *compile_utils.objects([metrics, weighted_metrics])):
-                if not isinstance(thing, V1["train.Optimizer"]):
-                    weights.take_home(thing)
-            self._come_home()
+            for obj in (self.optimizer, *compile_utils.objects([metrics, weighted_metrics])):
+                if not isinstance(obj, V1["train.Optimizer"]):
+                    weights.to_eager(obj)
+            self._make_weights_eager()
             getattr(self.optimizer, "iterations", None)  # made here: not by a graph that asks
         self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
         self._given = {
@@ -86,26 +86,26 @@ class Training:
             "loss_weights": loss_weights,
             "weighted_metrics": weighted_metrics,
         }
-        self._forget_programs()
+        self._clear_programs()
 
     @contextlib.contextmanager
-    def _at_home(self):
+    def _eager_weights(self):
         """With the values that weights have in a session of the program, where it trains them."""
-        with weights.at_home([] if self._is_compiled else self._flat_layers()) as lent:
+        with weights.eager_values([] if self._is_compiled else self._flat_layers()) as lent:
             if lent:
-                self._forget_programs()
+                self._clear_programs()
             try:
                 yield
             finally:
                 if lent:
-                    self._forget_programs()
+                    self._clear_programs()
 
-    def _come_home(self):
+    def _make_weights_eager(self):
         """Weights that a graph of the program's own has become those of the model."""
         layers = self._flat_layers()
         for layer in layers:
-            layer._stays_home = True
-        weights.take_home(*layers)
+            layer._stays_eager = True
+        weights.to_eager(*layers)
 
     def _adopt(self, strategy):
         """A strategy given to compile: weights that are there already are mirrored."""
@@ -116,13 +116,13 @@ class Training:
 
     @property
     def metrics(self):
-        found = []
+        result = []
         if self._is_compiled:
-            found = self.compiled_loss.metrics + self.compiled_metrics.metrics
-        return weights.once(
-            found
+            result = self.compiled_loss.metrics + self.compiled_metrics.metrics
+        return weights.deduplicate(
+            result
             + [m for layer in self._flat_layers() for m in layer._metrics]
-            + [m for m in weights.held(self, _metric_class())]
+            + [m for m in weights.tracked(self, _metric_class())]
         )
 
     metrics_names = property(lambda s: [m.name for m in s.metrics])
@@ -139,11 +139,11 @@ class Training:
         return self._results()
 
     def _results(self):
-        found = {}
+        result = {}
         for metric in self.metrics:
             value = metric.result()
-            found.update(value if isinstance(value, dict) else {metric.name: value})
-        return found
+            result.update(value if isinstance(value, dict) else {metric.name: value})
+        return result
 
     def train_step(self, data):
         """One step: forward, backward, change of the weights."""
@@ -239,8 +239,8 @@ class Training:
             callbacks.on_epoch_begin(epoch)
             logs = self._epoch(train, callbacks, epoch)
             if check is not None and _is_due(epoch, validation_freq):
-                found = self._test(check, callbacks)
-                logs = {**logs, **{"val_" + k: v for k, v in found.items()}}
+                result = self._test(check, callbacks)
+                logs = {**logs, **{"val_" + k: v for k, v in result.items()}}
             callbacks.on_epoch_end(epoch, logs)
             if hasattr(getattr(train, "source", None), "on_epoch_end"):
                 train.source.on_epoch_end()
@@ -265,7 +265,7 @@ class Training:
                 "out of data, or the dataset is empty."
             )
         callbacks.learn_steps(step + 1)
-        return _numbers(logs)
+        return _to_numbers(logs)
 
     def _test(self, batches, callbacks):
         self.reset_metrics()
@@ -275,9 +275,9 @@ class Training:
             callbacks.on_test_batch_begin(step)
             logs = self._programs.run("test", batch)
             callbacks.on_test_batch_end(step, logs)
-        found = _numbers(logs or {})
-        callbacks.on_test_end(found)
-        return found
+        result = _to_numbers(logs or {})
+        callbacks.on_test_end(result)
+        return result
 
     def evaluate(
         self,
@@ -307,10 +307,10 @@ class Training:
                 batches.steps,
                 history=False,
             )
-            found = self._test(batches, listed)
+            result = self._test(batches, listed)
         if return_dict:
-            return found
-        values = list(found.values())
+            return result
+        values = list(result.values())
         return values[0] if len(values) == 1 else values
 
     def predict(
@@ -327,7 +327,7 @@ class Training:
     ):
         """What the model gives for some data, as arrays."""
         reject_unknown(self.predict, kwargs, "predict")
-        with self._at_home(), context.eager(), variable.strategy_scope(self._strategy):
+        with self._eager_weights(), context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.make(x, None, None, batch_size, False, steps)
             listed = make_callbacks(
                 self,
@@ -340,18 +340,20 @@ class Training:
             return self._predict(batches, listed)
 
     def _predict(self, batches, callbacks):
-        found, structure = [], None
+        result, structure = [], None
         callbacks.on_predict_begin()
         for step, batch in enumerate(batches):
             callbacks.on_predict_batch_begin(step)
-            made = self._programs.run("predict", (batch[0], None, None))
-            structure = made
-            found.append([numpy.asarray(t.numpy()) for t in nest.flatten(made)])
-            callbacks.on_predict_batch_end(step, {"outputs": made})
+            created = self._programs.run("predict", (batch[0], None, None))
+            structure = created
+            result.append([numpy.asarray(t.numpy()) for t in nest.flatten(created)])
+            callbacks.on_predict_batch_end(step, {"outputs": created})
         callbacks.on_predict_end()
         if structure is None:
             raise ValueError("Expect x to be a non-empty array or dataset.")
-        joined = [numpy.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*found)]
+        joined = [
+            numpy.concatenate(parts) if len(parts) > 1 else parts[0] for parts in zip(*result)
+        ]
         return nest.pack_sequence_as(structure, joined)
 
     def _on_batch(self, kind, x, y, sample_weight, class_weight=None, reset=False):
@@ -365,7 +367,7 @@ class Training:
             )
             if reset:
                 self.reset_metrics()
-            return _numbers(self._programs.run(kind, next(iter(batches))))
+            return _to_numbers(self._programs.run(kind, next(iter(batches))))
 
     def train_on_batch(
         self,
@@ -377,29 +379,29 @@ class Training:
         return_dict=False,
     ):
         """One step of training on these examples."""
-        found = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
-        return found if return_dict else _scalars(found)
+        result = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
+        return result if return_dict else _scalars(result)
 
     def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
-        found = self._on_batch("test", x, y, sample_weight, None, reset_metrics)
-        return found if return_dict else _scalars(found)
+        result = self._on_batch("test", x, y, sample_weight, None, reset_metrics)
+        return result if return_dict else _scalars(result)
 
     def predict_on_batch(self, x):
-        with self._at_home(), context.eager(), variable.strategy_scope(self._strategy):
+        with self._eager_weights(), context.eager(), variable.strategy_scope(self._strategy):
             batch = next(iter(data_adapter.Arrays(x, batch_size=1 << 62)))
-            made = self._programs.run("predict", batch)
-            return nest.map_structure(lambda t: numpy.asarray(t.numpy()), made)
+            result = self._programs.run("predict", batch)
+            return nest.map_structure(lambda t: numpy.asarray(t.numpy()), result)
 
-    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **words):
+    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **kwargs):
         return self.fit(
-            generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose, **words
+            generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose, **kwargs
         )
 
-    def evaluate_generator(self, generator, steps=None, verbose=0, **words):
-        return self.evaluate(generator, steps=steps, verbose=verbose, **words)
+    def evaluate_generator(self, generator, steps=None, verbose=0, **kwargs):
+        return self.evaluate(generator, steps=steps, verbose=verbose, **kwargs)
 
-    def predict_generator(self, generator, steps=None, verbose=0, **words):
-        return self.predict(generator, steps=steps, verbose=verbose, **words)
+    def predict_generator(self, generator, steps=None, verbose=0, **kwargs):
+        return self.predict(generator, steps=steps, verbose=verbose, **kwargs)
 
 
 def _metric_class():

@@ -9,11 +9,11 @@ import numpy
 
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 from situ._src.ops import random_ops
 
 
-@shown("utils.normalize")
+@keras_export("utils.normalize")
 def normalize(x, axis=-1, order=2):
     """An array with length 1 along an axis."""
     length = numpy.atleast_1d(numpy.linalg.norm(x, order, axis))
@@ -21,7 +21,7 @@ def normalize(x, axis=-1, order=2):
     return x / numpy.expand_dims(length, axis)
 
 
-@shown("utils.set_random_seed")
+@keras_export("utils.set_random_seed")
 def set_random_seed(seed):
     """Seeds Python's, NumPy's and situ's random numbers, and the initial weights of layers."""
     import random
@@ -80,15 +80,15 @@ def _check_file(path, origin, expected, algorithm):
     if algorithm not in ("md5", "sha256"):
         algorithm = "sha256" if len(expected) == 64 else "md5"
     with open(path, "rb") as file:
-        found = hashlib.new(algorithm, file.read()).hexdigest()
-    if found != str(expected):
+        result = hashlib.new(algorithm, file.read()).hexdigest()
+    if result != str(expected):
         raise ValueError(
             f"Incomplete or corrupted file detected. The {algorithm} file hash does "
-            f"not match the provided value of {expected}: {path} has {found}."
+            f"not match the provided value of {expected}: {path} has {result}."
         )
 
 
-@shown("preprocessing.sequence.pad_sequences", "utils.pad_sequences")
+@keras_export("preprocessing.sequence.pad_sequences", "utils.pad_sequences")
 def pad_sequences(
     sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0
 ):
@@ -96,16 +96,16 @@ def pad_sequences(
     rows = list(sequences)
     maxlen = max((len(r) for r in rows), default=0) if maxlen is None else maxlen
     inner = next((numpy.asarray(r).shape[1:] for r in rows if len(r)), ())
-    made = numpy.full((len(rows), maxlen, *inner), value, dtype=dtype)
+    result = numpy.full((len(rows), maxlen, *inner), value, dtype=dtype)
     for i, row in enumerate(rows):
         if not len(row):
             continue
         cut = numpy.asarray(row[-maxlen:] if truncating == "pre" else row[:maxlen], dtype=dtype)
         if padding == "post":
-            made[i, : len(cut)] = cut
+            result[i, : len(cut)] = cut
         else:
-            made[i, -len(cut) :] = cut
-    return made
+            result[i, -len(cut) :] = cut
+    return result
 
 
 @export("keras.utils.to_categorical")

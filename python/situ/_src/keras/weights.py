@@ -24,18 +24,18 @@ def _first_gpu():
     return "/device:GPU:0" if config.list_logical_devices("GPU") else None
 
 
-def is_plain_graph():
+def in_session_graph():
     """Whether ops go to a graph of a program's own, whose variables are a session's."""
     graph = _situ.current_graph()
     return graph is not None and not graph.building_function
 
 
-def create(name, shape, dtype, initializer, trainable, constraint=None, **words):
+def create(name, shape, dtype, initializer, trainable, constraint=None, **kwargs):
     """A variable of a layer, with its first value."""
     dtype = as_dtype(dtype).base_dtype
     sizes = tensor_shape.as_shape(shape).as_list()
     first = lambda: initializer(sizes, dtype=dtype)
-    if is_plain_graph():
+    if in_session_graph():
         return variables.variable(
             first, trainable=trainable, name=name, dtype=dtype, constraint=constraint
         )
@@ -43,23 +43,23 @@ def create(name, shape, dtype, initializer, trainable, constraint=None, **words)
         place = _first_gpu() if dtype.is_floating else None
         if place is None:
             return variables.variable(
-                first, trainable=trainable, name=name, dtype=dtype, constraint=constraint, **words
+                first, trainable=trainable, name=name, dtype=dtype, constraint=constraint, **kwargs
             )
         with device(place):
             return variables.variable(
-                first, trainable=trainable, name=name, dtype=dtype, constraint=constraint, **words
+                first, trainable=trainable, name=name, dtype=dtype, constraint=constraint, **kwargs
             )
 
 
-def held(thing, wanted):
+def tracked(thing, wanted):
     """What an object holds of a type, attribute by attribute, also in lists and dicts."""
-    found, seen = [], set()
+    result, seen = [], set()
 
     def visit(value):
         if isinstance(value, wanted):
             if id(value) not in seen:
                 seen.add(id(value))
-                found.append(value)
+                result.append(value)
         elif isinstance(value, dict):
             for part in value.values():
                 visit(part)
@@ -70,42 +70,49 @@ def held(thing, wanted):
     for name, value in vars(thing).items():
         if name not in thing.UNTRACKED:
             visit(value)
-    return found
+    return result
 
 
-def replaced(value, change):
+def replace_variables(value, change):
     """The value of an attribute with other variables, also in lists and dicts."""
     if isinstance(value, VARIABLE):
         return change(value)
     if type(value) in (list, tuple):
-        return type(value)(replaced(v, change) for v in value)
+        return type(value)(replace_variables(v, change) for v in value)
     if type(value) is dict:
-        return {k: replaced(v, change) for k, v in value.items()}
+        return {k: replace_variables(v, change) for k, v in value.items()}
     return value
 
 
-KEPT = ("_inbound_nodes", "_outbound_nodes", "_programs", "optimizer")  # where no layer reads
+_NOT_REPLACED = (
+    "_inbound_nodes",
+    "_outbound_nodes",
+    "_programs",
+    "optimizer",
+)  # where no layer reads
 
 
-def _exchange(things, is_right, make):
+def _replace_in(things, is_right, make):
     """Puts other variables in the place of those that are not right, the same one everywhere."""
-    made = {}
+    result = {}
 
     def change(variable):
         if is_right(variable):
             return variable
-        if id(variable) not in made:
-            made[id(variable)] = variable, make(variable)
-        return made[id(variable)][1]
+        if id(variable) not in result:
+            result[id(variable)] = variable, make(variable)
+        return result[id(variable)][1]
 
-    for thing in things:
-        changed = {k: replaced(v, change) for k, v in vars(thing).items() if k not in KEPT}
-        if made:
-            vars(thing).update(changed)
-    return made
+    for obj in things:
+        changed = {
+            k: replace_variables(v, change) for k, v in vars(obj).items() if k not in _NOT_REPLACED
+        }
+        if result:
+            vars(obj).update(changed)
+    return result
 
 
-def _is_own(variable):
+def _is_eager(variable):
     return isinstance(variable, EagerVariable)
 
 
@@ -115,13 +122,13 @@ def _value_of(variable):
     if session is not None and session.graph is variable.graph:
         try:
             return session.run(variable)
-        except errors.CLASSES[9]:
+        except errors.FailedPreconditionError:
             pass  # nobody has set it
     with api.V1["Session"](graph=variable.graph) as session:
         return session.run(variable.initial_value)
 
 
-def take_home(*things):
+def to_eager(*things):
     """What optimizers, metrics or layers have made as variables of a graph becomes values of their
     own: a model that was compiled with them has such, in graph style, too."""
 
@@ -135,21 +142,21 @@ def take_home(*things):
                 name=variable.name.split(":")[0],
             )
 
-    return _exchange(things, _is_own, make)
+    return _replace_in(things, _is_eager, make)
 
 
 @contextlib.contextmanager
-def at_home(layers):
+def eager_values(layers):
     """In it, layers have what the variables that they lent are now; whether there are such."""
     before = [(layer, dict(vars(layer))) for layer in layers]
     try:
-        yield bool(take_home(*layers))
+        yield bool(to_eager(*layers))
     finally:
         for layer, own in before:
             vars(layer).update(own)
 
 
-def lend(layers):
+def to_graph(layers):
     """Layers with values of their own get variables of the program's graph, which begin with these:
     a session trains them. Those of a model that was compiled stay as they are."""
 
@@ -165,19 +172,19 @@ def lend(layers):
                 constraint=variable.constraint,
             )
 
-    _exchange(
-        [x for x in layers if not getattr(x, "_stays_home", False)],
-        lambda variable: not _is_own(variable),
+    _replace_in(
+        [x for x in layers if not getattr(x, "_stays_eager", False)],
+        lambda variable: not _is_eager(variable),
         make,
     )
 
 
-def note_changes(variable, log):
+def log_assignments(variable, log):
     """Lists the operations of a graph that will change a variable."""
 
     def noting(method):
-        def change(*args, **words):
-            log.append(method(*args, **words))
+        def change(*args, **kwargs):
+            log.append(method(*args, **kwargs))
             return log[-1]
 
         return change
@@ -186,7 +193,7 @@ def note_changes(variable, log):
         setattr(variable, name, noting(getattr(variable, name)))
 
 
-def once(items):
+def deduplicate(items):
     """Each item once, in order."""
     return list({id(i): i for i in items}.values())
 

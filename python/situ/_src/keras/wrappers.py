@@ -4,7 +4,7 @@
 from situ._src.framework import nest
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
-from situ._src.keras.registry import KINDS_OF_LAYERS, serialized
+from situ._src.keras.registry import LAYERS, serialize_keras_object
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 
@@ -12,19 +12,19 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 class Wrapper(Layer):
     """Holds a layer and changes how it is called."""
 
-    def __init__(self, layer, **words):
+    def __init__(self, layer, **kwargs):
         self.layer = layer
-        super().__init__(**words)
+        super().__init__(**kwargs)
 
     def get_config(self):
-        return {**super().get_config(), "layer": serialized(self.layer)}
+        return {**super().get_config(), "layer": serialize_keras_object(self.layer)}
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        layer = KINDS_OF_LAYERS.deserialize(config.pop("layer"))
+        layer = LAYERS.deserialize(config.pop("layer"))
         if isinstance(config.get("backward_layer"), dict):
-            config["backward_layer"] = KINDS_OF_LAYERS.deserialize(config["backward_layer"])
+            config["backward_layer"] = LAYERS.deserialize(config["backward_layer"])
         return cls(layer, **config)
 
 
@@ -32,30 +32,30 @@ class Wrapper(Layer):
 class TimeDistributed(Wrapper):
     """A layer on each step of a sequence."""
 
-    def __init__(self, layer, **words):
-        super().__init__(layer, **words)
+    def __init__(self, layer, **kwargs):
+        super().__init__(layer, **kwargs)
         self.supports_masking = True
 
     def call(self, inputs, training=None, mask=None):
         known = inputs.shape.as_list()
         sizes = [-1 if d is None else d for d in known]
         flat = op("Reshape", inputs, [-1, *sizes[2:]])
-        words = {"training": training} if "training" in self.layer._signature() else {}
-        made = self.layer(flat, **words)
-        inner = made.shape.as_list()[1:]
+        kwargs = {"training": training} if "training" in self.layer._signature() else {}
+        result = self.layer(flat, **kwargs)
+        inner = result.shape.as_list()[1:]
         if known[0] is None and known[1] is None:
             front = op("Slice", op("Shape", inputs), [0], [2])
             shape = op("ConcatV2", [front, convert_to_tensor(inner, "int32")], 0)
-            return op("Reshape", made, shape)
-        return op("Reshape", made, [sizes[0], sizes[1], *inner])
+            return op("Reshape", result, shape)
+        return op("Reshape", result, [sizes[0], sizes[1], *inner])
 
 
 @named("Bidirectional")
 class Bidirectional(Wrapper):
     """A recurrent layer forwards and one backwards."""
 
-    def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **words):
-        super().__init__(layer, weights=weights, **words)
+    def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **kwargs):
+        super().__init__(layer, weights=weights, **kwargs)
         if merge_mode not in ("sum", "mul", "ave", "concat", None):
             raise ValueError(
                 f"Invalid merge mode. Received: {merge_mode}. Merge mode should be "
@@ -72,7 +72,7 @@ class Bidirectional(Wrapper):
         self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
         self.supports_masking = True
         del self.layer
-        self._wrapped = serialized(layer)
+        self._wrapped = serialize_keras_object(layer)
         if layer._batch_input_shape is not None:
             self._batch_input_shape = layer._batch_input_shape
 
@@ -86,33 +86,33 @@ class Bidirectional(Wrapper):
     def build(self, input_shape):
         self.built = True
 
-    def __call__(self, inputs, initial_state=None, **words):
+    def __call__(self, inputs, initial_state=None, **kwargs):
         if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
             inputs, initial_state = inputs[0], list(inputs[1:])
         if initial_state is not None:
-            words["initial_state"] = list(nest.flatten(initial_state))
-        return super().__call__(inputs, **words)
+            kwargs["initial_state"] = list(nest.flatten(initial_state))
+        return super().__call__(inputs, **kwargs)
 
     def call(self, inputs, training=None, mask=None, initial_state=None):
         first = second = None
         if initial_state is not None:
             half = len(initial_state) // 2
             first, second = initial_state[:half], initial_state[half:]
-        words = {"training": training}
+        kwargs = {"training": training}
         if mask is not None:
-            words["mask"] = mask
-        there = self.forward_layer(inputs, initial_state=first, **words)
-        back = self.backward_layer(inputs, initial_state=second, **words)
+            kwargs["mask"] = mask
+        there = self.forward_layer(inputs, initial_state=first, **kwargs)
+        back = self.backward_layer(inputs, initial_state=second, **kwargs)
         states = []
         if self.return_state:
             states = [*there[1:], *back[1:]]
             there, back = there[0], back[0]
         if self.return_sequences:
             back = op("ReverseV2", back, [1])
-        made = self._merged(there, back)
+        result = self._merged(there, back)
         if not self.return_state:
-            return made
-        return [*made, *states] if isinstance(made, list) else [made, *states]
+            return result
+        return [*result, *states] if isinstance(result, list) else [result, *states]
 
     def _merged(self, there, back):
         if self.merge_mode == "concat":
@@ -130,5 +130,5 @@ class Bidirectional(Wrapper):
     def get_config(self):
         config = {**Layer.get_config(self), "merge_mode": self.merge_mode, "layer": self._wrapped}
         if self._own_backward:
-            config["backward_layer"] = serialized(self.backward_layer)
+            config["backward_layer"] = serialize_keras_object(self.backward_layer)
         return config

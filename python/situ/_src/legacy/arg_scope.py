@@ -6,7 +6,7 @@ import functools
 
 from situ._src.framework.api import export
 
-_stack = [{}]  # function -> arguments, the innermost scope last
+_stack: list[dict] = [{}]  # function -> arguments, the innermost scope last
 _NAMES = ("contrib.framework.", "contrib.slim.", "contrib.framework.python.ops.")
 
 
@@ -19,9 +19,9 @@ def add_arg_scope(func):
     """A decorator: a function whose arguments a scope may give."""
 
     @functools.wraps(func)
-    def scoped(*args, **words):
+    def scoped(*args, **kwargs):
         given = _stack[-1].get(scoped)
-        return func(*args, **({**given, **words} if given else words))
+        return func(*args, **({**given, **kwargs} if given else kwargs))
 
     scoped._takes_arg_scope = True
     return scoped

@@ -46,24 +46,24 @@ class Layer:
         _scope=None,
         _reuse=None,
         activity_regularizer=None,
-        **words,
+        **kwargs,
     ):
-        if words:
-            raise TypeError(f"Keyword argument not understood: {sorted(words)[0]}")
+        if kwargs:
+            raise TypeError(f"Keyword argument not understood: {sorted(kwargs)[0]}")
         self._name, self.trainable, self._reuse = name, trainable, _reuse
         self.dtype, self.built, self._scope = dtype, False, _scope
         self.activity_regularizer, self._vars, self.updates = activity_regularizer, [], []
 
     def __deepcopy__(self, memo):
         """A layer of the same kind that has not been called yet."""
-        made = memo[id(self)] = type(self).__new__(type(self))
+        result = memo[id(self)] = type(self).__new__(type(self))
         for key, value in self.__dict__.items():
             try:
-                made.__dict__[key] = value if key in self._CALLED else copy.deepcopy(value, memo)
+                result.__dict__[key] = value if key in self._CALLED else copy.deepcopy(value, memo)
             except TypeError:  # what belongs to a graph is shared
-                made.__dict__[key] = value
-        made._scope, made.built, made._vars, made.updates = None, False, [], []
-        return made
+                result.__dict__[key] = value
+        result._scope, result.built, result._vars, result.updates = None, False, [], []
+        return result
 
     @property
     def name(self):
@@ -95,7 +95,7 @@ class Layer:
         constraint=None,
         dtype=None,
     ):
-        made = variable_scope.get_variable(
+        result = variable_scope.get_variable(
             name,
             shape,
             dtype or self.dtype,
@@ -104,8 +104,8 @@ class Layer:
             trainable=trainable and self.trainable,
             constraint=constraint,
         )
-        self._vars.append((made, trainable and self.trainable))
-        return made
+        self._vars.append((result, trainable and self.trainable))
+        return result
 
     add_variable = add_weight
 
@@ -120,7 +120,7 @@ class Layer:
         parts = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", type(self).__name__)
         return re.sub("([a-z])([A-Z])", r"\1_\2", parts).lower()
 
-    def __call__(self, inputs, *args, scope=None, **words):
+    def __call__(self, inputs, *args, scope=None, **kwargs):
         inputs = convert_to_tensor(inputs)
         if self.dtype is None:
             self.dtype = inputs.dtype.base_dtype
@@ -134,10 +134,11 @@ class Layer:
             if not self.built:
                 self.build(tensor_shape.as_shape(inputs.shape))
                 self.built = True
-            made = self.call(inputs, *args, **words)
-            return _remember(made, self.activity_regularizer, GraphKeys.REGULARIZATION_LOSSES)
+            result = self.call(inputs, *args, **kwargs)
+            return _remember(result, self.activity_regularizer, GraphKeys.REGULARIZATION_LOSSES)
 
-    apply = __call__
+    def apply(self, inputs, *args, **kwargs):
+        return self(inputs, *args, **kwargs)
 
 
 export(v1=("layers.Layer",))(Layer)
@@ -156,9 +157,9 @@ class _Weighted(Layer):
         bias_regularizer=None,
         kernel_constraint=None,
         bias_constraint=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         self.activation, self.use_bias = activation, use_bias
         self.kernel_initializer, self.bias_initializer = kernel_initializer, bias_initializer
         self.kernel_regularizer, self.bias_regularizer = kernel_regularizer, bias_regularizer

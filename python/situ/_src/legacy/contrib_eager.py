@@ -32,8 +32,8 @@ V1["contrib.eager.function"] = V1["contrib.eager.defun"]
 # inputs to where they are needed, and whoever reads a value gets it when it is there.
 V1.update(
     {
-        "contrib.eager.DEVICE_PLACEMENT_" + word: number
-        for number, word in enumerate(("EXPLICIT", "WARN", "SILENT", "SILENT_FOR_INT32"))
+        "contrib.eager.DEVICE_PLACEMENT_" + policy: number
+        for number, policy in enumerate(("EXPLICIT", "WARN", "SILENT", "SILENT_FOR_INT32"))
     }
 )
 V1.update(
@@ -90,9 +90,9 @@ V1["contrib.eager.list_devices"] = lambda: [
 ]
 
 
-def _recorded(function, args, words):
+def _recorded(function, args, kwargs):
     with GradientTape() as tape:
-        value = function(*args, **words)
+        value = function(*args, **kwargs)
     if value is None:
         raise ValueError(
             "Cannot differentiate a function that returns None; did you forget to "
@@ -110,13 +110,13 @@ def _recorded(function, args, words):
 @export(v1="contrib.eager.implicit_value_and_gradients")
 def implicit_value_and_gradients(f):
     """A function: (f's value, [(gradient, variable)] of the variables that f has read)."""
-    return lambda *args, **words: _recorded(f, args, words)
+    return lambda *args, **kwargs: _recorded(f, args, kwargs)
 
 
 @export(v1="contrib.eager.implicit_gradients")
 def implicit_gradients(f):
     """A function: [(gradient, variable)] of the variables that f has read."""
-    return lambda *args, **words: _recorded(f, args, words)[1]
+    return lambda *args, **kwargs: _recorded(f, args, kwargs)[1]
 
 
 @export(v1="contrib.eager.value_and_gradients_function")
@@ -164,8 +164,8 @@ class Iterator:
 
 
 def _metric(name):
-    def make(*args, **words):
-        return (BOTH.get(name) or V2[name])(*args, **words)
+    def make(*args, **kwargs):
+        return (BOTH.get(name) or V2[name])(*args, **kwargs)
 
     return make
 
@@ -195,8 +195,8 @@ class Network:
     variables = property(lambda s: [v for layer in s._tracked for v in layer.variables])
     trainable_variables = property(lambda s: [v for v in s.variables if v.trainable])
 
-    def __call__(self, *args, **words):
-        return self.call(*args, **words)
+    def __call__(self, *args, **kwargs):
+        return self.call(*args, **kwargs)
 
 
 @export(v1="contrib.eager.Sequential")

@@ -24,21 +24,21 @@ def _all(join, name):
             if not tensor.device:
                 raise ValueError(f"Device assignment required for nccl collective ops: {tensor}")
         with scope(None, name):
-            made = []
+            result = []
             for tensor in tensors:
                 with device(tensor.device):
-                    made.append(join(tensors))
-            return made
+                    result.append(join(tensors))
+            return result
 
     return reduce
 
 
 def _pairwise(row):
     def join(tensors):
-        made = tensors[0]
+        result = tensors[0]
         for other in tensors[1:]:
-            made = op(row, made, other)
-        return made
+            result = op(row, result, other)
+        return result
 
     return join
 
@@ -105,15 +105,15 @@ class StagingArea:
     def get(self, name=None):
         """Takes the oldest values, and waits for them: always a list, or a dict."""
         with device("/cpu:0"):
-            made = self._queue.dequeue(name or "StagingArea_get")
-        return made if isinstance(made, (dict, list)) else [made]
+            result = self._queue.dequeue(name or "StagingArea_get")
+        return result if isinstance(result, (dict, list)) else [result]
 
     def size(self, name=None):
         with device("/cpu:0"):
             return self._queue.size(name or "StagingArea_size")
 
 
-def _memory(word, name):
+def _memory(key, name):
     def ask():
         """Bytes of memory of the device of the scope."""
         from situ._src.framework import config
@@ -125,12 +125,12 @@ def _memory(word, name):
 
             number, kind = chosen.rpartition(":")[2], "GPU" if "GPU" in chosen else "CPU"
             told = config.get_memory_info(f"{kind}:{number if number.isdigit() else 0}")
-            return numpy.int64(told.get(word) or 0)
+            return numpy.int64(told.get(key) or 0)
 
         with device("/cpu:0"):
-            made = script_ops.py_func(read, [], as_dtype("int64"), name=name)
-        made.set_shape([])
-        return made
+            result = script_ops.py_func(read, [], as_dtype("int64"), name=name)
+        result.set_shape([])
+        return result
 
     return ask
 
@@ -154,12 +154,12 @@ V1["contrib.compiler.xla.compile"] = lambda computation, inputs=None: computatio
 
 def _everywhere(input_tensors, join, change, lists):
     tensors = [convert_to_tensor(t) for t in input_tensors]
-    made = []
+    result = []
     for tensor in tensors:
         with device(tensor.device):
             whole = join(tensors) if lists else functools.reduce(join, tensors)
-            made.append(whole if change is None else change(whole))
-    return made
+            result.append(whole if change is None else change(whole))
+    return result
 
 
 def _way(name, join_at, lists=False):

@@ -214,9 +214,9 @@ def fully_connected(
         )
         layer = layers.Dense(num_outputs, use_bias=False)
         layer.kernel = weights
-        made = layer.call(inputs)
-        made = _finish(
-            made,
+        result = layer.call(inputs)
+        result = _finish(
+            result,
             num_outputs,
             normalizer_fn,
             normalizer_params,
@@ -225,18 +225,18 @@ def fully_connected(
             activation_fn,
             own,
         )
-        return collect(made, outputs_collections)
+        return collect(result, outputs_collections)
 
 
 @exported("relu")
-def relu(inputs, num_outputs, **words):
-    return fully_connected(inputs, num_outputs, activation_fn=_relu, **words)
+def relu(inputs, num_outputs, **kwargs):
+    return fully_connected(inputs, num_outputs, activation_fn=_relu, **kwargs)
 
 
 @exported("linear")
-def linear(inputs, num_outputs, **words):
+def linear(inputs, num_outputs, **kwargs):
     """inputs times a matrix, plus biases."""
-    return fully_connected(inputs, num_outputs, activation_fn=None, **words)
+    return fully_connected(inputs, num_outputs, activation_fn=None, **kwargs)
 
 
 @exported("conv2d", "convolution2d", "convolution")
@@ -272,9 +272,9 @@ def conv2d(
             weights_initializer or xavier_initializer(),
             weights_regularizer,
         )
-        made = conv.conv2d(inputs, weights, stride, padding, data_format=kind, dilations=rate)
-        made = _finish(
-            made,
+        result = conv.conv2d(inputs, weights, stride, padding, data_format=kind, dilations=rate)
+        result = _finish(
+            result,
             num_outputs,
             normalizer_fn,
             normalizer_params,
@@ -284,7 +284,7 @@ def conv2d(
             own,
             kind,
         )
-        return collect(made, outputs_collections)
+        return collect(result, outputs_collections)
 
 
 @exported("conv2d_transpose", "convolution2d_transpose")
@@ -322,7 +322,7 @@ def conv2d_transpose(
             weights_initializer or xavier_initializer(),
             weights_regularizer,
         )
-        made = _finish(
+        result = _finish(
             layer.call(inputs),
             num_outputs,
             normalizer_fn,
@@ -333,7 +333,7 @@ def conv2d_transpose(
             own,
             kind,
         )
-        return collect(made, outputs_collections)
+        return collect(result, outputs_collections)
 
 
 @exported("separable_conv2d", "separable_convolution2d")
@@ -374,7 +374,7 @@ def separable_conv2d(
         )
         down, right = layers.pair(stride)
         steps = [1, 1, down, right] if kind == "NCHW" else [1, down, right, 1]
-        made = conv.depthwise_conv2d(
+        result = conv.depthwise_conv2d(
             inputs, depthwise, steps, padding, layers.pair(rate), data_format=kind
         )
         if num_outputs is not None:
@@ -384,10 +384,10 @@ def separable_conv2d(
                 pointwise_initializer or first,
                 weights_regularizer,
             )
-            made = conv.conv2d(made, pointwise, 1, "VALID", data_format=kind)
+            result = conv.conv2d(result, pointwise, 1, "VALID", data_format=kind)
         width = channels * depth_multiplier if num_outputs is None else num_outputs
-        made = _finish(
-            made,
+        result = _finish(
+            result,
             width,
             normalizer_fn,
             normalizer_params,
@@ -397,7 +397,7 @@ def separable_conv2d(
             own,
             kind,
         )
-        return collect(made, outputs_collections)
+        return collect(result, outputs_collections)
 
 
 def _pool(name, scope_name, pool):
@@ -412,7 +412,7 @@ def _pool(name, scope_name, pool):
         scope=None,
     ):
         with name_scope(scope, scope_name) as full:
-            made = pool(
+            result = pool(
                 inputs,
                 kernel_size,
                 stride,
@@ -420,7 +420,7 @@ def _pool(name, scope_name, pool):
                 conv.layout(data_format),
                 full + name[:3].title() + "Pool",
             )
-        return collect(made, outputs_collections, full.rstrip("/"))
+        return collect(result, outputs_collections, full.rstrip("/"))
 
     layer.__name__ = name
 
@@ -432,8 +432,8 @@ _pool("avg_pool2d", "AvgPool2D", pool.avg_pool)
 @exported("flatten")
 def flatten(inputs, outputs_collections=None, scope=None):
     """All dimensions but the first as one."""
-    made = layers.Flatten(name=scope or "Flatten")(inputs)
-    return collect(made, outputs_collections, made.op.name.rpartition("/")[0])
+    result = layers.Flatten(name=scope or "Flatten")(inputs)
+    return collect(result, outputs_collections, result.op.name.rpartition("/")[0])
 
 
 @exported("dropout")
@@ -449,12 +449,12 @@ def dropout(
     """Some elements made 0 while training."""
     inputs = convert_to_tensor(inputs)
     with variable_scope.variable_scope(scope, "Dropout"):
-        made = control_flow_ops.smart_cond(
+        result = control_flow_ops.smart_cond(
             is_training,
             lambda: norm.dropout(inputs, keep_prob, noise_shape, seed),
             lambda: op("Identity", inputs),
         )
-    return collect(made, outputs_collections)
+    return collect(result, outputs_collections)
 
 
 @exported("batch_norm")
@@ -494,8 +494,10 @@ def batch_norm(
     )
     from situ._src.framework.scopes import control_dependencies
 
-    first = {name + "_initializer": made for name, made in (param_initializers or {}).items()}
-    first.update({name + "_regularizer": made for name, made in (param_regularizers or {}).items()})
+    first = {name + "_initializer": result for name, result in (param_initializers or {}).items()}
+    first.update(
+        {name + "_regularizer": result for name, result in (param_regularizers or {}).items()}
+    )
     with variable_scope.variable_scope(scope, "BatchNorm", reuse=reuse) as here:
         layer = layers.BatchNormalization(
             1 if conv.layout(data_format) == "NCHW" else -1,
@@ -509,7 +511,7 @@ def batch_norm(
             **first,
         )
         kept = list(get_default_graph().get_collection_ref(GraphKeys.UPDATE_OPS))
-        made = layer(inputs, training=is_training)
+        result = layer(inputs, training=is_training)
         updates = [getattr(u, "op", u) for u in layer.updates]
         if updates_collections != GraphKeys.UPDATE_OPS:
             get_default_graph().get_collection_ref(GraphKeys.UPDATE_OPS)[:] = kept
@@ -517,7 +519,7 @@ def batch_norm(
                 collect(update, updates_collections)
         if updates_collections is None and updates:
             with control_dependencies(updates):
-                made = op("Identity", made)
+                result = op("Identity", result)
     for weight in layer.variables:
         keys = (
             variables_collections.get(weight.op.name.rsplit("/", 1)[-1])
@@ -527,8 +529,8 @@ def batch_norm(
         for key in (*([keys] if isinstance(keys, str) else keys or ()), GraphKeys.MODEL_VARIABLES):
             if weight not in get_default_graph().get_collection_ref(key):  # as with reuse
                 collect(weight, key)
-    made = activation_fn(made) if activation_fn is not None else made
-    return collect(made, outputs_collections)
+    result = activation_fn(result) if activation_fn is not None else result
+    return collect(result, outputs_collections)
 
 
 @exported("repeat")
@@ -536,11 +538,11 @@ def repeat(inputs, repetitions, layer, *args, **kwargs):
     """A layer on its own result, some times: scopes conv_1, conv_2, ..."""
     scope = kwargs.pop("scope", None)
     with variable_scope.variable_scope(scope, "Repeat"):
-        made = convert_to_tensor(inputs)
+        result = convert_to_tensor(inputs)
         scope = scope or getattr(layer, "__name__", None) or layer.func.__name__
         for i in range(repetitions):
-            made = layer(made, *args, scope=f"{scope}_{i + 1}", **kwargs)
-        return made
+            result = layer(result, *args, scope=f"{scope}_{i + 1}", **kwargs)
+        return result
 
 
 @exported("stack")
@@ -548,12 +550,12 @@ def stack(inputs, layer, stack_args, **kwargs):
     """A layer on its own result, each time with the next arguments."""
     scope = kwargs.pop("scope", None)
     with variable_scope.variable_scope(scope, "Stack"):
-        made = convert_to_tensor(inputs)
+        result = convert_to_tensor(inputs)
         scope = scope or getattr(layer, "__name__", None) or layer.func.__name__
         for i, args in enumerate(stack_args):
             args = args if isinstance(args, (list, tuple)) else [args]
-            made = layer(made, *args, scope=f"{scope}_{i + 1}", **kwargs)
-        return made
+            result = layer(result, *args, scope=f"{scope}_{i + 1}", **kwargs)
+        return result
 
 
 @exported("softmax")
@@ -583,8 +585,10 @@ def bias_add(
         biases = model_variable(
             "biases", [width], None, initializer, regularizer, trainable, variables_collections
         )
-        made = op("BiasAdd", inputs, biases, data_format=data_format)
-        return collect(made if activation_fn is None else activation_fn(made), outputs_collections)
+        result = op("BiasAdd", inputs, biases, data_format=data_format)
+        return collect(
+            result if activation_fn is None else activation_fn(result), outputs_collections
+        )
 
 
 @exported("one_hot_encoding")
@@ -626,8 +630,10 @@ def layer_norm(
         gamma = part("gamma", init_ops.Ones) if scale else None
         axes = list(range(begin_norm_axis % rank, rank))
         mean, variance = norm.moments(inputs, axes, keep_dims=True)
-        made = norm.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
-        return collect(made if activation_fn is None else activation_fn(made), outputs_collections)
+        result = norm.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
+        return collect(
+            result if activation_fn is None else activation_fn(result), outputs_collections
+        )
 
 
 @exported("embed_sequence")

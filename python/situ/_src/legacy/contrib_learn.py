@@ -83,8 +83,8 @@ class VocabularyProcessor:
         self._tokenizer = tokenizer_fn or tokenizer
 
     def fit(self, raw_documents, unused_y=None):
-        for words in self._tokenizer(raw_documents):
-            for word in words:
+        for tokens in self._tokenizer(raw_documents):
+            for word in tokens:
                 self.vocabulary_.add(word)
         if self.min_frequency > 0:
             self.vocabulary_.trim(self.min_frequency)
@@ -97,9 +97,9 @@ class VocabularyProcessor:
         return self.transform(raw_documents)
 
     def transform(self, raw_documents):
-        for words in self._tokenizer(raw_documents):
+        for tokens in self._tokenizer(raw_documents):
             row = numpy.zeros(self.max_document_length, numpy.int64)
-            for i, word in enumerate(words[: self.max_document_length]):
+            for i, word in enumerate(tokens[: self.max_document_length]):
                 row[i] = self.vocabulary_.get(word)
             yield row
 
@@ -116,18 +116,20 @@ class VocabularyProcessor:
         """The processor that save wrote. No code of the file is run: a function that divides texts
         into words must be one of this program."""
         with open(filename, "rb") as file:
-            made = _Restorer(file).load()
-        if not isinstance(made, VocabularyProcessor):
-            raise ValueError(f"{filename} holds no VocabularyProcessor, but {type(made).__name__}")
-        if isinstance(made.__dict__.get("_tokenizer"), _Reference):
-            made._tokenizer = made._tokenizer.resolve()
-        vocabulary = getattr(made, "vocabulary_", None)
+            result = _Restorer(file).load()
+        if not isinstance(result, VocabularyProcessor):
+            raise ValueError(
+                f"{filename} holds no VocabularyProcessor, but {type(result).__name__}"
+            )
+        if isinstance(result.__dict__.get("_tokenizer"), _Reference):
+            result._tokenizer = result._tokenizer.resolve()
+        vocabulary = getattr(result, "vocabulary_", None)
         if not isinstance(vocabulary, CategoricalVocabulary):
             raise ValueError(f"{filename} holds a VocabularyProcessor without a vocabulary")
         for theirs, ours in _TENSORFLOW_NAMES.items():  # of a file that TensorFlow wrote
             if theirs in vocabulary.__dict__:
                 setattr(vocabulary, ours, vocabulary.__dict__.pop(theirs))
-        return made
+        return result
 
 
 _TENSORFLOW_NAMES = {
@@ -155,18 +157,18 @@ class _Reference:
 
     def resolve(self):
         """The function, where the program has defined it itself."""
-        found = sys.modules.get(self.module)
+        result = sys.modules.get(self.module)
         for part in self.name.split("."):
-            found = getattr(found, part, None)
+            result = getattr(result, part, None)
         library = self.module.split(".")[0] in getattr(sys, "stdlib_module_names", ())
-        own = isinstance(found, types.FunctionType) and found.__module__ == self.module
+        own = isinstance(result, types.FunctionType) and result.__module__ == self.module
         if library or not own:
             raise ValueError(
                 f"The file names '{self.module}.{self.name}' as the function that divides texts "
                 "into words. Only functions that the program itself has defined are taken: import "
                 "its module first."
             )
-        return found
+        return result
 
 
 class _Restorer(pickle.Unpickler):
@@ -212,8 +214,8 @@ class EmbeddingInfo(Message):
 
 
 class _Embeddings(list):
-    def add(self, **words):
-        self.append(EmbeddingInfo(**words))
+    def add(self, **kwargs):
+        self.append(EmbeddingInfo(**kwargs))
         return self[-1]
 
 

@@ -131,8 +131,8 @@ class InputProjectionWrapper(_Wrapper):
     def call(self, inputs, state):
         kernel = variable_scope.get_variable("kernel", [_depth(inputs.shape), self._size])
         bias = variable_scope.get_variable("bias", [self._size], initializer=init_ops.Zeros())
-        made = _affine([inputs], kernel, bias)
-        return self._cell(self._activation(made) if self._activation else made, state)
+        result = _affine([inputs], kernel, bias)
+        return self._cell(self._activation(result) if self._activation else result, state)
 
 
 @_named("HighwayWrapper")
@@ -344,7 +344,7 @@ class _Cudnn:
             for layer in range(self.num_layers):
                 if layer and training and self._dropout:
                     inputs = _drop(inputs, 1.0 - self._dropout, self._seed)
-                made = []
+                result = []
                 for way in range(self._ways):
                     number = layer * self._ways + way
                     x = rnn._reversed(inputs, sequence_lengths, 0, 1) if way else inputs
@@ -357,9 +357,9 @@ class _Cudnn:
                         time_major=True,
                         scope=f"rnn_{number}",
                     )
-                    made.append(rnn._reversed(out, sequence_lengths, 0, 1) if way else out)
+                    result.append(rnn._reversed(out, sequence_lengths, 0, 1) if way else out)
                     states.append(state)
-                inputs = concat(made, 2) if len(made) > 1 else made[0]
+                inputs = concat(result, 2) if len(result) > 1 else result[0]
         outputs = inputs if time_major else rnn._swap(inputs)
         if self.STATES == 2:
             return outputs, (op("Pack", [s.h for s in states]), op("Pack", [s.c for s in states]))

@@ -31,10 +31,10 @@ def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sle
     logs.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout
     while True:
-        found = latest_checkpoint(checkpoint_dir)
-        if found is not None and found != last_checkpoint:
-            logs.info("Found new checkpoint at %s", found)
-            return found
+        result = latest_checkpoint(checkpoint_dir)
+        if result is not None and result != last_checkpoint:
+            logs.info("Found new checkpoint at %s", result)
+            return result
         if end is not None and time.time() + seconds_to_sleep > end:
             return None
         time.sleep(seconds_to_sleep)
@@ -64,9 +64,9 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 def get_or_create_eval_step():
     """How many steps of an evaluation were made."""
     graph = get_default_graph()
-    found = graph.get_collection("eval_step")
-    if found:
-        return found[0]
+    result = graph.get_collection("eval_step")
+    if result:
+        return result[0]
     return variable_scope.get_variable(
         "eval_step",
         [],
@@ -224,14 +224,14 @@ def clip_gradient_norms(gradients_to_variables, max_norm):
 @export(v1=("contrib.training.multiply_gradients", "contrib.slim.learning.multiply_gradients"))
 def multiply_gradients(grads_and_vars, gradient_multipliers):
     """Gradients times a number for some variables, named or themselves."""
-    made = []
+    result = []
     for gradient, trained in grads_and_vars:
         for key in (trained, trained.op.name):
             if key in gradient_multipliers:
                 gradient = gradient * convert_to_tensor(gradient_multipliers[key], gradient.dtype)
                 break
-        made.append((gradient, trained))
-    return made
+        result.append((gradient, trained))
+    return result
 
 
 @export(
@@ -313,12 +313,12 @@ def bucket(
             queue_runner.add_queue_runner(
                 _Draining(top, [top.enqueue([constant(i), *batch])], num_buckets)
             )
-        made = top.dequeue()
-        for tensor, size in zip(made[1:], sizes):
+        result = top.dequeue()
+        for tensor, size in zip(result[1:], sizes):
             count = None if allow_smaller_final_batch or len(set(batches)) > 1 else batches[0]
             known = size.as_list() if hasattr(size, "as_list") else list(size)
             tensor.set_shape([count, *known])
-        return made[0], form.back(made[1:])
+        return result[0], form.back(result[1:])
 
 
 def _enqueued(operation):
@@ -343,7 +343,7 @@ class _Feeding(queue_runner.QueueRunner):
 class _Draining(queue_runner.QueueRunner):
     """Takes batches from one bucket; the queue of batches is closed with the last one."""
 
-    _left = {}
+    _left: dict = {}
 
     def __init__(self, top, operations, count):
         super().__init__(top, operations)
@@ -379,7 +379,7 @@ def bucket_by_sequence_length(
         "Sum", cast(op("GreaterEqual", length, constant(list(bucket_boundaries))), "int32"), [0]
     )
     form = queue_input._Form(tensors)
-    _, made = bucket(
+    _, result = bucket(
         [length, *form.flat(tensors)],
         which,
         batch_size,
@@ -394,7 +394,9 @@ def bucket_by_sequence_length(
         shared_name,
         name,
     )
-    return made[0], made[1:] if form.keys is None else form.back(made[1:])  # here one is a list
+    return result[0], result[1:] if form.keys is None else form.back(
+        result[1:]
+    )  # here one is a list
 
 
 # Where variables go

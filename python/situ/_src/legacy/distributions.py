@@ -287,12 +287,12 @@ _DIVERGENCES = {
 @_named("kl_divergence", "kl")
 def kl_divergence(distribution_a, distribution_b, allow_nan_stats=True, name=None):
     """How far one distribution is from another, by Kullback and Leibler."""
-    found = _DIVERGENCES.get((type(distribution_a), type(distribution_b)))
-    if found is None:
+    result = _DIVERGENCES.get((type(distribution_a), type(distribution_b)))
+    if result is None:
         raise NotImplementedError(
             "No KL(distribution_a || distribution_b) registered for "
             f"distribution_a type {type(distribution_a).__name__} and "
             f"distribution_b type {type(distribution_b).__name__}"
         )
     with scope(name, "KullbackLeibler"):
-        return found(distribution_a, distribution_b)
+        return result(distribution_a, distribution_b)

@@ -193,8 +193,8 @@ class Hashed(
     name = property(lambda s: s.key)
 
     def numbers(self, value):
-        words = value if value.dtype.name == "string" else op("AsString", value)
-        return op("StringToHashBucketFast", words, num_buckets=self.num_buckets)
+        strings = value if value.dtype.name == "string" else op("AsString", value)
+        return op("StringToHashBucketFast", strings, num_buckets=self.num_buckets)
 
 
 @export("feature_column.categorical_column_with_vocabulary_list")
@@ -204,15 +204,15 @@ def categorical_column_with_vocabulary_list(
     """Words by their place in a list."""
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
-    words = tuple(
+    vocabulary = tuple(
         w.encode() if isinstance(w, str) else w for w in numpy.asarray(vocabulary_list).tolist()
     )
-    if len(set(words)) != len(words):
+    if len(set(vocabulary)) != len(vocabulary):
         raise ValueError(f"Duplicate keys in vocabulary_list {vocabulary_list}, column_name: {key}")
     if num_oov_buckets and default_value != -1:
         raise ValueError(f"Can't specify both num_oov_buckets and default_value in {key}.")
-    kind = as_dtype(dtype or ("string" if isinstance(words[0], bytes) else "int64"))
-    return Vocabulary(key, words, kind, default_value, num_oov_buckets)
+    kind = as_dtype(dtype or ("string" if isinstance(vocabulary[0], bytes) else "int64"))
+    return Vocabulary(key, vocabulary, kind, default_value, num_oov_buckets)
 
 
 @export("feature_column.categorical_column_with_vocabulary_file")
@@ -226,10 +226,10 @@ def categorical_column_with_vocabulary_file(
 ):
     """Words by the numbers of their lines in a file."""
     lines = _lines(vocabulary_file, vocabulary_size)
-    words = lines if as_dtype(dtype).name == "string" else [int(x) for x in lines]
+    vocabulary = lines if as_dtype(dtype).name == "string" else [int(x) for x in lines]
     return categorical_column_with_vocabulary_list(
         key,
-        numpy.array(words, object),
+        numpy.array(vocabulary, object),
         dtype,
         -1 if default_value is None else default_value,
         num_oov_buckets,
@@ -238,20 +238,22 @@ def categorical_column_with_vocabulary_file(
 
 class Vocabulary(
     Categorical,
-    collections.namedtuple("VocabularyListCategoricalColumn", "key words dtype default_value oov"),
+    collections.namedtuple(
+        "VocabularyListCategoricalColumn", "key vocabulary dtype default_value oov"
+    ),
 ):
     name = property(lambda s: s.key)
-    num_buckets = property(lambda s: len(s.words) + s.oov)
+    num_buckets = property(lambda s: len(s.vocabulary) + s.oov)
 
     def numbers(self, value):
         text = self.dtype.name == "string"
-        value, count = value if text else cast(value, "int64"), len(self.words)
-        keys = constant(list(self.words), "string" if text else "int64")
+        value, count = value if text else cast(value, "int64"), len(self.vocabulary)
+        keys = constant(list(self.vocabulary), "string" if text else "int64")
         places = positions(keys, count, value)
         other = constant(self.default_value, "int64")
         if self.oov:
-            words = value if text else op("AsString", value)
-            other = op("StringToHashBucketFast", words, num_buckets=self.oov) + constant(
+            strings = value if text else op("AsString", value)
+            other = op("StringToHashBucketFast", strings, num_buckets=self.oov) + constant(
                 count, "int64"
             )
         return op("SelectV2", op("Less", places, constant(count, "int64")), places, other)
@@ -274,44 +276,44 @@ def crossed_column(keys, hash_bucket_size, hash_key=None):
 
 class Crossed(Categorical, collections.namedtuple("CrossedColumn", "keys num_buckets")):
     def leaves(self):
-        found = []
+        result = []
         for key in self.keys:
-            found += key.leaves() if isinstance(key, Crossed) else [key]
-        return found
+            result += key.leaves() if isinstance(key, Crossed) else [key]
+        return result
 
     @property
     def name(self):
         return "_X_".join(sorted(k if isinstance(k, str) else k.name for k in self.leaves()))
 
     def spec(self):
-        made = {}
+        result = {}
         for key in self.keys:
-            made.update({key: VarLenFeature("string")} if isinstance(key, str) else key.spec())
-        return made
+            result.update({key: VarLenFeature("string")} if isinstance(key, str) else key.spec())
+        return result
 
     def ids(self, features):
         """Each value of the first with each of the second, and so on."""
-        words, gone = None, None
+        crossed, gone = None, None
         for key in self.leaves():
             value = dense(features, key, _missing) if isinstance(key, str) else key.ids(features)
             lost = self.gone(value)
             text = value if value.dtype.name == "string" else op("AsString", value)
-            if words is not None:
-                old, new = (op("Slice", op("Shape", x), [1], [1]) for x in (words, text))
+            if crossed is not None:
+                old, new = (op("Slice", op("Shape", x), [1], [1]) for x in (crossed, text))
                 lost = op("LogicalOr", op("ExpandDims", gone, 2), op("ExpandDims", lost, 1))
                 text = op(
                     "StringJoin",
                     [
-                        op("Tile", op("ExpandDims", words, 2), op("ConcatV2", [[1, 1], new], 0)),
+                        op("Tile", op("ExpandDims", crossed, 2), op("ConcatV2", [[1, 1], new], 0)),
                         op("Tile", op("ExpandDims", text, 1), op("ConcatV2", [[1], old, [1]], 0)),
                     ],
                     separator="_X_",
                 )
                 flat = op("ConcatV2", [op("Slice", op("Shape", lost), [0], [1]), [-1]], 0)
                 text, lost = op("Reshape", text, flat), op("Reshape", lost, flat)
-            words, gone = text, lost
-        found = op("StringToHashBucketFast", words, num_buckets=self.num_buckets)
-        return op("SelectV2", gone, constant(-1, "int64"), found)
+            crossed, gone = text, lost
+        result = op("StringToHashBucketFast", crossed, num_buckets=self.num_buckets)
+        return op("SelectV2", gone, constant(-1, "int64"), result)
 
 
 @export("feature_column.indicator_column")

@@ -108,14 +108,14 @@ def linear_model(
 )
 def make_parse_example_spec(feature_columns):
     """What tf.parse_example needs to read the features of columns."""
-    found = {}
+    result = {}
     for column in feature_columns:
         if not isinstance(column, Column):
             raise ValueError(
                 f"All feature_columns must be _FeatureColumn instances. Given: {column}"
             )
         for key, feature in column.spec().items():
-            if key in found and found[key] != feature:
+            if key in result and result[key] != feature:
                 raise ValueError(f"feature_columns contain different parse_spec for key {key}.")
-            found[key] = feature
-    return found
+            result[key] = feature
+    return result

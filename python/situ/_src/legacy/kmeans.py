@@ -43,8 +43,8 @@ def _count(points):
     return op("Shape", points, out_type="int64")[0]
 
 
-def _uniform(shape, seed, **words):
-    return named("random.uniform")(shape, seed=seed, **words)
+def _uniform(shape, seed, **kwargs):
+    return named("random.uniform")(shape, seed=seed, **kwargs)
 
 
 def _at_random(points, count, seed):

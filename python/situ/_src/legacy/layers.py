@@ -2,6 +2,10 @@
 """layers.py: tf.layers: layers that create their variables in variable scopes, and their
 functions."""
 
+from __future__ import annotations
+
+from typing import Callable
+
 import numpy
 
 from situ._src.framework import tensor_shape
@@ -21,8 +25,8 @@ from situ._src.ops.nn import pool as nn_conv
 class Dense(_Weighted):
     """activation(inputs times a matrix, plus a bias)."""
 
-    def __init__(self, units, activation=None, use_bias=True, **words):
-        super().__init__(activation=activation, use_bias=use_bias, **words)
+    def __init__(self, units, activation=None, use_bias=True, **kwargs):
+        super().__init__(activation=activation, use_bias=use_bias, **kwargs)
         self.units = int(units)
 
     def build(self, shape):
@@ -62,9 +66,9 @@ class _Spatial(_Weighted):
         data_format="channels_last",
         dilation_rate=(1, 1),
         activation=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(activation=activation, **words)
+        super().__init__(activation=activation, **kwargs)
         self.filters, self.kernel_size = int(filters), pair(kernel_size)
         self.strides, self.dilation_rate = pair(strides), pair(dilation_rate)
         self.padding, self.data_format = padding.upper(), conv.layout(data_format)
@@ -81,7 +85,7 @@ class Conv2D(_Spatial):
         self.make([*self.kernel_size, self.channels(shape), self.filters], self.filters)
 
     def call(self, inputs):
-        made = conv.conv2d(
+        result = conv.conv2d(
             inputs,
             self.kernel,
             self.strides,
@@ -89,7 +93,7 @@ class Conv2D(_Spatial):
             data_format=self.data_format,
             dilations=self.dilation_rate,
         )
-        return self.finish(made, self.data_format)
+        return self.finish(result, self.data_format)
 
 
 class Conv1D(_Weighted):
@@ -104,9 +108,9 @@ class Conv1D(_Weighted):
         data_format="channels_last",
         dilation_rate=1,
         activation=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(activation=activation, **words)
+        super().__init__(activation=activation, **kwargs)
         self.filters, self.kernel_size = int(filters), pair(kernel_size)[0]
         self.strides, self.dilation_rate = strides, dilation_rate
         self.padding, self.data_format = padding.upper(), data_format
@@ -119,7 +123,7 @@ class Conv1D(_Weighted):
         self.make([self.kernel_size, width, self.filters], self.filters)
 
     def call(self, inputs):
-        made = conv.conv1d(
+        result = conv.conv1d(
             inputs,
             self.kernel,
             self.strides,
@@ -128,10 +132,10 @@ class Conv1D(_Weighted):
             dilations=self.dilation_rate,
         )
         if self.data_format != "channels_first":
-            return self.finish(made)
+            return self.finish(result)
         bias = op("Reshape", self.bias, [1, -1, 1]) if self.use_bias else None
-        made = made if bias is None else made + bias
-        return self.activation(made) if self.activation is not None else made
+        result = result if bias is None else result + bias
+        return self.activation(result) if self.activation is not None else result
 
 
 class Conv2DTranspose(_Spatial):
@@ -158,19 +162,19 @@ class Conv2DTranspose(_Spatial):
         out = [whole[0], self.filters, *whole[1:]] if planes else [*whole, self.filters]
         if not all(isinstance(s, int) for s in out):
             out = op("Pack", [convert_to_tensor(s, "int32") for s in out])
-        made = conv.conv2d_transpose(
+        result = conv.conv2d_transpose(
             inputs, self.kernel, out, self.strides, self.padding, self.data_format
         )
-        return self.finish(made, self.data_format)
+        return self.finish(result, self.data_format)
 
 
 class _Pooling2D(Layer):
-    pool = None
+    pool: Callable
 
     def __init__(
-        self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **words
+        self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs
     ):
-        super().__init__(name=name, **words)
+        super().__init__(name=name, **kwargs)
         self.pool_size, self.strides = pair(pool_size), pair(strides)
         self.padding, self.data_format = padding.upper(), conv.layout(data_format)
 
@@ -179,8 +183,6 @@ class _Pooling2D(Layer):
             return type(self).pool(
                 inputs, self.pool_size, self.strides, self.padding, self.data_format
             )
-
-    apply = __call__
 
 
 class MaxPooling2D(_Pooling2D):
@@ -199,8 +201,6 @@ class Flatten(Layer):
         with name_scope(self._name, "flatten"):
             return flat(inputs)
 
-    apply = __call__
-
 
 def flat(inputs):
     sizes = tensor_shape.as_shape(inputs.shape).as_list()
@@ -218,8 +218,8 @@ def flat(inputs):
 class Dropout(Layer):
     """Some elements made 0 while training."""
 
-    def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **words):
-        super().__init__(name=name, **words)
+    def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
+        super().__init__(name=name, **kwargs)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
     def __call__(self, inputs, training=False):
@@ -232,8 +232,6 @@ class Dropout(Layer):
                 ),
                 lambda: op("Identity", inputs),
             )
-
-    apply = __call__
 
 
 def _first(data_format):
@@ -252,9 +250,9 @@ class Conv3D(_Weighted):
         data_format="channels_last",
         dilation_rate=(1, 1, 1),
         activation=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(activation=activation, **words)
+        super().__init__(activation=activation, **kwargs)
         self.filters, self.kernel_size = int(filters), conv.three(kernel_size, False)
         self.strides = conv.three(strides, False)
         self.dilation_rate = conv.three(dilation_rate, False)
@@ -338,7 +336,7 @@ class SeparableConv2D(_Weighted):
         depthwise_constraint=None,
         pointwise_constraint=None,
         bias_constraint=None,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             activation,
@@ -350,7 +348,7 @@ class SeparableConv2D(_Weighted):
             None,
             bias_constraint,
             activity_regularizer=activity_regularizer,
-            **words,
+            **kwargs,
         )
         self.filters, self.kernel_size = int(filters), self.sides(kernel_size)
         self.strides, self.dilation_rate = pair(strides), pair(dilation_rate)
@@ -390,7 +388,7 @@ class SeparableConv2D(_Weighted):
         return self.add_weight(name, shape, first, regularizer, constraint=constraint)
 
     def call(self, inputs):
-        made = conv.separable_conv2d(
+        result = conv.separable_conv2d(
             inputs,
             self.depthwise_kernel,
             self.pointwise_kernel,
@@ -399,7 +397,7 @@ class SeparableConv2D(_Weighted):
             self.dilation_rate,
             data_format=self.data_format,
         )
-        return self.finish(made, self.data_format)
+        return self.finish(result, self.data_format)
 
 
 class SeparableConv1D(SeparableConv2D):
@@ -412,7 +410,7 @@ class SeparableConv1D(SeparableConv2D):
     def call(self, inputs):
         axis = 2 if self.data_format == "NCHW" else 1
         step, apart = self.strides[-1], self.dilation_rate[-1]
-        made = conv.separable_conv2d(
+        result = conv.separable_conv2d(
             op("ExpandDims", inputs, axis),
             op("ExpandDims", self.depthwise_kernel, 0),
             op("ExpandDims", self.pointwise_kernel, 0),
@@ -422,9 +420,9 @@ class SeparableConv1D(SeparableConv2D):
             data_format=self.data_format,
         )
         if self.use_bias:
-            made = op("BiasAdd", made, self.bias, data_format=self.data_format)
-        made = op("Squeeze", made, squeeze_dims=[axis])
-        return self.activation(made) if self.activation is not None else made
+            result = op("BiasAdd", result, self.bias, data_format=self.data_format)
+        result = op("Squeeze", result, squeeze_dims=[axis])
+        return self.activation(result) if self.activation is not None else result
 
 
 class _Pooling(Layer):
@@ -433,9 +431,9 @@ class _Pooling(Layer):
     pool, formats = None, ()
 
     def __init__(
-        self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **words
+        self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs
     ):
-        super().__init__(name=name, **words)
+        super().__init__(name=name, **kwargs)
         self.pool_size, self.strides, self.padding = pool_size, strides, padding.upper()
         self.data_format = self.formats[_first(data_format)]
 
@@ -448,8 +446,6 @@ class _Pooling(Layer):
                 self.padding,
                 self.data_format,
             )
-
-    apply = __call__
 
 
 def _pooling(name, pool, *formats):
@@ -491,9 +487,9 @@ class BatchNormalization(Layer):
         renorm_momentum=0.99,
         virtual_batch_size=None,
         adjustment=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(**words)
+        super().__init__(**kwargs)
         if renorm or virtual_batch_size is not None or adjustment is not None:
             raise ValueError("situ has no renorm, virtual_batch_size or adjustment.")
         self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
@@ -511,8 +507,8 @@ class BatchNormalization(Layer):
         width = known(shape.as_list()[self.axis], "The normalised dimension")
         kind = "float32" if self.dtype == as_dtype("float16") else self.dtype
         for name, (first, regularizer, constraint, trainable) in self.parts.items():
-            made = self.add_weight(name, [width], first, regularizer, trainable, constraint, kind)
-            setattr(self, name, made)
+            result = self.add_weight(name, [width], first, regularizer, trainable, constraint, kind)
+            setattr(self, name, result)
         self.built = True
 
     def _update(self, average, value, training):
@@ -610,12 +606,12 @@ for _class in (
 def _function(name, kind, *positional, calls=()):
     """A function that makes a layer and calls it: its arguments are the layer's, in order."""
 
-    def layer(inputs, *args, reuse=None, **words):
-        words.update(zip(positional, args))
-        given = {word: words.pop(word) for word in calls if word in words}
+    def layer(inputs, *args, reuse=None, **kwargs):
+        kwargs.update(zip(positional, args))
+        given = {keyword: kwargs.pop(keyword) for keyword in calls if keyword in kwargs}
         if reuse is not None:
-            words["_reuse"] = reuse
-        return kind(**words)(inputs, **given)
+            kwargs["_reuse"] = reuse
+        return kind(**kwargs)(inputs, **given)
 
     layer.__name__, layer.__doc__ = name, kind.__doc__
     export(v1="layers." + name)(layer)

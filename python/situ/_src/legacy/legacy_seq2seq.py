@@ -237,7 +237,7 @@ class _Attention:
         return [zeros for _ in self._heads]
 
     def __call__(self, query):
-        found = []
+        result = []
         if isinstance(query, (list, tuple)):
             query = concat([q for q in nest.flatten(query)], 1)
         for i, (features, weights) in enumerate(self._heads):
@@ -245,9 +245,9 @@ class _Attention:
                 y = op("Reshape", linear(query, self._size, True), [-1, 1, 1, self._size])
                 share = op("Softmax", op("Sum", weights * op("Tanh", features + y), [2, 3]))
                 wide = op("ExpandDims", op("ExpandDims", share, 2), 3)
-                made = op("Sum", wide * self._hidden, [1, 2])
-                found.append(op("Reshape", made, [-1, self._size]))
-        return found
+                created = op("Sum", wide * self._hidden, [1, 2])
+                result.append(op("Reshape", created, [-1, self._size]))
+        return result
 
 
 @_named("attention_decoder")
@@ -384,11 +384,11 @@ def embedding_attention_seq2seq(
             shape["state"] = last
             return [*outputs, *nest.flatten(last)]
 
-        made = control_flow_ops.cond(
+        result = control_flow_ops.cond(
             feed_previous, lambda: branch(True, None), lambda: branch(False, True), strict=True
         )
         n = len(decoder_inputs)
-        return list(made[:n]), nest.pack_sequence_as(shape["state"], list(made[n:]))
+        return list(result[:n]), nest.pack_sequence_as(shape["state"], list(result[n:]))
 
 
 @_named("model_with_buckets")
@@ -419,11 +419,14 @@ def model_with_buckets(
     lose = rnn.sequence_loss_by_example if per_example_loss else sequence_loss
     for i, (read, write) in enumerate(buckets):
         with scopes.variable_scope(scopes.get_variable_scope(), reuse=True if i else None):
-            made, _ = seq2seq(encoder_inputs[:read], decoder_inputs[:write])
-        outputs.append(made)
+            result, _ = seq2seq(encoder_inputs[:read], decoder_inputs[:write])
+        outputs.append(result)
         losses.append(
             lose(
-                made, targets[:write], weights[:write], softmax_loss_function=softmax_loss_function
+                result,
+                targets[:write],
+                weights[:write],
+                softmax_loss_function=softmax_loss_function,
             )
         )
     return outputs, losses

@@ -24,9 +24,9 @@ def _read(file, name, magic):
     data = file.read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    (found,) = struct.unpack(">I", data[:4])
-    if found != magic:
-        raise ValueError(f"Invalid magic number {found} in MNIST file: {name}")
+    (result,) = struct.unpack(">I", data[:4])
+    if result != magic:
+        raise ValueError(f"Invalid magic number {result} in MNIST file: {name}")
     sizes = struct.unpack(f">{magic & 255}I", data[4 : 4 + 4 * (magic & 255)])
     array = numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * len(sizes))
     if array.size != math.prod(sizes):
@@ -130,8 +130,8 @@ def read_data_sets(
 ):
     """train, validation and test of MNIST, from files in a folder."""
     if fake_data:
-        made = [DataSet([], [], True, one_hot, dtype, seed=seed) for _ in range(3)]
-        return Datasets(*made)
+        result = [DataSet([], [], True, one_hot, dtype, seed=seed) for _ in range(3)]
+        return Datasets(*result)
 
     def images(name):
         with _open(train_dir, name) as file:
@@ -147,11 +147,11 @@ def read_data_sets(
         raise ValueError(
             f"Validation size should be between 0 and {len(x)}. Received: {validation_size}."
         )
-    words = {"dtype": dtype, "reshape": reshape, "seed": seed, "one_hot": one_hot}
+    kwargs = {"dtype": dtype, "reshape": reshape, "seed": seed, "one_hot": one_hot}
     return Datasets(
-        DataSet(x[validation_size:], y[validation_size:], **words),
-        DataSet(x[:validation_size], y[:validation_size], **words),
-        DataSet(test_x, test_y, **words),
+        DataSet(x[validation_size:], y[validation_size:], **kwargs),
+        DataSet(x[:validation_size], y[:validation_size], **kwargs),
+        DataSet(test_x, test_y, **kwargs),
     )
 
 

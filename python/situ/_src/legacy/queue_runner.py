@@ -8,7 +8,6 @@ from situ._src.framework import default_session, errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 
-_OUT_OF_RANGE, _CANCELLED = errors.CLASSES[11], errors.CLASSES[1]
 
 
 @export(v1=("train.QueueRunner", "train.queue_runner.QueueRunner"))
@@ -32,7 +31,7 @@ class QueueRunner:
         self._cancel_op = (
             queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         )
-        self._closed = tuple(queue_closed_exception_types or (_OUT_OF_RANGE, _CANCELLED))
+        self._closed = tuple(queue_closed_exception_types or (errors.OutOfRangeError, errors.CancelledError))
         self._lock = threading.Lock()
         self._running = weakref.WeakKeyDictionary()
         self._raised = []

@@ -55,8 +55,8 @@ def sum_regularizer(regularizer_list, scope=None):
     parts = [r for r in regularizer_list if r is not None]
 
     def total(weights):
-        found = [p for p in (r(weights) for r in parts) if p is not None]
-        return add_n(found) if found else None
+        result = [p for p in (r(weights) for r in parts) if p is not None]
+        return add_n(result) if result else None
 
     return total if parts else None
 
@@ -65,8 +65,8 @@ def sum_regularizer(regularizer_list, scope=None):
 def apply_regularization(regularizer, weights_list=None):
     """The sum of the penalties of all weights, kept as a regularization loss."""
     weights = weights_list or get_default_graph().get_collection(GraphKeys.WEIGHTS)
-    found = [p for p in (regularizer(w) for w in weights) if p is not None]
-    result = add_n(found) if found else convert_to_tensor(0.0)
+    results = [p for p in (regularizer(w) for w in weights) if p is not None]
+    result = add_n(results) if results else convert_to_tensor(0.0)
     get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, result)
     return result
 

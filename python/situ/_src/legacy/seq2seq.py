@@ -28,7 +28,7 @@ class Helper:
     """What a decoder is given at each step: a base for one's own."""
 
     sample_ids_dtype = as_dtype("int32")
-    sample_ids_shape = []
+    sample_ids_shape: list[int] = []
 
 
 @_named("TrainingHelper")
@@ -141,9 +141,9 @@ def _keep(done, old, new):
     """Of sequences that are over the old rows."""
     if hasattr(new, "_flow") or new.shape.ndims in (0, None):
         return new
-    made = OPS["Select"](done, old, new)
-    made.set_shape(new.shape)
-    return made
+    result = OPS["Select"](done, old, new)
+    result.set_shape(new.shape)
+    return result
 
 
 def _shape(leaf):
@@ -224,11 +224,11 @@ class _Decoding:
 
     def run(self):
         shapes = [None if hasattr(x, "_flow") else _shape(x) for x in self.first]
-        made = while_loop(
+        result = while_loop(
             self.test, self.body, self.first, shape_invariants=shapes, return_same_structure=True
         )
-        arrays, _, state = self._parts(list(made[3:]))
-        return [a.stack() for a in arrays], state, made[2]
+        arrays, _, state = self._parts(list(result[3:]))
+        return [a.stack() for a in arrays], state, result[2]
 
 
 @_named("dynamic_decode")
@@ -244,13 +244,13 @@ def dynamic_decode(
     """Runs a decoder until all its sequences are over: outputs, the last state, the lengths."""
     with variable_scope.variable_scope(scope, "decoder"):
         outputs, state, lengths = _Decoding(decoder, impute_finished, maximum_iterations).run()
-        made = (
+        result = (
             nest.pack_sequence_as(decoder.output_size, outputs)
             if not hasattr(decoder.output_size, "_fields")
             else type(decoder.output_size)(*outputs)
         )
         if hasattr(decoder, "finalize"):
-            made, state = decoder.finalize(made, state, lengths)
+            result, state = decoder.finalize(result, state, lengths)
         if not output_time_major:
-            made = nest.map_structure(_swap, made)
-        return made, state, lengths
+            result = nest.map_structure(_swap, result)
+        return result, state, lengths

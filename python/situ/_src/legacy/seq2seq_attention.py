@@ -26,9 +26,9 @@ def _masked(memory, lengths):
         return memory, None
     mask = BOTH["sequence_mask"](convert_to_tensor(lengths), OPS["Shape"](memory)[1])
     kept = op("Cast", mask, DstT=memory.dtype)
-    made = memory * op("ExpandDims", kept, 2)
-    made.set_shape(memory.shape)
-    return made, mask
+    result = memory * op("ExpandDims", kept, 2)
+    result.set_shape(memory.shape)
+    return result, mask
 
 
 class _Mechanism:
@@ -59,9 +59,9 @@ class _Mechanism:
             "Pack",
             [convert_to_tensor(batch_size, "int32"), convert_to_tensor(self._steps, "int32")],
         )
-        made = OPS["Fill"](sizes, convert_to_tensor(0, dtype))
-        made.set_shape([None, self.keys.shape.as_list()[1]])
-        return made
+        result = OPS["Fill"](sizes, convert_to_tensor(0, dtype))
+        result.set_shape([None, self.keys.shape.as_list()[1]])
+        return result
 
     initial_state = initial_alignments
 
@@ -189,9 +189,9 @@ class AttentionWrapperState(
 ):
     """What a cell with attention knows from step to step."""
 
-    def clone(self, **words):
+    def clone(self, **kwargs):
         """A copy with other values in some places."""
-        return self._replace(**words)
+        return self._replace(**kwargs)
 
 
 @_named("AttentionWrapper")
@@ -293,19 +293,19 @@ class AttentionWrapper(RNNCell):
         output, cell_state = self._cell(self._join(inputs, state.attention), state.cell_state)
         weights, attentions, history = [], [], []
         for i, mechanism in enumerate(self._mechanisms):
-            found, _ = mechanism(output, self._list(state.attention_state)[i])
+            result, _ = mechanism(output, self._list(state.attention_state)[i])
             context = op(
                 "Squeeze",
-                op("BatchMatMulV2", op("ExpandDims", found, 1), mechanism.values),
+                op("BatchMatMulV2", op("ExpandDims", result, 1), mechanism.values),
                 squeeze_dims=[1],
             )
             context.set_shape([None, mechanism.values.shape.as_list()[-1]])
             attentions.append(
                 context if self._layers is None else self._layers[i](concat([output, context], 1))
             )
-            weights.append(found)
+            weights.append(result)
             past = self._list(state.alignment_history)[i]
-            history.append(past.write(state.time, found) if self._history else ())
+            history.append(past.write(state.time, result) if self._history else ())
         attention = attentions[0] if len(attentions) == 1 else concat(attentions, 1)
         new = AttentionWrapperState(
             cell_state,

@@ -38,9 +38,9 @@ def _range(count):
 def _pick(values, beams):
     """[batch, beams, ...] of values in the order that beams [batch, beams] says."""
     batch = op("Reshape", _range(op("Shape", beams)[0]), [-1, 1]) + op("ZerosLike", beams)
-    made = op("GatherNd", values, op("Pack", [batch, beams], axis=2))
-    made.set_shape(values.shape)
-    return made
+    result = op("GatherNd", values, op("Pack", [batch, beams], axis=2))
+    result.set_shape(values.shape)
+    return result
 
 
 @_named("gather_tree")
@@ -58,14 +58,14 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
         return word, op("SelectV2", inside, _pick(above, beams), beams)
 
     times = OPS["ReverseV2"](_range(op("Shape", steps)[0]), [0])
-    words, _ = functional_ops.scan(
+    ids_by_step, _ = functional_ops.scan(
         back,
         (times, op("ReverseV2", steps, [0]), op("ReverseV2", parents, [0])),
         (op("ZerosLike", first), first),
     )
-    words = op("ReverseV2", words, [0])
-    over = op("Cumsum", cast(op("Equal", words, end), "int32"), 0, exclusive=True)
-    return op("SelectV2", op("Greater", over, 0), end, words)
+    ids_by_step = op("ReverseV2", ids_by_step, [0])
+    over = op("Cumsum", cast(op("Equal", ids_by_step, end), "int32"), 0, exclusive=True)
+    return op("SelectV2", op("Greater", over, 0), end, ids_by_step)
 
 
 @_named("BeamSearchDecoder")
@@ -116,16 +116,16 @@ class BeamSearchDecoder(seq2seq.Decoder):
             [op("Pack", [self.batch_size, constant(self._width)]), op("Shape", x)[1:]],
             0,
         )
-        made = op("Reshape", x, sizes)
-        made.set_shape([None, self._width, *x.shape.as_list()[1:]])
-        return made
+        result = op("Reshape", x, sizes)
+        result.set_shape([None, self._width, *x.shape.as_list()[1:]])
+        return result
 
     def _merge(self, x):
         if hasattr(x, "_flow") or x.shape.ndims == 0:
             return x
-        made = op("Reshape", x, op("ConcatV2", [constant([-1]), op("Shape", x)[2:]], 0))
-        made.set_shape([None, *x.shape.as_list()[2:]])
-        return made
+        result = op("Reshape", x, op("ConcatV2", [constant([-1]), op("Shape", x)[2:]], 0))
+        result.set_shape([None, *x.shape.as_list()[2:]])
+        return result
 
     def initialize(self, name=None):
         rows = op("Pack", [self.batch_size, constant(1)])
@@ -162,9 +162,9 @@ class BeamSearchDecoder(seq2seq.Decoder):
         return total
 
     def _advance(self, logits, cell_state, state):
-        words = op("Shape", logits)[2]
+        vocab_size = op("Shape", logits)[2]
         known = logits.shape.as_list()[2]
-        ends = op("Equal", _range(words), self._end)  # [words]
+        ends = op("Equal", _range(vocab_size), self._end)  # [vocab_size]
         ended = op("SelectV2", ends, constant(0.0), constant(numpy.float32(-3.4028235e38)))
         logs = op("LogSoftmax", logits)
         logs = op("SelectV2", op("ExpandDims", state.finished, 2), ended, logs)
@@ -173,11 +173,11 @@ class BeamSearchDecoder(seq2seq.Decoder):
             op("ExpandDims", op("LogicalNot", state.finished), 2), "int64"
         )
         lengths = more + op("ExpandDims", state.lengths, 2)
-        flat = op("Pack", [self.batch_size, words * self._width])
+        flat = op("Pack", [self.batch_size, vocab_size * self._width])
         scores, places = OPS["TopKV2"](
             op("Reshape", self._scores(total, lengths), flat), constant(self._width)
         )
-        wide = constant(known) if known is not None else words
+        wide = constant(known) if known is not None else vocab_size
         ids, beams = op("FloorMod", places, wide), op("FloorDiv", places, wide)
         rows = op("Reshape", _range(self.batch_size), [-1, 1]) + op("ZerosLike", places)
         probs = op("GatherNd", op("Reshape", total, flat), op("Pack", [rows, places], axis=2))
@@ -308,8 +308,8 @@ class InferenceHelper(CustomHelper):
             return op("Fill", op("Shape", start)[:1], constant(False)), start
 
         def following(time, outputs, state, sample_ids):
-            made = sample_ids if next_inputs_fn is None else next_inputs_fn(sample_ids)
-            return end_fn(sample_ids), made, state
+            result = sample_ids if next_inputs_fn is None else next_inputs_fn(sample_ids)
+            return end_fn(sample_ids), result, state
 
         super().__init__(
             begin,

@@ -77,10 +77,10 @@ V1.update(
 @export(v1=_both("get_unique_variable"))
 def get_unique_variable(var_op_name):
     """The one variable of that name."""
-    found = [v for v in get_variables(var_op_name) if v.op.name == var_op_name]
-    if not found:
+    result = [v for v in get_variables(var_op_name) if v.op.name == var_op_name]
+    if not result:
         raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable")
-    return found[0]
+    return result[0]
 
 
 @export(v1=_both("get_variables_to_restore"))
@@ -92,9 +92,9 @@ def get_variables_to_restore(include=None, exclude=None):
             v for s in ([scopes] if isinstance(scopes, str) else scopes) for v in get_variables(s)
         ]
 
-    found = get_variables() if include is None else of(include)
+    result = get_variables() if include is None else of(include)
     dropped = [] if exclude is None else of(exclude)
-    return [v for v in dict.fromkeys(found) if not any(v is d for d in dropped)]
+    return [v for v in dict.fromkeys(result) if not any(v is d for d in dropped)]
 
 
 @export(v1=_both("add_model_variable"))
@@ -123,12 +123,12 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
 
 
 def _turned(name, row):
-    made = getattr(losses, row)
+    result = getattr(losses, row)
 
-    def loss(predictions, labels, weights=1.0, *args, **words):
-        return made(labels, predictions, weights, *args, **words)
+    def loss(predictions, labels, weights=1.0, *args, **kwargs):
+        return result(labels, predictions, weights, *args, **kwargs)
 
-    loss.__name__, loss.__doc__ = name, made.__doc__
+    loss.__name__, loss.__doc__ = name, result.__doc__
 
     def called(
         predictions=None,
@@ -138,7 +138,7 @@ def _turned(name, row):
         onehot_labels=None,
         multi_class_labels=None,
         target=None,
-        **words,
+        **kwargs,
     ):
         def first(*values):
             return next((v for v in values if v is not None), None)
@@ -147,10 +147,10 @@ def _turned(name, row):
             first(predictions, logits),
             first(labels, onehot_labels, multi_class_labels, target),
             *args,
-            **words,
+            **kwargs,
         )
 
-    called.__name__, called.__doc__ = name, made.__doc__
+    called.__name__, called.__doc__ = name, result.__doc__
     V1["contrib.slim.losses." + name] = V1["contrib.losses." + name] = called
 
 
@@ -165,8 +165,8 @@ for _name in (
 for _name in ("mean_squared_error", "absolute_difference", "log_loss"):
     _made = V1["losses." + _name]
     V1["contrib.slim.losses." + _name] = V1["contrib.losses." + _name] = (
-        lambda predictions, labels=None, weights=1.0, *args, made=_made, **words: made(
-            labels, predictions, weights, *args, **words
+        lambda predictions, labels=None, weights=1.0, *args, made=_made, **kwargs: made(
+            labels, predictions, weights, *args, **kwargs
         )
     )
 for _name in (
@@ -204,10 +204,10 @@ def prefetch_queue(
 def convert_collection_to_dict(collection, clear_collection=False):
     """The tensors of a collection by their aliases, or names."""
     graph = get_default_graph()
-    made = {getattr(t, "alias", None) or t.op.name: t for t in graph.get_collection(collection)}
+    result = {getattr(t, "alias", None) or t.op.name: t for t in graph.get_collection(collection)}
     if clear_collection:
         graph.clear_collection(collection)
-    return made
+    return result
 
 
 @export(v1=("contrib.slim.metrics.aggregate_metrics", "contrib.metrics.aggregate_metrics"))
@@ -254,10 +254,10 @@ def train_step(sess, train_op, global_step, train_step_kwargs):
     return loss, stop
 
 
-def _loop(sess, made, train_step_fn, train_op, global_step, words, number_of_steps):
+def _loop(sess, made, train_step_fn, train_op, global_step, kwargs, number_of_steps):
     loss = None
     while not made.should_stop():
-        loss, stop = train_step_fn(sess, train_op, global_step, words)
+        loss, stop = train_step_fn(sess, train_op, global_step, kwargs)
         if stop or number_of_steps is not None and int(sess.run(global_step)) >= number_of_steps:
             logs.info("Stopping Training.")
             made.request_stop()
@@ -305,14 +305,14 @@ def train(
     graph = graph or get_default_graph()
     with graph.as_default():
         step = steps.get_or_create_global_step() if global_step is None else global_step
-        words = (
+        kwargs = (
             {"log_every_n_steps": log_every_n_steps}
             if train_step_kwargs is _DEFAULT
             else dict(train_step_kwargs or {})
         )
         if summary_op is _DEFAULT:
             summary_op = merge_all()
-        made = supervisor.Supervisor(
+        result = supervisor.Supervisor(
             graph=graph,
             is_chief=is_chief,
             logdir=logdir,
@@ -328,13 +328,13 @@ def train(
             save_model_secs=save_interval_secs,
             init_fn=init_fn,
         )
-        with made.managed_session(master, config=session_config) as sess:
+        with result.managed_session(master, config=session_config) as sess:
             logs.info("Starting Session.")
             run = session_wrapper(sess) if session_wrapper is not None else sess
-            loss = _loop(run, made, train_step_fn, train_op, step, words, number_of_steps)
-            if logdir and made.is_chief:
+            loss = _loop(run, result, train_step_fn, train_op, step, kwargs, number_of_steps)
+            if logdir and result.is_chief:
                 logs.info("Finished training! Saving model to disk.")
-                made.saver.save(sess, made.save_path, global_step=made.global_step)
+                result.saver.save(sess, result.save_path, global_step=result.global_step)
     sys.stdout.flush()
     return loss
 

@@ -99,36 +99,36 @@ V3_PARTS = [
 ]
 
 
-def _made(net, word, depth, padding):
+def _made(net, spec, depth, padding):
     """The layer that a word describes; those side by side are joined."""
     parts = []
-    for one in word.split("+"):
+    for one in spec.split("+"):
         scope, *sizes, width, high, wide, half, margins = _WORD.match(one).groups()
         window = [int(n) for n in ((high, wide) if high else sizes)]
-        words = {
+        kwargs = {
             "stride": 2 if half else 1,
             "padding": "SAME" if margins else padding,
             "scope": scope,
         }
         if width:
-            parts.append(layer("conv2d")(net, depth(int(width)), window, **words))
+            parts.append(layer("conv2d")(net, depth(int(width)), window, **kwargs))
         else:
             pool = layer("max_pool2d" if scope.startswith("Max") else "avg_pool2d")
-            parts.append(pool(net, window, **words))
+            parts.append(pool(net, window, **kwargs))
     return parts[0] if len(parts) == 1 else op("ConcatV2", parts, 3)
 
 
 def _block(net, scope, branches, depth, halving):
     """Branches side by side; `halving`: the padding of layers with a stride."""
-    made = []
+    result = []
     with variable_scope.variable_scope(scope):
         for i, branch in enumerate(branches.split("|")):
             with variable_scope.variable_scope(f"Branch_{i}"):
                 part = net
-                for word in branch.split():
-                    part = _made(part, word, depth, halving if "/2" in word else "SAME")
-                made.append(part)
-        return op("ConcatV2", made, 3, name="concat")
+                for spec in branch.split():
+                    part = _made(part, spec, depth, halving if "/2" in spec else "SAME")
+                result.append(part)
+        return op("ConcatV2", result, 3, name="concat")
 
 
 def _base(parts, inputs, final_endpoint, depth, padding):
@@ -161,11 +161,11 @@ def _window(net, most):
     ]
 
 
-def _logits(net, num_classes, squeeze, scope, **words):
-    made = layer("conv2d")(
-        net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope=scope, **words
+def _logits(net, num_classes, squeeze, scope, **kwargs):
+    result = layer("conv2d")(
+        net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope=scope, **kwargs
     )
-    return op("Squeeze", made, [1, 2], name="SpatialSqueeze") if squeeze else made
+    return op("Squeeze", result, [1, 2], name="SpatialSqueeze") if squeeze else result
 
 
 def _small(deviation):
@@ -361,8 +361,8 @@ def _arg_scope(module):
                 weights_initializer=V1["contrib.layers.variance_scaling_initializer"](),
                 normalizer_fn=layer("batch_norm") if use_batch_norm else None,
                 normalizer_params=norm if use_batch_norm else {},
-            ) as made:
-                return made
+            ) as result:
+                return result
 
     scope.__name__ = module + "_arg_scope"
     return _named(module)(scope)

@@ -27,8 +27,8 @@ def named(module):
     return record
 
 
-def args_of(functions, **words):
-    return arg_scope.arg_scope([layer(n) for n in functions], **words)
+def args_of(functions, **kwargs):
+    return arg_scope.arg_scope([layer(n) for n in functions], **kwargs)
 
 
 def _squeeze(net, end_points, scope, wanted):
@@ -40,12 +40,12 @@ def _squeeze(net, end_points, scope, wanted):
 
 def _regularized(weight_decay, **more):
     """The arg_scope of nets with a penalty on weights."""
-    words = {
+    kwargs = {
         "weights_regularizer": V1["contrib.layers.l2_regularizer"](weight_decay),
         "activation_fn": lambda x: op("Relu", x),
         **more,
     }
-    return args_of(["conv2d", "fully_connected"], **words)
+    return args_of(["conv2d", "fully_connected"], **kwargs)
 
 
 # AlexNet, VGG, OverFeat: convolutions, then layers as convolutions over all that is left
@@ -57,8 +57,8 @@ def _plain_scope(module, name):
         with _regularized(
             weight_decay, biases_initializer=init_ops.Constant(0.1 if module == "alexnet" else 0.0)
         ):
-            with args_of(["conv2d"], padding="SAME") as made:
-                return made
+            with args_of(["conv2d"], padding="SAME") as result:
+                return result
 
     for place in PLACES:
         V1[f"{place}{module}.{name}"] = arg_scope
@@ -261,8 +261,8 @@ def resnet_arg_scope(
         normalizer_params=norm if use_batch_norm else {},
     ):
         with args_of(["batch_norm"], **norm):
-            with args_of(["max_pool2d"], padding="SAME") as made:
-                return made
+            with args_of(["max_pool2d"], padding="SAME") as result:
+                return result
 
 
 for _place in PLACES:
@@ -289,9 +289,9 @@ def bottleneck_v1(x, depth, narrow, stride, rate=1):
             if depth == width
             else conv(x, depth, [1, 1], stride=stride, activation_fn=None, scope="shortcut")
         )
-        made = _middle(x, depth, narrow, stride, rate)
-        made = conv(made, depth, [1, 1], stride=1, activation_fn=None, scope="conv3")
-        return _relu(past + made)
+        result = _middle(x, depth, narrow, stride, rate)
+        result = conv(result, depth, [1, 1], stride=1, activation_fn=None, scope="conv3")
+        return _relu(past + result)
 
 
 def bottleneck_v2(x, depth, narrow, stride, rate=1):
@@ -305,8 +305,8 @@ def bottleneck_v2(x, depth, narrow, stride, rate=1):
             if depth == width
             else conv(first, depth, [1, 1], stride=stride, scope="shortcut", **plain)
         )
-        made = _middle(first, depth, narrow, stride, rate)
-        return past + conv(made, depth, [1, 1], stride=1, scope="conv3", **plain)
+        result = _middle(first, depth, narrow, stride, rate)
+        return past + conv(result, depth, [1, 1], stride=1, scope="conv3", **plain)
 
 
 def _blocks(x, blocks, output_stride):

@@ -11,22 +11,22 @@ import numpy
 
 from situ._src.framework import api
 from situ._src.keras import context, input_layer, model, registry
-from situ._src.keras.registry import shown
+from situ._src.keras.registry import keras_export
 
 
 def layers():
     """tf.keras.layers: layers by name."""
-    return _Layers
+    return _LAYERS
 
 
 class _Layers:
     """Layers by the names that programs give them."""
 
     def __getattr__(self, name):
-        return registry.KINDS_OF_LAYERS.find(name)
+        return registry.LAYERS.find(name)
 
 
-_Layers = _Layers()
+_LAYERS = _Layers()
 
 
 def folder():
@@ -40,9 +40,9 @@ def named(module, *kinds):
     def record(function):
         @functools.wraps(function)
         def network(*args, name=None, **kwargs):
-            made = function(*args, **kwargs)
-            made._name = made.name if name is None else name
-            return made
+            result = function(*args, **kwargs)
+            result._name = result.name if name is None else name
+            return result
 
         whole = inspect.signature(function)
         network.__signature__ = whole.replace(
@@ -52,7 +52,7 @@ def named(module, *kinds):
             ]
         )
         places = [f"applications.{m}.{function.__name__}" for m in (module, *kinds)]
-        shown(f"applications.{function.__name__}", *places)(network)
+        keras_export(f"applications.{function.__name__}", *places)(network)
         return network
 
     return record
@@ -115,7 +115,7 @@ def pooled(x, pooling):
 
 def finished(inputs, x, name, weights, files, include_top):
     """The model, with the weights that were asked for; `files`: names with and without the top."""
-    made = model.Model(inputs, x, name=name)
+    result = model.Model(inputs, x, name=name)
     if weights == "imagenet":
         path = os.path.join(folder(), files[0] if include_top else files[1])
         if not os.path.exists(path):
@@ -123,16 +123,16 @@ def finished(inputs, x, name, weights, files, include_top):
                 f"tf.keras.applications: situ does not download the weights of '{name}'. Put them "
                 f"to {path}, or give weights=None for a network that has not learned yet."
             )
-        made.load_weights(path)
+        result.load_weights(path)
     elif weights is not None:
-        made.load_weights(weights)
-    return made
+        result.load_weights(weights)
+    return result
 
 
 # Images before a network sees them
 
 
-def _scaled(x, mode, data_format):
+def _scale_pixels(x, mode, data_format):
     first = data_format == "channels_first"
     is_array = isinstance(x, numpy.ndarray)
     if is_array and not numpy.issubdtype(x.dtype, numpy.floating):
@@ -167,22 +167,24 @@ def preprocessing(mode, *modules):
 
     def preprocess_input(x, data_format=None):
         """Images as the network was trained with them."""
-        return x if mode is None else _scaled(x, mode, data_format or context.setting("format"))
+        return (
+            x if mode is None else _scale_pixels(x, mode, data_format or context.setting("format"))
+        )
 
-    shown(*[f"applications.{m}.preprocess_input" for m in modules])(preprocess_input)
-    shown(*[f"applications.{m}.decode_predictions" for m in modules])(decode_predictions)
+    keras_export(*[f"applications.{m}.preprocess_input" for m in modules])(preprocess_input)
+    keras_export(*[f"applications.{m}.decode_predictions" for m in modules])(decode_predictions)
 
 
-@shown("applications.imagenet_utils.preprocess_input")
+@keras_export("applications.imagenet_utils.preprocess_input")
 def preprocess_input(x, data_format=None, mode="caffe"):
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(
             f"Expected mode to be one of `caffe`, `tf` or `torch`. Received: mode={mode}"
         )
-    return _scaled(x, mode, data_format or context.setting("format"))
+    return _scale_pixels(x, mode, data_format or context.setting("format"))
 
 
-@shown("applications.imagenet_utils.decode_predictions")
+@keras_export("applications.imagenet_utils.decode_predictions")
 def decode_predictions(preds, top=5):
     """The names of the likeliest classes of ImageNet: (number of WordNet, name, score)."""
     preds = numpy.asarray(preds)

@@ -11,11 +11,13 @@ def _norm(x, name):
 
 
 def _conv_block(x, growth, name):
-    made = _norm(x, name + "_0_")
-    made = layers().Conv2D(4 * growth, 1, use_bias=False, name=name + "_1_conv")(made)
-    made = _norm(made, name + "_1_")
-    made = layers().Conv2D(growth, 3, padding="same", use_bias=False, name=name + "_2_conv")(made)
-    return layers().Concatenate(axis=common.axis(), name=name + "_concat")([x, made])
+    result = _norm(x, name + "_0_")
+    result = layers().Conv2D(4 * growth, 1, use_bias=False, name=name + "_1_conv")(result)
+    result = _norm(result, name + "_1_")
+    result = layers().Conv2D(growth, 3, padding="same", use_bias=False, name=name + "_2_conv")(
+        result
+    )
+    return layers().Concatenate(axis=common.axis(), name=name + "_concat")([x, result])
 
 
 def _transition(x, name):
@@ -64,7 +66,7 @@ def _densenet(
     )
 
 
-def _make(word, blocks):
+def _make(name, blocks):
     def network(
         include_top=True,
         weights="imagenet",
@@ -75,7 +77,7 @@ def _make(word, blocks):
         classifier_activation="softmax",
     ):
         return _densenet(
-            word.lower(),
+            name.lower(),
             blocks,
             include_top,
             weights,
@@ -86,7 +88,7 @@ def _make(word, blocks):
             classifier_activation,
         )
 
-    network.__name__, network.__qualname__ = word, word
+    network.__name__, network.__qualname__ = name, name
     network.__doc__ = f"A dense network with blocks of {blocks} layers."
     return named("densenet")(network)
 

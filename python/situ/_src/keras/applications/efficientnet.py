@@ -33,13 +33,13 @@ def _norm(x, activation, name, act_name):
     return x if activation is None else layers().Activation(activation, name=act_name)(x)
 
 
-def _excited(x, activation, width, squeezed, name):
+def _excited(x, activation, width, squeeze_or_expand, name):
     """Channels weighted by what they are on the whole."""
     shape = (width, 1, 1) if common.axis() == 1 else (1, 1, width)
     part = layers().GlobalAveragePooling2D(name=name + "se_squeeze")(x)
     part = layers().Reshape(shape, name=name + "se_reshape")(part)
     part = layers().Conv2D(
-        squeezed,
+        squeeze_or_expand,
         1,
         padding="same",
         activation=activation,
@@ -169,7 +169,7 @@ def _efficientnet(
     )
 
 
-def _make(word, width, depth, size, dropout):
+def _make(name, width, depth, size, dropout):
     def network(
         include_top=True,
         weights="imagenet",
@@ -180,7 +180,7 @@ def _make(word, width, depth, size, dropout):
         classifier_activation="softmax",
     ):
         return _efficientnet(
-            word.lower(),
+            name.lower(),
             width,
             depth,
             size,
@@ -194,7 +194,7 @@ def _make(word, width, depth, size, dropout):
             classifier_activation=classifier_activation,
         )
 
-    network.__name__, network.__qualname__ = word, word
+    network.__name__, network.__qualname__ = name, name
     network.__doc__ = f"EfficientNet for images of {size} x {size}; it scales them itself."
     return named("efficientnet")(network)
 

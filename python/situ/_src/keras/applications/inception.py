@@ -117,8 +117,8 @@ def InceptionV3(
 class CustomScaleLayer(Layer):
     """The first of two tensors plus a part of the second."""
 
-    def __init__(self, scale, **words):
-        super().__init__(**words)
+    def __init__(self, scale, **kwargs):
+        super().__init__(**kwargs)
         self.scale = scale
 
     def get_config(self):

@@ -97,8 +97,8 @@ def MobileNet(
 
 def divisible(value, by=8):
     """The nearest multiple, but not much less."""
-    made = max(by, int(value + by / 2) // by * by)
-    return made + by if made < 0.9 * value else made
+    result = max(by, int(value + by / 2) // by * by)
+    return result + by if result < 0.9 * value else result
 
 
 def _inverted(x, expansion, stride, alpha, filters, number):

@@ -102,8 +102,8 @@ def _pooled(x, pooling):
     return layers().GlobalMaxPooling2D(name="max_pool")(x) if pooling == "max" else x
 
 
-def _make(word, counts, early):
-    name = word.lower()
+def _make(class_name, counts, early):
+    name = class_name.lower()
 
     def network(
         include_top=True,
@@ -127,10 +127,10 @@ def _make(word, counts, early):
             classifier_activation,
         )
 
-    network.__name__, network.__qualname__ = word, word
+    network.__name__, network.__qualname__ = class_name, class_name
     network.__doc__ = f"A residual network of {sum(counts) * 3 + 2} layers."
     families = ["resnet_v2"] if early else ["resnet"]
-    return named(*families, *(["resnet50"] if word == "ResNet50" else []))(network)
+    return named(*families, *(["resnet50"] if class_name == "ResNet50" else []))(network)
 
 
 for _word, _counts in (
