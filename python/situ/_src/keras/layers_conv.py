@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_conv.py: convolutional layers of one and two dimensions, also transposed, depthwise
-and separable."""
+"""layers_conv.py: 1-D and 2-D convolution layers: plain, transposed, depthwise and separable."""
 
 from situ._src.framework import tensor_shape
 from situ._src.keras import constraints, context, initializers, regularizers
@@ -12,7 +11,7 @@ from situ._src.ops.nn import conv
 
 
 def normalize_tuple(value, rank, what):
-    """A number, or one for each dimension."""
+    """Returns an int, or a sequence of `rank` ints, as a tuple of `rank` ints."""
     result = (int(value),) * rank if isinstance(value, int) else tuple(int(v) for v in value)
     if len(result) != rank:
         raise ValueError(
@@ -22,7 +21,7 @@ def normalize_tuple(value, rank, what):
 
 
 def conv_output_length(size, kernel, stride, padding, dilation=1):
-    """How many windows fit into a row."""
+    """Returns the output length of a convolution along one dimension; None if `size` is unknown."""
     if size is None:
         return None
     wide = (kernel - 1) * dilation + 1
@@ -30,7 +29,7 @@ def conv_output_length(size, kernel, stride, padding, dilation=1):
 
 
 class _Conv(Weighted):
-    """A convolution over `rank` dimensions."""
+    """Base class of convolutions over `rank` spatial dimensions."""
 
     def __init__(
         self,
@@ -109,7 +108,33 @@ class _Conv(Weighted):
 
 @named("Conv2D", "Convolution2D")
 class Conv2D(_Conv):
-    """A convolution of images, plus a bias."""
+    """2-D convolution of images: `activation(conv2d(inputs, kernel) + bias)`.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Height and width of the kernel; one int for both.
+      strides: Strides along height and width; one int for both.
+      padding: "valid" (none) or "same" (zero padding; with stride 1 the output has the input's
+        size).
+      data_format: "channels_last" (NHWC) or "channels_first" (NCHW); default:
+        `tf.keras.backend.image_data_format()`.
+      dilation_rate: Distance between kernel elements; one int for both dimensions.
+      groups: Number of groups that the channels are split into; each is convolved separately.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      **kwargs: `kernel_initializer`, `bias_initializer`, `kernel_regularizer`, `bias_regularizer`,
+        `activity_regularizer`, `kernel_constraint`, `bias_constraint`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, height, width, channels)`, or `(batch, channels, height,
+        width)` with "channels_first".
+
+    Returns:
+      Tensor of rank 4 with `filters` channels.
+
+    Raises:
+      ValueError: If the number of channels is unknown, or a tuple has the wrong length.
+    """
 
     def __init__(
         self,
@@ -141,7 +166,26 @@ class Conv2D(_Conv):
 
 @named("Conv1D", "Convolution1D")
 class Conv1D(_Conv):
-    """A convolution of rows, plus a bias; causal: no window looks ahead."""
+    """1-D convolution of sequences: `activation(conv1d(inputs, kernel) + bias)`.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Length of the kernel.
+      strides: Stride.
+      padding: "valid", "same" or "causal"; with "causal", output t depends on inputs up to t only.
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      groups: Number of groups that the channels are split into.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, channels)`.
+
+    Returns:
+      Tensor of shape `(batch, new_steps, filters)`.
+    """
 
     def __init__(
         self,
@@ -200,7 +244,9 @@ class Conv1D(_Conv):
 
 
 class _Transposed(_Conv):
-    """The way back of a convolution: from its output to its input."""
+    """Base class of transposed convolutions: the gradient of a convolution with respect to its
+    input.
+    """
 
     def __init__(
         self,
@@ -277,7 +323,27 @@ class _Transposed(_Conv):
 
 @named("Conv2DTranspose", "Convolution2DTranspose")
 class Conv2DTranspose(_Transposed):
-    """A transposed convolution of images, plus a bias."""
+    """Transposed 2-D convolution, which maps from the output shape of a convolution to its input
+    shape.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Height and width of the kernel; one int for both.
+      strides: Strides along height and width: the upsampling factors.
+      padding: "valid" or "same".
+      output_padding: Extra size of the output along each dimension; None infers the output shape.
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, height, width, channels)`.
+
+    Returns:
+      Tensor of rank 4 with `filters` channels.
+    """
 
     def __init__(
         self,
@@ -309,7 +375,23 @@ class Conv2DTranspose(_Transposed):
 
 @named("Conv1DTranspose", "Convolution1DTranspose")
 class Conv1DTranspose(_Transposed):
-    """A transposed convolution of rows, plus a bias."""
+    """Transposed 1-D convolution.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Length of the kernel.
+      strides: Stride: the upsampling factor.
+      padding: "valid" or "same".
+      output_padding: Extra length of the output; None infers the output shape.
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, channels)`.
+    """
 
     def __init__(
         self,
@@ -358,7 +440,28 @@ class Conv1DTranspose(_Transposed):
 
 @named("DepthwiseConv2D")
 class DepthwiseConv2D(_Conv):
-    """A convolution of each channel by itself."""
+    """2-D convolution of each channel with its own kernels.
+
+    Args:
+      kernel_size: Height and width of the kernel; one int for both.
+      strides: Strides along height and width.
+      padding: "valid" or "same".
+      depth_multiplier: Number of output channels per input channel.
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      depthwise_initializer: Initializer of the kernel.
+      depthwise_regularizer: Regularizer of the kernel.
+      depthwise_constraint: Constraint applied to the kernel after each update.
+      **kwargs: `bias_initializer`, `bias_regularizer`, `bias_constraint`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, height, width, channels)`.
+
+    Returns:
+      Tensor of rank 4 with `channels * depth_multiplier` channels.
+    """
 
     def __init__(
         self,
@@ -407,6 +510,7 @@ class DepthwiseConv2D(_Conv):
         self.add_bias(width * self.depth_multiplier)
 
     def strided(self, stride):
+        """Returns strides for all four dimensions."""
         return [1, 1, *stride] if self.is_channels_first() else [1, *stride, 1]
 
     def call(self, inputs):
@@ -441,7 +545,27 @@ class DepthwiseConv2D(_Conv):
 
 @named("SeparableConv2D", "SeparableConvolution2D")
 class SeparableConv2D(DepthwiseConv2D):
-    """A depthwise convolution, and one of 1 x 1 behind it."""
+    """Depthwise 2-D convolution followed by a 1 x 1 convolution that mixes the channels.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Height and width of the depthwise kernel; one int for both.
+      strides: Strides along height and width.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between elements of the depthwise kernel.
+      depth_multiplier: Number of depthwise output channels per input channel.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      depthwise_initializer: Initializer of the depthwise kernel.
+      pointwise_initializer: Initializer of the 1 x 1 kernel.
+      pointwise_regularizer: Regularizer of the 1 x 1 kernel.
+      pointwise_constraint: Constraint applied to the 1 x 1 kernel after each update.
+      **kwargs: Further arguments of `DepthwiseConv2D`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, height, width, channels)`.
+    """
 
     def __init__(
         self,
@@ -512,7 +636,7 @@ class SeparableConv2D(DepthwiseConv2D):
 
 
 class _OfRows:
-    """A layer of images that is used on rows: they are images of one line."""
+    """Adapts a 2-D layer to sequences, which become images of height 1."""
 
     @property
     def depthwise_kernel(self):
@@ -531,7 +655,7 @@ class _OfRows:
         self.__dict__.setdefault("_kernels", {})["pointwise_kernel"] = weight
 
     def add_weight(self, name=None, shape=None, *args, **kwargs):
-        """Kernels of rows, not of images of one line."""
+        """Creates 1-D kernels; the properties add the dimension of size 1."""
         return super().add_weight(name, shape[1:] if len(shape) == 4 else shape, *args, **kwargs)
 
     def build(self, input_shape):
@@ -562,7 +686,21 @@ def _pair(value):
 
 @named("SeparableConv1D", "SeparableConvolution1D")
 class SeparableConv1D(_OfRows, SeparableConv2D):
-    """A convolution of rows by channel, and one of channels behind it."""
+    """Depthwise 1-D convolution followed by a pointwise convolution that mixes the channels.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Length of the depthwise kernel.
+      strides: Stride.
+      padding: "valid", "same" or "causal".
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      depth_multiplier: Number of depthwise output channels per input channel.
+      **kwargs: Further arguments of `SeparableConv2D`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, channels)`.
+    """
 
     def __init__(
         self,
@@ -592,7 +730,20 @@ class SeparableConv1D(_OfRows, SeparableConv2D):
 
 @named("DepthwiseConv1D")
 class DepthwiseConv1D(_OfRows, DepthwiseConv2D):
-    """A convolution of rows by channel."""
+    """1-D convolution of each channel with its own kernels.
+
+    Args:
+      kernel_size: Length of the kernel.
+      strides: Stride.
+      padding: "valid", "same" or "causal".
+      depth_multiplier: Number of output channels per input channel.
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      **kwargs: Further arguments of `DepthwiseConv2D`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, channels)`.
+    """
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_core.py: Dense, Embedding, Dropout, and layers that change shapes."""
+"""layers_core.py: Dense, Embedding, Dropout, Lambda and the reshaping layers of tf.keras.layers."""
 
 import numpy
 
@@ -14,6 +14,8 @@ from situ._src.ops.array_ops import shape as shape_op
 
 
 def named(*names):
+    """Registers a layer class and exports it under tf.keras.layers."""
+
     def record(cls):
         KIND.add(cls, *names)
         return keras_export(*["layers." + n for n in names])(cls)
@@ -25,12 +27,12 @@ KIND.add(Layer)
 
 
 def serialize_attributes(layer, *names):
-    """Attributes as a configuration holds them."""
+    """Returns the named attributes of a layer in the form that get_config returns."""
     return {n: serialize_keras_object(getattr(layer, n)) for n in names}
 
 
 class Weighted(Layer):
-    """A layer with a kernel and, unless told otherwise, a bias."""
+    """Base class of layers with a kernel and, unless use_bias is False, a bias."""
 
     CONFIG_KEYS: tuple[str, ...] = (
         "use_bias",
@@ -67,6 +69,7 @@ class Weighted(Layer):
         self.kernel = self.bias = None
 
     def make(self, shape, outputs):
+        """Creates the kernel and the bias; `outputs` is the length of the bias."""
         self.kernel = self.add_weight(
             "kernel",
             shape,
@@ -77,6 +80,7 @@ class Weighted(Layer):
         self.add_bias(outputs)
 
     def add_bias(self, outputs):
+        """Creates the bias, if the layer has one, and marks the layer as built."""
         if self.use_bias:
             self.bias = self.add_weight(
                 "bias",
@@ -88,6 +92,7 @@ class Weighted(Layer):
         self.built = True
 
     def bias_and_activation(self, made, data_format="NHWC"):
+        """Adds the bias and applies the activation."""
         if self.use_bias:
             made = op("BiasAdd", made, self.bias, data_format=data_format)
         return self.activation(made)
@@ -98,7 +103,32 @@ class Weighted(Layer):
 
 @named("Dense")
 class Dense(Weighted):
-    """activation(inputs times a matrix, plus a bias)."""
+    """Fully connected layer: `activation(inputs @ kernel + bias)`.
+
+    Inputs of a rank above 2 are multiplied along their last axis.
+
+    Args:
+      units: Size of the output, a positive integer.
+      activation: Activation function, or its name; None applies none.
+      use_bias: Whether the layer adds a bias.
+      kernel_initializer: Initializer of the kernel.
+      bias_initializer: Initializer of the bias.
+      kernel_regularizer: Regularizer of the kernel.
+      bias_regularizer: Regularizer of the bias.
+      activity_regularizer: Regularizer of the output.
+      kernel_constraint: Constraint applied to the kernel after each update.
+      bias_constraint: Constraint applied to the bias after each update.
+      **kwargs: Arguments of `Layer`, such as `name`, `dtype` and `input_shape`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, ..., input_dim)`; input_dim must be static.
+
+    Returns:
+      Tensor of shape `(batch, ..., units)`.
+
+    Raises:
+      ValueError: If units is not positive, or the last dimension of the input is unknown.
+    """
 
     def __init__(
         self,
@@ -162,7 +192,7 @@ class Dense(Weighted):
 
 
 def with_last(tensor, size):
-    """The shape of a tensor with another last size: numbers where they are known."""
+    """Returns the shape of a tensor with its last size replaced; static where possible."""
     known = tensor.shape.as_list()[:-1]
     if known.count(None) <= 1:
         return [-1 if d is None else d for d in known] + [size]
@@ -171,7 +201,7 @@ def with_last(tensor, size):
 
 
 def batch_and(tensor, sizes):
-    """The size of the batch, then these."""
+    """Returns the shape `[batch size of tensor, *sizes]`; static where possible."""
     first = tensor.shape.as_list()[0]
     if all(s is not None and s >= 0 for s in sizes):
         return [-1 if first is None else first, *sizes]
@@ -183,7 +213,17 @@ def batch_and(tensor, sizes):
 
 @named("Activation")
 class Activation(Layer):
-    """A function of each element."""
+    """Applies an activation function element by element.
+
+    Args:
+      activation: Activation function, or its name, such as "relu".
+
+    Call arguments:
+      inputs: Tensor of any shape.
+
+    Returns:
+      Tensor of the shape of the input.
+    """
 
     def __init__(self, activation, **kwargs):
         super().__init__(**kwargs)
@@ -198,7 +238,24 @@ class Activation(Layer):
 
 @named("Dropout")
 class Dropout(Layer):
-    """Sets elements to 0 at random while training, and makes the others larger."""
+    """Sets elements to 0 with probability `rate` during training.
+
+    The remaining elements are scaled by `1 / (1 - rate)`, which keeps the expected sum. Outside of
+    training the layer returns its input.
+
+    Args:
+      rate: Fraction of the elements to drop, between 0 and 1.
+      noise_shape: Shape of the dropout mask, broadcast to the input; for example
+        `(batch, 1, features)` uses one mask for all time steps.
+      seed: Seed of the random numbers.
+
+    Call arguments:
+      inputs: Tensor of any rank.
+      training: Whether to drop elements.
+
+    Raises:
+      ValueError: If rate is not between 0 and 1.
+    """
 
     def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
         super().__init__(**kwargs)
@@ -214,6 +271,7 @@ class Dropout(Layer):
         )
 
     def shape_of_noise(self, inputs):
+        """Returns the shape of the dropout mask."""
         return self.noise_shape
 
     def call(self, inputs, training=None):
@@ -232,9 +290,19 @@ class Dropout(Layer):
 
 
 def _spatial(rank):
+    """Defines SpatialDropout1D, 2D or 3D."""
+
     @named(f"SpatialDropout{rank}D")
     class SpatialDropout(Dropout):
-        """Drops whole channels."""
+        """Drops whole channels during training, for inputs whose neighbours are correlated.
+
+        Args:
+          rate: Fraction of the channels to drop, between 0 and 1.
+
+        Call arguments:
+          inputs: Tensor with channels as the last dimension.
+          training: Whether to drop channels.
+        """
 
         def shape_of_noise(self, inputs):
             sizes = shape_op(inputs)
@@ -250,7 +318,17 @@ for _rank in (1, 2, 3):
 
 @named("Flatten")
 class Flatten(Layer):
-    """One row per example."""
+    """Flattens all dimensions but the batch.
+
+    Args:
+      data_format: "channels_last" or "channels_first"; the output has the same order for both.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, ...)`.
+
+    Returns:
+      Tensor of shape `(batch, n)`.
+    """
 
     def __init__(self, data_format=None, **kwargs):
         super().__init__(**kwargs)
@@ -270,7 +348,17 @@ class Flatten(Layer):
 
 @named("Reshape")
 class Reshape(Layer):
-    """Another shape for each example; one size may be -1."""
+    """Reshapes each example.
+
+    Args:
+      target_shape: Shape without the batch dimension; one size may be -1.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, ...)`.
+
+    Returns:
+      Tensor of shape `(batch, *target_shape)`.
+    """
 
     def __init__(self, target_shape, **kwargs):
         super().__init__(**kwargs)
@@ -290,7 +378,12 @@ class Reshape(Layer):
 
 @named("Permute")
 class Permute(Layer):
-    """The dimensions of each example in another order; the first is 1."""
+    """Permutes the dimensions of each example.
+
+    Args:
+      dims: Permutation of the dimensions without the batch; the indices begin at 1, so that
+        `(2, 1)` swaps the first two dimensions of each example.
+    """
 
     def __init__(self, dims, **kwargs):
         super().__init__(**kwargs)
@@ -305,7 +398,11 @@ class Permute(Layer):
 
 @named("RepeatVector")
 class RepeatVector(Layer):
-    """Each row n times."""
+    """Repeats each row n times: `(batch, features)` becomes `(batch, n, features)`.
+
+    Args:
+      n: Number of repetitions.
+    """
 
     def __init__(self, n, **kwargs):
         super().__init__(**kwargs)
@@ -320,7 +417,17 @@ class RepeatVector(Layer):
 
 @named("Lambda")
 class Lambda(Layer):
-    """A function of tensors."""
+    """Wraps a function of tensors as a layer.
+
+    Args:
+      function: Function of the input tensor. It may have parameters `mask` and `training`.
+      output_shape: Accepted for compatibility; shapes are inferred.
+      mask: Mask of the output, or a function of (inputs, mask).
+      arguments: Dictionary of further keyword arguments of the function.
+
+    Variables that the function reads are not weights of the layer. Loading a saved model needs the
+    function in `custom_objects`, because files do not contain code.
+    """
 
     def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
         super().__init__(**kwargs)
@@ -369,13 +476,23 @@ class Lambda(Layer):
 
 @named("Masking")
 class Masking(Layer):
-    """Steps that hold nothing but mask_value are left out by the layers behind."""
+    """Masks time steps in which every feature equals mask_value.
+
+    Later layers that support masking skip these steps.
+
+    Args:
+      mask_value: The value that marks a step to skip.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, features)`.
+    """
 
     def __init__(self, mask_value=0.0, **kwargs):
         super().__init__(**kwargs)
         self.mask_value, self.supports_masking = mask_value, True
 
     def _kept(self, inputs, keep):
+        """Returns whether each step has a feature other than mask_value."""
         other = op("NotEqual", inputs, cast(self.mask_value, inputs.dtype))
         return op("Any", other, [-1], keep_dims=keep)
 
@@ -391,7 +508,24 @@ class Masking(Layer):
 
 @named("Embedding")
 class Embedding(Layer):
-    """A row of a matrix for each number."""
+    """Maps integer indices to rows of a trainable matrix.
+
+    Args:
+      input_dim: Size of the vocabulary: the largest index + 1.
+      output_dim: Size of each embedding vector.
+      embeddings_initializer: Initializer of the matrix.
+      embeddings_regularizer: Regularizer of the matrix.
+      activity_regularizer: Regularizer of the output.
+      embeddings_constraint: Constraint applied to the matrix after each update.
+      mask_zero: Whether index 0 is padding that later layers mask.
+      input_length: Length of the input sequences, if it is constant.
+
+    Call arguments:
+      inputs: Integer tensor of shape `(batch, ...)`.
+
+    Returns:
+      Tensor of shape `(batch, ..., output_dim)`.
+    """
 
     def __init__(
         self,
@@ -454,7 +588,12 @@ class Embedding(Layer):
 
 @named("ActivityRegularization")
 class ActivityRegularization(Layer):
-    """Adds a penalty on what passes."""
+    """Returns its input and adds a penalty on it to the loss.
+
+    Args:
+      l1: Factor of the sum of absolute values.
+      l2: Factor of the sum of squares.
+    """
 
     def __init__(self, l1=0.0, l2=0.0, **kwargs):
         super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **kwargs)
@@ -469,7 +608,7 @@ sizes_of = nodes.sizes_of
 
 @named("Identity")
 class Identity(Layer):
-    """What it is given."""
+    """Returns its input."""
 
     def call(self, inputs):
         return op("Identity", inputs)
@@ -477,7 +616,17 @@ class Identity(Layer):
 
 @named("AlphaDropout")
 class AlphaDropout(Layer):
-    """Dropout that keeps mean and variance of what comes out of selu."""
+    """Dropout that preserves the mean and the variance of the output of selu.
+
+    Args:
+      rate: Fraction of the elements to drop.
+      noise_shape: Shape of the dropout mask, broadcast to the input.
+      seed: Seed of the random numbers.
+
+    Call arguments:
+      inputs: Tensor of any rank.
+      training: Whether to drop elements.
+    """
 
     def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
         super().__init__(**kwargs)

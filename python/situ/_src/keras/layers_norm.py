@@ -15,7 +15,7 @@ from situ._src.ops.random_ops import random_normal
 
 
 class Scaled(Layer):
-    """A layer with gamma and beta."""
+    """Base class of normalization layers with a scale (gamma) and an offset (beta)."""
 
     _computes_in_variable_dtype = True
 
@@ -45,10 +45,12 @@ class Scaled(Layer):
         self.supports_masking = True
 
     def axes(self, rank):
+        """Returns the normalized axes as non-negative indices."""
         some = self.axis if isinstance(self.axis, (list, tuple)) else [self.axis]
         return [a % rank for a in some]
 
     def make(self, shape):
+        """Creates gamma and beta."""
         if self.scale:
             self.gamma = self.add_weight(
                 "gamma",
@@ -96,7 +98,35 @@ def normalized(x, mean, variance, beta, gamma, epsilon):
 
 @named("BatchNormalization")
 class BatchNormalization(Scaled):
-    """Mean 0 and variance 1 over the batch; averages of both serve where nothing is trained."""
+    """Normalizes activations over the batch, then scales by gamma and adds beta.
+
+    During training the layer uses the mean and variance of the batch and updates moving averages of
+    both; otherwise it uses the moving averages. A layer with `trainable = False` always uses them.
+
+    Args:
+      axis: The axis of the features, which is not reduced; usually the channels.
+      momentum: Momentum of the moving averages.
+      epsilon: Added to the variance.
+      center: Whether to add beta.
+      scale: Whether to multiply by gamma.
+      beta_initializer: Initializer of beta.
+      gamma_initializer: Initializer of gamma.
+      moving_mean_initializer: Initializer of the moving mean.
+      moving_variance_initializer: Initializer of the moving variance.
+      beta_regularizer: Regularizer of beta.
+      gamma_regularizer: Regularizer of gamma.
+      beta_constraint: Constraint applied to beta after each update.
+      gamma_constraint: Constraint applied to gamma after each update.
+      synchronized: Accepted for compatibility; each replica normalizes over its own examples.
+      **kwargs: Arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of any rank.
+      training: Whether to use the statistics of the batch.
+
+    Raises:
+      NotImplementedError: If renorm or virtual_batch_size is set.
+    """
 
     def __init__(
         self,
@@ -164,7 +194,7 @@ class BatchNormalization(Scaled):
         self.built = True
 
     def _move(self, variable, value):
-        """The average comes nearer to what was seen."""
+        """Updates a moving average; in a session graph also adds the op to UPDATE_OPS."""
         moved = variable.assign_sub((variable.value() - value) * (1.0 - self.momentum))
         if weights.in_session_graph():
             moved.graph.add_to_collection(GraphKeys.UPDATE_OPS, moved.op)
@@ -195,7 +225,7 @@ class BatchNormalization(Scaled):
         return normalized(inputs, mean, variance, beta, gamma, self.epsilon)
 
     def _fused(self, inputs, axis, train):
-        """All of it as one op, of images."""
+        """Normalizes images with the FusedBatchNorm op."""
         size = self.moving_mean.shape.as_list()
         gamma, beta = (
             convert_to_tensor(v)
@@ -213,6 +243,7 @@ class BatchNormalization(Scaled):
         return y
 
     def _remember(self, mean, variance):
+        """Updates the moving averages."""
         shape = self.moving_mean.shape.as_list()
         mean, variance = op("Reshape", mean, shape), op("Reshape", variance, shape)
         self._move(self.moving_mean, mean)
@@ -220,6 +251,7 @@ class BatchNormalization(Scaled):
 
     @staticmethod
     def _wide(vector, kept, inputs):
+        """Reshapes a per-feature vector so that it broadcasts to the inputs."""
         if kept == [inputs.shape.rank - 1]:
             return convert_to_tensor(vector)
         sizes = [1] * inputs.shape.rank
@@ -237,7 +269,19 @@ class BatchNormalization(Scaled):
 
 @named("LayerNormalization")
 class LayerNormalization(Scaled):
-    """Mean 0 and variance 1 of each example."""
+    """Normalizes each example over the given axes, then scales by gamma and adds beta.
+
+    Args:
+      axis: The axis or axes to normalize over.
+      epsilon: Added to the variance.
+      center: Whether to add beta.
+      scale: Whether to multiply by gamma.
+      **kwargs: Initializers, regularizers and constraints of beta and gamma, and arguments of
+        `Layer`.
+
+    Call arguments:
+      inputs: Tensor of any rank.
+    """
 
     def __init__(self, axis=-1, epsilon=1e-3, center=True, scale=True, **kwargs):
         super().__init__(
@@ -263,7 +307,11 @@ class LayerNormalization(Scaled):
 
 @named("UnitNormalization")
 class UnitNormalization(Layer):
-    """Length 1 along an axis."""
+    """Scales vectors along an axis to an L2 norm of 1.
+
+    Args:
+      axis: The axis to normalize over.
+    """
 
     def __init__(self, axis=-1, **kwargs):
         super().__init__(**kwargs)
@@ -278,7 +326,16 @@ class UnitNormalization(Layer):
 
 @named("GaussianNoise")
 class GaussianNoise(Layer):
-    """Adds normal numbers while training."""
+    """Adds Gaussian noise with mean 0 during training.
+
+    Args:
+      stddev: Standard deviation of the noise.
+      seed: Seed of the random numbers.
+
+    Call arguments:
+      inputs: Tensor of any rank.
+      training: Whether to add noise.
+    """
 
     def __init__(self, stddev, seed=None, **kwargs):
         super().__init__(**kwargs)
@@ -297,7 +354,16 @@ class GaussianNoise(Layer):
 
 @named("GaussianDropout")
 class GaussianDropout(Layer):
-    """Multiplies by normal numbers around 1 while training."""
+    """Multiplies by Gaussian noise with mean 1 during training.
+
+    Args:
+      rate: Drop probability; the standard deviation is `sqrt(rate / (1 - rate))`.
+      seed: Seed of the random numbers.
+
+    Call arguments:
+      inputs: Tensor of any rank.
+      training: Whether to add noise.
+    """
 
     def __init__(self, rate, seed=None, **kwargs):
         super().__init__(**kwargs)
@@ -316,7 +382,7 @@ class GaussianDropout(Layer):
 
 
 class _Act(Layer):
-    """An activation with settings."""
+    """Base class of activation layers; CONFIG_KEYS names the attributes of their configuration."""
 
     CONFIG_KEYS: tuple[str, ...] = ()
 
@@ -330,6 +396,14 @@ class _Act(Layer):
 
 @named("ReLU")
 class ReLU(_Act):
+    """Rectified linear unit: `max(x, 0)`, with an optional slope, limit and threshold.
+
+    Args:
+      max_value: Upper limit of the output; None: no limit.
+      negative_slope: Slope below the threshold.
+      threshold: Inputs below it are treated as negative.
+    """
+
     CONFIG_KEYS = ("max_value", "negative_slope", "threshold")
 
     def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **kwargs):
@@ -342,6 +416,13 @@ class ReLU(_Act):
 
 @named("LeakyReLU")
 class LeakyReLU(_Act):
+    """`x` for positive inputs, `alpha * x` otherwise.
+
+    Args:
+      alpha: Slope for negative inputs.
+      negative_slope: Name of alpha in Keras 3.
+    """
+
     CONFIG_KEYS = ("alpha",)
 
     def __init__(self, alpha=0.3, negative_slope=None, **kwargs):
@@ -354,6 +435,12 @@ class LeakyReLU(_Act):
 
 @named("ELU")
 class ELU(_Act):
+    """Exponential linear unit: `x` for positive inputs, `alpha * (exp(x) - 1)` otherwise.
+
+    Args:
+      alpha: Scale of the negative part.
+    """
+
     CONFIG_KEYS = ("alpha",)
 
     def __init__(self, alpha=1.0, **kwargs):
@@ -366,6 +453,16 @@ class ELU(_Act):
 
 @named("Softmax")
 class Softmax(_Act):
+    """Softmax along an axis.
+
+    Args:
+      axis: The axis that sums to 1.
+
+    Call arguments:
+      inputs: Tensor of logits.
+      mask: Boolean tensor; elements where it is False get the probability 0.
+    """
+
     CONFIG_KEYS = ("axis",)
 
     def __init__(self, axis=-1, **kwargs):
@@ -380,6 +477,12 @@ class Softmax(_Act):
 
 @named("ThresholdedReLU")
 class ThresholdedReLU(_Act):
+    """`x` where `x > theta`, 0 otherwise.
+
+    Args:
+      theta: Threshold.
+    """
+
     CONFIG_KEYS = ("theta",)
 
     def __init__(self, theta=1.0, **kwargs):
@@ -392,7 +495,14 @@ class ThresholdedReLU(_Act):
 
 @named("PReLU")
 class PReLU(_Act):
-    """x where x > 0, else a trained slope times x."""
+    """`x` for positive inputs, `alpha * x` otherwise, with trainable alpha.
+
+    Args:
+      alpha_initializer: Initializer of alpha.
+      alpha_regularizer: Regularizer of alpha.
+      alpha_constraint: Constraint applied to alpha after each update.
+      shared_axes: Axes along which alpha is shared, for example `[1, 2]` for images.
+    """
 
     CONFIG_KEYS = ("shared_axes",)
 
@@ -429,7 +539,16 @@ class PReLU(_Act):
 
 @named("GroupNormalization")
 class GroupNormalization(Scaled):
-    """Mean 0 and variance 1 of groups of channels of each example."""
+    """Normalizes groups of channels of each example, then scales by gamma and adds beta.
+
+    Args:
+      groups: Number of groups; -1 makes every channel its own group.
+      axis: The axis of the channels.
+      *args, **kwargs: Further arguments as in `LayerNormalization`.
+
+    Call arguments:
+      inputs: Tensor of rank 3 or more.
+    """
 
     def __init__(self, groups=32, axis=-1, *args, **kwargs):
         super().__init__(axis, *args, **kwargs)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""loss_classes.py: tf.keras.losses.Loss and its sub-classes: weights and a reduction."""
+"""loss_classes.py: tf.keras.losses.Loss and its subclasses, which apply sample weights and a
+reduction to the loss functions of losses.py."""
 
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
@@ -12,7 +13,10 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
 class Reduction:
-    """How the losses of all examples become one."""
+    """How per-example losses are reduced to one value.
+
+    AUTO and SUM_OVER_BATCH_SIZE: the mean; SUM: the sum; NONE: no reduction.
+    """
 
     AUTO, NONE, SUM = "auto", "none", "sum"
     SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
@@ -20,10 +24,12 @@ class Reduction:
 
     @classmethod
     def all(cls):
+        """Returns the names of all reductions."""
         return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE
 
     @classmethod
     def validate(cls, key):
+        """Raises a ValueError if key is not the name of a reduction."""
         if key is not None and key not in (*cls.all(), *cls._MEANS):
             raise ValueError(f'Invalid Reduction Key: {key}. Expected keys are "{cls.all()}"')
 
@@ -32,8 +38,11 @@ export("keras.losses.Reduction", "python.keras.losses.Reduction", v2="losses.Red
 
 
 def match_weights_to_values(values, sample_weight):
-    """Values and their weights in shapes to multiply: a last dimension of 1 goes or comes, and a
-    weight per example holds for all its time steps."""
+    """Returns values and weights with shapes that broadcast.
+
+    A last dimension of size 1 is added or removed; a weight per example applies to all its time
+    steps.
+    """
     values = convert_to_tensor(values)
     weight = cast(convert_to_tensor(sample_weight), values.dtype)
     values, weight = losses.squeeze_or_expand(values, weight)
@@ -44,7 +53,7 @@ def match_weights_to_values(values, sample_weight):
 
 
 def apply_weights(values, sample_weight):
-    """Values times their weights."""
+    """Multiplies values by their weights."""
     if sample_weight is None:
         return convert_to_tensor(values)
     values, weight = match_weights_to_values(values, sample_weight)
@@ -52,7 +61,7 @@ def apply_weights(values, sample_weight):
 
 
 def weights_with_mask(mask, sample_weight, values):
-    """The weights of a call with a mask: what is masked weighs nothing."""
+    """Returns the sample weights with 0 where the mask is False."""
     if mask is None:
         return sample_weight
     mask = cast(mask, values.dtype)
@@ -60,7 +69,7 @@ def weights_with_mask(mask, sample_weight, values):
 
 
 def reduce_values(values, reduction, weight=None):
-    """The sum or the mean of values; of no values it is 0."""
+    """Returns the sum or the mean of values, 0 if there are none."""
     if reduction in (Reduction.NONE, None):
         return values
     total = op("Sum", values)
@@ -72,7 +81,23 @@ def reduce_values(values, reduction, weight=None):
 
 
 class Loss:
-    """A loss: call gives one value per example."""
+    """Base class of losses: a callable of labels, predictions and sample weights.
+
+    Subclasses implement `call(y_true, y_pred)`, which returns one value per example.
+
+    Args:
+      reduction: "auto", "sum_over_batch_size" (both the mean), "sum", "none" or None.
+      name: Name of the loss.
+      dtype: Type of the computation; default: that of the predictions.
+
+    Call arguments:
+      y_true: Labels.
+      y_pred: Predictions.
+      sample_weight: Weight of each example, or a tensor that broadcasts to the losses.
+
+    Returns:
+      A scalar, or the losses of the examples with reduction "none".
+    """
 
     def __init__(self, reduction="auto", name=None, dtype=None):
         Reduction.validate(reduction)
@@ -84,7 +109,7 @@ class Loss:
         return reduce_values(values, self.reduction, sample_weight)
 
     def values(self, y_true, y_pred, sample_weight=None):
-        """The weighted losses of the examples."""
+        """Returns the weighted losses of the examples, before the reduction."""
         y_pred = at_least_floatx(convert_to_tensor(y_pred))
         mask = context.get_mask(y_pred)
         y_pred = y_pred if self.dtype is None else cast(y_pred, self.dtype)
@@ -98,19 +123,38 @@ class Loss:
         return apply_weights(values, weights_with_mask(mask, sample_weight, values))
 
     def call(self, y_true, y_pred):
+        """Computes the losses of the examples; subclasses override it.
+
+        Args:
+          y_true: Labels.
+          y_pred: Predictions.
+
+        Returns:
+          Tensor with one value per example.
+        """
         raise NotImplementedError
 
     def get_config(self):
+        """Returns the arguments of the constructor as a dictionary."""
         return {"reduction": self.reduction, "name": self.name}
 
     @classmethod
     def from_config(cls, config):
+        """Creates a loss from the result of get_config."""
         return cls(**config)
 
 
 @export("keras.losses.LossFunctionWrapper")
 class LossFunctionWrapper(Loss):
-    """A loss made of a function."""
+    """Loss that calls a function.
+
+    Args:
+      fn: Function of (y_true, y_pred, **kwargs) that returns one value per example.
+      reduction: As in `Loss`.
+      name: Name of the loss; default: that of the function.
+      dtype: As in `Loss`.
+      **kwargs: Further arguments of the function.
+    """
 
     def __init__(self, fn, reduction="auto", name=None, dtype=None, **kwargs):
         super().__init__(reduction, name or getattr(fn, "__name__", None), dtype)
@@ -124,9 +168,18 @@ class LossFunctionWrapper(Loss):
         return {**super().get_config(), **to_json_value(self._fn_kwargs)}
 
 
-def _class(name, function, default, fn_kwargs, *aliases, last=()):
-    """A class of losses: the arguments of its function, then reduction, name and dtype; those in
-    last come behind reduction."""
+_CALL_ARGUMENTS = [
+    "  y_true: Labels.",
+    "  y_pred: Predictions.",
+    "  sample_weight: Weight of each example; default: 1.",
+]
+
+
+def _loss_class(name, function, default, fn_kwargs, *aliases, last=()):
+    """Defines the loss class of a function.
+
+    Parameters of its constructor: those of fn_kwargs, reduction, those named in `last`, name, dtype.
+    """
     defaults = {
         **{k: v for k, v in fn_kwargs.items() if k not in last},
         "reduction": "auto",
@@ -142,7 +195,7 @@ def _class(name, function, default, fn_kwargs, *aliases, last=()):
     result = type(
         name,
         (LossFunctionWrapper,),
-        {"__init__": init, "__doc__": function.__doc__ or f"The loss {default}."},
+        {"__init__": init, "__doc__": losses.class_doc(function, defaults, _CALL_ARGUMENTS)},
     )
     for alias in (name, *aliases):
         KIND.add(result, alias)
@@ -153,27 +206,29 @@ def _class(name, function, default, fn_kwargs, *aliases, last=()):
 
 
 export("keras.losses.Loss", "python.keras.losses.Loss", v2="losses.Loss")(Loss)
-MeanSquaredError = _class("MeanSquaredError", losses.mean_squared_error, "mean_squared_error", {})
-_class("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error", {})
-_class(
+MeanSquaredError = _loss_class(
+    "MeanSquaredError", losses.mean_squared_error, "mean_squared_error", {}
+)
+_loss_class("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error", {})
+_loss_class(
     "MeanAbsolutePercentageError",
     losses.mean_absolute_percentage_error,
     "mean_absolute_percentage_error",
     {},
 )
-_class(
+_loss_class(
     "MeanSquaredLogarithmicError",
     losses.mean_squared_logarithmic_error,
     "mean_squared_logarithmic_error",
     {},
 )
-_class(
+_loss_class(
     "BinaryCrossentropy",
     losses.binary_crossentropy,
     "binary_crossentropy",
     {"from_logits": False, "label_smoothing": 0.0, "axis": -1},
 )
-_class(
+_loss_class(
     "BinaryFocalCrossentropy",
     losses.binary_focal_crossentropy,
     "binary_focal_crossentropy",
@@ -186,41 +241,41 @@ _class(
         "axis": -1,
     },
 )
-_class(
+_loss_class(
     "CategoricalCrossentropy",
     losses.categorical_crossentropy,
     "categorical_crossentropy",
     {"from_logits": False, "label_smoothing": 0.0, "axis": -1},
 )
-_class(
+_loss_class(
     "SparseCategoricalCrossentropy",
     losses.sparse_categorical_crossentropy,
     "sparse_categorical_crossentropy",
     {"from_logits": False, "ignore_class": None, "axis": -1},
     last=("axis",),
 )
-_class(
+_loss_class(
     "CategoricalFocalCrossentropy",
     losses.categorical_focal_crossentropy,
     "categorical_focal_crossentropy",
     {"alpha": 0.25, "gamma": 2.0, "from_logits": False, "label_smoothing": 0.0, "axis": -1},
 )
-_class("Dice", losses.dice, "dice", {"axis": None}, last=("axis",))
-_class(
+_loss_class("Dice", losses.dice, "dice", {"axis": None}, last=("axis",))
+_loss_class(
     "Tversky", losses.tversky, "tversky", {"alpha": 0.5, "beta": 0.5, "axis": None}, last=("axis",)
 )
-_class("Hinge", losses.hinge, "hinge", {})
-_class("SquaredHinge", losses.squared_hinge, "squared_hinge", {})
-_class("CategoricalHinge", losses.categorical_hinge, "categorical_hinge", {})
-_class("Huber", losses.huber, "huber_loss", {"delta": 1.0})
-_class("LogCosh", losses.log_cosh, "log_cosh", {})
-_class("Poisson", losses.poisson, "poisson", {})
-_class("KLDivergence", losses.kl_divergence, "kl_divergence", {})
-_class("CosineSimilarity", losses.cosine_similarity, "cosine_similarity", {"axis": -1})
+_loss_class("Hinge", losses.hinge, "hinge", {})
+_loss_class("SquaredHinge", losses.squared_hinge, "squared_hinge", {})
+_loss_class("CategoricalHinge", losses.categorical_hinge, "categorical_hinge", {})
+_loss_class("Huber", losses.huber, "huber_loss", {"delta": 1.0})
+_loss_class("LogCosh", losses.log_cosh, "log_cosh", {})
+_loss_class("Poisson", losses.poisson, "poisson", {})
+_loss_class("KLDivergence", losses.kl_divergence, "kl_divergence", {})
+_loss_class("CosineSimilarity", losses.cosine_similarity, "cosine_similarity", {"axis": -1})
 
 
 def as_loss(identifier):
-    """A loss object of a name, a function, a configuration or a loss."""
+    """Converts a name, function, configuration or Loss to a Loss."""
     if identifier is None:
         return None
     result = KIND.get(identifier)

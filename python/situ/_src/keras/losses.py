@@ -1,18 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""losses.py: tf.keras.losses: functions of labels and predictions, one value per example."""
+"""losses.py: the loss functions of tf.keras.losses; each returns one value per example."""
 
 from situ._src.framework.api import export
 from situ._src.framework.api import named as function
-from situ._src.keras.context import set_mask, setting
+from situ._src.keras.context import set_mask
 from situ._src.keras.registry import Registry
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 KIND = Registry("loss function", {})
 EPSILON = 1e-7
+_PARAMETER_DOCS = {
+    "from_logits": "Whether predictions are logits rather than probabilities.",
+    "label_smoothing": "Between 0 and 1; moves that much of the labels to a uniform distribution.",
+    "axis": "The axis or axes that the function reduces.",
+    "apply_class_balancing": "Whether to weight the classes by alpha and 1 - alpha.",
+    "alpha": "Weight of the classes, or of false negatives (Tversky).",
+    "beta": "Weight of false positives.",
+    "gamma": "Focusing parameter; 0 gives the plain cross-entropy.",
+    "ignore_class": "A class id whose examples are left out.",
+    "delta": "The error at which the loss becomes linear.",
+    "threshold": "Predictions above it are class 1.",
+    "k": "Number of predictions to look at.",
+    "from_sorted_ids": "Whether predictions are class ids, the best first, rather than scores.",
+    "reduction": '"auto", "sum_over_batch_size" (both the mean), "sum" or "none".',
+    "name": "Name of the object.",
+    "dtype": "Type of the computation.",
+}
+
+
+def class_doc(function, defaults, call_arguments, summary="{}"):
+    """Returns the doc string of the loss or metric class of a function."""
+    first = (function.__doc__ or function.__name__).split("\n")[0]
+    lines = [summary.format(first), "", "Args:"]
+    lines += [f"  {name}: {_PARAMETER_DOCS[name]}" for name in defaults]
+    return "\n".join([*lines, "", "Call arguments:", *call_arguments, ""])
 
 
 def named(*names, metric=True):
-    """A decorator: the names of a loss, under metrics, too, where it is one there."""
+    """Registers a loss function and exports it under tf.keras.losses and, unless metric is False,
+    tf.keras.metrics.
+    """
 
     def record(thing):
         KIND.add(thing, *names)
@@ -29,19 +56,22 @@ def named(*names, metric=True):
 
 
 def mean_last(x):
+    """Returns the mean over the last axis."""
     return op("Mean", x, [-1])
 
 
 def cast_labels(y_true, y_pred):
-    """Predictions, and labels in their type."""
+    """Returns (labels cast to the type of the predictions, predictions)."""
     y_pred = convert_to_tensor(y_pred)
     y_true = convert_to_tensor(y_true)
     return cast(y_true, y_pred.dtype), y_pred
 
 
 def squeeze_or_expand(x, y, expand_rank_1=True):
-    """Two tensors with as many dimensions, where one has one more, of size 1, at the end: a vector
-    gets it, too; else it goes."""
+    """Makes the ranks of two tensors equal where they differ by a last dimension of size 1.
+
+    A tensor of rank 1 is expanded (if expand_rank_1), otherwise the larger tensor is squeezed.
+    """
     x, y = convert_to_tensor(x), convert_to_tensor(y)
     ranks = x.shape.rank, y.shape.rank
     if None in ranks or abs(ranks[0] - ranks[1]) != 1:
@@ -56,18 +86,21 @@ def squeeze_or_expand(x, y, expand_rank_1=True):
 
 
 def match_labels(y_true, y_pred):
-    """Labels in the type and rank of the predictions, and predictions."""
+    """Returns (labels, predictions) with the labels cast and reshaped to match the predictions."""
     return squeeze_or_expand(*cast_labels(y_true, y_pred))
 
 
 def _shapes_differ(y_true, y_pred, text, last=""):
+    """Returns the ValueError for incompatible shapes of labels and predictions."""
     return ValueError(
         f"{text} Received: target.shape={y_true.shape}, output.shape={y_pred.shape}{last}"
     )
 
 
 def check_shapes(y_true, y_pred):
-    """Raises a ValueError where labels of a cross-entropy have another shape than predictions."""
+    """Raises a ValueError if the labels of a cross-entropy cannot have the shape of the
+    predictions.
+    """
     if None in (y_true.shape.rank, y_pred.shape.rank):
         return
     if not y_true.shape.is_compatible_with(y_pred.shape):
@@ -81,7 +114,9 @@ def check_shapes(y_true, y_pred):
 
 
 def _check_classes(y_true, y_pred):
-    """The same for labels that are class ids: predictions have one more dimension."""
+    """Raises a ValueError if class ids do not have the shape of the predictions without the last
+    axis.
+    """
     if None in (y_true.shape.rank, y_pred.shape.rank):
         return
     if y_pred.shape.rank < 1 or y_true.shape.rank != y_pred.shape.rank - 1:
@@ -98,18 +133,45 @@ def _check_classes(y_true, y_pred):
 
 @named("mean_squared_error", "mse", "MSE")
 def mean_squared_error(y_true, y_pred):
+    """Mean squared error: `mean(square(y_true - y_pred), axis=-1)`.
+
+    Args:
+      y_true: Labels, of shape `(batch, ..., n)`.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = match_labels(y_true, y_pred)
     return mean_last(op("SquaredDifference", y_pred, y_true))
 
 
 @named("mean_absolute_error", "mae", "MAE")
 def mean_absolute_error(y_true, y_pred):
+    """Mean absolute error: `mean(abs(y_true - y_pred), axis=-1)`.
+
+    Args:
+      y_true: Labels, of shape `(batch, ..., n)`.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = match_labels(y_true, y_pred)
     return mean_last(op("Abs", y_pred - y_true))
 
 
 @named("mean_absolute_percentage_error", "mape", "MAPE")
 def mean_absolute_percentage_error(y_true, y_pred):
+    """Mean absolute percentage error: `100 * mean(abs((y_true - y_pred) / y_true), axis=-1)`.
+
+    Args:
+      y_true: Labels, of shape `(batch, ..., n)`.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = match_labels(y_true, y_pred)
     size = op("Maximum", op("Abs", y_true), cast(EPSILON, y_true.dtype))
     return 100.0 * mean_last(op("Abs", (y_true - y_pred) / size))
@@ -117,6 +179,15 @@ def mean_absolute_percentage_error(y_true, y_pred):
 
 @named("mean_squared_logarithmic_error", "msle", "MSLE")
 def mean_squared_logarithmic_error(y_true, y_pred):
+    """Mean squared logarithmic error: `mean(square(log(y_true + 1) - log(y_pred + 1)), axis=-1)`.
+
+    Args:
+      y_true: Labels, of shape `(batch, ..., n)`.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = match_labels(y_true, y_pred)
     small = cast(EPSILON, y_pred.dtype)
     first = op("Log", op("Maximum", y_pred, small) + 1.0)
@@ -125,7 +196,7 @@ def mean_squared_logarithmic_error(y_true, y_pred):
 
 
 def _to_signs(y_true):
-    """Labels of 0 and 1 as -1 and 1; others stay."""
+    """Converts labels in {0, 1} to {-1, 1}; other labels stay."""
     zero, one = (
         op("Equal", y_true, cast(0, y_true.dtype)),
         op("Equal", y_true, cast(1, y_true.dtype)),
@@ -136,18 +207,46 @@ def _to_signs(y_true):
 
 @named("hinge")
 def hinge(y_true, y_pred):
+    """Hinge loss: `mean(maximum(1 - y_true * y_pred, 0), axis=-1)`.
+
+    Args:
+      y_true: Labels: -1 and 1, or 0 and 1, which are converted.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     return mean_last(op("Relu", 1.0 - _to_signs(y_true) * y_pred))
 
 
 @named("squared_hinge")
 def squared_hinge(y_true, y_pred):
+    """Squared hinge loss: `mean(square(maximum(1 - y_true * y_pred, 0)), axis=-1)`.
+
+    Args:
+      y_true: Labels: -1 and 1, or 0 and 1, which are converted.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     return mean_last(op("Square", op("Relu", 1.0 - _to_signs(y_true) * y_pred)))
 
 
 @named("categorical_hinge")
 def categorical_hinge(y_true, y_pred):
+    """Categorical hinge loss: the largest score of a wrong class minus that of the right one, plus
+    1.
+
+    Args:
+      y_true: One-hot labels, of shape `(batch, ..., classes)`.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     right = op("Sum", y_true * y_pred, [-1])
     wrong = op("Max", (1.0 - y_true) * y_pred, [-1])
@@ -156,6 +255,16 @@ def categorical_hinge(y_true, y_pred):
 
 @named("huber", "huber_loss")
 def huber(y_true, y_pred, delta=1.0):
+    """Huber loss: quadratic for errors up to delta, linear above.
+
+    Args:
+      y_true: Labels, of shape `(batch, ..., n)`.
+      y_pred: Predictions, of the same shape.
+      delta: The error at which the loss becomes linear.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = match_labels(y_true, y_pred)
     error = op("Abs", y_pred - y_true)
     near = op("LessEqual", error, cast(delta, error.dtype))
@@ -166,6 +275,15 @@ def huber(y_true, y_pred, delta=1.0):
 
 @named("log_cosh", "logcosh")
 def log_cosh(y_true, y_pred):
+    """Mean of the logarithm of the hyperbolic cosine of the error.
+
+    Args:
+      y_true: Labels, of shape `(batch, ..., n)`.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = match_labels(y_true, y_pred)
     x = y_pred - y_true
     return mean_last(x + op("Softplus", -2.0 * x) - 0.6931471805599453)
@@ -173,12 +291,30 @@ def log_cosh(y_true, y_pred):
 
 @named("poisson")
 def poisson(y_true, y_pred):
+    """Poisson loss: `mean(y_pred - y_true * log(y_pred), axis=-1)`.
+
+    Args:
+      y_true: Labels, of shape `(batch, ..., n)`.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     return mean_last(y_pred - y_true * op("Log", y_pred + EPSILON))
 
 
 @named("kl_divergence", "kullback_leibler_divergence", "kld", "KLD")
 def kl_divergence(y_true, y_pred):
+    """Kullback-Leibler divergence: `sum(y_true * log(y_true / y_pred), axis=-1)`.
+
+    Args:
+      y_true: Probabilities, of shape `(batch, ..., n)`.
+      y_pred: Predicted probabilities, of the same shape.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     y_true, y_pred = _clip(y_true, 1.0), _clip(y_pred, 1.0)
     return op("Sum", y_true * op("Log", y_true / y_pred), [-1])
@@ -186,32 +322,59 @@ def kl_divergence(y_true, y_pred):
 
 @named("cosine_similarity", "cosine_proximity", "cosine", metric=True)
 def cosine_similarity(y_true, y_pred, axis=-1):
-    """Minus the cosine between labels and predictions."""
+    """Negative cosine similarity of labels and predictions: -1 for equal directions.
+
+    Args:
+      y_true: Labels.
+      y_pred: Predictions, of the same shape.
+      axis: The axis of the vectors.
+
+    Returns:
+      Tensor without that axis.
+    """
     y_true, y_pred = match_labels(y_true, y_pred)
     unit = function("nn.l2_normalize")
     return -op("Sum", unit(y_true, axis=axis) * unit(y_pred, axis=axis), [axis])
 
 
 def _clip(x, top=None):
-    """Between a small number and 1 minus it."""
+    """Clips x to [EPSILON, top]; top is 1 - EPSILON by default."""
     high = 1.0 - EPSILON if top is None else top
     return op("ClipByValue", x, cast(EPSILON, x.dtype), cast(high, x.dtype))
 
 
 def _logits_of(y_pred, row):
-    """What a softmax or sigmoid was made of, where the prediction is one: its gradient is
-    better."""
+    """Returns the input of the softmax or sigmoid op that computed y_pred, or None.
+
+    The gradient of the loss of logits is numerically better than that of probabilities.
+    """
     if hasattr(y_pred, "op") and hasattr(y_pred, "graph") and y_pred.op.type == row:
         return y_pred.op.inputs[0]
     return None
 
 
 def _smooth_labels(y_true, smoothing, classes):
+    """Mixes labels with a uniform distribution over the classes."""
     return y_true if not smoothing else y_true * (1.0 - smoothing) + smoothing / classes
 
 
 @named("categorical_crossentropy")
 def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
+    """Cross-entropy of one-hot labels and predicted probabilities.
+
+    Args:
+      y_true: One-hot labels, of shape `(batch, ..., classes)`.
+      y_pred: Predicted probabilities or logits, of the same shape.
+      from_logits: Whether y_pred holds logits rather than probabilities.
+      label_smoothing: Between 0 and 1; moves that much of the labels to a uniform distribution.
+      axis: The axis of the classes.
+
+    Returns:
+      Tensor without the axis of the classes.
+
+    Raises:
+      ValueError: If the shapes are incompatible.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     check_shapes(y_true, y_pred)
     y_true = _smooth_labels(y_true, label_smoothing, y_true.shape.as_list()[-1])
@@ -226,6 +389,21 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
 
 @named("sparse_categorical_crossentropy")
 def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_class=None, axis=-1):
+    """Cross-entropy of integer class ids and predicted probabilities.
+
+    Args:
+      y_true: Class ids, of shape `(batch, ...)` or `(batch, ..., 1)`.
+      y_pred: Predicted probabilities or logits, of shape `(batch, ..., classes)`.
+      from_logits: Whether y_pred holds logits rather than probabilities.
+      ignore_class: A class id whose examples have no loss and do not count in the mean.
+      axis: The axis of the classes; only the last one is supported.
+
+    Returns:
+      Tensor of shape `(batch, ...)`.
+
+    Raises:
+      ValueError: If the shapes are incompatible, or axis is not the last one.
+    """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if axis not in (-1, (y_pred.shape.rank or 0) - 1):
         raise ValueError(f"Only axis=-1 is currently supported. Received: axis={axis}")
@@ -254,6 +432,21 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
 
 @named("binary_crossentropy")
 def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
+    """Cross-entropy of binary labels and predicted probabilities, averaged over an axis.
+
+    Args:
+      y_true: Labels, 0 or 1.
+      y_pred: Predicted probabilities or logits, of the same shape.
+      from_logits: Whether y_pred holds logits rather than probabilities.
+      label_smoothing: Between 0 and 1; moves labels towards 0.5.
+      axis: The axis of the mean.
+
+    Returns:
+      Tensor without that axis.
+
+    Raises:
+      ValueError: If the shapes are incompatible.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     check_shapes(y_true, y_pred)
     if label_smoothing:
@@ -278,6 +471,21 @@ def binary_focal_crossentropy(
     label_smoothing=0.0,
     axis=-1,
 ):
+    """Binary cross-entropy weighted by `(1 - p) ** gamma`, where p is the probability of the label.
+
+    Args:
+      y_true: Labels, 0 or 1.
+      y_pred: Predicted probabilities or logits, of the same shape.
+      apply_class_balancing: Whether to weight the classes by alpha and 1 - alpha.
+      alpha: Weight of class 1.
+      gamma: Focusing parameter; 0 gives the plain cross-entropy.
+      from_logits: Whether y_pred holds logits rather than probabilities.
+      label_smoothing: Between 0 and 1; moves labels towards 0.5.
+      axis: The axis of the mean.
+
+    Returns:
+      Tensor without that axis.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     check_shapes(y_true, y_pred)
     if label_smoothing:
@@ -296,7 +504,20 @@ def binary_focal_crossentropy(
 def categorical_focal_crossentropy(
     y_true, y_pred, alpha=0.25, gamma=2.0, from_logits=False, label_smoothing=0.0, axis=-1
 ):
-    """The cross-entropy of classes, with less weight on what is predicted well."""
+    """Categorical cross-entropy weighted by `alpha * (1 - p) ** gamma`.
+
+    Args:
+      y_true: One-hot labels, of shape `(batch, ..., classes)`.
+      y_pred: Predicted probabilities or logits, of the same shape.
+      alpha: Weight of each class: a number, or one per class.
+      gamma: Focusing parameter; 0 gives the plain cross-entropy.
+      from_logits: Whether y_pred holds logits rather than probabilities.
+      label_smoothing: Between 0 and 1; moves that much of the labels to a uniform distribution.
+      axis: The axis of the classes.
+
+    Returns:
+      Tensor without the axis of the classes.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     y_true = _smooth_labels(y_true, label_smoothing, y_true.shape.as_list()[-1])
     if from_logits:
@@ -312,7 +533,16 @@ def _sum_over(x, axis):
 
 @named("dice", metric=False)
 def dice(y_true, y_pred, axis=None):
-    """1 - the Dice coefficient of labels and predictions."""
+    """Dice loss: `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
+
+    Args:
+      y_true: Labels.
+      y_pred: Predictions, of the same shape.
+      axis: The axes to sum over; None: all.
+
+    Returns:
+      Tensor without these axes.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     shared = _sum_over(y_true * y_pred, axis)
     return 1.0 - 2.0 * shared / (_sum_over(y_true, axis) + _sum_over(y_pred, axis) + EPSILON)
@@ -320,16 +550,23 @@ def dice(y_true, y_pred, axis=None):
 
 @named("tversky", metric=False)
 def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
-    """1 - the Tversky index of labels and predictions."""
+    """Tversky loss: 1 - the Tversky index, a Dice loss that weights both kinds of errors.
+
+    Args:
+      y_true: Labels.
+      y_pred: Predictions, of the same shape.
+      alpha: Weight of false negatives.
+      beta: Weight of false positives.
+      axis: The axes to sum over; None: all.
+
+    Returns:
+      Tensor without these axes.
+    """
     y_true, y_pred = cast_labels(y_true, y_pred)
     shared = _sum_over(y_true * y_pred, axis)
     only_true = _sum_over((1.0 - y_pred) * y_true, axis)
     only_pred = _sum_over(y_pred * (1.0 - y_true), axis)
     return 1.0 - shared / (shared + only_true * alpha + only_pred * beta + EPSILON)
-
-
-def floats():
-    return setting("float")
 
 
 KIND.export("losses")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics.py: tf.keras.metrics: values over all batches that were seen; means and accuracies."""
+"""metrics.py: tf.keras.metrics: the Metric base class, means, sums and accuracies over batches."""
 
 import functools
 
@@ -18,6 +18,8 @@ KIND = Registry("metric", {})
 
 
 def named(*names, v2=True):
+    """Registers a metric and exports it under tf.keras.metrics and, if v2, tf.metrics."""
+
     def record(thing):
         KIND.add(thing, *names)
         export(
@@ -31,8 +33,10 @@ def named(*names, v2=True):
 
 
 def _in_a_replica(update):
-    """update_state that outside of replicas changes the copies of the first one: their sum, which
-    is what a metric reads there, cannot be added to."""
+    """Wraps update_state so that calls outside of a replica update the copies of the first replica.
+
+    A metric reads the sum of its copies there, which cannot be assigned to.
+    """
 
     @functools.wraps(update)
     def called(self, *args, **kwargs):
@@ -46,7 +50,15 @@ def _in_a_replica(update):
 
 @named("Metric")
 class Metric(Layer):
-    """A value that update_state changes and result gives; sub-classes give both."""
+    """Base class of metrics: state that update_state changes and result reads.
+
+    Subclasses create their variables with add_weight in `__init__`, and implement update_state and
+    result. A call updates the state and returns the result.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+    """
 
     def __init__(self, name=None, dtype=None, **kwargs):
         super().__init__(
@@ -72,6 +84,19 @@ class Metric(Layer):
         initializer="zeros",
         dtype=None,
     ):
+        """Creates a variable of the state.
+
+        Args:
+          name: Name of the variable.
+          shape: Its shape.
+          aggregation: How the copies of replicas are combined.
+          synchronization: When they are combined.
+          initializer: Initializer, or its name.
+          dtype: Its type; default: that of the metric.
+
+        Returns:
+          The variable, which is not trainable.
+        """
         with context.named():
             result = weights.create(
                 name,
@@ -88,18 +113,22 @@ class Metric(Layer):
         return result
 
     def update_state(self, *args, **kwargs):
+        """Adds a batch to the state; subclasses override it."""
         raise NotImplementedError
 
     def result(self):
+        """Returns the value of the metric; subclasses override it."""
         raise NotImplementedError
 
     def reset_state(self):
+        """Sets the variables of the state to 0."""
         if type(self).reset_states is not Metric.reset_states:  # its name before TensorFlow 2.5
             self.reset_states()
         else:
             self._clear()
 
     def reset_states(self):
+        """Name of reset_state before TensorFlow 2.5."""
         if type(self).reset_state is not Metric.reset_state:
             self.reset_state()
         else:
@@ -123,12 +152,12 @@ class Metric(Layer):
 
 
 def to_floatx(value):
-    """A number as a metric takes it."""
+    """Converts a value to a tensor of the type `tf.keras.backend.floatx()`."""
     return cast(convert_to_tensor(value), context.setting("float"))
 
 
 def _reduce_axes_from(values, first, row):
-    """Without the dimensions from `first` on."""
+    """Reduces the dimensions from `first` on."""
     rank = values.shape.rank
     return (
         op(row, values, list(range(first, rank))) if rank is not None and rank > first else values
@@ -136,8 +165,12 @@ def _reduce_axes_from(values, first, row):
 
 
 def reduce_per_example(values, sample_weight, row):
-    """One weighted value per example, and its weight (None without weights); row: "Mean" or "Sum"
-    joins what an example has. Weights must be broadcastable to the values."""
+    """Returns one weighted value per example, and its weight (None without weights).
+
+    `row` is the op that reduces the values of an example: "Mean" or "Sum". Weights must
+    broadcast to
+    the values.
+    """
     values = to_floatx(values)
     if sample_weight is None:
         return _reduce_axes_from(values, 1, row), None
@@ -151,13 +184,24 @@ def reduce_per_example(values, sample_weight, row):
 
 @named("Mean", "mean", v2=False)
 class Mean(Metric):
-    """The mean of all values, weighted."""
+    """Weighted mean of all values.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+    """
 
     def __init__(self, name="mean", dtype=None):
         super().__init__(name, dtype)
         self.total, self.count = self.add_weight("total"), self.add_weight("count")
 
     def update_state(self, values, sample_weight=None):
+        """Adds values to the mean.
+
+        Args:
+          values: Tensor of values.
+          sample_weight: Weights that broadcast to the values; default: 1.
+        """
         values, weight = reduce_per_example(values, sample_weight, "Mean")
         self.total.assign_add(op("Sum", values))
         self.count.assign_add(
@@ -166,6 +210,7 @@ class Mean(Metric):
         return self.total
 
     def result(self):
+        """Returns the weighted mean, 0 if there were no values."""
         return op("DivNoNan", self.total.value(), self.count.value())
 
 
@@ -174,7 +219,12 @@ export(v2="metrics.Mean")(Mean)
 
 @named("Sum")
 class Sum(Metric):
-    """The sum of all values, weighted."""
+    """Weighted sum of all values.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+    """
 
     def __init__(self, name="sum", dtype=None):
         super().__init__(name, dtype)
@@ -190,7 +240,13 @@ class Sum(Metric):
 
 @named("MeanTensor")
 class MeanTensor(Metric):
-    """The mean of all values, element by element."""
+    """Weighted mean of all values, element by element.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+      shape: Shape of the values; default: that of the first batch.
+    """
 
     def __init__(self, name="mean_tensor", dtype=None, shape=None):
         super().__init__(name, dtype)
@@ -224,12 +280,20 @@ class MeanTensor(Metric):
 
 
 def _is_builtin(function):
+    """Whether a function belongs to this package, so that it accepts labels of any type and rank."""
     return str(getattr(function, "__module__", "")).startswith("situ.")
 
 
 @named("MeanMetricWrapper")
 class MeanMetricWrapper(Mean):
-    """The mean of a function of labels and predictions."""
+    """Mean over all examples of a function of labels and predictions.
+
+    Args:
+      fn: Function of (y_true, y_pred, **kwargs) that returns one value per example.
+      name: Name of the metric; default: that of the function.
+      dtype: Type of the state.
+      **kwargs: Further arguments of the function.
+    """
 
     def __init__(self, fn, name=None, dtype=None, **kwargs):
         super().__init__(name or getattr(fn, "__name__", None), dtype)
@@ -266,11 +330,30 @@ def _export_function(function):
 
 @_export_function
 def accuracy(y_true, y_pred):
+    """Returns 1 where predictions equal labels, 0 elsewhere.
+
+    Args:
+      y_true: Labels.
+      y_pred: Predictions, of the same shape.
+
+    Returns:
+      Float tensor of that shape.
+    """
     return cast(op("Equal", *losses.match_labels(y_true, y_pred)), "float32")
 
 
 @_export_function
 def binary_accuracy(y_true, y_pred, threshold=0.5):
+    """Returns 1 where `y_pred > threshold` agrees with the label, 0 elsewhere.
+
+    Args:
+      y_true: Labels, 0 or 1.
+      y_pred: Predictions, of the same shape.
+      threshold: Predictions above it are class 1.
+
+    Returns:
+      Float tensor of that shape.
+    """
     y_true, y_pred = losses.squeeze_or_expand(y_true, y_pred)
     threshold = convert_to_tensor(threshold)
     if not y_pred.dtype.is_floating:
@@ -284,13 +367,22 @@ def _argmax(x):
 
 
 def _matches(y_true, y_pred, like=None):
-    """Which class ids are the largest predictions; in the shape of `like`, which has as many."""
+    """Returns 1 where a class id is the argmax of the predictions, in the shape of `like` if given."""
     matches = cast(op("Equal", cast(y_true, "int64"), _argmax(y_pred)), "float32")
     return matches if like is None else op("Reshape", matches, op("Shape", like))
 
 
 @_export_function
 def categorical_accuracy(y_true, y_pred):
+    """Returns 1 where the argmax of the predictions is the class of the one-hot label, 0 elsewhere.
+
+    Args:
+      y_true: One-hot labels, of shape `(batch, ..., classes)`.
+      y_pred: Scores, of the same shape.
+
+    Returns:
+      Float tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = _argmax(convert_to_tensor(y_true)), convert_to_tensor(y_pred)
     if y_true.shape.rank is not None and y_true.shape.rank == y_pred.shape.rank:
         # labels had one dimension more, of size 1
@@ -300,6 +392,15 @@ def categorical_accuracy(y_true, y_pred):
 
 @_export_function
 def sparse_categorical_accuracy(y_true, y_pred):
+    """Returns 1 where the argmax of the predictions is the class id, 0 elsewhere.
+
+    Args:
+      y_true: Class ids, of shape `(batch, ...)` or `(batch, ..., 1)`.
+      y_pred: Scores, of shape `(batch, ..., classes)`.
+
+    Returns:
+      Float tensor of shape `(batch, ...)`.
+    """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     if (
         y_true.shape.rank
@@ -316,13 +417,32 @@ def sparse_categorical_accuracy(y_true, y_pred):
 
 @_export_function
 def top_k_categorical_accuracy(y_true, y_pred, k=5):
+    """Returns 1 where the class of a one-hot label is among the k largest scores, 0 elsewhere.
+
+    Args:
+      y_true: One-hot labels, of shape `(batch, ..., classes)`.
+      y_pred: Scores, of the same shape.
+      k: Number of scores to look at.
+
+    Returns:
+      Float tensor of shape `(batch, ...)`.
+    """
     return sparse_top_k_categorical_accuracy(_argmax(convert_to_tensor(y_true)), y_pred, k)
 
 
 @_export_function
 def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False):
-    """Whether a class is among the k best; from_sorted_ids: predictions are classes, the best
-    first."""
+    """Returns 1 where a class id is among the k largest scores, 0 elsewhere.
+
+    Args:
+      y_true: Class ids, of shape `(batch, ...)`.
+      y_pred: Scores, of shape `(batch, ..., classes)`.
+      k: Number of scores to look at.
+      from_sorted_ids: Whether y_pred holds class ids, the best first, rather than scores.
+
+    Returns:
+      Float tensor of the shape of y_true.
+    """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     rank, flat = y_pred.shape.rank, cast(y_true, "int64")
     if flat.shape.rank != 0:  # a single class id is refused: predictions are rows
@@ -336,9 +456,18 @@ def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False
     return op("Reshape", cast(hit, "float32"), op("Shape", y_true))
 
 
-def wrapper(name, function, default, fn_kwargs=None):
-    """A class of metrics: the mean of a function with these arguments, which come behind name and
-    dtype; k comes in front."""
+_CALL_ARGUMENTS = [
+    "  y_true: Labels.",
+    "  y_pred: Predictions.",
+    "  sample_weight: Weight of each example; default: 1.",
+]
+
+
+def _mean_metric_class(name, function, default, fn_kwargs=None):
+    """Defines the class of a metric that is the mean of a function.
+
+    Parameters of its constructor: k (if in fn_kwargs), name, dtype, the other fn_kwargs.
+    """
     fn_kwargs = fn_kwargs or {}
     defaults = {
         **{k: v for k, v in fn_kwargs.items() if k == "k"},
@@ -351,65 +480,74 @@ def wrapper(name, function, default, fn_kwargs=None):
         MeanMetricWrapper.__init__(self, function, **bind(name, defaults, args, kwargs))
 
     init.__signature__ = signature(defaults, ["self"])
-    return named(name)(
-        type(name, (MeanMetricWrapper,), {"__init__": init, "__doc__": f"The mean of {default}."})
-    )
+    doc = losses.class_doc(function, defaults, _CALL_ARGUMENTS, "Mean over all examples of: {}")
+    return named(name)(type(name, (MeanMetricWrapper,), {"__init__": init, "__doc__": doc}))
 
 
-wrapper("Accuracy", accuracy, "accuracy")
-BinaryAccuracy = wrapper("BinaryAccuracy", binary_accuracy, "binary_accuracy", {"threshold": 0.5})
-wrapper("CategoricalAccuracy", categorical_accuracy, "categorical_accuracy")
-wrapper("SparseCategoricalAccuracy", sparse_categorical_accuracy, "sparse_categorical_accuracy")
-wrapper(
+_mean_metric_class("Accuracy", accuracy, "accuracy")
+BinaryAccuracy = _mean_metric_class(
+    "BinaryAccuracy", binary_accuracy, "binary_accuracy", {"threshold": 0.5}
+)
+_mean_metric_class("CategoricalAccuracy", categorical_accuracy, "categorical_accuracy")
+_mean_metric_class(
+    "SparseCategoricalAccuracy", sparse_categorical_accuracy, "sparse_categorical_accuracy"
+)
+_mean_metric_class(
     "TopKCategoricalAccuracy", top_k_categorical_accuracy, "top_k_categorical_accuracy", {"k": 5}
 )
-wrapper(
+_mean_metric_class(
     "SparseTopKCategoricalAccuracy",
     sparse_top_k_categorical_accuracy,
     "sparse_top_k_categorical_accuracy",
     {"k": 5, "from_sorted_ids": False},
 )
-wrapper("MeanSquaredError", losses.mean_squared_error, "mean_squared_error")
-wrapper("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error")
-wrapper(
+_mean_metric_class("MeanSquaredError", losses.mean_squared_error, "mean_squared_error")
+_mean_metric_class("MeanAbsoluteError", losses.mean_absolute_error, "mean_absolute_error")
+_mean_metric_class(
     "MeanAbsolutePercentageError",
     losses.mean_absolute_percentage_error,
     "mean_absolute_percentage_error",
 )
-wrapper(
+_mean_metric_class(
     "MeanSquaredLogarithmicError",
     losses.mean_squared_logarithmic_error,
     "mean_squared_logarithmic_error",
 )
-wrapper(
+_mean_metric_class(
     "BinaryCrossentropy",
     losses.binary_crossentropy,
     "binary_crossentropy",
     {"from_logits": False, "label_smoothing": 0.0},
 )
-wrapper(
+_mean_metric_class(
     "CategoricalCrossentropy",
     losses.categorical_crossentropy,
     "categorical_crossentropy",
     {"from_logits": False, "label_smoothing": 0.0, "axis": -1},
 )
-wrapper(
+_mean_metric_class(
     "SparseCategoricalCrossentropy",
     losses.sparse_categorical_crossentropy,
     "sparse_categorical_crossentropy",
     {"from_logits": False, "ignore_class": None, "axis": -1},
 )
-wrapper("Hinge", losses.hinge, "hinge")
-wrapper("SquaredHinge", losses.squared_hinge, "squared_hinge")
-wrapper("CategoricalHinge", losses.categorical_hinge, "categorical_hinge")
-wrapper("LogCoshError", losses.log_cosh, "logcosh")
-wrapper("Poisson", losses.poisson, "poisson")
-wrapper("KLDivergence", losses.kl_divergence, "kullback_leibler_divergence")
+_mean_metric_class("Hinge", losses.hinge, "hinge")
+_mean_metric_class("SquaredHinge", losses.squared_hinge, "squared_hinge")
+_mean_metric_class("CategoricalHinge", losses.categorical_hinge, "categorical_hinge")
+_mean_metric_class("LogCoshError", losses.log_cosh, "logcosh")
+_mean_metric_class("Poisson", losses.poisson, "poisson")
+_mean_metric_class("KLDivergence", losses.kl_divergence, "kullback_leibler_divergence")
 
 
 @named("CosineSimilarity")
 class CosineSimilarity(MeanMetricWrapper):
-    """The mean of the cosine between labels and predictions."""
+    """Mean cosine similarity of labels and predictions.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+      axis: The axis of the vectors.
+    """
 
     def __init__(self, name="cosine_similarity", dtype=None, axis=-1):
         super().__init__(
@@ -419,7 +557,12 @@ class CosineSimilarity(MeanMetricWrapper):
 
 @named("RootMeanSquaredError")
 class RootMeanSquaredError(Mean):
-    """The root of the mean of squared errors."""
+    """Root of the mean squared error of all examples.
+
+    Args:
+      name: Name of the metric.
+      dtype: Type of the state.
+    """
 
     def __init__(self, name="root_mean_squared_error", dtype=None):
         super().__init__(name, dtype)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimizer.py: what the optimizers of Keras share: tf.keras.optimizers.Optimizer."""
+"""optimizer.py: tf.keras.optimizers.Optimizer: hyperparameters, slot variables, clipping and
+apply_gradients; subclasses are in optimizers.py."""
 
 import _situ
 from situ._src.checkpoint import deferred_restore
@@ -19,6 +20,7 @@ from situ._src.variables.variable import Variable, variable
 
 
 def named(*names):
+    """Exports an optimizer under tf.keras.optimizers and its other places."""
     places = (
         "keras.optimizers.",
         "keras.optimizers.legacy.",
@@ -30,23 +32,26 @@ def named(*names):
 
 
 class _CallableList(list):
-    """A list that may be called, as it was a method once."""
+    """List that may also be called: `optimizer.variables` is a property or a method by version."""
 
     def __call__(self):
         return list(self)
 
 
 def _norm(grads):
+    """Returns the L2 norm of all gradients together."""
     parts = [op("L2Loss", g.values if indexed_slices.is_slices(g) else g) for g in grads]
     return op("Sqrt", 2.0 * op("AddN", parts))
 
 
 def _clip_by_norm(grad, norm, most):
+    """Scales a gradient by `min(1, most / norm)`."""
     factor = op("Minimum", cast(most, norm.dtype) / norm, cast(1.0, norm.dtype))
     return map_values(lambda values: values * factor, grad)
 
 
 def _clip_by_value(grad, most):
+    """Clips the elements of a gradient to [-most, most]."""
     return map_values(
         lambda v: op("Minimum", op("Maximum", v, cast(-most, v.dtype)), cast(most, v.dtype)), grad
     )
@@ -54,7 +59,30 @@ def _clip_by_value(grad, most):
 
 @named("Optimizer")
 class Optimizer(Averaged, Custom):
-    """Changes variables so that a loss becomes smaller. A subclass gives SLOTS and _apply."""
+    """Base class of optimizers, which change variables by their gradients.
+
+    Built-in subclasses define SLOTS (names of the slot variables) and `_apply`. An optimizer of a
+    program overrides build and update_step, or `_resource_apply_dense`.
+
+    Args:
+      name: Name of the optimizer.
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      weight_decay: Decoupled weight decay: `w -= learning_rate * weight_decay * w`; None: none.
+      clipnorm: Clips each gradient to this L2 norm.
+      clipvalue: Clips each element of the gradients to this absolute value.
+      global_clipnorm: Clips all gradients together to this L2 norm.
+      use_ema: Whether to keep an exponential moving average of the variables.
+      ema_momentum: Momentum of that average.
+      ema_overwrite_frequency: Number of steps after which the variables are set to the average;
+        None: only at the end of fit.
+      jit_compile: Accepted for compatibility.
+      lr: Former name of learning_rate.
+      decay: Decay of the learning rate: `learning_rate / (1 + decay * iterations)`.
+
+    Raises:
+      TypeError: For unknown arguments.
+      ValueError: If more than one kind of clipping is set.
+    """
 
     SLOTS: tuple[str, ...] = ()
 
@@ -99,7 +127,7 @@ class Optimizer(Averaged, Custom):
 
     @property
     def iterations(self):
-        """How often gradients were applied."""
+        """Number of times that gradients were applied, an int64 variable."""
         if self._iterations is None:
             with init_scope():
                 self._iterations = variable(0, dtype="int64", trainable=False, name="iterations")
@@ -116,6 +144,7 @@ class Optimizer(Averaged, Custom):
 
     @property
     def learning_rate(self):
+        """The learning rate: a variable, or the current value of a schedule."""
         if isinstance(self._rate, learning_rate_schedule.LearningRateSchedule):
             return self._rate(self.iterations) if at_once() else self._rate
         return self._rate() if callable(self._rate) else self._rate
@@ -140,6 +169,7 @@ class Optimizer(Averaged, Custom):
     lr = property(lambda s: s.learning_rate, lambda s, v: setattr(s, "learning_rate", v))
 
     def _current_learning_rate(self):
+        """Returns the learning rate of this step as a tensor."""
         rate = learning_rate_schedule.value_at(self._rate, self.iterations)
         rate = convert_to_tensor(rate)
         if self._decay:
@@ -150,6 +180,7 @@ class Optimizer(Averaged, Custom):
 
     @property
     def variables(self):
+        """Variables of the optimizer: iterations, the learning rate and all slots."""
         result = [self.iterations]
         if isinstance(self._rate, EagerVariable):
             result.append(self._rate)
@@ -160,20 +191,32 @@ class Optimizer(Averaged, Custom):
     weights = property(lambda s: s.variables)
 
     def get_weights(self):
+        """Returns the values of `variables` as a list of arrays."""
         return [v.numpy() for v in self.variables]
 
     def set_weights(self, weights):
+        """Sets the values of `variables`.
+
+        Args:
+          weights: List of arrays, as get_weights returns them.
+        """
         for var, value in zip(self.variables, weights):
             var.assign(value)
 
     def get_slot(self, var, name):
+        """Returns the slot variable of a variable by name, or None."""
         return self._slot_variables.get(id(var), {}).get(name)
 
     def get_slot_names(self):
+        """Returns the names of the slots."""
         return list(self.SLOTS)
 
     def build(self, var_list):
-        """Makes the slots of variables that have none."""
+        """Creates the slot variables of variables that have none.
+
+        Args:
+          var_list: List of variables.
+        """
         _ = self.iterations
         for var in var_list:
             if id(var) in self._slot_variables:
@@ -199,7 +242,21 @@ class Optimizer(Averaged, Custom):
     # Training
 
     def compute_gradients(self, loss, var_list, tape=None, grad_loss=None):
-        """Pairs of gradient and variable; the loss is a function, or comes with its tape."""
+        """Computes the gradients of a loss.
+
+        Args:
+          loss: A function without arguments that returns the loss, or a tensor together with its
+            tape.
+          var_list: Variables, or a function that returns them.
+          tape: The GradientTape that recorded the loss.
+          grad_loss: Gradient with respect to the loss; default: 1.
+
+        Returns:
+          List of (gradient, variable).
+
+        Raises:
+          ValueError: If loss is a tensor in eager mode and tape is None.
+        """
         if not callable(loss) and tape is None:
             if not at_once():
                 result = gradients(loss, var_list, grad_ys=grad_loss)
@@ -222,10 +279,23 @@ class Optimizer(Averaged, Custom):
     _compute_gradients = compute_gradients
 
     def minimize(self, loss, var_list, grad_loss=None, name=None, tape=None):
-        """Computes gradients and applies them."""
+        """Computes the gradients of a loss and applies them.
+
+        Args:
+          loss: A function without arguments that returns the loss, or a tensor together with its
+            tape.
+          var_list: Variables to change, or a function that returns them.
+          grad_loss: Gradient with respect to the loss; default: 1.
+          name: Ignored.
+          tape: The GradientTape that recorded the loss.
+
+        Returns:
+          What apply_gradients returns.
+        """
         return self.apply_gradients(self.compute_gradients(loss, var_list, tape, grad_loss))
 
     def _drop_missing_gradients(self, grads_and_vars):
+        """Returns the pairs that have a gradient; warns about the others, fails if there are none."""
         pairs = list(grads_and_vars)
         useful = [(g, v) for g, v in pairs if g is not None]
         names = [v.name for _, v in pairs]
@@ -244,6 +314,7 @@ class Optimizer(Averaged, Custom):
         return useful
 
     def _clip_gradients(self, pairs):
+        """Returns the pairs with clipped gradients; dense ones unless the update supports slices."""
         grads = [g if indexed_slices.is_slices(g) else convert_to_tensor(g) for g, _ in pairs]
         if self.global_clipnorm:
             norm = _norm(grads)
@@ -265,7 +336,20 @@ class Optimizer(Averaged, Custom):
         experimental_aggregate_gradients=True,
         **kwargs,
     ):
-        """Changes every variable by its gradient, and counts."""
+        """Changes each variable by its gradient and increments `iterations`.
+
+        Args:
+          grads_and_vars: List of (gradient, variable); pairs without a gradient are skipped.
+          name: Name of the op in graph mode.
+          skip_gradients_aggregation: Whether replicas apply their own gradients instead of the sum.
+          experimental_aggregate_gradients: The opposite of skip_gradients_aggregation.
+
+        Returns:
+          `iterations` in eager mode, an operation in graph mode.
+
+        Raises:
+          ValueError: If no variable has a gradient.
+        """
         reject_unknown(self.apply_gradients, kwargs)
         if (
             place.mode == "replica"
@@ -296,10 +380,10 @@ class Optimizer(Averaged, Custom):
             return group(*done, self.iterations.assign_add(one), name=name)
 
     def _prepare(self, rate):
-        """What is the same for all variables."""
+        """Computes what is the same for all variables of a step."""
 
     def _supports_sparse(self):
-        """Whether rows without a gradient stay as they are: then slices are applied as such."""
+        """Whether IndexedSlices are applied as such: rows without a gradient stay unchanged."""
         return False
 
     # Configuration
@@ -307,6 +391,7 @@ class Optimizer(Averaged, Custom):
     CONFIG: tuple[str, ...] = ()
 
     def get_config(self):
+        """Returns the arguments of the constructor as a dictionary."""
         rate = self._rate
         if isinstance(rate, learning_rate_schedule.LearningRateSchedule):
             rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
@@ -327,6 +412,7 @@ class Optimizer(Averaged, Custom):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
+        """Creates an optimizer from the result of get_config."""
         config = dict(config)
         rate = config.get("learning_rate")
         if isinstance(rate, dict):
@@ -337,16 +423,30 @@ class Optimizer(Averaged, Custom):
 
 @export("keras.optimizers.serialize", "optimizers.serialize")
 def serialize(optimizer):
+    """Returns the class name and the configuration of an optimizer as a dictionary."""
     return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
 
 
 @export("keras.optimizers.deserialize", "optimizers.deserialize")
 def deserialize(config, custom_objects=None):
+    """Creates an optimizer from the result of serialize.
+
+    Args:
+      config: Dictionary with `class_name` and `config`.
+      custom_objects: Dictionary from names to classes of the program.
+
+    Returns:
+      The optimizer.
+
+    Raises:
+      ValueError: If the class is unknown.
+    """
     kind = (custom_objects or {}).get(config["class_name"]) or _find_class(config["class_name"])
     return kind.from_config(config.get("config", {}))
 
 
 def _find_class(name):
+    """Returns an optimizer class by its name, ignoring case."""
     api.load_below("keras.optimizers.")
     lower = {
         k.rsplit(".", 1)[1].lower(): v
@@ -363,7 +463,18 @@ def _find_class(name):
 
 @export("keras.optimizers.get", "optimizers.get")
 def get(identifier, use_legacy_optimizer=None, **kwargs):
-    """An optimizer by its name, its configuration, or itself."""
+    """Returns an optimizer.
+
+    Args:
+      identifier: Name, configuration or optimizer.
+      use_legacy_optimizer: Accepted for compatibility.
+
+    Returns:
+      The optimizer.
+
+    Raises:
+      ValueError: If the identifier is none of these.
+    """
     if kwargs:
         raise TypeError(f"Invalid keyword arguments: {list(kwargs)}")
     if isinstance(identifier, dict):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimizers.py: tf.keras.optimizers.SGD, Adam and their like."""
+"""optimizers.py: the optimizers of tf.keras.optimizers: SGD, Adam, RMSprop and others."""
 
 from situ._src.framework.api import BOTH
 from situ._src.keras.custom_optimizer import number
@@ -10,14 +10,32 @@ from situ._src.training.variable_updates import update
 
 
 def _power(base, iterations, more=1):
-    """base ^ (iterations + 1), in float32."""
+    """Returns `base ** (iterations + more)` in float32."""
     steps = cast(iterations, "float32") + float(more)
     return op("Pow", convert_to_tensor(base, "float32"), steps)
 
 
 @named("SGD")
 class SGD(Optimizer):
-    """Gradient descent, with momentum where it is asked for."""
+    """Gradient descent with optional momentum.
+
+    Without momentum: `w -= learning_rate * g`. With momentum:
+    `velocity = momentum * velocity - learning_rate * g; w += velocity`.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      momentum: Momentum, between 0 and 1.
+      nesterov: Whether to use Nesterov momentum.
+      weight_decay: Decoupled weight decay; None: none.
+      clipnorm: Clips each gradient to this L2 norm.
+      clipvalue: Clips each element of the gradients to this absolute value.
+      global_clipnorm: Clips all gradients together to this L2 norm.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+
+    Raises:
+      ValueError: If momentum is not between 0 and 1, or several kinds of clipping are set.
+    """
 
     CONFIG = ("momentum", "nesterov")
 
@@ -59,7 +77,21 @@ class SGD(Optimizer):
 
 @named("Adam")
 class Adam(Optimizer):
-    """Averages of gradients and of their squares, corrected for their beginning at 0."""
+    """Adam (Kingma and Ba): steps from moving averages of the gradients and of their squares.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      beta_1: Decay rate of the average of gradients.
+      beta_2: Decay rate of the average of squared gradients.
+      epsilon: Added to the denominator for numerical stability ("epsilon hat" of the paper).
+      amsgrad: Whether to use the maximum of past averages of squared gradients (AMSGrad).
+      weight_decay: Decoupled weight decay; None: none.
+      clipnorm: Clips each gradient to this L2 norm.
+      clipvalue: Clips each element of the gradients to this absolute value.
+      global_clipnorm: Clips all gradients together to this L2 norm.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon", "amsgrad"), ("m", "v")
 
@@ -111,7 +143,18 @@ class Adam(Optimizer):
 
 @named("AdamW")
 class AdamW(Adam):
-    """Adam with a weight decay that is no part of the gradient."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter).
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      weight_decay: Weight decay.
+      beta_1: Decay rate of the average of gradients.
+      beta_2: Decay rate of the average of squared gradients.
+      epsilon: Added to the denominator for numerical stability.
+      amsgrad: Whether to use AMSGrad.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     def __init__(
         self,
@@ -131,7 +174,17 @@ class AdamW(Adam):
 
 @named("Adamax")
 class Adamax(Optimizer):
-    """Adam with the largest gradient in place of the average of squares."""
+    """Adamax: Adam with the infinity norm of past gradients instead of the average of their
+    squares.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      beta_1: Decay rate of the average of gradients.
+      beta_2: Decay rate of the infinity norm.
+      epsilon: Added to the denominator for numerical stability.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
 
@@ -156,7 +209,16 @@ class Adamax(Optimizer):
 
 @named("Nadam")
 class Nadam(Optimizer):
-    """Adam that looks one step ahead."""
+    """Nadam: Adam with Nesterov momentum.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      beta_1: Decay rate of the average of gradients.
+      beta_2: Decay rate of the average of squared gradients.
+      epsilon: Added to the denominator for numerical stability.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
 
@@ -185,7 +247,21 @@ class Nadam(Optimizer):
 
 @named("RMSprop", "RMSProp")
 class RMSprop(Optimizer):
-    """Gradients divided by the root of the average of their squares."""
+    """RMSprop: gradients divided by the root of a moving average of their squares.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      rho: Decay rate of the average of squared gradients.
+      momentum: Momentum of the steps.
+      epsilon: Added to the average for numerical stability.
+      centered: Whether to divide by an estimate of the variance instead of the second moment.
+      weight_decay: Decoupled weight decay; None: none.
+      clipnorm: Clips each gradient to this L2 norm.
+      clipvalue: Clips each element of the gradients to this absolute value.
+      global_clipnorm: Clips all gradients together to this L2 norm.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     CONFIG = ("rho", "momentum", "epsilon", "centered")
 
@@ -223,7 +299,19 @@ class RMSprop(Optimizer):
 
 @named("Adagrad")
 class Adagrad(Optimizer):
-    """accumulator += grad^2; var -= learning_rate * grad / sqrt(accumulator)."""
+    """Adagrad: `accumulator += g ** 2; w -= learning_rate * g / (sqrt(accumulator) + epsilon)`.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      initial_accumulator_value: Initial value of the accumulators.
+      epsilon: Added to the denominator for numerical stability.
+      weight_decay: Decoupled weight decay; None: none.
+      clipnorm: Clips each gradient to this L2 norm.
+      clipvalue: Clips each element of the gradients to this absolute value.
+      global_clipnorm: Clips all gradients together to this L2 norm.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     CONFIG, SLOTS = ("initial_accumulator_value", "epsilon"), ("accumulator",)
 
@@ -260,7 +348,19 @@ class Adagrad(Optimizer):
 
 @named("Adadelta")
 class Adadelta(Optimizer):
-    """Steps in the measure of the last steps."""
+    """Adadelta: step sizes from the ratio of past updates to past gradients.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      rho: Decay rate of both averages.
+      epsilon: Added to both averages for numerical stability.
+      weight_decay: Decoupled weight decay; None: none.
+      clipnorm: Clips each gradient to this L2 norm.
+      clipvalue: Clips each element of the gradients to this absolute value.
+      global_clipnorm: Clips all gradients together to this L2 norm.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     CONFIG, SLOTS = ("rho", "epsilon"), ("accumulated_grad", "accumulated_delta_var")
 
@@ -287,7 +387,23 @@ class Adadelta(Optimizer):
 
 @named("Ftrl")
 class Ftrl(Optimizer):
-    """Follow the regularised leader."""
+    """FTRL-Proximal ("follow the regularized leader"), which produces sparse weights.
+
+    Args:
+      learning_rate: A number, a `LearningRateSchedule`, or a function without arguments.
+      learning_rate_power: Exponent of the accumulator; at most 0.
+      initial_accumulator_value: Initial value of the accumulators.
+      l1_regularization_strength: L1 penalty.
+      l2_regularization_strength: L2 penalty.
+      l2_shrinkage_regularization_strength: L2 penalty on the magnitude of the weights.
+      beta: Added to the root of the accumulator, as in the paper.
+      weight_decay: Decoupled weight decay; None: none.
+      clipnorm: Clips each gradient to this L2 norm.
+      clipvalue: Clips each element of the gradients to this absolute value.
+      global_clipnorm: Clips all gradients together to this L2 norm.
+      name: Name of the optimizer.
+      **kwargs: Further arguments of `Optimizer`.
+    """
 
     CONFIG = (
         "learning_rate_power",
