@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""canned.py: ready-made models: linear ones, deep ones, and both together."""
+"""canned.py: canned estimators: DNN, linear and combined classifiers and regressors."""
 
 import math
 
@@ -31,7 +31,7 @@ DNN, LINEAR = "dnn", "linear"
 
 
 def _optimizer(given, rate):
-    """An optimizer by its name, as it is, or as a function gives it."""
+    """Returns the optimizer of a name, an optimizer, or a function that returns one."""
     if isinstance(given, str):
         if given not in _NAMES:
             raise ValueError(
@@ -50,7 +50,7 @@ def _watched(value, name):
 
 
 def _deep(features, columns, units, width, activation, dropout, mode):
-    """Layers over the columns, and logits."""
+    """Builds the hidden layers over the columns; returns logits."""
     with variable_scope(DNN):
         with variable_scope("input_from_feature_columns"):
             net = input_layer(features, columns)
@@ -71,7 +71,7 @@ def _linear(features, columns, width, combiner):
 
 
 def _trains(parts):
-    """A function of a loss: each optimizer changes the variables of its scope."""
+    """Returns a function of a loss that runs each optimizer on the variables of its scope."""
 
     def train(loss):
         graph, done = get_default_graph(), []
@@ -85,7 +85,7 @@ def _trains(parts):
 
 
 class _Canned(Estimator):
-    """A model of a head, deep columns and linear columns."""
+    """Base class: a head over the sum of DNN and linear logits."""
 
     def _make(self, head, deep=None, linear=None, **kwargs):
         def model_fn(features, labels, mode, config):
@@ -114,7 +114,22 @@ def _deep_part(units, columns, optimizer, activation_fn, dropout):
 
 @export("estimator.DNNClassifier", v1="contrib.learn.DNNClassifier")
 class DNNClassifier(_Canned):
-    """Classes, by layers over columns."""
+    """Classifier with hidden layers over feature columns.
+
+    Args:
+      hidden_units: Sizes of the hidden layers.
+      feature_columns: Dense feature columns.
+      model_dir: Folder of checkpoints and summaries.
+      n_classes: Number of classes.
+      weight_column: Name or column of example weights.
+      label_vocabulary: List of the labels, if they are strings.
+      optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
+      activation_fn: Activation of the hidden layers; default: relu.
+      dropout: Fraction of the activations to drop during training.
+      config: RunConfig.
+      warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
+      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+    """
 
     def __init__(
         self,
@@ -145,7 +160,21 @@ class DNNClassifier(_Canned):
 
 @export("estimator.DNNRegressor", v1="contrib.learn.DNNRegressor")
 class DNNRegressor(_Canned):
-    """Numbers, by layers over columns."""
+    """Regressor with hidden layers over feature columns.
+
+    Args:
+      hidden_units: Sizes of the hidden layers.
+      feature_columns: Dense feature columns.
+      model_dir: Folder of checkpoints and summaries.
+      label_dimension: Number of values per label.
+      weight_column: Name or column of example weights.
+      optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
+      activation_fn: Activation of the hidden layers; default: relu.
+      dropout: Fraction of the activations to drop during training.
+      config: RunConfig.
+      warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
+      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+    """
 
     def __init__(
         self,
@@ -175,7 +204,22 @@ class DNNRegressor(_Canned):
 
 @export("estimator.LinearClassifier", v1="contrib.learn.LinearClassifier")
 class LinearClassifier(_Canned):
-    """Classes, by a weighted sum of columns."""
+    """Linear classifier over feature columns.
+
+    Args:
+      feature_columns: Feature columns.
+      model_dir: Folder of checkpoints and summaries.
+      n_classes: Number of classes.
+      weight_column: Name or column of example weights.
+      label_vocabulary: List of the labels, if they are strings.
+      optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
+      config: RunConfig.
+      partitioner: Accepted for compatibility.
+      warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
+      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+      sparse_combiner: How several values of a categorical column are combined: "sum", "mean",
+        "sqrtn".
+    """
 
     def __init__(
         self,
@@ -205,7 +249,21 @@ class LinearClassifier(_Canned):
 
 @export("estimator.LinearRegressor", v1="contrib.learn.LinearRegressor")
 class LinearRegressor(_Canned):
-    """Numbers, by a weighted sum of columns."""
+    """Linear regressor over feature columns.
+
+    Args:
+      feature_columns: Feature columns.
+      model_dir: Folder of checkpoints and summaries.
+      label_dimension: Number of values per label.
+      weight_column: Name or column of example weights.
+      optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
+      config: RunConfig.
+      partitioner: Accepted for compatibility.
+      warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
+      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+      sparse_combiner: How several values of a categorical column are combined: "sum", "mean",
+        "sqrtn".
+    """
 
     def __init__(
         self,
@@ -242,7 +300,13 @@ def _combined(self, head, kwargs, deep, linear):
 
 @export("estimator.DNNLinearCombinedClassifier")
 class DNNLinearCombinedClassifier(_Canned):
-    """Classes, by a weighted sum of columns and layers over others."""
+    """Classifier that adds the logits of a linear model and a DNN ("wide and deep").
+
+    The arguments with `linear_` and `dnn_` are those of LinearClassifier and DNNClassifier.
+
+    Raises:
+      ValueError: If there are no feature columns, or dnn_hidden_units is missing.
+    """
 
     def __init__(
         self,
@@ -282,7 +346,13 @@ class DNNLinearCombinedClassifier(_Canned):
 
 @export("estimator.DNNLinearCombinedRegressor")
 class DNNLinearCombinedRegressor(_Canned):
-    """Numbers, by a weighted sum of columns and layers over others."""
+    """Regressor that adds the outputs of a linear model and a DNN ("wide and deep").
+
+    The arguments with `linear_` and `dnn_` are those of LinearRegressor and DNNRegressor.
+
+    Raises:
+      ValueError: If there are no feature columns, or dnn_hidden_units is missing.
+    """
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""config.py: tf.estimator.RunConfig: where a model is kept, and how often."""
+"""config.py: tf.estimator.RunConfig: model folder, seeds, checkpoint and logging intervals."""
 
 import copy
 import json
@@ -36,7 +36,31 @@ def _positive(name, value, zero=False):
 
 @export("estimator.RunConfig", v1="contrib.learn.RunConfig")
 class RunConfig:
-    """What does not belong to the model: its folder, seeds, how often it is saved."""
+    """Configuration of an Estimator's runs.
+
+    Args:
+      model_dir: Folder of checkpoints and summaries.
+      tf_random_seed: Seed of the graphs.
+      save_summary_steps: Number of steps between summaries.
+      save_checkpoints_steps: Number of steps between checkpoints.
+      save_checkpoints_secs: Seconds between checkpoints; default: 600, unless steps are set.
+      session_config: ConfigProto of sessions.
+      keep_checkpoint_max: Number of checkpoints to keep.
+      keep_checkpoint_every_n_hours: Checkpoints at this interval are kept in any case.
+      log_step_count_steps: Number of steps between log lines.
+      train_distribute: Distribution strategy of training.
+      device_fn: Device function of the graphs.
+      protocol: Accepted for compatibility.
+      eval_distribute: Accepted for compatibility.
+      experimental_distribute: Accepted for compatibility.
+      experimental_max_worker_delay_secs: Accepted for compatibility.
+      session_creation_timeout_secs: Accepted for compatibility.
+      gpu_memory_fraction: Accepted for compatibility.
+
+    Raises:
+      TypeError: For unknown arguments.
+      ValueError: If a value is out of range, or both checkpoint intervals are set.
+    """
 
     def __init__(
         self,
@@ -57,10 +81,10 @@ class RunConfig:
         experimental_max_worker_delay_secs=None,
         session_creation_timeout_secs=7200,
         gpu_memory_fraction=None,
-        **others,
+        **kwargs,
     ):
-        if others:
-            raise TypeError(f"RunConfig() got an unexpected keyword argument '{min(others)}'")
+        if kwargs:
+            raise TypeError(f"RunConfig() got an unexpected keyword argument '{min(kwargs)}'")
         given = locals()
         steps, seconds = save_checkpoints_steps, save_checkpoints_secs
         if steps is USE_DEFAULT and seconds is USE_DEFAULT:
@@ -96,14 +120,14 @@ class RunConfig:
             values["model_dir"] = os.fspath(values["model_dir"])
 
     def _read_environment(self):
-        """TF_CONFIG says which task of a cluster this process is."""
-        told = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        task = told.get("task") or {}
-        self.cluster_spec = ClusterSpec(told.get("cluster") or {})
+        """Reads the cluster and the task of this process from TF_CONFIG."""
+        tf_config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        task = tf_config.get("task") or {}
+        self.cluster_spec = ClusterSpec(tf_config.get("cluster") or {})
         self.task_type = task.get("type") or "worker"
         self.task_id = int(task.get("index") or 0)
         self.global_id_in_cluster = self.evaluation_master = None
-        jobs = told.get("cluster") or {}
+        jobs = tf_config.get("cluster") or {}
         self.num_ps_replicas = len(jobs.get("ps") or ())
         self.num_worker_replicas = (
             len(jobs.get("worker") or ()) + len(jobs.get("chief") or ()) if jobs else 1
@@ -118,7 +142,14 @@ class RunConfig:
         raise AttributeError(f"'RunConfig' object has no attribute '{name}'")
 
     def replace(self, **kwargs):
-        """Another one, with some values changed."""
+        """Returns a copy with some values changed.
+
+        Args:
+          **kwargs: The new values.
+
+        Raises:
+          ValueError: If a property cannot be replaced.
+        """
         for name in kwargs:
             if name not in _CHANGEABLE:
                 raise ValueError(

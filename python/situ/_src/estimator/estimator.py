@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""estimator.py: tf.estimator.Estimator: trains, evaluates and asks what a function makes."""
+"""estimator.py: tf.estimator.Estimator: trains, evaluates and predicts with a model_fn."""
 
 import os
 import tempfile
@@ -52,7 +52,19 @@ def _config(config, model_dir):
 
 @export("estimator.Estimator", v1="contrib.learn.Estimator")
 class Estimator:
-    """A model that a function makes, its folder, and the loops around it."""
+    """Trains and runs the model of a model_fn; checkpoints and summaries are in model_dir.
+
+    Args:
+      model_fn: Function of (features, labels, mode, params, config), of which only features is
+        required, that returns an EstimatorSpec. It is called in a new graph for each use.
+      model_dir: Folder of checkpoints and summaries; default: that of config, or a temporary one.
+      config: RunConfig.
+      params: Dictionary of hyperparameters for model_fn.
+      warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
+
+    Raises:
+      ValueError: If model_fn lacks a parameter, or model_dir and config disagree.
+    """
 
     def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
         if model_fn is None:
@@ -77,25 +89,39 @@ class Estimator:
 
     @property
     def params(self):
+        """Hyperparameters of the model_fn."""
         return dict(self._params) if isinstance(self._params, dict) else self._params
 
     @property
     def model_fn(self):
+        """The model_fn as a function of (features, labels, mode, config)."""
+
         def public(features, labels, mode, config):
             return self._call(features, labels, mode, config)
 
         return public
 
     def eval_dir(self, name=None):
+        """Returns the folder of the summaries of evaluations of a name."""
         return os.path.join(self._model_dir, "eval" if not name else "eval_" + name)
 
     def latest_checkpoint(self):
+        """Returns the path of the latest checkpoint, or None."""
         return latest_checkpoint(self._model_dir)
 
     def get_variable_names(self):
+        """Returns the names of the variables of the latest checkpoint."""
         return [name for name in sorted(self._reader().get_variable_to_shape_map())]
 
     def get_variable_value(self, name):
+        """Returns the value of a variable of the latest checkpoint.
+
+        Args:
+          name: Name of the variable.
+
+        Raises:
+          ValueError: If there is no checkpoint.
+        """
         self._reader()
         return load_variable(self._model_dir, name)
 
@@ -122,7 +148,10 @@ class Estimator:
         return result
 
     def _build(self, input_fn, mode):
-        """In a new graph: the global step, the spec, and hooks of the input."""
+        """Builds the input and the model in the current graph; returns the global step, the spec
+        and the
+        hooks of the input.
+        """
         set_seed(self._config.tf_random_seed)
         step = create_global_step()
         strategy = self._config.train_distribute if mode == ModeKeys.TRAIN else None
@@ -140,7 +169,21 @@ class Estimator:
         return self._call(features, labels, ModeKeys.TRAIN, self._config)
 
     def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
-        """Trains until the input ends, so many steps, or up to a step."""
+        """Trains the model.
+
+        Args:
+          input_fn: Function that returns (features, labels) or a `tf.data.Dataset` of such pairs.
+          hooks: List of SessionRunHooks.
+          steps: Number of steps; default: until the input ends.
+          max_steps: Global step to stop at; training is skipped if a checkpoint is there already.
+          saving_listeners: List of CheckpointSaverListeners.
+
+        Returns:
+          The estimator.
+
+        Raises:
+          ValueError: If both steps and max_steps are set, or one is not positive.
+        """
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
         for name, count in (("steps", steps), ("max_steps", max_steps)):
@@ -168,7 +211,21 @@ class Estimator:
             return 0
 
     def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
-        """A dict of what the model's metrics are over the input."""
+        """Evaluates the model with the latest or a given checkpoint.
+
+        Args:
+          input_fn: Function that returns (features, labels) or a `tf.data.Dataset` of such pairs.
+          steps: Number of batches; default: until the input ends.
+          hooks: List of SessionRunHooks.
+          checkpoint_path: Checkpoint; default: the latest one.
+          name: Name of the evaluation, which selects its folder of summaries.
+
+        Returns:
+          Dictionary of the metrics, `loss` and `global_step`.
+
+        Raises:
+          ValueError: If steps is not positive.
+        """
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         hooks, path = _check_hooks(hooks), checkpoint_path or self.latest_checkpoint()
@@ -192,7 +249,21 @@ class Estimator:
         checkpoint_path=None,
         yield_single_examples=True,
     ):
-        """What the model says of each example of the input, one after another."""
+        """Yields the predictions for each example.
+
+        Args:
+          input_fn: Function that returns features or a `tf.data.Dataset`.
+          predict_keys: Names of the predictions to compute; default: all.
+          hooks: List of SessionRunHooks.
+          checkpoint_path: Checkpoint; default: the latest one.
+          yield_single_examples: Whether to yield examples instead of batches.
+
+        Yields:
+          Dictionaries of arrays, or arrays.
+
+        Raises:
+          ValueError: If predict_keys names no prediction, or the batch sizes of predictions differ.
+        """
         hooks, path = _check_hooks(hooks), checkpoint_path or self.latest_checkpoint()
         if not path:
             logs.info(
@@ -202,18 +273,18 @@ class Estimator:
         with Graph().as_default():
             _, spec, input_hooks = self._build(input_fn, ModeKeys.PREDICT)
             wanted = _chosen(spec.predictions, predict_keys)
-            watched = session.reading(
+            monitored = session.open_for_reading(
                 self._config, spec.scaffold, path, input_hooks + list(spec.prediction_hooks) + hooks
             )
         try:
-            while not watched.should_stop():
+            while not monitored.should_stop():
                 try:
-                    values = watched.run(wanted)
+                    values = monitored.run(wanted)
                 except (errors.OutOfRangeError, StopIteration):
                     break
                 yield from _examples(values) if yield_single_examples else [values]
         finally:
-            watched.close()
+            monitored.close()
 
     def export_savedmodel(
         self,
@@ -225,7 +296,23 @@ class Estimator:
         strip_default_attrs=False,
         experimental_mode=ModeKeys.PREDICT,
     ):
-        """Writes the model for those who serve it, into a folder named by the time."""
+        """Writes a SavedModel into a new folder named by the time.
+
+        Args:
+          export_dir_base: Parent of the folder.
+          serving_input_receiver_fn: Function that returns a ServingInputReceiver.
+          assets_extra: Accepted for compatibility.
+          as_text: Accepted for compatibility.
+          checkpoint_path: Checkpoint; default: the latest one.
+          strip_default_attrs: Accepted for compatibility.
+          experimental_mode: Accepted for compatibility.
+
+        Returns:
+          Path of the folder, as bytes.
+
+        Raises:
+          ValueError: If there is no checkpoint or no serving_input_receiver_fn.
+        """
         from situ._src.estimator import exporting
 
         return exporting.export(
@@ -239,6 +326,7 @@ class Estimator:
 
 
 def _chosen(predictions, keys):
+    """Returns the predictions of the given keys."""
     if not keys:
         return predictions
     if not isinstance(predictions, dict):
@@ -252,7 +340,7 @@ def _chosen(predictions, keys):
 
 
 def _examples(values):
-    """The parts of a batch, example by example."""
+    """Yields the examples of a batch."""
     if not isinstance(values, dict):
         yield from values
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""exporting.py: estimators as saved models: receivers of what is asked, exporters."""
+"""exporting.py: exports estimators as SavedModels: serving input receivers and exporters."""
 
 import collections
 import os
@@ -25,7 +25,13 @@ class ServingInputReceiver(
         "ServingInputReceiver", ["features", "receiver_tensors", "receiver_tensors_alternatives"]
     )
 ):
-    """What a model is asked with: its features, and the tensors that are fed for them."""
+    """Features of a served model and the placeholders that are fed for them.
+
+    Args:
+      features: Tensor, or dictionary of tensors, for the model_fn.
+      receiver_tensors: Placeholders that clients feed: a tensor or a dictionary.
+      receiver_tensors_alternatives: Alternative dictionaries of placeholders.
+    """
 
     def __new__(cls, features, receiver_tensors, receiver_tensors_alternatives=None):
         if not isinstance(receiver_tensors, dict):
@@ -39,7 +45,12 @@ BOTH["estimator.export.TensorServingInputReceiver"] = ServingInputReceiver
 
 @exported("estimator.export.build_raw_serving_input_receiver_fn")
 def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
-    """Features are fed as they are."""
+    """Returns a serving_input_receiver_fn whose features are fed directly.
+
+    Args:
+      features: Dictionary from names to tensors that have the shapes and types.
+      default_batch_size: Batch size; default: any.
+    """
 
     def receive():
         result = {}
@@ -55,18 +66,23 @@ def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
 
 @exported("estimator.export.build_parsing_serving_input_receiver_fn")
 def build_parsing_serving_input_receiver_fn(feature_spec, default_batch_size=None):
-    """Features are fed as serialized examples."""
+    """Returns a serving_input_receiver_fn that parses serialized tf.train.Examples.
+
+    Args:
+      feature_spec: Dictionary for tf.io.parse_example.
+      default_batch_size: Batch size; default: any.
+    """
 
     def receive():
-        texts = placeholder("string", [default_batch_size], "input_example_tensor")
+        serialized = placeholder("string", [default_batch_size], "input_example_tensor")
         parse = V1.get("parse_example") or BOTH["io.parse_example"]
-        return ServingInputReceiver(parse(texts, feature_spec), {"examples": texts})
+        return ServingInputReceiver(parse(serialized, feature_spec), {"examples": serialized})
 
     return receive
 
 
 def _outputs(spec):
-    """(inputs are classified?, tensors) of the outputs of a model, by the names of signatures."""
+    """Returns (kind of signature, tensors) by the names of the signatures."""
     outputs = spec.export_outputs
     if not outputs:
         named = (
@@ -95,7 +111,7 @@ def _outputs(spec):
 
 
 def _folder(base):
-    """A folder named by the time that is not there yet."""
+    """Returns the path of a new folder named by the time."""
     stamp = int(time.time())
     while os.path.exists(os.path.join(base, str(stamp))):
         stamp += 1
@@ -103,7 +119,7 @@ def _folder(base):
 
 
 def export(estimator, base, receive, path):
-    """Writes the model of a checkpoint; gives the folder, as TensorFlow does, as bytes."""
+    """Writes the model of a checkpoint; returns the folder as bytes, as TensorFlow does."""
     from situ._src.checkpoint.saver import Saver
 
     if receive is None:
@@ -138,7 +154,15 @@ def export(estimator, base, receive, path):
 
 @exported("estimator.Exporter")
 class Exporter:
-    """Something that writes a model after an evaluation."""
+    """Base class of exporters, which write a SavedModel after an evaluation.
+
+    Args:
+      name: Name of the exporter and of its folder.
+      serving_input_receiver_fn: Function that returns a ServingInputReceiver.
+      assets_extra: Not supported.
+      as_text: Accepted for compatibility.
+      exports_to_keep: Number of exports to keep; None: all.
+    """
 
     name = "exporter"
 
@@ -164,7 +188,7 @@ class Exporter:
 
 @exported("estimator.LatestExporter")
 class LatestExporter(Exporter):
-    """Writes the model after every evaluation, and keeps the last ones."""
+    """Exports after every evaluation and keeps the latest exports; arguments as in Exporter."""
 
     def __init__(
         self, name, serving_input_receiver_fn, assets_extra=None, as_text=False, exports_to_keep=5
@@ -174,7 +198,7 @@ class LatestExporter(Exporter):
 
 @exported("estimator.FinalExporter")
 class FinalExporter(Exporter):
-    """Writes the model once, at the end."""
+    """Exports once, at the end of training; arguments as in Exporter."""
 
     def __init__(self, name, serving_input_receiver_fn, assets_extra=None, as_text=False):
         super().__init__(name, serving_input_receiver_fn, exports_to_keep=None)
@@ -187,7 +211,13 @@ class FinalExporter(Exporter):
 
 @exported("estimator.BestExporter")
 class BestExporter(Exporter):
-    """Writes the model where an evaluation is better than all before: its loss, by default."""
+    """Exports when an evaluation is better than all before; further arguments as in Exporter.
+
+    Args:
+      compare_fn: Function of (best_eval_result, current_eval_result) that returns whether the
+        current
+        one is better; default: compares the losses.
+    """
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""heads.py: the last part of ready-made models: from logits to losses, predictions and metrics."""
+"""heads.py: heads of canned estimators: from logits to losses, predictions and metrics."""
 
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys
 from situ._src.framework import style
@@ -11,7 +11,7 @@ from situ._src.training import metrics, threshold_metrics
 
 
 class Head:
-    """What all have in common: weights of examples, the sum or mean of their losses."""
+    """Base class of heads: example weights and the reduction of losses."""
 
     width = 1
 
@@ -29,7 +29,7 @@ class Head:
         key = getattr(self._weight_column, "key", self._weight_column)
         return op("Reshape", cast(convert_to_tensor(features[key]), "float32"), [-1, 1])
 
-    def _reduced(self, losses, weights):
+    def _reduce(self, losses, weights):
         with scope("weighted_loss"):
             weighted = losses if weights is None else losses * weights
             total = op("Sum", weighted, list(range(weighted.shape.ndims)))
@@ -38,7 +38,7 @@ class Head:
         return mean if self._mean else total
 
     def spec(self, features, mode, logits, labels, train):
-        """The EstimatorSpec; train(loss) gives the operation that trains."""
+        """Returns the EstimatorSpec; train(loss) returns the train_op."""
         with scope("head"):
             return self._spec(features, mode, logits, labels, train)
 
@@ -56,7 +56,7 @@ class Head:
             )
         labels, weights = self.labels(convert_to_tensor(labels)), self._weights(features)
         losses = self.losses(labels, logits)
-        loss = self._reduced(losses, weights)
+        loss = self._reduce(losses, weights)
         if mode == ModeKeys.EVAL:
             result = self.metrics(labels, logits, predictions, losses, weights)
             return EstimatorSpec(mode, predictions, loss, eval_metric_ops=result)
@@ -64,17 +64,17 @@ class Head:
 
     @staticmethod
     def labels(labels):
-        """As a column."""
+        """Returns labels as a column."""
         return op("ExpandDims", labels, -1) if labels.shape.ndims == 1 else labels
 
 
-def _numbers(labels, vocabulary):
-    """Labels that are words as numbers."""
+def _to_class_ids(labels, vocabulary):
+    """Converts string labels to class ids."""
     if vocabulary is None:
         if labels.dtype.name == "string":
             raise ValueError(
                 "Labels dtype should be integer. Instead got <dtype: 'string'>. "
-                "label_vocabulary says which words there are."
+                "Set label_vocabulary for string labels."
             )
         return labels
     return positions(constant(list(vocabulary), "string"), len(vocabulary), labels)
@@ -89,14 +89,14 @@ def _classes(ids, vocabulary):
 
 
 class Binary(Head):
-    """One of two classes: one logit."""
+    """Head of two classes, with one logit."""
 
     def __init__(self, vocabulary=None, **kwargs):
         super().__init__(**kwargs)
         self._vocabulary = vocabulary
 
     def labels(self, labels):
-        return cast(super().labels(_numbers(labels, self._vocabulary)), "float32")
+        return cast(super().labels(_to_class_ids(labels, self._vocabulary)), "float32")
 
     def losses(self, labels, logits):
         return losses.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
@@ -132,14 +132,14 @@ class Binary(Head):
 
 
 class Classes(Head):
-    """One of several classes: a logit for each."""
+    """Head of several classes, with one logit each."""
 
     def __init__(self, n_classes, vocabulary=None, **kwargs):
         super().__init__(**kwargs)
         self.width, self._vocabulary = n_classes, vocabulary
 
     def labels(self, labels):
-        return cast(super().labels(_numbers(labels, self._vocabulary)), "int64")
+        return cast(super().labels(_to_class_ids(labels, self._vocabulary)), "int64")
 
     def losses(self, labels, logits):
         loss = losses.sparse_softmax_cross_entropy_with_logits(
@@ -164,7 +164,7 @@ class Classes(Head):
 
 
 class Regression(Head):
-    """Numbers."""
+    """Head of real-valued labels."""
 
     def __init__(self, label_dimension=1, **kwargs):
         super().__init__(**kwargs)
@@ -193,6 +193,7 @@ class Regression(Head):
 
 
 def classifier(n_classes, label_vocabulary, **kwargs):
+    """Returns the head for a number of classes."""
     if n_classes < 2:
         raise ValueError(f"n_classes must be > 1 for classification: {n_classes}.")
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""inputs.py: functions that give a model its input: of arrays, of data frames, of data sets."""
+"""inputs.py: input functions of estimators, from NumPy arrays, pandas data frames and datasets."""
 
 import inspect
 
@@ -13,7 +13,7 @@ from situ._src.training.session_run_hook import SessionRunHook
 
 
 class _Begin(SessionRunHook):
-    """Lets an iterator begin when the session is there."""
+    """Initializes an iterator after the session is created."""
 
     def __init__(self, iterator):
         self._initializer = iterator.initializer
@@ -23,13 +23,13 @@ class _Begin(SessionRunHook):
 
 
 def arguments_of(function):
-    """Names of the arguments of a function, a partial one, or an object that is called."""
+    """Returns the names of the parameters of a function, partial function or callable object."""
     names = inspect.signature(function).parameters
     return [n for n, p in names.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
 def call(input_fn, mode, params, config, count=1):
-    """((features, labels) for each of so many replicas, hooks) of an input function."""
+    """Calls an input_fn; returns ([(features, labels) for each replica], hooks)."""
     names = arguments_of(input_fn)
     known = {"mode": mode, "params": params, "config": config}
     given = input_fn(**{k: v for k, v in known.items() if k in names})
@@ -57,7 +57,7 @@ def _pair(given):
 
 
 def _order(size, batch_size, epochs, shuffle):
-    """The rows of each batch; a batch may reach into the next epoch."""
+    """Yields the row indices of each batch; a batch may continue into the next epoch."""
     waiting, epoch = numpy.empty(0, numpy.int64), 0
     while epochs is None or epoch < epochs:
         rows = numpy.random.permutation(size) if shuffle else numpy.arange(size)
@@ -70,7 +70,7 @@ def _order(size, batch_size, epochs, shuffle):
 
 
 def _tensors(parts, batch_size, num_epochs, shuffle):
-    """The next batch of a dict of arrays, as a dict of tensors."""
+    """Returns the tensors of the next batch of a dictionary of arrays."""
     sizes = {len(a) for a in parts.values()}
     if len(sizes) != 1:
         shapes = ", ".join(f"{k}: {len(a)}" for k, a in parts.items())
@@ -114,7 +114,24 @@ def _unused(name, taken):
 def numpy_input_fn(
     x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1
 ):
-    """A function that gives batches of arrays: x is an array or a dict of them."""
+    """Returns an input_fn that yields batches of NumPy arrays.
+
+    Args:
+      x: Array, or dictionary of arrays.
+      y: Labels: array, or dictionary of arrays.
+      batch_size: Batch size.
+      num_epochs: Number of epochs; None: endless.
+      shuffle: Whether to shuffle each epoch; must be set.
+      queue_capacity: Accepted for compatibility.
+      num_threads: Accepted for compatibility.
+
+    Returns:
+      The input_fn.
+
+    Raises:
+      TypeError: If x is neither an array nor a dictionary.
+      ValueError: If shuffle is not set, lengths differ, or keys of x and y clash.
+    """
     _check_shuffle(shuffle)
     if not isinstance(x, (dict, numpy.ndarray)):
         raise TypeError(f"x must be a dict or array; got {type(x).__name__}")
@@ -157,7 +174,24 @@ def pandas_input_fn(
     num_threads=1,
     target_column="target",
 ):
-    """A function that gives batches of a data frame: a tensor for each column."""
+    """Returns an input_fn that yields batches of a pandas data frame, with one tensor per column.
+
+    Args:
+      x: Data frame.
+      y: Series of labels with the same index.
+      batch_size: Batch size.
+      num_epochs: Number of epochs; None: endless.
+      shuffle: Whether to shuffle each epoch; must be set.
+      queue_capacity: Accepted for compatibility.
+      num_threads: Accepted for compatibility.
+      target_column: Accepted for compatibility.
+
+    Returns:
+      The input_fn.
+
+    Raises:
+      ValueError: If shuffle is not set, or the indices differ.
+    """
     _check_shuffle(shuffle)
     if y is not None and not numpy.array_equal(x.index, y.index):
         raise ValueError(

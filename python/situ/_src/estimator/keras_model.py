@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """keras_model.py: tf.keras.estimator.model_to_estimator: a compiled Keras model as an Estimator.
 
-The weights of a model are values of its own. While the graph of an estimator is built, variables
-of that graph stand in their place; a session gives them the values, or those of a checkpoint.
-"""
+Keras weights are eager variables. While the graph of an estimator is built, graph variables replace
+them in the layers; the session initializes these with the weights, or from a checkpoint."""
 
 import contextlib
 
 from situ._src.distribute.context import replicas
 from situ._src.estimator.estimator import Estimator
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys, make_local
-from situ._src.framework import graph as autograph_method
+from situ._src.framework import graph as graphs
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH
 from situ._src.keras import compile_utils, context, weights
@@ -26,9 +25,10 @@ _FORMATS = ("saver", "checkpoint")
 
 
 @contextlib.contextmanager
-def _variables_of_graph(model):
-    """In it, the layers of a model hold variables of the graph; gives pairs of the weights and
-    those that stand for them."""
+def _graph_variables(model):
+    """Context in which the layers of a model hold graph variables; yields (weight, variable)
+    pairs.
+    """
     result, keys = {}, None
 
     def twin(variable):
@@ -49,12 +49,12 @@ def _variables_of_graph(model):
 
     pairs = [(variable, twin(variable)) for variable in model.weights]
     layers = model._flat_layers()
-    keys = [autograph_method.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
+    keys = [graphs.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
     given = model._given
-    counting = compile_utils.objects(
+    metric_objects = compile_utils.objects(
         [[layer._metrics for layer in layers], given["metrics"], given["weighted_metrics"]]
     )
-    before = [(obj, dict(vars(obj))) for obj in (*layers, *counting)]
+    before = [(obj, dict(vars(obj))) for obj in (*layers, *metric_objects)]
     try:
         for obj, _ in before:
             vars(obj).update(
@@ -72,7 +72,7 @@ def _variables_of_graph(model):
 
 
 def _ordered(given, names, what, kind):
-    """Features or labels in the order in which the model has them."""
+    """Returns features or labels in the order of the model's inputs or outputs."""
     if not isinstance(given, dict):
         return given
     if set(given) != set(names):
@@ -90,10 +90,10 @@ def _tensors(structure):
 
 
 def _train_op(model, loss, trained):
-    """One step of the model's optimizer, which counts in the global step."""
+    """Returns the op of a step of the model's optimizer, which increments the global step."""
     step, graph, optimizer = (
         get_global_step(),
-        autograph_method.get_default_graph(),
+        graphs.get_default_graph(),
         model.optimizer,
     )
     if not trained:
@@ -107,12 +107,12 @@ def _train_op(model, loss, trained):
         done = optimizer.minimize(loss * (1.0 / replicas()), trained)
     else:  # of tf.train
         done = optimizer.minimize(loss, step, trained)
-    return group(done, *graph.get_collection(autograph_method.GraphKeys.UPDATE_OPS))
+    return group(done, *graph.get_collection(graphs.GraphKeys.UPDATE_OPS))
 
 
 def _metrics_of(model, labels, outputs, renamed):
-    """name -> (value, operation that counts a batch) of the metrics of compile."""
-    graph, given = autograph_method.get_default_graph(), model._given
+    """Returns {name: (value, update op)} of the metrics of compile."""
+    graph, given = graphs.get_default_graph(), model._given
     result = compile_utils.MetricsContainer(given["metrics"], given["weighted_metrics"])
     result.build(model, labels, outputs)
     before = len(graph.get_operations())
@@ -129,7 +129,7 @@ def _metrics_of(model, labels, outputs, renamed):
 
 
 def _parts(model, features, labels, mode, renamed):
-    """What a call of the model gives an EstimatorSpec; its layers hold variables of the graph."""
+    """Returns the arguments of the EstimatorSpec; the layers must hold graph variables."""
     outputs = model(features, training=mode == ModeKeys.TRAIN)
     names = compile_utils.output_names(model, outputs)
     predictions = dict(zip(names, nest.flatten(outputs)))
@@ -149,7 +149,7 @@ def _parts(model, features, labels, mode, renamed):
 
 
 def _build(model, features):
-    """Makes the weights of a model that has none yet, for features of these shapes."""
+    """Creates the weights of a model that is not built yet, for features of these shapes."""
     if model.weights or model.built:
         return
     sizes = [[None, *t.shape.as_list()[1:]] for t in nest.flatten(features)]
@@ -164,14 +164,14 @@ def _build(model, features):
 
 
 def _function(model, renamed):
-    """The model as a function of an estimator."""
+    """Returns the model_fn of a model."""
 
     def model_fn(features, labels, mode):
         names = model.input_names
         features = _tensors(_ordered(features, names, "features", "input") if names else features)
         features = features[0] if isinstance(features, list) and len(features) == 1 else features
         _build(model, features)
-        with _variables_of_graph(model) as pairs:
+        with _graph_variables(model) as pairs:
             parts = _parts(model, features, labels, mode, renamed)
             trained = model.trainable_variables
         if mode == ModeKeys.TRAIN:  # other replicas may borrow the model while this one waits
@@ -197,7 +197,23 @@ def model_to_estimator(
     checkpoint_format="checkpoint",
     metric_names_map=None,
 ):
-    """An Estimator of a compiled Keras model, which begins with the weights of the model."""
+    """Returns an Estimator of a compiled Keras model, which starts with its weights.
+
+    Args:
+      keras_model: The model.
+      keras_model_path: Path of a saved model, instead of keras_model.
+      custom_objects: Dictionary from names to classes and functions, for loading.
+      model_dir: Folder of checkpoints and summaries.
+      config: RunConfig.
+      checkpoint_format: "saver" or "checkpoint"; both write the same files.
+      metric_names_map: Dictionary from names of metrics to the names that evaluate returns.
+
+    Returns:
+      The Estimator.
+
+    Raises:
+      ValueError: If the model is missing or not compiled, or an argument is invalid.
+    """
     if keras_model is None and keras_model_path is None:
         raise ValueError("Either `keras_model` or `keras_model_path` needs to be provided.")
     if keras_model is not None and keras_model_path is not None:

@@ -14,7 +14,7 @@ from situ._src.training.session_run_hook import SessionRunArgs, SessionRunHook
 
 
 class _Begin(SessionRunHook):
-    """Runs the first step until all centers have a point."""
+    """Runs the initialization until all centers have a point."""
 
     def __init__(self, init_op, initialized):
         self._init_op, self._initialized = init_op, initialized
@@ -25,7 +25,7 @@ class _Begin(SessionRunHook):
 
 
 class _StopWhenStill(SessionRunHook):
-    """Stops when the loss changes by less than a share of it."""
+    """Stops when the relative change of the loss is below a tolerance."""
 
     def __init__(self, loss, tolerance):
         self._loss, self._tolerance, self._last = loss, tolerance, None
@@ -41,7 +41,7 @@ class _StopWhenStill(SessionRunHook):
 
 
 def _points(features, columns):
-    """Features as rows of numbers."""
+    """Returns the features as a matrix of points."""
     if columns is not None:
         return input_layer(features, columns)
     if not isinstance(features, dict):
@@ -52,7 +52,23 @@ def _points(features, columns):
 
 @export("estimator.experimental.KMeans", v1="contrib.factorization.KMeansClustering")
 class KMeansClustering(Estimator):
-    """Groups points by the nearest of some centers, and finds the centers."""
+    """k-means clustering.
+
+    Args:
+      num_clusters: Number of clusters.
+      model_dir: Folder of checkpoints and summaries.
+      initial_clusters: RANDOM_INIT, KMEANS_PLUS_PLUS_INIT, a tensor or array of centers, or a
+        function.
+      distance_metric: SQUARED_EUCLIDEAN_DISTANCE or COSINE_DISTANCE.
+      seed: Seed of the random numbers.
+      use_mini_batch: Whether to update the centers by mini-batches.
+      mini_batch_steps_per_iteration: Number of steps between updates of the centers.
+      kmeans_plus_plus_num_retries: Number of samples per center of k-means++.
+      relative_tolerance: Training stops when the relative change of the loss is below it.
+      config: RunConfig.
+      feature_columns: Columns that make up the points; default: all features.
+      random_seed: Name of seed in TensorFlow 1.
+    """
 
     SQUARED_EUCLIDEAN_DISTANCE = kmeans.SQUARED_EUCLIDEAN_DISTANCE
     COSINE_DISTANCE = kmeans.COSINE_DISTANCE
@@ -107,21 +123,24 @@ class KMeansClustering(Estimator):
 
         super().__init__(model_fn, model_dir, config)
 
-    def _said(self, input_fn, key):
+    def _predict_key(self, input_fn, key):
         for point in self.predict(input_fn, predict_keys=[key]):
             yield point[key]
 
     def predict_cluster_index(self, input_fn):
-        """The number of the nearest center, for each point."""
-        return self._said(input_fn, self.CLUSTER_INDEX)
+        """Yields the index of the nearest center of each point."""
+        return self._predict_key(input_fn, self.CLUSTER_INDEX)
 
     def transform(self, input_fn):
-        """The distances to all centers, for each point; squared where the metric is."""
-        return self._said(input_fn, self.ALL_DISTANCES)
+        """Yields the distances of each point to all centers; squared for the squared Euclidean
+        metric.
+        """
+        return self._predict_key(input_fn, self.ALL_DISTANCES)
 
     def score(self, input_fn):
-        """The sum of the distances of the points of a batch to their nearest centers."""
+        """Returns the sum of the distances of a batch of points to their nearest centers."""
         return self.evaluate(input_fn, steps=1)[self.SCORE]
 
     def cluster_centers(self):
+        """Returns the centers."""
         return self.get_variable_value(self.CLUSTER_CENTERS_VAR_NAME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""replicas.py: training of an estimator on several devices: RunConfig(train_distribute=...)."""
+"""replicas.py: trains an estimator on several devices (RunConfig.train_distribute)."""
 
 from situ._src.framework.protos import ConfigProto
 from situ._src.framework.scopes import device
@@ -7,7 +7,7 @@ from situ._src.ops.array_ops import group, op
 
 
 def session_config(config):
-    """The session of several replicas puts on the CPU what a replica's GPU cannot do."""
+    """Returns the ConfigProto; with several replicas it allows soft placement by default."""
     given, strategy = config.session_config, config.train_distribute
     if given is None and getattr(strategy, "num_replicas_in_sync", 1) > 1:
         return ConfigProto(allow_soft_placement=True)
@@ -15,8 +15,10 @@ def session_config(config):
 
 
 def build(strategy, model, parts):
-    """The model once per device, each with a batch of its own; one spec for all of them: the mean
-    of their losses, the steps of all, hooks and the rest of the first one."""
+    """Builds the model once per device, each with its own batch, and merges the specs.
+
+    The loss is the mean, the train_op runs all steps; the rest is that of the first replica.
+    """
     specs = strategy.build_towers(model, parts, mean=True)
     with device(strategy.devices[0]):
         loss = op("AddN", [s.loss for s in specs]) * (1.0 / len(specs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""session.py: the sessions of an estimator: training, evaluating, reading a checkpoint."""
+"""session.py: the sessions of an estimator: training, evaluation and reading a checkpoint."""
 
 import collections
 import os
@@ -40,7 +40,14 @@ class WarmStartSettings(
         ],
     )
 ):
-    """With which values of which checkpoint variables begin."""
+    """Initial values from another checkpoint.
+
+    Args:
+      ckpt_to_initialize_from: Checkpoint or its folder.
+      vars_to_warm_start: Regular expression, or list of variables.
+      var_name_to_vocab_info: Dictionary from names to VocabInfo.
+      var_name_to_prev_var_name: Dictionary from names to names in the checkpoint.
+    """
 
     def __new__(
         cls,
@@ -61,7 +68,7 @@ class WarmStartSettings(
 
 
 def warm_start(settings, trained):
-    """Variables begin as in another checkpoint, unless the model was trained before."""
+    """Initializes variables from another checkpoint, unless the model has one of its own."""
     if settings is None or trained:
         return
     if not isinstance(settings, WarmStartSettings):
@@ -71,7 +78,7 @@ def warm_start(settings, trained):
 
 
 def _saver(config, scaffold):
-    """The saver that the model gave, or one for all its variables."""
+    """Adds a Saver of all variables, unless the model has one."""
     graph = get_default_graph()
     if scaffold.saver is None and not graph.get_collection(GraphKeys.SAVERS):
         graph.add_to_collection(
@@ -87,7 +94,7 @@ def _saver(config, scaffold):
 
 
 def train(config, step, spec, hooks, listeners):
-    """Runs the step of a model until somebody asks to stop; the last loss."""
+    """Runs training steps until a hook requests a stop; returns the last loss."""
     graph = get_default_graph()
     if not any(t.op.name == "loss" for t in graph.get_collection(GraphKeys.SUMMARIES)):
         scalar("loss", spec.loss)
@@ -140,7 +147,7 @@ def train(config, step, spec, hooks, listeners):
 
 
 class StopAfter(SessionRunHook):
-    """Stops after so many runs, and says how far it is."""
+    """Stops after a number of runs and logs the progress."""
 
     def __init__(self, runs):
         self._runs, self._done = runs, 0
@@ -154,8 +161,8 @@ class StopAfter(SessionRunHook):
             run_context.request_stop()
 
 
-def reading(config, scaffold, path, hooks):
-    """A session with the variables of a checkpoint."""
+def open_for_reading(config, scaffold, path, hooks):
+    """Returns a session with the variables of a checkpoint."""
     creator = ChiefSessionCreator(
         scaffold, config.master, config.session_config, checkpoint_filename_with_path=path
     )
@@ -163,7 +170,7 @@ def reading(config, scaffold, path, hooks):
 
 
 def _metrics(spec, step):
-    """(what to run for each batch, what there is to read at the end)"""
+    """Returns (the update op of a batch, the values to read at the end)."""
     result = dict(spec.eval_metric_ops)
     result.setdefault("loss", mean(spec.loss))
     pairs = {}
@@ -177,12 +184,12 @@ def _metrics(spec, step):
 
 
 def evaluate(config, step, spec, hooks, path, steps):
-    """The metrics of a model over its input."""
+    """Evaluates the metrics of a model over its input."""
     update, final = _metrics(spec, step)
     last = FinalOpsHook(final)
     logs.info("Starting evaluation at %s", time.strftime("%Y-%m-%dT%H:%M:%SZ"))
     hooks = [StopAfter(steps), *hooks, *spec.evaluation_hooks, last]
-    with reading(config, spec.scaffold, path, hooks) as session:
+    with open_for_reading(config, spec.scaffold, path, hooks) as session:
         while not session.should_stop():
             session.run(update)
     logs.info("Finished evaluation at %s", time.strftime("%Y-%m-%d-%H:%M:%S"))
@@ -190,7 +197,7 @@ def evaluate(config, step, spec, hooks, path, steps):
 
 
 def write_results(folder, values, path):
-    """Keeps what an evaluation gave as a summary."""
+    """Writes the results of an evaluation as a summary."""
     step = values[GraphKeys.GLOBAL_STEP]
     text = ", ".join(f"{k} = {v}" for k, v in sorted(values.items()))
     logs.info("Saving dict for global step %d: %s", step, text)

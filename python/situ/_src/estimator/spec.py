@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spec.py: what a function of a model gives: tf.estimator.EstimatorSpec."""
+"""spec.py: tf.estimator.EstimatorSpec, the result of a model_fn, and ModeKeys."""
 
 import collections
 
@@ -14,7 +14,7 @@ from situ._src.variables.variable import Variable
 
 @export("estimator.ModeKeys")
 class ModeKeys:
-    """What a model is wanted for."""
+    """The modes of a model_fn: TRAIN, EVAL and PREDICT."""
 
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
@@ -35,11 +35,10 @@ _EstimatorSpecFields = collections.namedtuple(
         "prediction_hooks",
     ),
 )
-_FIELDS = _EstimatorSpecFields._fields
 
 
-def _is_node(thing):
-    return isinstance(thing, (_situ.GraphTensor, _situ.Operation))
+def _is_node(value):
+    return isinstance(value, (_situ.GraphTensor, _situ.Operation))
 
 
 def _check_loss(loss, mode):
@@ -86,7 +85,7 @@ def _check_metrics(metrics):
 
 
 def make_local(metrics):
-    """Variables of Keras' metrics begin anew with each session, and no checkpoint has them."""
+    """Moves variables of Keras metrics to the local variables, which checkpoints leave out."""
     graph = get_default_graph()
     everywhere = graph.get_collection_ref(GraphKeys.GLOBAL_VARIABLES)
     for variable in [v for m in metrics for v in m.variables]:
@@ -105,7 +104,25 @@ def _check_hooks(hooks, what):
 
 @export("estimator.EstimatorSpec")
 class EstimatorSpec(_EstimatorSpecFields):
-    """The operations of a model: what it predicts, its loss, how it is trained and judged."""
+    """The ops of a model for one mode: the result of a model_fn.
+
+    Args:
+      mode: A value of ModeKeys.
+      predictions: Tensor, or dictionary of tensors; required for PREDICT.
+      loss: Scalar tensor; required for TRAIN and EVAL.
+      train_op: Op of a training step; required for TRAIN.
+      eval_metric_ops: Dictionary from names to (value, update_op) or Keras metrics.
+      export_outputs: Dictionary from signature names to outputs of SavedModels.
+      training_chief_hooks: Hooks of the chief during training.
+      training_hooks: Hooks during training.
+      scaffold: tf.train.Scaffold.
+      evaluation_hooks: Hooks during evaluation.
+      prediction_hooks: Hooks during prediction.
+
+    Raises:
+      TypeError: If an argument has the wrong type.
+      ValueError: If an argument that the mode requires is missing, or the loss is not a scalar.
+    """
 
     def __new__(
         cls,
@@ -145,7 +162,7 @@ class EstimatorSpec(_EstimatorSpecFields):
 
 
 class _Output:
-    """What a model would give to whom it serves: kept, as there is nobody to serve."""
+    """Output of a signature of a SavedModel."""
 
     def __init__(self, **parts):
         self.__dict__.update(parts)

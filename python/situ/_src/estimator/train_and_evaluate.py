@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""train_and_evaluate.py: training with an evaluation at every checkpoint."""
+"""train_and_evaluate.py: tf.estimator.train_and_evaluate and its specs."""
 
 import collections
 import os
@@ -22,7 +22,14 @@ def _check(input_fn, max_or_steps, name):
 class TrainSpec(
     collections.namedtuple("TrainSpec", ["input_fn", "max_steps", "hooks", "saving_listeners"])
 ):
-    """How a model is trained."""
+    """Arguments of training.
+
+    Args:
+      input_fn: As in Estimator.train.
+      max_steps: Global step to stop at.
+      hooks: Hooks during training.
+      saving_listeners: CheckpointSaverListeners.
+    """
 
     def __new__(cls, input_fn, max_steps=None, hooks=None, saving_listeners=None):
         _check(input_fn, max_steps, "max_steps")
@@ -38,7 +45,17 @@ class EvalSpec(
         ["input_fn", "steps", "name", "hooks", "exporters", "start_delay_secs", "throttle_secs"],
     )
 ):
-    """How a model is judged meanwhile."""
+    """Arguments of the evaluations.
+
+    Args:
+      input_fn: As in Estimator.evaluate.
+      steps: Number of batches; None: until the input ends.
+      name: Name of the evaluation.
+      hooks: Hooks during evaluation.
+      exporters: Exporter, or list of exporters.
+      start_delay_secs: Accepted for compatibility.
+      throttle_secs: Smallest number of seconds between evaluations.
+    """
 
     def __new__(
         cls,
@@ -77,7 +94,7 @@ class EvalSpec(
 
 
 class _Evaluations(CheckpointSaverListener):
-    """Evaluates what was saved, not more often than it is wanted."""
+    """Evaluates checkpoints as they are saved, at most every throttle_secs."""
 
     def __init__(self, estimator, spec, last_step):
         self._estimator, self._spec, self._last_step = estimator, spec, last_step
@@ -99,12 +116,14 @@ class _Evaluations(CheckpointSaverListener):
         self._export(final)
 
     def _export(self, final):
-        """Lets exporters write the model; at the end only those that wait for it."""
-        result, told = [], self._estimator
+        """Calls the exporters."""
+        result, estimator = [], self._estimator
         for exporter in self._spec.exporters:
-            folder = os.path.join(told.model_dir, "export", exporter.name)
+            folder = os.path.join(estimator.model_dir, "export", exporter.name)
             result.append(
-                exporter.export(told, folder, told.latest_checkpoint(), self.results, final)
+                exporter.export(
+                    estimator, folder, estimator.latest_checkpoint(), self.results, final
+                )
             )
         self.exports = result or self.exports
 
@@ -123,7 +142,19 @@ class _Evaluations(CheckpointSaverListener):
 
 @export("estimator.train_and_evaluate")
 def train_and_evaluate(estimator, train_spec, eval_spec):
-    """Trains, and evaluates at checkpoints and at the end; (last metrics, exports)."""
+    """Trains an estimator and evaluates it at checkpoints and at the end.
+
+    Args:
+      estimator: The Estimator.
+      train_spec: TrainSpec.
+      eval_spec: EvalSpec.
+
+    Returns:
+      (results of the last evaluation, list of results of the exporters).
+
+    Raises:
+      TypeError: If an argument has the wrong type.
+    """
     if not isinstance(estimator, Estimator):
         raise TypeError(
             f"`estimator` must have type `tf.estimator.Estimator`, given {type(estimator)}"

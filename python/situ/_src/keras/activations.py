@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""activations.py: tf.keras.activations: functions of what a layer has computed."""
+"""activations.py: tf.keras.activations: element-wise activation functions and softmax."""
 
 from situ._src.framework.api import export
 from situ._src.framework.api import named as function
@@ -10,18 +10,31 @@ KIND = Registry("activation function", {})
 
 
 def _export_function(thing):
+    """Registers and exports an activation function."""
     KIND.add(thing)
     return keras_export("activations." + thing.__name__)(thing)
 
 
 @_export_function
 def linear(x):
+    """Returns x."""
     return x
 
 
 @_export_function
 def relu(x, alpha=0.0, max_value=None, threshold=0.0, negative_slope=None):
-    """max(x, 0), with a slope below, a limit and a threshold."""
+    """Rectified linear unit: `max(x, 0)`, with an optional slope, limit and threshold.
+
+    Args:
+      x: Tensor.
+      alpha: Slope below the threshold.
+      max_value: Upper limit of the output; None: no limit.
+      threshold: Inputs below it are treated as negative.
+      negative_slope: Name of alpha in Keras 3.
+
+    Returns:
+      Tensor of the shape of x.
+    """
     x = convert_to_tensor(x)
     alpha = alpha if negative_slope is None else negative_slope
     if not threshold:
@@ -37,39 +50,62 @@ def relu(x, alpha=0.0, max_value=None, threshold=0.0, negative_slope=None):
     return y if max_value is None else op("Minimum", y, cast(max_value, x.dtype))
 
 
-def _row(name, row):
-    def activation(x):
-        return op(row, convert_to_tensor(x))
+def _op_activation(name, op_name, doc):
+    """Defines the activation function of an op."""
 
-    activation.__name__ = name
+    def activation(x):
+        return op(op_name, convert_to_tensor(x))
+
+    activation.__name__, activation.__doc__ = name, doc
     return _export_function(activation)
 
 
-sigmoid, tanh = _row("sigmoid", "Sigmoid"), _row("tanh", "Tanh")
-softplus, softsign = _row("softplus", "Softplus"), _row("softsign", "Softsign")
-selu, exponential = _row("selu", "Selu"), _row("exponential", "Exp")
-relu6 = _row("relu6", "Relu6")
+sigmoid = _op_activation("sigmoid", "Sigmoid", "Sigmoid: `1 / (1 + exp(-x))`.")
+tanh = _op_activation("tanh", "Tanh", "Hyperbolic tangent.")
+softplus = _op_activation("softplus", "Softplus", "Softplus: `log(exp(x) + 1)`.")
+softsign = _op_activation("softsign", "Softsign", "Softsign: `x / (abs(x) + 1)`.")
+selu = _op_activation("selu", "Selu", "Scaled exponential linear unit.")
+exponential = _op_activation("exponential", "Exp", "Exponential: `exp(x)`.")
+relu6 = _op_activation("relu6", "Relu6", "Rectified linear unit with the upper limit 6.")
 
 
 @_export_function
 def elu(x, alpha=1.0):
+    """Exponential linear unit: `x` for positive inputs, `alpha * (exp(x) - 1)` otherwise.
+
+    Args:
+      x: Tensor.
+      alpha: Scale of the negative part.
+    """
     y = op("Elu", convert_to_tensor(x))
     return y if alpha == 1 else op("SelectV2", op("Greater", x, cast(0, x.dtype)), y, y * alpha)
 
 
 @_export_function
 def softmax(x, axis=-1):
+    """Softmax: `exp(x) / sum(exp(x))` along an axis.
+
+    Args:
+      x: Tensor of logits.
+      axis: The axis that sums to 1.
+    """
     return function("nn.softmax")(x, axis=axis)
 
 
 @_export_function
 def log_softmax(x, axis=-1):
+    """Logarithm of softmax along an axis.
+
+    Args:
+      x: Tensor of logits.
+      axis: The axis.
+    """
     return function("nn.log_softmax")(x, axis=axis)
 
 
 @_export_function
 def swish(x):
-    """x * sigmoid(x)."""
+    """Swish (SiLU): `x * sigmoid(x)`."""
     return x * op("Sigmoid", convert_to_tensor(x))
 
 
@@ -80,7 +116,13 @@ keras_export("activations.silu")(swish)
 @export(v2="nn.gelu")
 @_export_function
 def gelu(x, approximate=False, name=None):
-    """x times the share of normal numbers below x."""
+    """Gaussian error linear unit: `x * P(X <= x)` for a standard normal X.
+
+    Args:
+      x: Tensor.
+      approximate: Whether to use the approximation with tanh.
+      name: Ignored.
+    """
     x = convert_to_tensor(x)
     if approximate:
         inner = 0.7978845608028654 * (x + 0.044715 * x * x * x)
@@ -90,12 +132,13 @@ def gelu(x, approximate=False, name=None):
 
 @_export_function
 def mish(x):
+    """Mish: `x * tanh(softplus(x))`."""
     return x * op("Tanh", op("Softplus", convert_to_tensor(x)))
 
 
 @_export_function
 def hard_sigmoid(x):
-    """0.2 * x + 0.5 between 0 and 1."""
+    """`0.2 * x + 0.5`, clipped to [0, 1]."""
     x = convert_to_tensor(x)
     line = 0.2 * x + 0.5
     return op("ClipByValue", line, cast(0.0, x.dtype), cast(1.0, x.dtype))
@@ -103,11 +146,17 @@ def hard_sigmoid(x):
 
 @_export_function
 def leaky_relu(x, alpha=0.2):
+    """`x` for positive inputs, `alpha * x` otherwise.
+
+    Args:
+      x: Tensor.
+      alpha: Slope for negative inputs.
+    """
     return op("LeakyRelu", convert_to_tensor(x), alpha=float(alpha))
 
 
 def get(identifier):
-    """A function by its name; None is linear."""
+    """Returns an activation function by name or configuration; None is linear."""
     return linear if identifier is None else KIND.get(identifier)
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""callbacks.py: tf.keras.callbacks: what is called between steps of training."""
+"""callbacks.py: tf.keras.callbacks: objects that fit, evaluate and predict call between steps."""
 
-import csv
 import os
 
 import numpy
@@ -14,64 +13,93 @@ from situ._src.keras.registry import keras_export
 
 @keras_export("callbacks.Callback")
 class Callback:
-    """Sub-classes give the methods that they want to be called."""
+    """Base class of callbacks; subclasses override the methods that they need.
+
+    `self.model` is the model, `self.params` a dictionary with `verbose`, `epochs` and `steps`.
+    `logs`
+    holds the loss and the metrics by name.
+    """
 
     def __init__(self):
         self.validation_data = self.model = self.params = None
 
     def set_params(self, params):
+        """Sets `params`; called before training."""
         self.params = params
 
     def set_model(self, model):
+        """Sets `model`; called before training."""
         self.model = model
 
     def on_batch_begin(self, batch, logs=None):
-        """Before a step of training."""
+        """Called before each training batch; alias of on_train_batch_begin."""
 
     def on_batch_end(self, batch, logs=None):
-        """After a step of training."""
+        """Called after each training batch; alias of on_train_batch_end."""
 
     def on_epoch_begin(self, epoch, logs=None):
-        """Before an epoch."""
+        """Called before each epoch.
+
+        Args:
+          epoch: Index of the epoch.
+          logs: Empty.
+        """
 
     def on_epoch_end(self, epoch, logs=None):
-        """After an epoch and its validation."""
+        """Called after each epoch and its validation.
+
+        Args:
+          epoch: Index of the epoch.
+          logs: Results of the epoch; those of the validation begin with `val_`.
+        """
 
     def on_train_batch_begin(self, batch, logs=None):
+        """Called before each training batch.
+
+        Args:
+          batch: Index of the batch in the epoch.
+          logs: Empty.
+        """
         self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch, logs=None):
+        """Called after each training batch.
+
+        Args:
+          batch: Index of the batch in the epoch.
+          logs: Metrics of the epoch so far.
+        """
         self.on_batch_end(batch, logs)
 
     def on_test_batch_begin(self, batch, logs=None):
-        """Before a step of evaluation."""
+        """Called before each batch of evaluate or of a validation."""
 
     def on_test_batch_end(self, batch, logs=None):
-        """After a step of evaluation."""
+        """Called after each batch of evaluate or of a validation."""
 
     def on_predict_batch_begin(self, batch, logs=None):
-        """Before a step of prediction."""
+        """Called before each batch of predict."""
 
     def on_predict_batch_end(self, batch, logs=None):
-        """After a step of prediction."""
+        """Called after each batch of predict; `logs["outputs"]` is its result."""
 
     def on_train_begin(self, logs=None):
-        """Before training."""
+        """Called before training."""
 
     def on_train_end(self, logs=None):
-        """After training."""
+        """Called after training, with the logs of the last epoch."""
 
     def on_test_begin(self, logs=None):
-        """Before evaluation."""
+        """Called before evaluate or a validation."""
 
     def on_test_end(self, logs=None):
-        """After evaluation."""
+        """Called after evaluate or a validation, with its results."""
 
     def on_predict_begin(self, logs=None):
-        """Before prediction."""
+        """Called before predict."""
 
     def on_predict_end(self, logs=None):
-        """After prediction."""
+        """Called after predict."""
 
 
 _BATCH = {
@@ -85,7 +113,9 @@ _BATCH = {
 
 
 def _overrides(callback, name):
-    """Whether a callback does something at a step: where none does, nothing is read."""
+    """Whether a callback overrides a method of steps. Results are read only if some callback
+    does.
+    """
     for method in (name, _BATCH[name]):
         if method is not None and (
             getattr(type(callback), method, None) is not getattr(Callback, method, None)
@@ -96,7 +126,7 @@ def _overrides(callback, name):
 
 
 def to_numbers(logs):
-    """Results of a step as numbers: waits for it."""
+    """Converts the results of a step to floats and arrays; waits for the step."""
     result = {}
     for name, value in (logs or {}).items():
         if hasattr(value, "numpy"):
@@ -108,7 +138,15 @@ def to_numbers(logs):
 
 @keras_export("callbacks.CallbackList")
 class CallbackList:
-    """Callbacks that are called together."""
+    """Calls several callbacks in order.
+
+    Args:
+      callbacks: List of callbacks.
+      add_history: Accepted for compatibility; fit adds a History.
+      add_progbar: Accepted for compatibility; fit adds a ProgbarLogger.
+      model: The model.
+      **params: `params` of the callbacks.
+    """
 
     def __init__(self, callbacks=None, add_history=False, add_progbar=False, model=None, **params):
         self.callbacks = list(callbacks or [])
@@ -119,6 +157,7 @@ class CallbackList:
         self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
 
     def append(self, callback):
+        """Adds a callback."""
         self.callbacks.append(callback)
         self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
 
@@ -131,7 +170,9 @@ class CallbackList:
             callback.set_model(model)
 
     def learn_steps(self, steps):
-        """How many steps an epoch has, once that is known."""
+        """Sets the number of steps per epoch, which is known after the first epoch at the
+        latest.
+        """
         if self.params.get("steps") is None:
             self.params["steps"] = steps
 
@@ -180,7 +221,7 @@ for _name in ("train", "test", "predict"):
 
 
 def make_callbacks(model, callbacks, verbose, epochs, steps, history=True):
-    """The callbacks of a run: those given, the progress bar, the history."""
+    """Returns the CallbackList of a run: those of the program, the progress bar and the history."""
     if isinstance(callbacks, CallbackList):
         return callbacks
     listed = [callbacks] if isinstance(callbacks, Callback) else list(callbacks or [])
@@ -195,7 +236,7 @@ def make_callbacks(model, callbacks, verbose, epochs, steps, history=True):
 
 @keras_export("callbacks.BaseLogger")
 class BaseLogger(Callback):
-    """Means are kept by the metrics themselves."""
+    """Does nothing: metrics compute their means themselves."""
 
     def __init__(self, stateful_metrics=None):
         super().__init__()
@@ -203,7 +244,10 @@ class BaseLogger(Callback):
 
 @keras_export("callbacks.History")
 class History(Callback):
-    """What each epoch gave: history['loss'] is a list."""
+    """Records the results of each epoch; fit returns it.
+
+    `history` maps names to lists of values, one per epoch; `epoch` lists the indices of the epochs.
+    """
 
     def __init__(self):
         super().__init__()
@@ -221,7 +265,12 @@ class History(Callback):
 
 @keras_export("callbacks.ProgbarLogger")
 class ProgbarLogger(Callback):
-    """The progress bar; it reads results only when it shows them."""
+    """Prints a progress bar. It reads results only when it prints them.
+
+    Args:
+      count_mode: Accepted for compatibility.
+      stateful_metrics: Accepted for compatibility.
+    """
 
     def __init__(self, count_mode="steps", stateful_metrics=None):
         super().__init__()
@@ -294,7 +343,7 @@ class ProgbarLogger(Callback):
 
 
 class _All:
-    """Every metric is a mean already."""
+    """Contains every name: all metrics are means already."""
 
     def __iter__(self):
         return iter(())
@@ -305,7 +354,17 @@ class _All:
 
 @keras_export("callbacks.LambdaCallback")
 class LambdaCallback(Callback):
-    """Calls functions: LambdaCallback(on_epoch_end=lambda epoch, logs: ...)."""
+    """Callback made of functions.
+
+    Args:
+      on_epoch_begin: Function of (epoch, logs).
+      on_epoch_end: Function of (epoch, logs).
+      on_batch_begin: Function of (batch, logs).
+      on_batch_end: Function of (batch, logs).
+      on_train_begin: Function of (logs).
+      on_train_end: Function of (logs).
+      **kwargs: Functions for other methods of `Callback`, by name.
+    """
 
     def __init__(
         self,
@@ -334,7 +393,7 @@ class LambdaCallback(Callback):
 
 @keras_export("callbacks.TerminateOnNaN")
 class TerminateOnNaN(Callback):
-    """Ends training when the loss is no number."""
+    """Stops training when the loss is NaN or infinite."""
 
     def on_batch_end(self, batch, logs=None):
         loss = (logs or {}).get("loss")
@@ -344,7 +403,7 @@ class TerminateOnNaN(Callback):
 
 
 def _comparison(mode, monitor, min_delta=0.0):
-    """Whether larger is better, and the function that compares."""
+    """Returns (whether larger values are better, the function that compares two values)."""
     larger = (
         mode == "max"
         or mode not in ("min", "max")
@@ -354,14 +413,25 @@ def _comparison(mode, monitor, min_delta=0.0):
 
 
 def get_learning_rate(optimizer):
-    """The learning rate as a number."""
+    """Returns the learning rate of an optimizer as a float."""
     rate = optimizer.learning_rate
     return float(rate.numpy() if hasattr(rate, "numpy") else rate)
 
 
 @keras_export("callbacks.EarlyStopping")
 class EarlyStopping(Callback):
-    """Ends training when a value has not become better for some epochs."""
+    """Stops training when a monitored value has not improved for some epochs.
+
+    Args:
+      monitor: Name of the value in logs.
+      min_delta: Smallest change that counts as an improvement.
+      patience: Number of epochs without improvement after which training stops.
+      verbose: 1 prints a line when training stops.
+      mode: "min", "max" or "auto", which takes "max" for accuracies and AUC.
+      baseline: Value that must be improved on.
+      restore_best_weights: Whether to restore the weights of the best epoch at the end.
+      start_from_epoch: Epochs before this one are ignored.
+    """
 
     def __init__(
         self,
@@ -426,7 +496,24 @@ class EarlyStopping(Callback):
 
 @keras_export("callbacks.ModelCheckpoint")
 class ModelCheckpoint(Callback):
-    """Saves the model or its weights, always or when a value has become better."""
+    """Saves the model or its weights during training.
+
+    Args:
+      filepath: Path, which may contain `{epoch}`, `{batch}` and names of logs, for example
+        "weights.{epoch:02d}-{val_loss:.2f}.keras".
+      monitor: Name of the value in logs that save_best_only compares.
+      verbose: 1 prints a line for each file.
+      save_best_only: Whether to save only when the monitored value has improved.
+      save_weights_only: Whether to save the weights instead of the whole model.
+      mode: "min", "max" or "auto", which takes "max" for accuracies and AUC.
+      save_freq: "epoch", or the number of batches between files.
+      period: Number of epochs between files.
+      initial_value_threshold: Value that the first saved model must improve on.
+      options: Accepted for compatibility.
+
+    Raises:
+      KeyError: If filepath names a value that is not in logs.
+    """
 
     def __init__(
         self,
@@ -504,7 +591,15 @@ class ModelCheckpoint(Callback):
 
 @keras_export("callbacks.BackupAndRestore", "callbacks.experimental.BackupAndRestore")
 class BackupAndRestore(Callback):
-    """Keeps the weights of the last epoch, and begins with them."""
+    """Saves the weights after each epoch and restores them when training starts again.
+
+    Args:
+      backup_dir: Folder of the file.
+      save_freq: Only "epoch" is supported.
+      double_checkpoint: Only False is supported.
+      delete_checkpoint: Whether to delete the file at the end of training.
+      save_before_preemption: Only False is supported.
+    """
 
     def __init__(
         self,
@@ -539,7 +634,12 @@ class BackupAndRestore(Callback):
 
 @keras_export("callbacks.LearningRateScheduler")
 class LearningRateScheduler(Callback):
-    """Sets the learning rate of each epoch: schedule(epoch, rate)."""
+    """Sets the learning rate at the start of each epoch.
+
+    Args:
+      schedule: Function of (epoch, learning rate), or of (epoch), that returns the learning rate.
+      verbose: 1 prints a line for each epoch.
+    """
 
     def __init__(self, schedule, verbose=0):
         super().__init__()
@@ -563,7 +663,22 @@ class LearningRateScheduler(Callback):
 
 @keras_export("callbacks.ReduceLROnPlateau")
 class ReduceLROnPlateau(Callback):
-    """Makes the learning rate smaller when a value does not become better."""
+    """Reduces the learning rate when a monitored value has stopped improving.
+
+    Args:
+      monitor: Name of the value in logs.
+      factor: Factor of the learning rate, below 1.
+      patience: Number of epochs without improvement after which it is reduced.
+      verbose: 1 prints a line for each reduction.
+      mode: "min", "max" or "auto", which takes "max" for accuracies and AUC.
+      min_delta: Smallest change that counts as an improvement.
+      cooldown: Number of epochs to wait after a reduction.
+      min_lr: Lower limit of the learning rate.
+      epsilon: Former name of min_delta.
+
+    Raises:
+      ValueError: If factor is not below 1.
+    """
 
     def __init__(
         self,
@@ -621,81 +736,3 @@ class ReduceLROnPlateau(Callback):
                         f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {new}."
                     )
                 self.cooldown_counter, self.wait = self.cooldown, 0
-
-
-@keras_export("callbacks.CSVLogger")
-class CSVLogger(Callback):
-    """Writes the results of each epoch as a line of a file."""
-
-    def __init__(self, filename, separator=",", append=False):
-        super().__init__()
-        self.filename, self.sep, self.append = os.fspath(filename), separator, append
-        self.keys = self.writer = self._file = None
-
-    def on_train_begin(self, logs=None):
-        has_lines = (
-            self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
-        )
-        self.append_header = not has_lines
-        self._file = open(self.filename, "a" if self.append else "w", newline="")
-        self.writer = None
-
-    def on_epoch_end(self, epoch, logs=None):
-        logs = logs or {}
-        if self.writer is None:
-            self.keys = sorted(logs)
-            self.writer = csv.DictWriter(
-                self._file, ["epoch", *self.keys], delimiter=self.sep, lineterminator="\n"
-            )
-            if self.append_header:
-                self.writer.writeheader()
-        row = {"epoch": epoch}
-        row.update(
-            (
-                k,
-                logs.get(k, "NA")
-                if not isinstance(logs.get(k), numpy.ndarray)
-                else f'"[{", ".join(map(str, logs[k]))}]"',
-            )
-            for k in self.keys
-        )
-        self.writer.writerow(row)
-        self._file.flush()
-
-    def on_train_end(self, logs=None):
-        self._file.close()
-        self.writer = None
-
-
-@keras_export("callbacks.RemoteMonitor")
-class RemoteMonitor(Callback):
-    """Sends the results of each epoch to a web server."""
-
-    def __init__(
-        self,
-        root="http://localhost:9000",
-        path="/publish/epoch/end/",
-        field="data",
-        headers=None,
-        send_as_json=False,
-    ):
-        super().__init__()
-        self.root, self.path, self.field, self.headers = root, path, field, headers or {}
-        self.send_as_json = send_as_json
-
-    def on_epoch_end(self, epoch, logs=None):
-        import json
-        import urllib.parse
-        import urllib.request
-
-        body, headers = json.dumps({"epoch": epoch, **(logs or {})}), dict(self.headers)
-        if self.send_as_json:
-            headers["Content-Type"] = "application/json"
-        else:
-            body = urllib.parse.urlencode({self.field: body})
-        try:
-            urllib.request.urlopen(
-                urllib.request.Request(self.root + self.path, body.encode(), headers), timeout=5
-            ).close()
-        except OSError:
-            messages.warn("Could not reach RemoteMonitor root server at %s", self.root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compile_utils.py: the losses and metrics that compile was given, for the outputs of a model."""
+"""compile_utils.py: the losses and metrics of compile, matched to the outputs of a model."""
 
 from situ._src.framework import nest, style
 from situ._src.keras import context, loss_classes, losses, metrics, mixed_precision
@@ -7,7 +7,7 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape
 
 
 def spread(given, outputs, names):
-    """One of something for each output: of a single thing, a list or a dict by name."""
+    """Returns one entry per output from a single value, a list, or a dictionary by name."""
     count = len(names)
     if isinstance(given, dict):
         unknown = set(given) - set(names)
@@ -38,7 +38,7 @@ def output_names(model, outputs):
 
 
 def in_order(values, outputs, names):
-    """Labels or weights in the order of the outputs; None where there are none."""
+    """Returns labels or weights in the order of the outputs, None where there are none."""
     if values is None:
         return [None] * len(names)
     if isinstance(values, dict):
@@ -59,17 +59,24 @@ def batch_size(tensor):
 
 
 def _is_column(label, prediction):
-    """Whether a vector of labels stands for one column. Keras of TensorFlow 1 expands every vector
-    of labels; in eager style only predictions of one column ask for it: a vector beside more of
-    them is no column, and must not be broadcast over them."""
+    """Whether a vector of labels is one column.
+
+    Keras of TensorFlow 1 expands every vector of labels. In eager mode only predictions of one
+    column
+    require it; a vector next to several columns must not be broadcast over them.
+    """
     if label.shape.rank != 1 or prediction.shape.rank != 2:
         return False
     return style.is_graph_program() or prediction.shape.as_list()[-1] == 1
 
 
 def matched(label, prediction):
-    """Labels as losses and metrics see them: a column for a vector of labels of one column, in the
-    type of the predictions where both are real or both whole."""
+    """Returns labels and predictions as losses and metrics expect them.
+
+    A vector of labels becomes a column if the predictions are one. Labels are cast to the type
+    of the
+    predictions if both are floating point or both integers.
+    """
     label = convert_to_tensor(label)
     prediction = mixed_precision.at_least_floatx(convert_to_tensor(prediction))
     if _is_column(label, prediction):
@@ -81,7 +88,7 @@ def matched(label, prediction):
 
 
 def _check_target(loss, label, prediction):
-    """The ValueError of Keras in TensorFlow 1 for labels that a squared error would broadcast."""
+    """Raises the ValueError of TensorFlow 1 for labels that a squared error would broadcast."""
     if not style.is_graph_program() or getattr(loss, "fn", None) is not losses.mean_squared_error:
         return
     known = label.shape.rank, prediction.shape.rank
@@ -94,7 +101,9 @@ def _check_target(loss, label, prediction):
 
 
 class LossesContainer:
-    """The loss of a model: the weighted sum of those of its outputs."""
+    """Loss of a model: the weighted sum of the losses of its outputs, and their means as
+    metrics.
+    """
 
     def __init__(self, loss, loss_weights=None):
         self._loss, self._weights = loss, loss_weights
@@ -173,7 +182,7 @@ _ENTROPIES = {
 
 
 def _kind(y_true, y_pred):
-    """What labels and predictions look like."""
+    """Classifies labels and predictions: "binary", "sparse" or "categorical"."""
     labels, predictions = y_true.shape.as_list(), y_pred.shape.as_list()
     if not predictions or predictions[-1] == 1 or len(predictions) == 1:
         return "binary"
@@ -183,7 +192,7 @@ def _kind(y_true, y_pred):
 
 
 def _as_metric(given, y_true, y_pred):
-    """A metric object of what compile was given."""
+    """Returns the metric of an argument of compile."""
     if given is None or isinstance(given, metrics.Metric):
         return given
     name = given if isinstance(given, str) else None
@@ -204,12 +213,12 @@ def _as_metric(given, y_true, y_pred):
 
 
 def objects(given):
-    """The metrics that a program made itself, among those that compile was given."""
+    """Returns the Metric objects among the arguments of compile."""
     return [m for m in nest.flatten(given) if isinstance(m, metrics.Metric)]
 
 
 class MetricsContainer:
-    """The metrics of a model, for each output."""
+    """Metrics of a model, for each output."""
 
     def __init__(self, given=None, weighted_metrics=None):
         self._given, self._weighted, self._made = given, weighted_metrics, None
@@ -219,7 +228,7 @@ class MetricsContainer:
         return [] if self._made is None else [m for some in self._made for m, _ in some]
 
     def _lists(self, given, outputs, names):
-        """One list of metrics per output."""
+        """Returns one list of metrics per output."""
         if given is None:
             return [[] for _ in names]
         if isinstance(given, dict):

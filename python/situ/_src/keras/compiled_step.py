@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compiled_step.py: steps of training as compiled programs: one per kind and shapes of a batch."""
+"""compiled_step.py: compiled training, test and predict steps, cached by kind and batch shapes."""
 
 from numpy import ndarray
 
@@ -16,15 +16,17 @@ from situ._src.variables.eager_variable import place
 
 
 class Programs:
-    """The compiled steps of a model."""
+    """Compiled steps of a model."""
 
     def __init__(self, model):
         self._model, self._made = model, {}
         self.graphs = {}  # by kind: that of the step that was compiled first
 
     def run(self, kind, batch):
-        """A step ("train", "test", "predict") on a batch (x, y, weights) of arrays or tensors;
-        what it gives stays where it is."""
+        """Runs a step ("train", "test", "predict") on a batch (x, y, weights) of arrays or tensors.
+
+        Results stay on their devices.
+        """
         leaves = [
             t if t is None or isinstance(t, ndarray) else as_tensor(t) for t in _leaves(batch)
         ]
@@ -39,7 +41,9 @@ class Programs:
         return trace.run(leaves if bounds is None else [t[a:b] for a, b in bounds for t in leaves])
 
     def _make(self, kind, batch, leaves):
-        """A trace, and where it wants the arrays of a batch to be cut; None: it cuts itself."""
+        """Traces a step. Returns the trace and the bounds by which run slices the batch; None:
+        not sliced.
+        """
         strategy, bounds, parts = self._strategy(), None, [batch]
         if (
             strategy is not None
@@ -59,12 +63,12 @@ class Programs:
         return result.trace, bounds
 
     def _strategy(self):
-        """The strategy of the model, if it has several replicas."""
+        """Returns the strategy of the model if it has several replicas."""
         strategy = self._model._strategy
         return None if strategy is None or strategy.num_replicas_in_sync == 1 else strategy
 
     def _python(self, kind, leaves, is_cut=False):
-        """A step as a function of a batch, or of its parts."""
+        """Returns a step as a function of a batch, or of its slices."""
         model, strategy = self._model, self._strategy()
         if strategy is None:
             step = getattr(model, kind + "_step")
@@ -85,12 +89,12 @@ class Programs:
 
 
 def _is_far(strategy, kind):
-    """Whether other processes compute parts of a batch, too."""
+    """Whether other processes compute slices of a batch."""
     return strategy.several_processes and kind != "predict"
 
 
 def _kind_of(leaf):
-    """The type and shape of an array or tensor."""
+    """Returns the type and shape of an array or tensor, for the cache key."""
     if isinstance(leaf, ndarray):
         return leaf.dtype.char, leaf.shape
     return None if leaf is None else (leaf.dtype.name, tuple(leaf.shape))
@@ -101,20 +105,19 @@ def _tensors(batch):
 
 
 def _bounds(leaves, replicas):
-    """Where a batch is cut: parts of the same size, the last smaller; those without examples fall
-    away."""
+    """Returns the slices of a batch: equal sizes, the last smaller; empty ones are left out."""
     count = next(int(t.shape[0]) for t in leaves if t is not None)
     each = -(-count // replicas)
     return [(i, min(i + each, count)) for i in range(0, count, each)]
 
 
 def _viewed(batch, start, stop):
-    """Some examples of a batch of arrays, without a copy."""
+    """Returns views of a slice of a batch of arrays."""
     return nest.map_structure(lambda t: None if t is None else t[start:stop], batch)
 
 
 def _sliced(batch, start, stop):
-    """The same of a batch of tensors."""
+    """Returns a slice of a batch of tensors."""
 
     def part(tensor):
         if tensor is None:
@@ -126,7 +129,7 @@ def _sliced(batch, start, stop):
 
 
 def _towers(model, strategy, kind, parts, shares):
-    """One step of all replicas: towers in one graph, each on its device with its part."""
+    """Runs one step of all replicas as towers in one graph, each on its device with its slice."""
     from situ._src.keras.training import Training
 
     far, step = _is_far(strategy, kind), getattr(model, kind + "_step")

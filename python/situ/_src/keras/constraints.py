@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""constraints.py: tf.keras.constraints: what weights are brought to after each step."""
+"""constraints.py: tf.keras.constraints: functions applied to weights after each update."""
 
 from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
@@ -10,7 +10,7 @@ _SMALL = 1e-7
 
 @keras_export("constraints.Constraint")
 class Constraint:
-    """A function of a weight that gives the weight as it should be."""
+    """Base class of constraints: a function from a weight to its constrained value."""
 
     def __call__(self, w):
         return w
@@ -38,7 +38,12 @@ def _named(*names):
 
 @_named("MaxNorm", "max_norm", "maxnorm")
 class MaxNorm(Constraint):
-    """Columns no longer than max_value."""
+    """Limits the norm of weights along an axis.
+
+    Args:
+      max_value: Largest norm.
+      axis: Axis or axes of the norm.
+    """
 
     def __init__(self, max_value=2, axis=0):
         self.max_value, self.axis = max_value, axis
@@ -52,12 +57,20 @@ class MaxNorm(Constraint):
 
 @_named("NonNeg", "non_neg", "nonneg")
 class NonNeg(Constraint):
+    """Sets negative weights to 0."""
+
     def __call__(self, w):
         return op("Relu", convert_to_tensor(w))
 
 
 @_named("UnitNorm", "unit_norm", "unitnorm")
 class UnitNorm(Constraint):
+    """Scales weights to norm 1 along an axis.
+
+    Args:
+      axis: Axis or axes of the norm.
+    """
+
     def __init__(self, axis=0):
         self.axis = axis
 
@@ -68,7 +81,14 @@ class UnitNorm(Constraint):
 
 @_named("MinMaxNorm", "min_max_norm")
 class MinMaxNorm(Constraint):
-    """Columns with lengths between two values, as far as rate says."""
+    """Moves the norm of weights along an axis into [min_value, max_value].
+
+    Args:
+      min_value: Smallest norm.
+      max_value: Largest norm.
+      rate: Fraction of the correction to apply; 1 enforces the limits.
+      axis: Axis or axes of the norm.
+    """
 
     def __init__(self, min_value=0.0, max_value=1.0, rate=1.0, axis=0):
         self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis

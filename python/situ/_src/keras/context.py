@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""context.py: what calls of layers know of the calls around them: names, training, masks."""
+"""context.py: state shared by nested layer calls of a thread: name prefixes, the training phase and
+masks; and the settings of tf.keras.backend."""
 
 import collections
 import contextlib
@@ -23,20 +24,21 @@ _state = {
 
 
 class KerasGraph(FuncGraph):
-    """Where functional models are built: its tensors stand for those of a run."""
+    """Graph of symbolic tensors: functional models are built in it, it never runs."""
 
     def __init__(self):
         super().__init__("keras_graph")
 
 
 def keras_graph():
+    """Returns the graph of symbolic tensors."""
     if _state["graph"] is None:
         _state["graph"] = KerasGraph()
     return _state["graph"]
 
 
 def is_symbolic(value):
-    """Whether a tensor stands for what a model will be given."""
+    """Whether a value is a symbolic tensor of Keras."""
     return isinstance(value, GraphTensor) and isinstance(value.graph, KerasGraph)
 
 
@@ -50,13 +52,13 @@ def set_setting(name, value):
 
 @keras_export("backend.clear_session")
 def clear_session():
-    """Forgets names of layers and symbolic tensors."""
+    """Resets the names of layers, the graph of symbolic tensors and the learning phase."""
     _state["graph"] = _state["phase"] = None
     reset_names()
 
 
 class Call(threading.local):
-    """The calls that this thread is in."""
+    """State of the layer calls of a thread."""
 
     def __init__(self):
         self.names, self.training, self.depth = [], None, 0
@@ -69,7 +71,7 @@ call = Call()
 
 @contextlib.contextmanager
 def layer_call(layer, training):
-    """The call of a layer: its name stands before those of its variables."""
+    """Context of a call of a layer: its name prefixes those of its variables."""
     before = call.training
     call.names.append(layer.name)
     call.depth += 1
@@ -84,7 +86,7 @@ def layer_call(layer, training):
 
 @contextlib.contextmanager
 def named(*names):
-    """Variables made here have these names in front, and no others."""
+    """Context that replaces the prefixes of variable names."""
     before, call.names = call.names, list(names)
     try:
         yield
@@ -100,6 +102,7 @@ def full_name(name):
 
 
 def set_mask(tensor, mask):
+    """Sets the mask of a tensor."""
     if isinstance(tensor, GraphTensor):
         tensor._keras_mask = mask
     elif isinstance(tensor, EagerTensor) and mask is not None:
@@ -109,6 +112,7 @@ def set_mask(tensor, mask):
 
 
 def get_mask(tensor):
+    """Returns the mask of a tensor, or None."""
     if isinstance(tensor, GraphTensor):
         return getattr(tensor, "_keras_mask", None)
     result = call.masks.get(id(tensor))
@@ -117,7 +121,7 @@ def get_mask(tensor):
 
 @contextlib.contextmanager
 def eager():
-    """What happens inside happens at once, in graph style, too: models have values of their own."""
+    """Context in which ops run eagerly, in graph mode too: Keras models own their values."""
     graph = _situ.swap_graph(None)
     was_graph = style.is_graph()
     if was_graph:
@@ -131,8 +135,7 @@ def eager():
 
 
 def autograph(python):
-    """A function of the program as it is called here: in a graph, Python's if, while and for over
-    tensors become operations."""
+    """Converts a function with AutoGraph if a graph is being built."""
     if _situ.current_graph() is None:
         return python
     from situ._src.autograph.conversion import convert
@@ -141,7 +144,7 @@ def autograph(python):
 
 
 def autograph_method(method):
-    """A method that a program gives a class, called as `graphed` does it."""
+    """Decorator: converts a method with AutoGraph if a graph is being built."""
 
     @functools.wraps(method)
     def called(self, *args, **kwargs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conv_lstm.py: ConvLSTM2D: an LSTM whose products are convolutions of images."""
+"""conv_lstm.py: ConvLSTM2D: an LSTM whose matrix products are 2-D convolutions."""
 
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import activations, constraints, context, initializers, regularizers
@@ -15,7 +15,36 @@ from situ._src.ops.nn import conv
 
 @named("ConvLSTM2D", "ConvLSTM2DCell")
 class ConvLSTM2D(Layer):
-    """Sequences of images [batch, time, rows, columns, channels]; the time must be known."""
+    """LSTM over sequences of images, with convolutions instead of matrix products.
+
+    The number of steps and the size of the images must be static.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Height and width of both kernels; one int for both.
+      strides: Strides of the input convolution.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between elements of the input kernel.
+      activation: Activation of candidate and output.
+      recurrent_activation: Activation of the gates.
+      use_bias: Whether to add a bias.
+      unit_forget_bias: Whether the bias of the forget gate starts at 1.
+      return_sequences: Whether to return the outputs of all steps instead of the last.
+      return_state: Whether to return the last states, too.
+      go_backwards: Whether to process the sequence from its end.
+      stateful: Only False is supported.
+      dropout: Fraction of the inputs to drop during training.
+      **kwargs: Arguments of `Layer`. Initializers, regularizers and constraints are as in `LSTM`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, height, width, channels)`.
+      training: Whether to apply dropout.
+      initial_state: List of the hidden state and the cell state.
+
+    Raises:
+      ValueError: If stateful is True, or a size is unknown.
+    """
 
     def __init__(
         self,
@@ -112,7 +141,7 @@ class ConvLSTM2D(Layer):
         self.built = True
 
     def _projected(self, inputs):
-        """The convolution of the images of all steps at once; and one part for each step."""
+        """Convolves the images of all steps at once; returns one tensor per step."""
         known = inputs.shape.as_list()
         if known[1] is None or None in known[2:]:
             raise ValueError(

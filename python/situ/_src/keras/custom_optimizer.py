@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""custom_optimizer.py: what optimizers of a program's own are made of, in the ways of both Keras
-generations: hyper-parameters and slots by name with _resource_apply_dense, or update_step."""
+"""custom_optimizer.py: the interfaces for optimizers of programs: hyperparameters and slots by name
+with _resource_apply_dense (Keras 2), or update_step (Keras 3)."""
 
 import inspect
 
@@ -12,13 +12,13 @@ from situ._src.variables.variable import variable
 
 
 def number(value, name):
-    """A hyper-parameter that may be changed later."""
+    """Creates the variable of a hyperparameter."""
     with init_scope():
         return variable(value, dtype="float32", trainable=False, name=name)
 
 
 class Custom:
-    """Mixed into tf.keras.optimizers.Optimizer."""
+    """Mixin of tf.keras.optimizers.Optimizer."""
 
     _use_locking = True
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""data_adapter.py: what fit is given, as batches: arrays, tensors, tf.data, generators,
-Sequence."""
+"""data_adapter.py: turns the data of fit, evaluate and predict into batches: arrays, tensors,
+tf.data datasets, generators and Sequence."""
 
 import math
 
@@ -16,7 +16,7 @@ from situ._src.keras.registry import keras_export
 
 @keras_export("utils.Sequence")
 class Sequence:
-    """Batches by number: sub-classes give __len__ and __getitem__."""
+    """Base class of batches by index; subclasses implement `__len__` and `__getitem__`."""
 
     def __getitem__(self, index):
         raise NotImplementedError
@@ -32,7 +32,14 @@ class Sequence:
 
 
 def unpack(data):
-    """(x, y, weights) of a batch."""
+    """Returns (x, y, sample_weight) of a batch; missing parts are None.
+
+    Args:
+      data: x, (x,), (x, y) or (x, y, sample_weight).
+
+    Raises:
+      ValueError: If the tuple has more than 3 elements.
+    """
     if isinstance(data, list):
         data = tuple(data)
     if not isinstance(data, tuple):
@@ -50,13 +57,14 @@ keras_export("utils.unpack_x_y_sample_weight")(unpack)
 
 @keras_export("utils.pack_x_y_sample_weight")
 def pack(x, y=None, sample_weight=None):
+    """Returns x, (x, y) or (x, y, sample_weight), the inverse of unpack."""
     if y is None:
         return x if not isinstance(x, (list, tuple)) else (x,)
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
 def array(value):
-    """An array as a batch is cut from it."""
+    """Converts data to an array; float64 becomes `tf.keras.backend.floatx()`."""
     if value is None or isinstance(value, numpy.ndarray):
         result = value
     elif isinstance(value, EagerTensor) or hasattr(value, "_situ_tensor_"):
@@ -71,7 +79,7 @@ def array(value):
 
 
 def is_arrays(x):
-    """Whether all that x holds can be cut into batches."""
+    """Whether x consists of arrays or tensors that can be sliced into batches."""
     if isinstance(x, Sequence) or hasattr(x, "element_spec") or hasattr(x, "__next__"):
         return False
     return all(
@@ -129,7 +137,7 @@ class Arrays:
 
 
 def _listed(structure):
-    """Lists of numbers and texts are arrays, lists of arrays stay."""
+    """Converts nested lists of numbers and strings to arrays; lists of arrays stay."""
     if isinstance(structure, (list, tuple)):
         if structure and all(
             isinstance(v, (int, float, bool, str, bytes, numpy.generic))
@@ -151,7 +159,7 @@ def _is_numbers(value):
 
 
 class Batches:
-    """Batches that something else makes: a dataset, a Sequence, a generator."""
+    """Batches of a dataset, a Sequence or a generator."""
 
     def __init__(self, source, steps=None):
         self.source, self.limit, self.count, self.batch_size = source, steps, None, None
@@ -167,13 +175,17 @@ class Batches:
         return (unpack(b) for b in self._round())
 
     def _round(self):
-        """The source from its beginning; pictures of a generator have an end here."""
+        """Returns an iterator from the start of the source; an image generator ends after one
+        epoch.
+        """
         if isinstance(self.source, Sequence):
             return Sequence.__iter__(self.source)
         return iter(self.source)
 
     def _limited(self):
-        """Goes on where the last epoch ended; a source that ends begins anew."""
+        """Yields `limit` batches; continues where the last epoch ended and restarts a source
+        that ends.
+        """
         done = 0
         while self.limit is None or done < self.limit:
             if self._iterator is None:
@@ -203,7 +215,7 @@ def _length(source):
 
 
 def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=None):
-    """The batches of what fit, evaluate or predict was given."""
+    """Returns the batches of the data of fit, evaluate or predict."""
     if isinstance(x, (Arrays, Batches)):
         return x
     if any(isinstance(v, GraphTensor) for v in nest.flatten(x)):
@@ -224,7 +236,7 @@ def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=No
 
 
 class _Evaluated:
-    """Batches that tensors of a graph are, each time that a session asks for them."""
+    """Batches that are values of graph tensors, one per session run."""
 
     def __init__(self, parts):
         self._parts = tuple(p for i, p in enumerate(parts) if not i or p is not None)
@@ -246,7 +258,7 @@ class _Evaluated:
 
 
 class _Again:
-    """Batches of arrays, for as long as someone wants them."""
+    """Repeats batches of arrays endlessly."""
 
     def __init__(self, arrays):
         self._arrays = arrays
@@ -260,7 +272,7 @@ class _Again:
 
 
 def split(x, y, sample_weight, share):
-    """What is trained with and what is validated with: the last of each array."""
+    """Splits arrays into training and validation data, which is the last `share` of each."""
     leaves = [array(v) for v in nest.flatten(_listed((x, y, sample_weight)))]
     count = next(len(a) for a in leaves if a is not None)
     at = int(math.floor(count * (1.0 - share)))
@@ -278,7 +290,7 @@ def split(x, y, sample_weight, share):
 
 
 def with_class_weight(batches, class_weight):
-    """Batches whose weights depend on their classes."""
+    """Returns batches whose sample weights include the weights of their classes."""
     most = max(int(k) for k in class_weight) + 1
     table = numpy.ones(most, context.setting("float"))
     for key, value in class_weight.items():

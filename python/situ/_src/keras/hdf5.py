@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """hdf5.py: models and weights in HDF5, in the layout of Keras 2: a group per layer with its
-weights, and as attributes the configuration in JSON. Needs h5py."""
+weights, the configuration as JSON in attributes. Requires h5py."""
 
 import json
 
@@ -24,7 +24,7 @@ def module():
 
 
 def is_name(path, save_format=None):
-    """Whether a file of this name is one of HDF5."""
+    """Whether a path or format selects HDF5."""
     return save_format in ("h5", "hdf5") or str(path).endswith((".h5", ".hdf5"))
 
 
@@ -34,7 +34,7 @@ def is_file(path):
 
 
 def wanted(path, save_format=None):
-    """Whether to write HDF5: where the name says so and h5py is there."""
+    """Whether to write HDF5: the path or format selects it, and h5py is installed."""
     if not is_name(path, save_format):
         return False
     if module() is None:
@@ -58,7 +58,7 @@ def opened(path, mode="r"):
 
 
 def _put_names(group, name, texts):
-    """A list of names as an attribute, in parts where it is too long for one."""
+    """Stores a list of names as an attribute, split if it is too long."""
     data = numpy.array([t.encode() for t in texts]) if texts else numpy.array([], "S1")
     if data.nbytes <= _MOST_ATTRIBUTE:
         group.attrs[name] = data
@@ -80,7 +80,7 @@ def _names(group, name):
 
 
 def _own(model):
-    """The weights that a model has beside those of its layers."""
+    """Returns the weights of a model that belong to none of its layers."""
     inner = {id(v) for layer in model.layers for v in layer.weights}
     return [v for v in model.weights if id(v) not in inner]
 
@@ -97,7 +97,7 @@ def _put(group, variables, values):
 
 
 def write_weights(group, model):
-    """The weights of a model below a group."""
+    """Writes the weights of a model below a group."""
     layers = model.layers
     _put_names(group, "layer_names", [x.name for x in layers])
     group.attrs["backend"] = b"tensorflow"
@@ -114,7 +114,7 @@ def _values(group):
 
 
 def read_weights(group, model, by_name=False, skip_mismatch=False):
-    """Gives a model the weights below a group: layer by layer in order, or by their names."""
+    """Loads weights below a group into a model: layer by layer in order, or by name."""
     group = (
         group["model_weights"]
         if "layer_names" not in group.attrs and "model_weights" in group
@@ -158,7 +158,7 @@ def _give(layer, values, skip_mismatch):
 
 
 def write_model(path, model, training):
-    """`training`: what compile was given, as JSON takes it, or None."""
+    """Writes a model; `training` holds the arguments of compile as JSON values, or None."""
     with opened(path, "w") as file:
         file.attrs["backend"] = b"tensorflow"
         file.attrs["keras_version"] = style.VERSIONS["v2"].encode()
@@ -185,7 +185,7 @@ def _json(text):
 
 
 def _cleaned(config):
-    """A configuration without what other releases of Keras add."""
+    """Removes what other Keras versions add to a configuration."""
     if isinstance(config, list):
         return [_cleaned(c) for c in config]
     if not isinstance(config, dict):
@@ -202,7 +202,7 @@ def _cleaned(config):
 
 
 def read_model(path, custom_objects, compile):
-    """(model, what compile is to be given or None, the state of the optimizer)"""
+    """Returns (model, arguments of compile or None, state of the optimizer)."""
     with opened(path) as file:
         if "model_config" not in file.attrs:
             raise ValueError(
@@ -224,7 +224,7 @@ def read_model(path, custom_objects, compile):
 
 
 def _metrics(given):
-    """Metrics by the names that compile takes."""
+    """Returns metrics by the names that compile accepts."""
     if isinstance(given, dict) and "class_name" in given:
         inner = given.get("config", {})
         return (

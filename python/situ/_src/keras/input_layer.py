@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""input_layer.py: tf.keras.Input: a symbolic tensor that a model begins with."""
+"""input_layer.py: tf.keras.Input and InputLayer: the symbolic inputs of functional models."""
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.dtypes import as_dtype
@@ -11,7 +11,20 @@ from situ._src.keras.registry import LAYERS, keras_export, unique
 
 @keras_export("layers.InputLayer")
 class InputLayer(Layer):
-    """Where a model is given a tensor."""
+    """Layer of a symbolic input tensor; `tf.keras.Input` creates it.
+
+    Args:
+      input_shape: Shape without the batch dimension.
+      batch_size: Batch size, if it is static.
+      dtype: Type of the tensor.
+      input_tensor: Symbolic tensor to use instead of a new one.
+      sparse: Accepted for compatibility.
+      name: Name of the layer.
+      ragged: Accepted for compatibility.
+      batch_input_shape: Shape with the batch dimension.
+      shape: Name of input_shape in Keras 3.
+      batch_shape: Name of batch_input_shape in Keras 3.
+    """
 
     def __init__(
         self,
@@ -81,7 +94,27 @@ def Input(
     optional=False,
     **kwargs,
 ):
-    """A symbolic tensor: its shape without the batch."""
+    """Creates a symbolic tensor: an input of a functional model.
+
+    Args:
+      shape: Shape without the batch dimension; None marks an unknown size.
+      batch_size: Batch size, if it is static.
+      name: Name of the input.
+      dtype: Type; default: `tf.keras.backend.floatx()`.
+      sparse: Accepted for compatibility.
+      tensor: Tensor whose shape and type are used.
+      ragged: Accepted for compatibility.
+      batch_shape: Shape with the batch dimension.
+      batch_input_shape: Former name of batch_shape.
+      type_spec: Not supported.
+      optional: Only False is supported.
+
+    Returns:
+      A symbolic tensor.
+
+    Raises:
+      ValueError: If neither a shape nor a tensor is given, or for unknown arguments.
+    """
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments: {list(kwargs)}")
     unsupported("Input", type_spec=(type_spec, None), optional=(optional, False))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layer.py: tf.keras.layers.Layer: something that is called on tensors and holds weights."""
+"""layer.py: tf.keras.layers.Layer: an object that is called on tensors and owns weights, losses and
+metrics."""
 
 import difflib
 import inspect
@@ -44,7 +45,7 @@ _LAYER_KWARGS = (
 
 
 def as_input(value, dtype=None):
-    """An argument of a layer as a tensor; what is none stays."""
+    """Converts a number or array to a tensor; float64 becomes the given floating-point type."""
     if isinstance(value, (numpy.ndarray, numpy.generic, int, float)) and not isinstance(
         value, bool
     ):
@@ -65,7 +66,7 @@ def assign_weights(variables, values, name):
 
 
 def unknown_keyword_error(kind, keyword):
-    """Keras' error for a keyword that no class of a layer has, with the most similar one."""
+    """Returns the TypeError for an unknown keyword argument, with the most similar known one."""
     known = [
         *_LAYER_KWARGS,
         *(
@@ -82,8 +83,30 @@ def unknown_keyword_error(kind, keyword):
 
 @keras_export("layers.Layer", "__internal__.layers.BaseRandomLayer")
 class Layer(Module):
-    """A layer: build makes its weights when the shape of its input is known, call is what it
-    does. Sub-classes give them, and get_config."""
+    """Base class of layers.
+
+    A subclass creates its weights in build, which is called with the shape of the first input,
+    implements call, and returns the arguments of its constructor from get_config.
+
+    Args:
+      trainable: Whether the weights are trained.
+      name: Name of the layer; default: the class name in snake case, numbered.
+      dtype: Type of the weights, or a dtype policy; default: the global policy.
+      dynamic: Accepted for compatibility.
+      **kwargs: `input_shape`, `batch_input_shape`, `batch_size`, `input_dim`, `weights` (initial
+        values), `activity_regularizer` and `autocast`.
+
+    Call arguments:
+      inputs: Tensor, or a list, tuple or dictionary of tensors.
+      *args, **kwargs: Further arguments of call. `training` and `mask` are passed on if call has
+        parameters of these names.
+
+    Returns:
+      What call returns; for symbolic tensors (`tf.keras.Input`) symbolic tensors.
+
+    Raises:
+      TypeError: For unknown arguments.
+    """
 
     UNTRACKED: tuple[str, ...] = (
         "_inbound_nodes",
@@ -121,6 +144,7 @@ class Layer(Module):
 
     @staticmethod
     def _parse_input_shape(kwargs):
+        """Returns the batch shape that the arguments of the constructor specify, or None."""
         if "batch_input_shape" in kwargs:
             return tuple(kwargs["batch_input_shape"])
         shape = kwargs.get("input_shape")
@@ -149,6 +173,7 @@ class Layer(Module):
 
     @property
     def trainable(self):
+        """Whether the weights of the layer and of its sub-layers are trained."""
         return self._trainable
 
     @trainable.setter
@@ -161,7 +186,7 @@ class Layer(Module):
         return weights.tracked(self, Layer)
 
     def _flat_layers(self):
-        """This layer and all below."""
+        """Returns this layer and all its sub-layers, recursively."""
         return weights.deduplicate(
             [self, *[x for sub in self._sub_layers() for x in sub._flat_layers()]]
         )
@@ -171,12 +196,14 @@ class Layer(Module):
         return tuple(self._flat_layers()[1:])
 
     def _own(self):
+        """Returns the variables of this layer, without those of sub-layers."""
         return weights.deduplicate(
             [*self._own_weights, *[v for v in weights.tracked(self, weights.VARIABLE)]]
         )
 
     @property
     def trainable_weights(self):
+        """Variables that training changes, of the layer and its sub-layers."""
         if not self.trainable:
             return []
         result = [v for v in self._own() if v.trainable]
@@ -186,6 +213,7 @@ class Layer(Module):
 
     @property
     def non_trainable_weights(self):
+        """Variables that training does not change, of the layer and its sub-layers."""
         own = [v for v in self._own() if not (self.trainable and v.trainable)]
         return weights.deduplicate(
             own
@@ -198,6 +226,7 @@ class Layer(Module):
 
     @property
     def weights(self):
+        """All variables: the trainable ones, then the others."""
         return weights.deduplicate(self.trainable_weights + self.non_trainable_weights)
 
     variables = property(lambda s: s.weights)
@@ -205,6 +234,11 @@ class Layer(Module):
     non_trainable_variables = property(lambda s: s.non_trainable_weights)
 
     def count_params(self):
+        """Returns the number of elements of all weights.
+
+        Raises:
+          ValueError: If the layer is not built.
+        """
         if not self.built:
             raise ValueError(
                 f"You tried to call `count_params` on layer {self.name}, but the "
@@ -214,10 +248,18 @@ class Layer(Module):
         return sum(int(numpy.prod(v.shape.as_list())) for v in self.weights)
 
     def get_weights(self):
-        """The values of the weights, as a list of arrays."""
+        """Returns the values of `weights` as a list of arrays."""
         return weights.values(self.weights)
 
     def set_weights(self, weights):
+        """Sets the values of `weights`.
+
+        Args:
+          weights: List of arrays with the shapes of `weights`.
+
+        Raises:
+          ValueError: If their number or a shape is wrong.
+        """
         assign_weights(self.weights, weights, f'"{self.name}"')
 
     # What a sub-class uses
@@ -238,7 +280,30 @@ class Layer(Module):
         overwrite_with_gradient=False,
         **kwargs,
     ):
-        """Makes a variable; the initializer is glorot_uniform or zeros where none is given."""
+        """Creates a variable of the layer.
+
+        Args:
+          name: Name of the variable.
+          shape: Its shape; default: a scalar.
+          dtype: Its type; default: that of the layer.
+          initializer: Initializer; default: glorot_uniform for floating-point types, otherwise
+            zeros.
+          regularizer: Regularizer, whose value is added to `losses`.
+          trainable: Whether it is trained; default: True, unless synchronization is ON_READ.
+          constraint: Constraint applied after each update.
+          use_resource: Accepted for compatibility.
+          synchronization: When the copies of replicas are combined.
+          aggregation: How the copies of replicas are combined.
+          autocast: Whether a layer of mixed precision reads it in its compute type.
+          overwrite_with_gradient: Accepted for compatibility.
+
+        Returns:
+          The variable.
+
+        Raises:
+          TypeError: For unknown arguments.
+          ValueError: If a trainable variable has the synchronization ON_READ.
+        """
         for keyword in kwargs:
             if keyword not in (
                 "collections",
@@ -284,10 +349,16 @@ class Layer(Module):
         return result
 
     def add_variable(self, *args, **kwargs):
+        """Calls add_weight; its name in TensorFlow 1."""
         return self.add_weight(*args, **kwargs)
 
     def add_loss(self, losses, inputs=None):
-        """A loss that is added to that of training: a tensor, or a function of nothing."""
+        """Adds losses to that of training.
+
+        Args:
+          losses: Tensor, function without arguments that returns one, or a list of them.
+          inputs: Accepted for compatibility.
+        """
         for loss in nest.flatten(losses):
             if callable(loss):
                 self._loss_functions.append((None, loss))
@@ -295,7 +366,14 @@ class Layer(Module):
                 self._losses.append(loss)
 
     def add_metric(self, value, name=None, aggregation=None, inputs=None):
-        """A metric that is shown in training: the mean of a value."""
+        """Adds the mean of a value to the metrics.
+
+        Args:
+          value: Tensor.
+          name: Name of the metric.
+          aggregation: Accepted for compatibility; metrics are means.
+          inputs: Accepted for compatibility.
+        """
         from situ._src.keras import metrics
 
         named = {m.name: m for m in self._metrics}
@@ -306,13 +384,15 @@ class Layer(Module):
             named[name].update_state(value)
 
     def add_update(self, updates, inputs=None):
-        """Nothing to do: variables change where their assignments stand."""
+        """Does nothing: assignments take effect where they are called."""
 
     updates = property(lambda s: [])
 
     @property
     def losses(self):
-        """Penalties on weights, and what calls added, here and below."""
+        """Losses of weights (regularizers) and of the last call, of the layer and its sub-
+        layers.
+        """
         here = _situ.current_graph()
         result = []
         for layer in self._flat_layers():
@@ -329,21 +409,43 @@ class Layer(Module):
 
     @property
     def metrics(self):
+        """Metrics of the layer and its sub-layers."""
         return weights.deduplicate([m for layer in self._flat_layers() for m in layer._metrics])
 
     def build(self, input_shape):
+        """Creates the weights; subclasses override it.
+
+        Args:
+          input_shape: TensorShape of the inputs, or a structure of them.
+        """
         self.built = True
 
     def call(self, inputs):
+        """Computes the outputs; subclasses override it.
+
+        Args:
+          inputs: Tensor, or a structure of tensors.
+
+        Returns:
+          Tensor, or a structure of tensors.
+        """
         return inputs
 
     def compute_mask(self, inputs, mask=None):
+        """Returns the mask of the outputs, given the inputs and their mask."""
         if not self.supports_masking:
             return None
         return mask
 
     def compute_output_shape(self, input_shape):
-        """The shape of what comes out, found by calling it on something of that shape."""
+        """Returns the shape of the output, found by calling the layer on a symbolic tensor.
+
+        Args:
+          input_shape: Shape of the input with the batch dimension, or a list of shapes.
+
+        Returns:
+          TensorShape, or a structure of them.
+        """
         graph = context.KerasGraph()
         with graph.as_default():
             result = nest.flatten(input_shape) if isinstance(input_shape, (dict,)) else None
@@ -359,6 +461,7 @@ class Layer(Module):
         return nest.map_structure(lambda t: t.shape, outputs)
 
     def get_config(self):
+        """Returns the arguments of the constructor as a dictionary."""
         config = {
             "name": self.name,
             "trainable": self.trainable,
@@ -370,11 +473,13 @@ class Layer(Module):
 
     @classmethod
     def from_config(cls, config):
+        """Creates a layer from the result of get_config."""
         return cls(**config)
 
     # Calls
 
     def _signature(self):
+        """Returns the names of the parameters of call."""
         result = self.__dict__.get("_call_words")
         if result is None:
             parameters = inspect.signature(self.call).parameters
@@ -382,6 +487,7 @@ class Layer(Module):
         return result
 
     def _maybe_build(self, inputs):
+        """Builds the layer on the first call."""
         if self.built:
             return
         tensors = [t for t in nest.flatten(inputs) if is_tensor(t)]
@@ -399,7 +505,7 @@ class Layer(Module):
             self.set_weights(values)
 
     def _cast(self, inputs):
-        """Floating point inputs in the type that the layer computes in."""
+        """Casts floating-point inputs to the compute type of the layer."""
         dtype = as_dtype(self.compute_dtype) if self._is_mixed else self._dtype
         if dtype is None and not style.is_graph():
             dtype = as_dtype(context.setting("float"))
@@ -415,7 +521,7 @@ class Layer(Module):
         return context.setting("phase")
 
     def _run(self, inputs, args, kwargs):
-        """Builds where that was not done, and calls."""
+        """Builds the layer if necessary and calls it, with training and mask."""
         known = self._signature()
         training = self._training(kwargs)
         with context.layer_call(self, training), scope(self.name):
@@ -436,7 +542,7 @@ class Layer(Module):
         return outputs
 
     def _call_in_policy(self, inputs, args, kwargs):
-        """The outputs, in the type that the layer computes in."""
+        """Calls `call` and returns its outputs in the compute type of the layer."""
         call = context.autograph(self.call)
         if not self._is_mixed:
             with mixed_precision.reading_as(None):
@@ -450,6 +556,7 @@ class Layer(Module):
         return mixed_precision.cast_all(outputs, self.compute_dtype)
 
     def _add_activity_loss(self, outputs):
+        """Adds the loss of the activity regularizer, divided by the batch size."""
         from situ._src.ops.array_ops import op, shape
 
         for tensor in nest.flatten(outputs):
@@ -457,6 +564,7 @@ class Layer(Module):
             self._losses.append(self.activity_regularizer(tensor) / count)
 
     def _propagate_mask(self, inputs, outputs, mask):
+        """Sets the masks of the outputs."""
         result = self.compute_mask(inputs, mask)
         if result is None:
             return
@@ -485,7 +593,7 @@ class Layer(Module):
         return self._run(inputs, args, kwargs)
 
     def _registered_class(self):
-        """The name under which it is found when a model is loaded."""
+        """Returns the class name in saved models."""
         return getattr(type(self), "_registered_name", type(self).__name__)
 
     # Where it stands in models
@@ -499,6 +607,7 @@ class Layer(Module):
         return self._outbound_nodes
 
     def _inbound_node(self, what):
+        """Returns the node of the only call of the layer; `what` names the attribute for errors."""
         if len(self._inbound_nodes) == 0:
             raise AttributeError(
                 f"Layer {self.name} has never been called and thus has no defined {what}."
@@ -516,16 +625,20 @@ class Layer(Module):
 
     @property
     def input_shape(self):
+        """Shape of the input of the first call, as a tuple."""
         return nest.map_structure(_sizes, self._inbound_node("input_shape").inputs)
 
     @property
     def output_shape(self):
+        """Shape of the output of the first call, as a tuple."""
         return nest.map_structure(_sizes, self._inbound_node("output_shape").outputs)
 
     def get_input_at(self, node_index):
+        """Returns the symbolic inputs of a call, by its index."""
         return self._inbound_nodes[node_index].inputs
 
     def get_output_at(self, node_index):
+        """Returns the symbolic outputs of a call, by its index."""
         return self._inbound_nodes[node_index].outputs
 
     def __repr__(self):
@@ -533,7 +646,7 @@ class Layer(Module):
 
 
 def bound_parameters(layer, args):
-    """The names of the parameters that arguments behind the inputs take."""
+    """Returns the names of the parameters that positional arguments after the inputs bind."""
     if not args:
         return ()
     names = list(inspect.signature(layer.call).parameters)
@@ -541,7 +654,7 @@ def bound_parameters(layer, args):
 
 
 def _read_variable(value):
-    """The tensor that a variable stands for."""
+    """Returns the tensor of a variable; other values stay."""
     return value._situ_tensor_() if isinstance(value, weights.VARIABLE) else value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_3d.py: layers of three dimensions: convolution, pooling, padding."""
+"""layers_3d.py: 3-D convolution and pooling layers."""
 
 from situ._src.keras import layers_conv, layers_pool
 from situ._src.keras.layers_core import named
@@ -9,7 +9,26 @@ from situ._src.ops.nn import conv, pool
 
 @named("Conv3D", "Convolution3D")
 class Conv3D(layers_conv._Conv):
-    """A convolution of volumes, plus a bias."""
+    """3-D convolution of volumes: `activation(conv3d(inputs, kernel) + bias)`.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Depth, height and width of the kernel; one int for all.
+      strides: Strides along the three dimensions; one int for all.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements; one int for all dimensions.
+      groups: Number of groups that the channels are split into.
+      activation: Activation function, or its name.
+      use_bias: Whether the layer adds a bias.
+      **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, depth, height, width, channels)`.
+
+    Returns:
+      Tensor of rank 5 with `filters` channels.
+    """
 
     def __init__(
         self,
@@ -66,8 +85,11 @@ class _Pool(layers_pool._Pool):
         return type(self).FUNCTION(inputs, self.pool_size, self.strides, self.padding, layout)
 
 
+_SHAPE = "(batch, depth, height, width, channels)"
+
+
 def _make():
-    for kind, function, row in (
+    for kind, function, reduction in (
         ("Max", pool.max_pool3d, "Max"),
         ("Average", pool.avg_pool3d, "Mean"),
     ):
@@ -76,14 +98,21 @@ def _make():
             type(
                 name,
                 (_Pool,),
-                {"FUNCTION": staticmethod(function), "__doc__": f"The {kind.lower()} of each box."},
+                {
+                    "FUNCTION": staticmethod(function),
+                    "__doc__": layers_pool._POOL_DOC.format(kind, 3, _SHAPE),
+                },
             )
         )
         named("Global" + name, "Global" + short)(
             type(
                 "Global" + name,
                 (layers_pool._Global,),
-                {"RANK": 3, "ROW": row, "__doc__": f"The {kind.lower()} of each channel."},
+                {
+                    "RANK": 3,
+                    "OP": reduction,
+                    "__doc__": layers_pool._GLOBAL_DOC.format(kind, 3, _SHAPE),
+                },
             )
         )
 

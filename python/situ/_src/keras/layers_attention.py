@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_attention.py: EinsumDense, and attention with several heads."""
+"""layers_attention.py: EinsumDense and MultiHeadAttention."""
 
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import context
@@ -11,7 +11,21 @@ from situ._src.ops.array_ops import cast, op
 
 @named("EinsumDense", "experimental.EinsumDense")
 class EinsumDense(Weighted):
-    """activation(einsum(equation, inputs, kernel) + bias): 'abc,cde->abde'."""
+    """Dense layer whose product is an einsum: `activation(einsum(equation, inputs, kernel) +
+    bias)`.
+
+    Args:
+      equation: Equation of two operands, for example "abc,cd->abd"; it may begin with "...".
+      output_shape: Shape of the output without the batch; None for sizes of the input.
+      activation: Activation function, or its name.
+      bias_axes: Letters of the output axes that the bias has; None: no bias.
+      kernel_initializer: Initializer of the kernel.
+      bias_initializer: Initializer of the bias.
+      **kwargs: Regularizers and constraints as in `Dense`, and arguments of `Layer`.
+
+    Call arguments:
+      inputs: The first operand.
+    """
 
     def __init__(
         self,
@@ -90,7 +104,36 @@ class EinsumDense(Weighted):
 
 @named("MultiHeadAttention")
 class MultiHeadAttention(Layer):
-    """Values weighted by how well their keys fit a query, in several projections at once."""
+    """Multi-head attention of "Attention is all you need".
+
+    Args:
+      num_heads: Number of heads.
+      key_dim: Size of each head of query and key.
+      value_dim: Size of each head of the value; default: key_dim.
+      dropout: Fraction of the attention weights to drop during training.
+      use_bias: Whether the projections have biases.
+      output_shape: Size of the output; default: that of the query.
+      attention_axes: Only 1 is supported.
+      kernel_initializer: Initializer of the projections.
+      bias_initializer: Initializer of their biases.
+      kernel_regularizer: Regularizer of the projections.
+      bias_regularizer: Regularizer of their biases.
+      kernel_constraint: Constraint of the projections.
+      bias_constraint: Constraint of their biases.
+      **kwargs: Arguments of `Layer`.
+
+    Call arguments:
+      query: Tensor of shape `(batch, T, dim)`.
+      value: Tensor of shape `(batch, S, dim)`.
+      key: Tensor of shape `(batch, S, dim)`; default: value.
+      attention_mask: Boolean tensor of shape `(batch, T, S)`; False hides a position.
+      return_attention_scores: Whether to return the attention weights, too.
+      training: Whether to apply dropout.
+      use_causal_mask: Whether position i attends to positions up to i only.
+
+    Returns:
+      Tensor of shape `(batch, T, output size)`, and the attention weights if requested.
+    """
 
     CONFIG_KEYS = (
         "kernel_initializer",
@@ -198,7 +241,9 @@ class MultiHeadAttention(Layer):
 
     @staticmethod
     def _kept(query, value, key, given, causal):
-        """What may attend to what: the mask that was given, those of the inputs, the past."""
+        """Returns the mask of scores: attention_mask, the masks of the inputs and the causal
+        mask; or None.
+        """
         parts = [] if given is None else [cast(given, "bool")]
         for tensor, axis in ((query, -1), (value, -2), (key if key is not value else None, -2)):
             mask = None if tensor is None else context.get_mask(tensor)

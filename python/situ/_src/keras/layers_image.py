@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_image.py: layers that preprocess images: Rescaling, Resizing, crops; and random flips,
-rotations, zooms, translations, contrast, brightness."""
+"""layers_image.py: image preprocessing layers: Rescaling, Resizing and crops; random flips,
+rotations, zooms, translations, contrast and brightness."""
 
 import math
 
@@ -13,6 +13,7 @@ from situ._src.ops.array_ops import shape as shape_op
 
 
 def named(name):
+    """Registers a layer under tf.keras.layers and tf.keras.layers.experimental.preprocessing."""
     return plain_named(name, "experimental.preprocessing." + name)
 
 
@@ -21,7 +22,7 @@ def _float(layer, inputs):
 
 
 class _Configured(Layer):
-    """A layer whose configuration is what SETTINGS names."""
+    """A layer whose configuration is what CONFIG_KEYS names."""
 
     CONFIG_KEYS: tuple[str, ...] = ()
     _computes_in_variable_dtype = True
@@ -32,7 +33,12 @@ class _Configured(Layer):
 
 @named("Rescaling")
 class Rescaling(_Configured):
-    """inputs * scale + offset."""
+    """Computes `inputs * scale + offset`.
+
+    Args:
+      scale: Factor, for example 1 / 255.
+      offset: Summand.
+    """
 
     CONFIG_KEYS = ("scale", "offset")
 
@@ -46,7 +52,17 @@ class Rescaling(_Configured):
 
 @named("Resizing")
 class Resizing(_Configured):
-    """Images in another size."""
+    """Resizes images.
+
+    Args:
+      height: Height of the output.
+      width: Width of the output.
+      interpolation: Method of `tf.image.resize`.
+      crop_to_aspect_ratio: Whether to crop to the aspect ratio of the output first.
+
+    Call arguments:
+      inputs: Images of shape `(batch, height, width, channels)`, or one image.
+    """
 
     CONFIG_KEYS = ("height", "width", "interpolation", "crop_to_aspect_ratio")
 
@@ -65,15 +81,13 @@ class Resizing(_Configured):
                 raise ValueError("Resizing with crop_to_aspect_ratio needs images of a known size.")
             high = min(known[0], known[1] * self.height // self.width)
             wide = min(known[1], known[0] * self.width // self.height)
-            inputs = _clip_by_value(
-                inputs, (known[0] - high) // 2, (known[1] - wide) // 2, high, wide
-            )
+            inputs = _crop(inputs, (known[0] - high) // 2, (known[1] - wide) // 2, high, wide)
         return api.named("image.resize")(
             inputs, [self.height, self.width], method=self.interpolation
         )
 
 
-def _clip_by_value(images, top, left, height, width):
+def _crop(images, top, left, height, width):
     return api.named("image.crop_to_bounding_box")(images, top, left, height, width)
 
 
@@ -84,7 +98,12 @@ def _size(images, axis):
 
 @named("CenterCrop")
 class CenterCrop(_Configured):
-    """The middle of images; where they are smaller, they are resized."""
+    """Crops the center of images; smaller images are resized.
+
+    Args:
+      height: Height of the output.
+      width: Width of the output.
+    """
 
     CONFIG_KEYS = ("height", "width")
 
@@ -98,14 +117,14 @@ class CenterCrop(_Configured):
         if high is not None and wide is not None and (high < self.height or wide < self.width):
             return Resizing(self.height, self.width, crop_to_aspect_ratio=True)(inputs)
         top, left = (_size(inputs, -3) - self.height) // 2, (_size(inputs, -2) - self.width) // 2
-        outputs = _clip_by_value(inputs, top, left, self.height, self.width)
+        outputs = _crop(inputs, top, left, self.height, self.width)
         known = inputs.shape.as_list()
         outputs.set_shape([*known[:-3], self.height, self.width, known[-1]])
         return outputs
 
 
-class _ByChance(_Configured):
-    """Changes images in training only; one image or a batch."""
+class _RandomImageLayer(_Configured):
+    """Base class of layers that change an image or a batch at random, unless training is False."""
 
     def __init__(self, seed=None, **kwargs):
         super().__init__(**kwargs)
@@ -122,22 +141,30 @@ class _ByChance(_Configured):
         return outputs
 
     def drawn(self, images, low, high):
-        """A number of each image."""
+        """Draws one number in [low, high) for each image."""
         return api.named("random.uniform")(
             op("Pack", [op("Shape", images)[0]]), low, high, seed=self.seed
         )
 
 
 def _range(factor, signed=True):
-    """(least, most) of a factor that may be one number."""
+    """Returns the (low, high) of a factor, which may be one number."""
     if isinstance(factor, (tuple, list)):
         return float(factor[0]), float(factor[1])
     return (-float(factor) if signed else 0.0), float(factor)
 
 
 @named("RandomFlip")
-class RandomFlip(_ByChance):
-    """Images seen in mirrors."""
+class RandomFlip(_RandomImageLayer):
+    """Flips images at random during training.
+
+    Args:
+      mode: "horizontal", "vertical" or "horizontal_and_vertical".
+      seed: Seed of the random numbers.
+
+    Raises:
+      ValueError: If mode is unknown.
+    """
 
     CONFIG_KEYS = ("mode", "seed")
 
@@ -152,18 +179,18 @@ class RandomFlip(_ByChance):
     def change(self, images):
         for direction, axis in (("horizontal", 2), ("vertical", 1)):
             if direction in self.mode:
-                lot = op("Less", self.drawn(images, 0.0, 1.0), cast(0.5, "float32"))
+                flip = op("Less", self.drawn(images, 0.0, 1.0), cast(0.5, "float32"))
                 images = op(
                     "SelectV2",
-                    op("Reshape", lot, [-1, 1, 1, 1]),
+                    op("Reshape", flip, [-1, 1, 1, 1]),
                     op("ReverseV2", images, [axis]),
                     images,
                 )
         return images
 
 
-class _Mapped(_ByChance):
-    """Images through maps."""
+class _RandomTransform(_RandomImageLayer):
+    """Base class of random affine transforms; `parts` returns the six numbers of the matrix."""
 
     def __init__(
         self, fill_mode="reflect", interpolation="bilinear", seed=None, fill_value=0.0, **kwargs
@@ -186,8 +213,16 @@ class _Mapped(_ByChance):
 
 
 @named("RandomRotation")
-class RandomRotation(_Mapped):
-    """Images turned by up to a share of a whole turn."""
+class RandomRotation(_RandomTransform):
+    """Rotates images at random during training.
+
+    Args:
+      factor: Largest angle as a fraction of a full turn, or a pair (low, high).
+      fill_mode: How points outside are filled: "constant", "reflect", "wrap" or "nearest".
+      interpolation: "nearest" or "bilinear".
+      seed: Seed of the random numbers.
+      fill_value: Value of points outside with fill_mode "constant".
+    """
 
     CONFIG_KEYS = ("factor", "fill_mode", "interpolation", "seed", "fill_value")
 
@@ -218,8 +253,17 @@ class RandomRotation(_Mapped):
 
 
 @named("RandomZoom")
-class RandomZoom(_Mapped):
-    """Images from nearer (negative factors) or farther."""
+class RandomZoom(_RandomTransform):
+    """Zooms images at random during training; negative factors zoom in.
+
+    Args:
+      height_factor: Largest relative change of the height, or a pair (low, high).
+      width_factor: The same for the width; default: as the height.
+      fill_mode: How points outside are filled: "constant", "reflect", "wrap" or "nearest".
+      interpolation: "nearest" or "bilinear".
+      seed: Seed of the random numbers.
+      fill_value: Value of points outside with fill_mode "constant".
+    """
 
     CONFIG_KEYS = (
         "height_factor",
@@ -261,8 +305,17 @@ class RandomZoom(_Mapped):
 
 
 @named("RandomTranslation")
-class RandomTranslation(_Mapped):
-    """Images moved by up to a share of their size."""
+class RandomTranslation(_RandomTransform):
+    """Shifts images at random during training.
+
+    Args:
+      height_factor: Largest shift as a fraction of the height, or a pair (low, high).
+      width_factor: The same for the width.
+      fill_mode: How points outside are filled: "constant", "reflect", "wrap" or "nearest".
+      interpolation: "nearest" or "bilinear".
+      seed: Seed of the random numbers.
+      fill_value: Value of points outside with fill_mode "constant".
+    """
 
     CONFIG_KEYS = RandomZoom.CONFIG_KEYS
 
@@ -286,8 +339,14 @@ class RandomTranslation(_Mapped):
 
 
 @named("RandomCrop")
-class RandomCrop(_ByChance):
-    """A part of the images, the same of all; outside of training their middle."""
+class RandomCrop(_RandomImageLayer):
+    """Crops all images of a batch at one random position; outside of training at the center.
+
+    Args:
+      height: Height of the output.
+      width: Width of the output.
+      seed: Seed of the random numbers.
+    """
 
     CONFIG_KEYS = ("height", "width", "seed")
 
@@ -317,8 +376,13 @@ class RandomCrop(_ByChance):
 
 
 @named("RandomContrast")
-class RandomContrast(_ByChance):
-    """(x - mean) * factor + mean, for each channel."""
+class RandomContrast(_RandomImageLayer):
+    """Changes the contrast at random during training: `(x - mean) * factor + mean` per channel.
+
+    Args:
+      factor: Largest relative change, or a pair (lower, upper).
+      seed: Seed of the random numbers.
+    """
 
     CONFIG_KEYS = ("factor", "seed")
 
@@ -343,8 +407,14 @@ class RandomContrast(_ByChance):
 
 
 @named("RandomBrightness")
-class RandomBrightness(_ByChance):
-    """x + a share of the whole range."""
+class RandomBrightness(_RandomImageLayer):
+    """Changes the brightness at random during training.
+
+    Args:
+      factor: Largest change as a fraction of the value range, or a pair (low, high).
+      value_range: Smallest and largest value of the images.
+      seed: Seed of the random numbers.
+    """
 
     CONFIG_KEYS = ("factor", "value_range", "seed")
 
@@ -364,7 +434,7 @@ class RandomBrightness(_ByChance):
 
 
 class _RandomSize(Layer):
-    """Images of another height or width while training; AXIS says which."""
+    """Base class of layers that resize images along AXIS at random during training."""
 
     AXIS = 0
 
@@ -400,11 +470,23 @@ class _RandomSize(Layer):
 
 @plain_named("RandomHeight", "experimental.preprocessing.RandomHeight")
 class RandomHeight(_RandomSize):
-    """Images of another height while training."""
+    """Changes the height of images at random during training.
+
+    Args:
+      factor: Largest relative change, or a pair (low, high).
+      interpolation: Method of `tf.image.resize`.
+      seed: Seed of the random numbers.
+    """
 
 
 @plain_named("RandomWidth", "experimental.preprocessing.RandomWidth")
 class RandomWidth(_RandomSize):
-    """Images of another width while training."""
+    """Changes the width of images at random during training.
+
+    Args:
+      factor: Largest relative change, or a pair (low, high).
+      interpolation: Method of `tf.image.resize`.
+      seed: Seed of the random numbers.
+    """
 
     AXIS = 1

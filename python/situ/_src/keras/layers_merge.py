@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_merge.py: layers of several inputs: Add, Multiply, Concatenate, Dot; attention."""
+"""layers_merge.py: layers that merge several inputs: Add, Multiply, Concatenate, Dot;
+Attention and AdditiveAttention."""
 
 from situ._src.framework import api
 from situ._src.keras.layer import Layer
@@ -10,7 +11,7 @@ from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op, transpo
 
 
 class Merge(Layer):
-    """Something of a list of tensors."""
+    """Base class of layers that merge a list of tensors."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -32,6 +33,7 @@ class Merge(Layer):
 
     @staticmethod
     def _raised(tensor, rank):
+        """Inserts dimensions of size 1 after the batch."""
         while tensor.shape.rank < rank:
             tensor = op("ExpandDims", tensor, 1)
         return tensor
@@ -47,32 +49,53 @@ class Merge(Layer):
         return result
 
 
-def _folded(row, scale=None):
+def _folded(op_name, scale=None):
+    """Returns a merge method that applies a binary op from left to right; scale: then takes the
+    mean.
+    """
+
     def merge(self, tensors):
         result = tensors[0]
         for other in tensors[1:]:
-            result = op(row, result, other)
+            result = op(op_name, result, other)
         return result if scale is None else result / float(len(tensors))
 
     return merge
 
 
+_CLASS_DOC = """
+
+Call arguments:
+  inputs: List of tensors whose shapes broadcast.
+"""
+_FUNCTION_DOC = """
+
+Args:
+  inputs: List of tensors whose shapes broadcast.
+  **kwargs: Arguments of `Layer`.
+
+Returns:
+  A tensor.
+"""
+
+
 def _named(name, merge, doc):
-    result = named(name)(type(name, (Merge,), {"merge": merge, "__doc__": doc}))
+    """Defines the layer class and the function of a merge."""
+    result = named(name)(type(name, (Merge,), {"merge": merge, "__doc__": doc + _CLASS_DOC}))
 
     def function(inputs, **kwargs):
         return result(**kwargs)(inputs)
 
-    function.__name__, function.__doc__ = to_snake_case(name), doc
+    function.__name__, function.__doc__ = to_snake_case(name), doc + _FUNCTION_DOC
     keras_export("layers." + to_snake_case(name))(function)
     return result
 
 
-Add = _named("Add", _folded("AddV2"), "The sum of the inputs.")
-_named("Multiply", _folded("Mul"), "The product of the inputs.")
-_named("Maximum", _folded("Maximum"), "The largest of the inputs.")
-_named("Minimum", _folded("Minimum"), "The smallest of the inputs.")
-_named("Average", _folded("AddV2", True), "The mean of the inputs.")
+Add = _named("Add", _folded("AddV2"), "Sum of the inputs, element by element.")
+_named("Multiply", _folded("Mul"), "Product of the inputs, element by element.")
+_named("Maximum", _folded("Maximum"), "Maximum of the inputs, element by element.")
+_named("Minimum", _folded("Minimum"), "Minimum of the inputs, element by element.")
+_named("Average", _folded("AddV2", True), "Mean of the inputs, element by element.")
 
 
 def _difference(self, tensors):
@@ -83,12 +106,19 @@ def _difference(self, tensors):
     return tensors[0] - tensors[1]
 
 
-_named("Subtract", _difference, "The first input minus the second.")
+_named("Subtract", _difference, "First input minus the second.")
 
 
 @named("Concatenate")
 class Concatenate(Merge):
-    """The inputs one behind the other along an axis."""
+    """Concatenates the inputs along an axis.
+
+    Args:
+      axis: The axis.
+
+    Call arguments:
+      inputs: List of tensors of equal shapes but for that axis.
+    """
 
     def __init__(self, axis=-1, **kwargs):
         super().__init__(**kwargs)
@@ -112,12 +142,30 @@ class Concatenate(Merge):
 
 @keras_export("layers.concatenate")
 def concatenate(inputs, axis=-1, **kwargs):
+    """Concatenates a list of tensors along an axis, as a layer.
+
+    Args:
+      inputs: List of tensors.
+      axis: The axis.
+      **kwargs: Arguments of `Layer`.
+
+    Returns:
+      The concatenated tensor.
+    """
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 @named("Dot")
 class Dot(Merge):
-    """Products of two inputs along an axis of each."""
+    """Dot product of two inputs along an axis of each.
+
+    Args:
+      axes: The axis of both inputs, or a pair of axes.
+      normalize: Whether to normalize both first, which gives the cosine similarity.
+
+    Call arguments:
+      inputs: List of two tensors.
+    """
 
     def __init__(self, axes, normalize=False, **kwargs):
         super().__init__(**kwargs)
@@ -149,7 +197,7 @@ class Dot(Merge):
 
 
 def _moved(x, axis, to):
-    """An axis at another place."""
+    """Moves an axis to another position."""
     order = [a for a in range(x.shape.rank) if a != axis]
     order.insert(x.shape.rank - 1 if to == -1 else to, axis)
     return x if order == list(range(x.shape.rank)) else transpose(x, order)
@@ -157,11 +205,19 @@ def _moved(x, axis, to):
 
 @keras_export("layers.dot")
 def dot(inputs, axes, normalize=False, **kwargs):
+    """Computes the dot product of two tensors, as a layer.
+
+    Args:
+      inputs: List of two tensors.
+      axes: The axis of both inputs, or a pair of axes.
+      normalize: Whether to normalize both first.
+      **kwargs: Arguments of `Layer`.
+    """
     return Dot(axes, normalize, **kwargs)(inputs)
 
 
 class _Attending(Layer):
-    """Values weighted by how well their keys fit a query."""
+    """Base class of attention layers: a softmax of scores of query and key weights the values."""
 
     def __init__(self, dropout=0.0, **kwargs):
         super().__init__(**kwargs)
@@ -199,7 +255,23 @@ class _Attending(Layer):
 
 @named("Attention")
 class Attention(_Attending):
-    """Scores are products of query and key."""
+    """Dot-product attention (Luong).
+
+    Args:
+      use_scale: Whether to multiply the scores by a trainable scalar.
+      dropout: Fraction of the attention weights to drop during training.
+
+    Call arguments:
+      inputs: List of query `(batch, Tq, dim)`, value `(batch, Tv, dim)` and optionally key; the key
+        defaults to the value.
+      mask: List of the masks of query and value.
+      training: Whether to apply dropout.
+      return_attention_scores: Whether to return the attention weights, too.
+      use_causal_mask: Whether position i attends to positions up to i only.
+
+    Returns:
+      Tensor of shape `(batch, Tq, dim)`.
+    """
 
     def __init__(self, use_scale=False, dropout=0.0, **kwargs):
         super().__init__(dropout, **kwargs)
@@ -220,7 +292,17 @@ class Attention(_Attending):
 
 @named("AdditiveAttention")
 class AdditiveAttention(_Attending):
-    """Scores are sums of tanh(query + key)."""
+    """Additive attention (Bahdanau): scores are `sum(scale * tanh(query + key))`.
+
+    Args:
+      use_scale: Whether to use a trainable vector as scale.
+      dropout: Fraction of the attention weights to drop during training.
+
+    Call arguments:
+      inputs: List of query, value and optionally key, as in `Attention`.
+      mask: List of the masks of query and value.
+      training: Whether to apply dropout.
+    """
 
     def __init__(self, use_scale=True, dropout=0.0, **kwargs):
         super().__init__(dropout, **kwargs)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_normalize.py: layers that prepare numbers: Normalization, Discretization,
-CategoryEncoding. What they learn of data (adapt) they learn from NumPy arrays, batch by
-batch."""
+"""layers_normalize.py: Normalization, Discretization and CategoryEncoding. adapt computes their
+statistics from NumPy arrays, batch by batch."""
 
 import numpy
 
@@ -14,11 +13,12 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
 def named(name):
+    """Registers a layer under tf.keras.layers and tf.keras.layers.experimental.preprocessing."""
     return plain_named(name, "experimental.preprocessing." + name)
 
 
 def arrays_of(data, batch_size=None, steps=None):
-    """The batches of what adapt is given, as arrays."""
+    """Yields the batches of the data of adapt as arrays."""
     if hasattr(data, "element_spec"):
         for i, batch in enumerate(data):
             if steps is not None and i >= steps:
@@ -31,7 +31,7 @@ def arrays_of(data, batch_size=None, steps=None):
 
 
 class Adapting(Layer):
-    """A layer that learns from data before it is used."""
+    """Base class of layers that learn from data in adapt."""
 
     _computes_in_variable_dtype = True
 
@@ -41,7 +41,13 @@ class Adapting(Layer):
         return super().__call__(inputs, *args, **kwargs)
 
     def adapt(self, data, batch_size=None, steps=None):
-        """Learns from data, and forgets what was learned before."""
+        """Learns the state of the layer from data; previous state is discarded.
+
+        Args:
+          data: Array, tensor or `tf.data.Dataset`.
+          batch_size: Accepted for compatibility.
+          steps: Number of batches of a dataset; default: all.
+        """
         with context.eager():
             self.reset_state()
             for array in arrays_of(data, batch_size, steps):
@@ -51,7 +57,17 @@ class Adapting(Layer):
 
 @named("Normalization")
 class Normalization(Adapting):
-    """(inputs - mean) / standard deviation, along axes that keep their own."""
+    """Normalizes features: `(inputs - mean) / sqrt(variance)`.
+
+    Args:
+      axis: Axes that have their own mean and variance; None: one for all elements.
+      mean: Mean, if it is known; otherwise adapt learns it.
+      variance: Variance, if it is known.
+      invert: Whether to apply the inverse.
+
+    Raises:
+      ValueError: If only one of mean and variance is given.
+    """
 
     def __init__(self, axis=-1, mean=None, variance=None, invert=False, **kwargs):
         super().__init__(**kwargs)
@@ -69,7 +85,7 @@ class Normalization(Adapting):
     variance = property(lambda s: s._learned(1))
 
     def _learned(self, which):
-        """The mean or the variance in the shape of an input, once there is one."""
+        """Returns the mean (0) or the variance (1) in a shape that broadcasts to the input."""
         if self._kept is None or self._fixed is not None:
             return self._fixed and self._fixed[which]
         return op("Reshape", (self.adapt_mean, self.adapt_variance)[which], self._kept[1])
@@ -160,7 +176,18 @@ class Normalization(Adapting):
 
 @named("Discretization")
 class Discretization(Adapting):
-    """The number of the range that an input falls into."""
+    """Maps numbers to the indices of bins.
+
+    Args:
+      bin_boundaries: Increasing boundaries of the bins.
+      num_bins: Number of bins, if adapt is to learn the boundaries (quantiles).
+      epsilon: Accepted for compatibility.
+      output_mode: "int", "one_hot", "multi_hot" or "count".
+      sparse: Only False is supported.
+
+    Raises:
+      ValueError: Unless exactly one of bin_boundaries and num_bins is given.
+    """
 
     def __init__(
         self,
@@ -213,7 +240,7 @@ class Discretization(Adapting):
 
 
 def encoded(indices, mode, count, dtype, weights=None):
-    """Numbers of categories as rows of a matrix: which there are (multi_hot), how often (count)."""
+    """Encodes category indices by mode: "int", "one_hot", "multi_hot" or "count" (weighted)."""
     if mode == "int":
         return indices
     rank = indices.shape.rank
@@ -236,7 +263,20 @@ def encoded(indices, mode, count, dtype, weights=None):
 
 @named("CategoryEncoding")
 class CategoryEncoding(Layer):
-    """Numbers of categories as one row per example."""
+    """Encodes category indices as vectors.
+
+    Args:
+      num_tokens: Number of categories.
+      output_mode: "one_hot", "multi_hot" or "count".
+      sparse: Only False is supported.
+
+    Call arguments:
+      inputs: Integer tensor of shape `(batch, ...)`.
+      count_weights: Weights of the inputs with output_mode "count".
+
+    Raises:
+      ValueError: If num_tokens is missing.
+    """
 
     _computes_in_variable_dtype = True
 

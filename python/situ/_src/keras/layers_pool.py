@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_pool.py: pooling layers of one and two dimensions, by windows and global; UpSampling."""
+"""layers_pool.py: 1-D and 2-D max and average pooling; zero padding, cropping, upsampling."""
 
 from situ._src.framework import api
 from situ._src.keras import context
@@ -9,10 +9,12 @@ from situ._src.keras.layers_core import named
 from situ._src.ops.array_ops import cast, op
 from situ._src.ops.nn import pool
 
-_ROWS = {"Max": ("MaxPool", pool.max_pool), "Average": ("AvgPool", pool.avg_pool)}
+_POOL_FUNCTIONS = {"Max": pool.max_pool, "Average": pool.avg_pool}
 
 
 class _Pool(Layer):
+    """Base class of pooling over windows."""
+
     RANK, FUNCTION = 2, None
 
     def __init__(self, pool_size=2, strides=None, padding="valid", data_format=None, **kwargs):
@@ -50,7 +52,9 @@ class _Pool(Layer):
 
 
 class _Global(Layer):
-    RANK, ROW = 2, None
+    """Base class of pooling over all steps or pixels."""
+
+    RANK, OP = 2, None
 
     def __init__(self, data_format=None, keepdims=False, **kwargs):
         super().__init__(**kwargs)
@@ -61,14 +65,14 @@ class _Global(Layer):
         return list(range(begin, begin + self.RANK))
 
     def call(self, inputs):
-        return op(self.ROW, inputs, self.axes(), keep_dims=self.keepdims)
+        return op(self.OP, inputs, self.axes(), keep_dims=self.keepdims)
 
     def get_config(self):
         return {**super().get_config(), "data_format": self.data_format, "keepdims": self.keepdims}
 
 
 class _MaskedMean(_Global):
-    """The mean over steps that are not masked."""
+    """Global average pooling that skips masked steps."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -85,8 +89,35 @@ class _MaskedMean(_Global):
         return None
 
 
+_SHAPES = "(batch, steps, features)", "(batch, height, width, channels)"
+_POOL_DOC = """{} pooling over {}-D windows.
+
+Args:
+  pool_size: Size of the window: an int, or one per dimension.
+  strides: Distance between windows; default: pool_size.
+  padding: "valid" or "same".
+  data_format: "channels_last" or "channels_first".
+
+Call arguments:
+  inputs: Tensor of shape `{}`.
+"""
+_GLOBAL_DOC = """{} pooling over all positions of {}-D inputs.
+
+Args:
+  data_format: "channels_last" or "channels_first".
+  keepdims: Whether to keep the reduced dimensions with size 1.
+
+Call arguments:
+  inputs: Tensor of shape `{}`.
+
+Returns:
+  Tensor of shape `(batch, channels)`, or of the input's rank with keepdims.
+"""
+
+
 def _make():
-    for kind, (_, function) in _ROWS.items():
+    """Defines the pooling layers."""
+    for kind, function in _POOL_FUNCTIONS.items():
         for rank in (1, 2):
             name = f"{kind}Pooling{rank}D"
             short = name.replace("Average", "Avg").replace("Pooling", "Pool")
@@ -97,7 +128,7 @@ def _make():
                     {
                         "RANK": rank,
                         "FUNCTION": staticmethod(function),
-                        "__doc__": f"The {kind.lower()} of each window.",
+                        "__doc__": _POOL_DOC.format(kind, rank, _SHAPES[rank - 1]),
                     },
                 )
             )
@@ -109,8 +140,8 @@ def _make():
                     (base,),
                     {
                         "RANK": rank,
-                        "ROW": "Max" if kind == "Max" else "Mean",
-                        "__doc__": f"The {kind.lower()} of each channel.",
+                        "OP": "Max" if kind == "Max" else "Mean",
+                        "__doc__": _GLOBAL_DOC.format(kind, rank, _SHAPES[rank - 1]),
                     },
                 )
             )
@@ -120,7 +151,7 @@ _make()
 
 
 def _pairs(value, rank, what):
-    """Numbers on both sides of each dimension."""
+    """Returns (before, after) for each of `rank` dimensions."""
     if isinstance(value, int):
         return ((value, value),) * rank
     if rank == 1 and len(value) == 2 and all(isinstance(v, int) for v in value):
@@ -131,15 +162,17 @@ def _pairs(value, rank, what):
 
 
 class _Border(Layer):
-    RANK, WORD = 2, ""
+    """Base class of padding and cropping."""
+
+    RANK, ARGUMENT = 2, ""
 
     def __init__(self, amount=1, data_format=None, **kwargs):
         super().__init__(**kwargs)
         self.data_format = data_format or context.setting("format")
-        self.amount = _pairs(amount, self.RANK, self.WORD)
+        self.amount = _pairs(amount, self.RANK, self.ARGUMENT)
 
     def spread(self, whole):
-        """One pair for each dimension of the input."""
+        """Returns one pair for each dimension of the input."""
         inner = list(self.amount)
         return (
             [whole, whole, *inner]
@@ -148,14 +181,22 @@ class _Border(Layer):
         )
 
     def get_config(self):
-        config = {**super().get_config(), self.WORD: self.amount}
+        config = {**super().get_config(), self.ARGUMENT: self.amount}
         return {**config, "data_format": self.data_format} if self.RANK > 1 else config
 
 
 class _Padding(_Border):
-    """Zeros around."""
+    """Pads with zeros.
 
-    WORD = "padding"
+    Args:
+      padding: An int for all sides, an int per dimension, or a pair (before, after) per dimension.
+      data_format: "channels_last" or "channels_first".
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, ..., channels)`.
+    """
+
+    ARGUMENT = "padding"
 
     def __init__(self, padding=1, data_format=None, **kwargs):
         super().__init__(padding, data_format, **kwargs)
@@ -166,9 +207,17 @@ class _Padding(_Border):
 
 
 class _Cropping(_Border):
-    """Cuts the borders off."""
+    """Removes the borders.
 
-    WORD = "cropping"
+    Args:
+      cropping: An int for all sides, an int per dimension, or a pair (before, after) per dimension.
+      data_format: "channels_last" or "channels_first".
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, ..., channels)`.
+    """
+
+    ARGUMENT = "cropping"
 
     def __init__(self, cropping=1, data_format=None, **kwargs):
         super().__init__(cropping, data_format, **kwargs)
@@ -179,13 +228,24 @@ class _Cropping(_Border):
 
 
 for _rank in (1, 2, 3):
-    for _base, _word in ((_Padding, "ZeroPadding"), (_Cropping, "Cropping")):
-        named(f"{_word}{_rank}D")(type(f"{_word}{_rank}D", (_base,), {"RANK": _rank}))
+    for _base, _name in ((_Padding, "ZeroPadding"), (_Cropping, "Cropping")):
+        named(f"{_name}{_rank}D")(
+            type(f"{_name}{_rank}D", (_base,), {"RANK": _rank, "__doc__": _base.__doc__})
+        )
 
 
 @named("UpSampling2D")
 class UpSampling2D(Layer):
-    """Each pixel several times, or interpolated."""
+    """Upsamples images by repeating or interpolating pixels.
+
+    Args:
+      size: Factors of height and width; one int for both.
+      data_format: "channels_last" or "channels_first".
+      interpolation: "nearest", "bilinear" or another method of `tf.image.resize`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, height, width, channels)`.
+    """
 
     def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **kwargs):
         super().__init__(**kwargs)
@@ -218,7 +278,7 @@ class UpSampling2D(Layer):
 
 
 def repeated(x, axis, times):
-    """Every slice along an axis several times, one behind the other."""
+    """Repeats every slice along an axis."""
     known = x.shape.as_list()
     wide = op("ExpandDims", x, axis + 1)
     tiles = [1] * (len(known) + 1)
@@ -231,7 +291,14 @@ def repeated(x, axis, times):
 
 @named("UpSampling1D")
 class UpSampling1D(Layer):
-    """Each step several times."""
+    """Repeats each time step.
+
+    Args:
+      size: Number of repetitions.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, features)`.
+    """
 
     def __init__(self, size=2, **kwargs):
         super().__init__(**kwargs)
@@ -246,7 +313,15 @@ class UpSampling1D(Layer):
 
 @named("UpSampling3D")
 class UpSampling3D(Layer):
-    """Each element of a volume several times."""
+    """Repeats the elements of volumes along three dimensions.
+
+    Args:
+      size: Factors of the dimensions; one int for all.
+      data_format: "channels_last" or "channels_first".
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, depth, height, width, channels)`.
+    """
 
     def __init__(self, size=(2, 2, 2), data_format=None, **kwargs):
         super().__init__(**kwargs)

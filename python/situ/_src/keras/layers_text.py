@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""layers_text.py: layers that number words and other things: StringLookup, IntegerLookup,
-TextVectorization. Words are looked up by Python, on the host."""
+"""layers_text.py: StringLookup, IntegerLookup, TextVectorization and Hashing. Lookups run in Python
+on the host."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _text(value):
 
 
 def _by_python(function, tensor, dtype, shape):
-    """A function of arrays, called when the values are there."""
+    """Applies a function of arrays to a tensor: eagerly, or as a py_func in a graph."""
     if hasattr(tensor, "numpy"):
         return convert_to_tensor(numpy.asarray(function(tensor.numpy())))
     result = py_func(function, [tensor], dtype)
@@ -34,7 +34,10 @@ def _by_python(function, tensor, dtype, shape):
 
 
 class Lookup(Adapting):
-    """Numbers for tokens: first that of the mask, then those of unknown ones, then the words."""
+    """Base class of vocabulary lookups.
+
+    Indices: the mask token (output mode "int"), the out-of-vocabulary tokens, then the vocabulary.
+    """
 
     KEY: Callable[[Any], Any] = staticmethod(lambda v: v)
     DTYPE = "int64"
@@ -73,17 +76,28 @@ class Lookup(Adapting):
         return inputs
 
     def _front(self):
-        """How many numbers stand before those of the words."""
+        """Returns the index of the first token of the vocabulary."""
         return int(self.mask_token is not None and self.output_mode == "int") + self.num_oov_indices
 
     def _specials(self):
+        """Returns the mask and out-of-vocabulary tokens that precede the vocabulary."""
         masks = (
             [self.mask_token] if self.mask_token is not None and self.output_mode == "int" else []
         )
         return masks + [self.oov_token] * self.num_oov_indices
 
     def set_vocabulary(self, vocabulary, idf_weights=None):
-        """The words, the commonest first; the first ones may be those of mask and unknown."""
+        """Sets the vocabulary.
+
+        Args:
+          vocabulary: List of tokens, the most frequent first, or the path of a file with one per
+            line.
+            It may begin with the mask and out-of-vocabulary tokens.
+          idf_weights: Inverse document frequencies for output mode "tf_idf".
+
+        Raises:
+          ValueError: If tokens are repeated or more than max_tokens.
+        """
         if isinstance(vocabulary, str):
             with open(vocabulary, encoding="utf-8") as file:
                 vocabulary = file.read().splitlines()
@@ -116,9 +130,15 @@ class Lookup(Adapting):
             )
 
     def get_vocabulary(self, include_special_tokens=True):
+        """Returns the vocabulary.
+
+        Args:
+          include_special_tokens: Whether to include the mask and out-of-vocabulary tokens.
+        """
         return (self._specials() if include_special_tokens else []) + list(self._tokens)
 
     def vocabulary_size(self):
+        """Returns the number of tokens, including the special ones."""
         return len(self.get_vocabulary())
 
     vocab_size = vocabulary_size
@@ -131,7 +151,7 @@ class Lookup(Adapting):
         self._seen = 0
 
     def tokens(self, array):
-        """Rows of tokens."""
+        """Returns the tokens of each example."""
         array = numpy.asarray(array)
         return [
             [self.KEY(v) for v in numpy.atleast_1d(row).reshape(-1)]
@@ -161,6 +181,7 @@ class Lookup(Adapting):
     # Looking up
 
     def number(self, token):
+        """Returns the index of a token; -1 if it is hashed to one of several OOV indices."""
         result = self._index_of_token.get(token)
         if result is not None:
             return result
@@ -200,7 +221,7 @@ class Lookup(Adapting):
         return self._finish(result)
 
     def _other(self, tensor):
-        """The numbers of unknown tokens: by hash, or by remainder."""
+        """Returns the indices of out-of-vocabulary tokens, by hash or remainder."""
         count, first = self.num_oov_indices, self._front() - self.num_oov_indices
         if tensor.dtype.name == "string":
             return op("StringToHashBucketFast", tensor, num_buckets=count) + first
@@ -237,7 +258,18 @@ class Lookup(Adapting):
 
 @named("StringLookup")
 class StringLookup(Lookup):
-    """Numbers for words, or (invert) words for numbers."""
+    """Maps strings to indices, or indices to strings with invert.
+
+    Args:
+      max_tokens: Largest size of the vocabulary.
+      num_oov_indices: Number of indices for tokens outside of the vocabulary.
+      mask_token: Token with index 0.
+      oov_token: Token of unknown strings with invert.
+      vocabulary: List of tokens, or the path of a file with one per line; otherwise adapt learns
+        it.
+      **kwargs: `idf_weights`, `invert`, `output_mode` ("int", "one_hot", "multi_hot", "count",
+        "tf_idf"), `pad_to_max_tokens`, and arguments of `Layer`.
+    """
 
     KEY, DTYPE = staticmethod(_text), "string"
 
@@ -255,7 +287,16 @@ class StringLookup(Lookup):
 
 @named("IntegerLookup")
 class IntegerLookup(Lookup):
-    """Numbers without gaps for numbers of any size."""
+    """Maps integers to contiguous indices, or back with invert.
+
+    Args:
+      max_tokens: Largest size of the vocabulary.
+      num_oov_indices: Number of indices for integers outside of the vocabulary.
+      mask_token: Integer with index 0.
+      oov_token: Integer of unknown indices with invert.
+      vocabulary: List of integers; otherwise adapt learns it.
+      **kwargs: As in `StringLookup`.
+    """
 
     KEY = staticmethod(int)
 
@@ -273,7 +314,24 @@ class IntegerLookup(Lookup):
 
 @named("TextVectorization")
 class TextVectorization(StringLookup):
-    """Texts as numbers of their words."""
+    """Splits strings into tokens and maps them to indices.
+
+    Args:
+      max_tokens: Largest size of the vocabulary.
+      standardize: "lower_and_strip_punctuation", "lower", "strip_punctuation", a function, or None.
+      split: "whitespace", "character" or None.
+      ngrams: Largest length of n-grams, or a tuple of lengths.
+      output_mode: "int", "multi_hot", "count" or "tf_idf".
+      output_sequence_length: Length that sequences are padded or truncated to.
+      pad_to_max_tokens: Whether vectors have max_tokens elements.
+      vocabulary: List of tokens; otherwise adapt learns it.
+      idf_weights: Inverse document frequencies of the vocabulary.
+      sparse: Only False is supported.
+      ragged: Only False is supported.
+
+    Call arguments:
+      inputs: String tensor of shape `(batch,)` or `(batch, 1)`.
+    """
 
     def __init__(
         self,
@@ -369,7 +427,7 @@ class TextVectorization(StringLookup):
         )
 
     def _rows(self, rows):
-        """Rows of numbers as rows of a matrix."""
+        """Encodes lists of indices as rows of a matrix."""
         result = numpy.zeros((len(rows), self._width()), "float32")
         for i, row in enumerate(rows):
             numpy.add.at(result[i], row, 1.0)
@@ -392,7 +450,14 @@ class TextVectorization(StringLookup):
 
 @named("Hashing")
 class Hashing(Lookup):
-    """Numbers for anything, by TensorFlow's hash."""
+    """Maps values to bins by TensorFlow's fingerprint hash.
+
+    Args:
+      num_bins: Number of bins.
+      mask_value: Value with bin 0.
+      salt: Not supported.
+      output_mode: "int", "one_hot", "multi_hot" or "count".
+    """
 
     def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **kwargs):
         if salt is not None:

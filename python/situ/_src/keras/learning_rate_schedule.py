@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""learning_rate_schedule.py: learning rates that change with the step:
-tf.keras.optimizers.schedules."""
+"""learning_rate_schedule.py: tf.keras.optimizers.schedules: rates that depend on the step."""
 
 import math
 
@@ -15,7 +14,11 @@ def _named(name):
 
 @_named("LearningRateSchedule")
 class LearningRateSchedule:
-    """A function of the step; the attributes that __init__ took are its configuration."""
+    """Base class of schedules: a callable of the step.
+
+    Subclasses implement `__call__(step)`. The attributes that their constructor sets are the
+    configuration.
+    """
 
     def __call__(self, step):
         raise NotImplementedError("Learning rate schedule must override __call__")
@@ -34,7 +37,15 @@ def _floor(x):
 
 @_named("ExponentialDecay")
 class ExponentialDecay(LearningRateSchedule):
-    """rate * decay_rate ^ (step / decay_steps)."""
+    """`initial_learning_rate * decay_rate ** (step / decay_steps)`.
+
+    Args:
+      initial_learning_rate: Learning rate at step 0.
+      decay_steps: Number of steps after which the rate is multiplied by decay_rate.
+      decay_rate: Factor.
+      staircase: Whether the quotient is rounded down, so that the rate changes in steps.
+      name: Name scope of the ops.
+    """
 
     def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
@@ -52,7 +63,16 @@ class ExponentialDecay(LearningRateSchedule):
 
 @_named("PiecewiseConstantDecay")
 class PiecewiseConstantDecay(LearningRateSchedule):
-    """One value up to each boundary, and one behind the last."""
+    """Constant between boundaries.
+
+    Args:
+      boundaries: Increasing steps; up to the first one (inclusive) the rate is `values[0]`.
+      values: Learning rates, one more than boundaries.
+      name: Name scope of the ops.
+
+    Raises:
+      ValueError: If the lengths do not fit.
+    """
 
     def __init__(self, boundaries, values, name=None):
         if len(boundaries) != len(values) - 1:
@@ -72,7 +92,16 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
 @_named("PolynomialDecay")
 class PolynomialDecay(LearningRateSchedule):
-    """From one rate to another along (1 - step / decay_steps) ^ power."""
+    """From the initial to the end rate along `(1 - step / decay_steps) ** power`.
+
+    Args:
+      initial_learning_rate: Learning rate at step 0.
+      decay_steps: Number of steps until the end rate.
+      end_learning_rate: The end rate.
+      power: Exponent; 1 is linear.
+      cycle: Whether to start again with a multiple of decay_steps after each cycle.
+      name: Name scope of the ops.
+    """
 
     def __init__(
         self,
@@ -103,7 +132,15 @@ class PolynomialDecay(LearningRateSchedule):
 
 @_named("InverseTimeDecay")
 class InverseTimeDecay(LearningRateSchedule):
-    """rate / (1 + decay_rate * step / decay_steps)."""
+    """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
+
+    Args:
+      initial_learning_rate: Learning rate at step 0.
+      decay_steps: Unit of the steps.
+      decay_rate: Decay per decay_steps.
+      staircase: Whether the quotient is rounded down.
+      name: Name scope of the ops.
+    """
 
     def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
@@ -120,7 +157,16 @@ class InverseTimeDecay(LearningRateSchedule):
 
 @_named("CosineDecay")
 class CosineDecay(LearningRateSchedule):
-    """From the rate to alpha times the rate along a cosine."""
+    """Cosine decay from the initial rate to alpha times it, after an optional linear warmup.
+
+    Args:
+      initial_learning_rate: Learning rate at step 0.
+      decay_steps: Number of steps of the decay.
+      alpha: The end rate as a fraction of the initial one.
+      name: Name scope of the ops.
+      warmup_target: Rate at the end of the warmup; None: no warmup.
+      warmup_steps: Number of steps of the warmup.
+    """
 
     def __init__(
         self,
@@ -154,7 +200,16 @@ class CosineDecay(LearningRateSchedule):
 
 @_named("CosineDecayRestarts")
 class CosineDecayRestarts(LearningRateSchedule):
-    """Cosines one after the other, each t_mul as long and m_mul as high as the last."""
+    """Cosine decays that restart, each t_mul times as long and m_mul times as high as the last.
+
+    Args:
+      initial_learning_rate: Learning rate at step 0.
+      first_decay_steps: Number of steps of the first period.
+      t_mul: Factor of the length of each period.
+      m_mul: Factor of the rate at each restart.
+      alpha: The end rate as a fraction of the initial one.
+      name: Name scope of the ops.
+    """
 
     def __init__(
         self, initial_learning_rate, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
@@ -182,7 +237,7 @@ class CosineDecayRestarts(LearningRateSchedule):
 
 
 def value_at(rate, step):
-    """A learning rate now: a number, a function of nothing, or a schedule at a step."""
+    """Returns the value of a learning rate at a step: a number, a function or a schedule."""
     if isinstance(rate, LearningRateSchedule):
         return rate(step)
     return rate() if callable(rate) else rate

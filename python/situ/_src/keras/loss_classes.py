@@ -178,7 +178,7 @@ _CALL_ARGUMENTS = [
 def _loss_class(name, function, default, fn_kwargs, *aliases, last=()):
     """Defines the loss class of a function.
 
-    Parameters of its constructor: those of fn_kwargs, reduction, those named in `last`, name, dtype.
+    Parameters of its constructor: fn_kwargs, reduction, those named in `last`, name, dtype.
     """
     defaults = {
         **{k: v for k, v in fn_kwargs.items() if k not in last},

@@ -280,7 +280,7 @@ class MeanTensor(Metric):
 
 
 def _is_builtin(function):
-    """Whether a function belongs to this package, so that it accepts labels of any type and rank."""
+    """Whether a function is of this package: it accepts labels of any type and rank."""
     return str(getattr(function, "__module__", "")).startswith("situ.")
 
 
@@ -367,7 +367,7 @@ def _argmax(x):
 
 
 def _matches(y_true, y_pred, like=None):
-    """Returns 1 where a class id is the argmax of the predictions, in the shape of `like` if given."""
+    """Returns 1 where a class id is the argmax of the predictions, in the shape of `like`."""
     matches = cast(op("Equal", cast(y_true, "int64"), _argmax(y_pred)), "float32")
     return matches if like is None else op("Reshape", matches, op("Shape", like))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics_auc.py: tf.keras.metrics.AUC: the area under a curve over thresholds."""
+"""metrics_auc.py: tf.keras.metrics.AUC: area under the ROC or precision-recall curve."""
 
 import numpy
 
@@ -11,8 +11,10 @@ _EPSILON = 1e-7
 _METHODS = ("interpolation", "majoring", "minoring")
 
 
-def _word(value, allowed, argument):
-    """One of the allowed words, in whatever case; enumerations have them as their value."""
+def _choice(value, allowed, argument):
+    """Returns the allowed value that equals `value`, ignoring case; enum members count by their
+    value.
+    """
     name = str(getattr(value, "value", value))
     for known in allowed:
         if name.lower() == known.lower():
@@ -24,7 +26,23 @@ def _word(value, allowed, argument):
 
 @named("AUC")
 class AUC(EvenCounts):
-    """The area under the curve of true over false positives (ROC), or precision over recall."""
+    """Area under the ROC or precision-recall curve, approximated by counts at thresholds.
+
+    Args:
+      num_thresholds: Number of thresholds, at least 2.
+      curve: "ROC", "PR" or "PRGAIN".
+      summation_method: "interpolation", "minoring" or "majoring" Riemann sums.
+      name: Name of the metric.
+      dtype: Type of the state.
+      thresholds: List of thresholds to use instead of evenly spaced ones.
+      multi_label: Whether labels are independent: the result is the mean of their areas.
+      num_labels: Number of labels with multi_label.
+      label_weights: Weights of the labels.
+      from_logits: Whether predictions are logits.
+
+    Raises:
+      ValueError: If an argument is invalid.
+    """
 
     def __init__(
         self,
@@ -40,8 +58,8 @@ class AUC(EvenCounts):
         from_logits=False,
     ):
         super().__init__(name, dtype)
-        self.curve = _word(curve, ("ROC", "PR", "PRGAIN"), "curve")
-        self.summation_method = _word(summation_method, _METHODS, "summation_method")
+        self.curve = _choice(curve, ("ROC", "PR", "PRGAIN"), "curve")
+        self.summation_method = _choice(summation_method, _METHODS, "summation_method")
         self._even, self._from_logits = thresholds is None, from_logits
         if thresholds is None and num_thresholds <= 1:
             raise ValueError(
@@ -86,7 +104,7 @@ class AUC(EvenCounts):
             self._compare(label, score, weight)
 
     def _compare(self, label, score, weight):
-        """The counts at thresholds that are not even."""
+        """Counts outcomes at arbitrary thresholds."""
         if not self.multi_label:
             label, score, weight = (op("Reshape", t, [-1, 1]) for t in (label, score, weight))
         limits = convert_to_tensor(numpy.asarray(self.thresholds, "float32")[:, None, None])
@@ -136,7 +154,7 @@ class AUC(EvenCounts):
         )
 
     def _joined(self, areas):
-        """The sum over thresholds, and the weighted mean over labels."""
+        """Returns the sum over thresholds, averaged over labels."""
         if not self.multi_label:
             return op("Sum", areas)
         by_label = op("Sum", areas, [0])
@@ -146,7 +164,9 @@ class AUC(EvenCounts):
         return op("DivNoNan", op("Sum", by_label * weights), op("Sum", weights))
 
     def _interpolated(self, hit, wrong, miss):
-        """The areas between neighbours, precision interpolated as Davis and Goadrich do."""
+        """Returns the areas between thresholds, with precision interpolated as in Davis and
+        Goadrich.
+        """
         n = self.num_thresholds
         d_hit = hit[: n - 1] - hit[1:]
         p = hit + wrong

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics_counts.py: metrics of outcomes at thresholds: counts, precision and recall,
-sensitivity and specificity."""
+"""metrics_counts.py: confusion counts at thresholds, precision, recall, and sensitivity at
+specificity (and its relatives)."""
 
 import numpy
 
@@ -13,7 +13,7 @@ _LEAST = -1e10  # the score of a class that is not among the k best, and the thr
 
 
 def _checked(thresholds, default):
-    """The thresholds as a list; a ValueError where one is not in [0, 1]."""
+    """Returns the thresholds as a list; raises a ValueError if one is not in [0, 1]."""
     if thresholds is None:
         return [default]
     result = [float(t) for t in numpy.atleast_1d(numpy.asarray(thresholds, "float64"))]
@@ -24,7 +24,7 @@ def _checked(thresholds, default):
 
 
 def _only_best(scores, k):
-    """Scores of the k best classes; the others are below every threshold."""
+    """Keeps the scores of the k best classes and moves the others below every threshold."""
     best = op("TopKV2", scores, k)[1]
     classes = scores.shape.as_list()[-1]
     mask = op("Sum", op("OneHot", best, classes, 1.0, 0.0), [-2])
@@ -32,14 +32,16 @@ def _only_best(scores, k):
 
 
 def spread_weight(y_true, sample_weight):
-    """Weights in the shape of the labels."""
+    """Broadcasts weights to the shape of the labels."""
     weight = op("ExpandDims", to_floatx(sample_weight), -1)
     weight = losses.squeeze_or_expand(y_true, weight, expand_rank_1=False)[1]
     return op("BroadcastTo", weight, op("Shape", y_true))
 
 
 def prepared(y_true, y_pred, sample_weight, top_k=None, class_id=None):
-    """Labels (0.0 or 1.0), scores and weights of one shape, of one class or of all."""
+    """Returns labels (0.0 or 1.0), scores and weights of one shape, of class_id or of all
+    classes.
+    """
     y_pred, y_true = losses.squeeze_or_expand(to_floatx(y_pred), to_floatx(y_true))
     if not y_true.shape.is_compatible_with(y_pred.shape):
         raise ValueError(f"Shapes {y_true.shape} and {y_pred.shape} are incompatible")
@@ -58,9 +60,9 @@ def prepared(y_true, y_pred, sample_weight, top_k=None, class_id=None):
 
 
 class Counts(Metric):
-    """Counts of right and wrong answers at each of some thresholds."""
+    """Base class of metrics that count outcomes at thresholds; NAMES are the counted outcomes."""
 
-    NAMES = ()
+    NAMES: tuple[str, ...] = ()
     DEFAULT = 0.5
 
     def __init__(self, thresholds=None, name=None, dtype=None):
@@ -98,6 +100,31 @@ class Counts(Metric):
         return {**super().get_config(), "thresholds": self.init_thresholds}
 
 
+_COUNT_DOC = """Weighted number of {}.
+
+Args:
+  thresholds: Predictions above a threshold are positive: a number or a list; default: 0.5.
+  name: Name of the metric.
+  dtype: Type of the state.
+
+Raises:
+  ValueError: If a threshold is not in [0, 1].
+"""
+_FRACTION_DOC = """{0}: `{1} / ({1} + {2})`.
+
+Args:
+  thresholds: Predictions above a threshold are positive: a number or a list; default: 0.5, or
+    none with top_k.
+  top_k: Only the k largest predictions of an example are positive.
+  class_id: Only this class is counted.
+  name: Name of the metric.
+  dtype: Type of the state.
+
+Raises:
+  ValueError: If a threshold is not in [0, 1].
+"""
+
+
 def _count(class_name, name):
     def result(self):
         return self._one(getattr(self, name).value())
@@ -106,7 +133,11 @@ def _count(class_name, name):
         type(
             class_name,
             (Counts,),
-            {"NAMES": (name,), "result": result, "__doc__": "How many " + name.replace("_", " ")},
+            {
+                "NAMES": (name,),
+                "result": result,
+                "__doc__": _COUNT_DOC.format(name.replace("_", " ")),
+            },
         )
     )
 
@@ -139,7 +170,7 @@ def _fraction(class_name, first, second):
                 "__init__": init,
                 "result": result,
                 "get_config": get_config,
-                "__doc__": f"{first} among {first} and {second}.",
+                "__doc__": _FRACTION_DOC.format(class_name, first, second),
             },
         )
     )
@@ -153,12 +184,15 @@ Recall = _fraction("Recall", "true_positives", "false_negatives")
 
 
 def even_counts(label, score, weight, count, below_zero):
-    """(true, false) positives at `count` even thresholds in [0, 1], and all true and false labels.
+    """Counts at `count` evenly spaced thresholds in [0, 1].
 
     Args:
-      label, score, weight: [examples, labels]; scores are clipped to [0, 1].
-      count: how many thresholds there are.
-      below_zero: whether the first threshold is below 0, so that a score of 0 is above it.
+      label, score, weight: Tensors of shape [examples, labels]; scores are clipped to [0, 1].
+      count: Number of thresholds.
+      below_zero: Whether the first threshold is below 0, so that a score of 0 is above it.
+
+    Returns:
+      True positives, false positives [count, labels]; the sums of true and of false labels.
     """
     labels = op("Shape", score)[1]
     score = op("ClipByValue", score, 0.0, 1.0)
@@ -184,7 +218,9 @@ def even_counts(label, score, weight, count, below_zero):
 
 
 class EvenCounts(Metric):
-    """All four counts at even thresholds; of each label for itself, or of all labels."""
+    """Base class of metrics with all four counts at evenly spaced thresholds, per label or in
+    total.
+    """
 
     def _make(self, shape):
         for name in OUTCOMES:

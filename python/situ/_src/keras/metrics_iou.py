@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics_iou.py: metrics of intersection over union: of all classes, of some, of two."""
+"""metrics_iou.py: metrics of intersection over union (IoU), computed from a confusion matrix."""
 
 from situ._src.keras.metrics import Metric, named, to_floatx
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
 class _Confusion(Metric):
-    """Counts how often class i was predicted as class j; ids that are no class do not count."""
+    """Base class: a confusion matrix; ids outside of [0, num_classes) are ignored."""
 
     def __init__(
         self,
@@ -76,7 +76,21 @@ class _Confusion(Metric):
 
 @named("IoU", v2=False)
 class IoU(_Confusion):
-    """The mean overlap of some classes."""
+    """Mean intersection over union of some classes: `TP / (TP + FP + FN)`.
+
+    Args:
+      num_classes: Number of classes.
+      target_class_ids: Classes to average over.
+      name: Name of the metric.
+      dtype: Type of the state.
+      ignore_class: Class id whose examples are left out.
+      sparse_y_true: Whether labels are class ids rather than one-hot.
+      sparse_y_pred: Whether predictions are class ids rather than scores.
+      axis: The axis of the classes.
+
+    Raises:
+      ValueError: If a target class does not exist.
+    """
 
     def __init__(
         self,
@@ -112,7 +126,14 @@ class IoU(_Confusion):
 
 @named("BinaryIoU", v2=False)
 class BinaryIoU(IoU):
-    """The mean overlap of no and yes, where predictions from a threshold on are yes."""
+    """Mean intersection over union of two classes; predictions from the threshold on are class 1.
+
+    Args:
+      target_class_ids: Classes to average over.
+      threshold: The threshold.
+      name: Name of the metric.
+      dtype: Type of the state.
+    """
 
     def __init__(self, target_class_ids=(0, 1), threshold=0.5, name=None, dtype=None):
         super().__init__(2, target_class_ids, name, dtype)
@@ -133,7 +154,17 @@ class BinaryIoU(IoU):
 
 @named("MeanIoU")
 class MeanIoU(IoU):
-    """The mean overlap of all classes."""
+    """Mean intersection over union of all classes.
+
+    Args:
+      num_classes: Number of classes.
+      name: Name of the metric.
+      dtype: Type of the state.
+      ignore_class: Class id whose examples are left out.
+      sparse_y_true: Whether labels are class ids rather than one-hot.
+      sparse_y_pred: Whether predictions are class ids rather than scores.
+      axis: The axis of the classes.
+    """
 
     def __init__(
         self,
@@ -168,7 +199,7 @@ def _without(config, *names):
 
 @named("OneHotIoU", v2=False)
 class OneHotIoU(IoU):
-    """The mean overlap of some classes; labels are one-hot."""
+    """Mean intersection over union of some classes, for one-hot labels; arguments as in `IoU`."""
 
     def __init__(
         self,
@@ -190,7 +221,9 @@ class OneHotIoU(IoU):
 
 @named("OneHotMeanIoU", v2=False)
 class OneHotMeanIoU(MeanIoU):
-    """The mean overlap of all classes; labels are one-hot."""
+    """Mean intersection over union of all classes, for one-hot labels; arguments as in
+    `MeanIoU`.
+    """
 
     def __init__(
         self, num_classes, name=None, dtype=None, ignore_class=None, sparse_y_pred=False, axis=-1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""model.py: tf.keras.Model: a layer that is trained: functional, or a sub-class with call."""
+"""model.py: tf.keras.Model: functional models (from inputs to outputs) and subclasses with call."""
 
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.keywords import unsupported
@@ -16,8 +16,19 @@ from situ._src.variables import variable
 
 @keras_export("Model", "models.Model", "models.Functional")
 class Model(Training, Saving, Layer):
-    """Model(inputs, outputs) joins the layers between two symbolic tensors; a sub-class gives
-    __init__ and call."""
+    """A layer with training methods, made of layers.
+
+    `Model(inputs, outputs)` makes a functional model of the layers between symbolic tensors of
+    `tf.keras.Input` and their results. A subclass creates its layers in `__init__` and implements
+    `call`.
+
+    Args:
+      inputs: Symbolic tensor, or a list or dictionary of them.
+      outputs: Symbolic tensors that were computed from the inputs.
+      name: Name of the model.
+      trainable: Whether the weights are trained.
+      dtype: Type of the weights, or a dtype policy.
+    """
 
     _is_model = True
     _topology = _with_added = None  # the second: with tensors of add_loss and add_metric
@@ -49,7 +60,7 @@ class Model(Training, Saving, Layer):
             self._join(inputs, outputs)
 
     def _join(self, inputs, outputs):
-        """Becomes the layers between inputs and outputs."""
+        """Makes this a functional model of the layers between inputs and outputs."""
         inputs = list(inputs) if isinstance(inputs, tuple) else inputs
         outputs = list(outputs) if isinstance(outputs, tuple) else outputs
         one = lambda some: (
@@ -64,11 +75,24 @@ class Model(Training, Saving, Layer):
         self.built, self.supports_masking = True, True
 
     def add_loss(self, losses, inputs=None):
-        """A loss of what the model computes; symbolic tensors are computed in every call."""
+        """Adds losses to that of training.
+
+        Args:
+          losses: Tensor or list of tensors. Symbolic ones are computed in every call of the model.
+          inputs: Accepted for compatibility.
+        """
         self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
         super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
 
     def add_metric(self, value, name=None, aggregation=None, inputs=None):
+        """Adds the mean of a value to the metrics.
+
+        Args:
+          value: Tensor; a symbolic one is computed in every call of the model.
+          name: Name of the metric.
+          aggregation: Accepted for compatibility; metrics are means.
+          inputs: Accepted for compatibility.
+        """
         super().add_metric(value, name, aggregation)
         if context.is_symbolic(value) and self._topology is not None:
             self._add([], [value])
@@ -108,6 +132,7 @@ class Model(Training, Saving, Layer):
 
     @property
     def layers(self):
+        """Layers of the model, without metrics."""
         return self._sub_layers()
 
     @property
@@ -121,22 +146,26 @@ class Model(Training, Saving, Layer):
 
     @property
     def input(self):
+        """Symbolic inputs of a functional model."""
         if self._topology is None:
             raise AttributeError(f"Layer {self.name} is not connected, no input to return.")
         return _single(self._topology.inputs)
 
     @property
     def output(self):
+        """Symbolic outputs of a functional model."""
         if self._topology is None:
             raise AttributeError(f"Layer {self.name} has no inbound nodes.")
         return _single(self._topology.outputs)
 
     @property
     def input_shape(self):
+        """Shapes of the inputs, as tuples."""
         return nest.map_structure(lambda t: tuple(t.shape.as_list()), self.input)
 
     @property
     def output_shape(self):
+        """Shapes of the outputs, as tuples."""
         return nest.map_structure(lambda t: tuple(t.shape.as_list()), self.output)
 
     @property
@@ -156,6 +185,18 @@ class Model(Training, Saving, Layer):
         return names
 
     def get_layer(self, name=None, index=None):
+        """Returns a layer by name or by index.
+
+        Args:
+          name: Name of the layer.
+          index: Index in `layers`; takes precedence over name.
+
+        Returns:
+          The layer.
+
+        Raises:
+          ValueError: If there is no such layer.
+        """
         if index is not None:
             if index >= len(self.layers):
                 raise ValueError(
@@ -173,7 +214,11 @@ class Model(Training, Saving, Layer):
     # Calls
 
     def build(self, input_shape):
-        """Makes the weights of a sub-class by a call on tensors of a shape."""
+        """Creates the weights of a subclass by calling it on symbolic tensors.
+
+        Args:
+          input_shape: Shape with the batch dimension; a list or dictionary for several inputs.
+        """
         if self._topology is not None or self.built:
             self.built = True
             return
@@ -198,6 +243,16 @@ class Model(Training, Saving, Layer):
         self.built = True
 
     def call(self, inputs, training=None, mask=None):
+        """Computes the outputs; subclasses override it.
+
+        Args:
+          inputs: Tensor, or a list or dictionary of tensors.
+          training: Whether the model is being trained.
+          mask: Masks of the inputs.
+
+        Returns:
+          Tensor, or a list or dictionary of tensors.
+        """
         if self._topology is None:
             raise NotImplementedError(
                 "Unimplemented `tf.keras.Model.call()`: if you intend to "
@@ -231,7 +286,19 @@ class Model(Training, Saving, Layer):
         show_trainable=False,
         layer_range=None,
     ):
-        """Prints a table of the layers."""
+        """Prints a table of the layers, their output shapes and their numbers of parameters.
+
+        Args:
+          line_length: Width of the table.
+          positions: Positions of the columns, absolute or as fractions of the width.
+          print_fn: Function that prints a line; default: print.
+          expand_nested: Whether to list the layers of nested models.
+          show_trainable: Whether to show which layers are trainable.
+          layer_range: Accepted for compatibility.
+
+        Raises:
+          ValueError: If the model is not built.
+        """
         if not self.built:
             raise ValueError(
                 "This model has not yet been built. Build the model first by calling "
@@ -240,6 +307,7 @@ class Model(Training, Saving, Layer):
         print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable)
 
     def get_config(self):
+        """Returns the configuration of the model as a dictionary."""
         if self._topology is None or type(self) is not Model:
             if type(self).__init__ is not Model.__init__:
                 return {"name": self.name}
@@ -252,6 +320,7 @@ class Model(Training, Saving, Layer):
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
+        """Creates a model from the result of get_config; its weights are new."""
         if "layers" not in config or "input_layers" not in config:
             return cls(**config)
         make = lambda one: KIND.deserialize(one, custom_objects)
@@ -259,6 +328,7 @@ class Model(Training, Saving, Layer):
         return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
 
     def to_json(self, **kwargs):
+        """Returns the architecture as JSON for model_from_json; `kwargs` go to json.dumps."""
         import json
 
         from situ._src.framework import style
@@ -282,6 +352,7 @@ class Model(Training, Saving, Layer):
         return [x for x in self._flat_layers() if getattr(x, "stateful", False)]
 
     def reset_states(self):
+        """Resets the states of stateful layers."""
         for layer in self._flat_layers()[1:]:
             if getattr(layer, "stateful", False) and hasattr(layer, "reset_states"):
                 layer.reset_states()
@@ -305,7 +376,16 @@ KIND.add(Model, "Model", "Functional")
 
 @keras_export("models.clone_model")
 def clone_model(model, input_tensors=None, clone_function=None):
-    """A model with the same layers and new weights; clone_function makes those of a Sequential."""
+    """Creates a model with the same layers and new weights.
+
+    Args:
+      model: The model to copy.
+      input_tensors: Not supported.
+      clone_function: Function from a layer to its copy; for Sequential models only.
+
+    Returns:
+      The new model.
+    """
     unsupported("clone_model", input_tensors=(input_tensors, None))
     if clone_function is None:
         return type(model).from_config(model.get_config())
@@ -320,6 +400,15 @@ def clone_model(model, input_tensors=None, clone_function=None):
 
 @keras_export("models.model_from_json")
 def model_from_json(json_string, custom_objects=None):
+    """Creates a model from the result of to_json; its weights are new.
+
+    Args:
+      json_string: The JSON.
+      custom_objects: Dictionary from names to classes and functions of the program.
+
+    Returns:
+      The model, not compiled.
+    """
     import json
 
     config = json.loads(json_string)
@@ -328,14 +417,17 @@ def model_from_json(json_string, custom_objects=None):
 
 @keras_export("models.model_from_config")
 def model_from_config(config, custom_objects=None):
+    """Creates a model from a dictionary with `class_name` and `config`."""
     return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.deserialize")
 def deserialize(config, custom_objects=None):
+    """Creates a layer from the result of serialize."""
     return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.serialize")
 def serialize(layer):
+    """Returns the class name and the configuration of a layer as a dictionary."""
     return {"class_name": layer._registered_class(), "config": to_json_value(layer.get_config())}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""multi_gpu.py: tf.keras.utils.multi_gpu_model: a model on several GPUs, each with a part of
-every batch."""
+"""multi_gpu.py: tf.keras.utils.multi_gpu_model: data parallelism over several GPUs in one model."""
 
 from situ._src.framework import config
 from situ._src.keras import nodes
@@ -12,7 +11,7 @@ from situ._src.ops.array_ops import concat, op
 
 
 def _gpu_indices(gpus):
-    """The numbers of the GPUs that a program asks for, which must be there."""
+    """Returns the indices of the requested GPUs; raises a ValueError if one does not exist."""
     there = [d.name for d in config.list_logical_devices("GPU")]
     gpus = len(there) if gpus is None else gpus
     count = len(gpus) if isinstance(gpus, (list, tuple)) else gpus
@@ -35,7 +34,7 @@ def _gpu_indices(gpus):
 
 
 def _part(data, i, parts):
-    """Part i of a batch; the last one takes what is left over."""
+    """Returns slice i of a batch; the last one includes the remainder."""
     shape = op("Shape", data)
     size, rest = shape[:1], shape[1:]
     step = size // parts
@@ -45,8 +44,20 @@ def _part(data, i, parts):
 
 @keras_export("utils.multi_gpu_model")
 def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
-    """A model that cuts each batch into parts, lets the same layers compute them, each part on its
-    GPU, and puts the results together."""
+    """Returns a model that splits each batch over several GPUs.
+
+    Args:
+      model: The model; its weights are shared by all replicas.
+      gpus: Number of GPUs, at least 2, or a list of their indices.
+      cpu_merge: Whether to concatenate the outputs on the CPU.
+      cpu_relocation: Accepted for compatibility.
+
+    Returns:
+      The model.
+
+    Raises:
+      ValueError: If there are fewer than 2 GPUs, or a GPU does not exist.
+    """
     chosen, towers = _gpu_indices(gpus), []
     for i, number in enumerate(chosen):
         with nodes.placed(f"/device:GPU:{number}"):

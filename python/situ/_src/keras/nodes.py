@@ -118,8 +118,7 @@ def record(layer, inputs, args, kwargs):
 
 
 def _own(tensor, given):
-    """A layer that gives back what it got, or what another layer made, gives a tensor of its
-    own."""
+    """Returns a tensor of the layer: a copy if it is an input or the output of another layer."""
     if id(tensor) not in given and not hasattr(tensor, "_keras_history"):
         return tensor
     mask = context.get_mask(tensor)
@@ -133,7 +132,7 @@ def _own(tensor, given):
 
 
 def depends(tensor, known=None):
-    """Whether a tensor of the graph depends on what a model is given."""
+    """Whether a tensor depends on a symbolic input."""
     known = {} if known is None else known
     stack = [tensor]
     while stack:
@@ -154,7 +153,7 @@ def depends(tensor, known=None):
 
 
 def ensure(tensor):
-    """Gives a tensor that ops made a history of layers."""
+    """Wraps the ops that computed a tensor in layers, so that it has a Keras history."""
     if hasattr(tensor, "_keras_history"):
         return
     if not depends(tensor):
@@ -181,7 +180,7 @@ def ensure(tensor):
 
 
 def constant_of(tensor):
-    """The value of a tensor of the graph that depends on no input: a variable or a tensor."""
+    """Returns the value of a tensor that depends on no input: a variable or a tensor."""
     graph = tensor.graph
     for variable, read in graph.reads.items():
         if read is tensor:
@@ -222,7 +221,7 @@ def op_layer(operation):
 
 
 def call_op(node_def, inputs):
-    """Calls an op by its row with all its inputs in one list."""
+    """Calls an op by its NodeDef with all its inputs in one list."""
     function = OPS[node_def["op"]]
     row, attrs = function.row, node_def["attr"]
     args, at = [], 0

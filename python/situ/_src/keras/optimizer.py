@@ -295,7 +295,7 @@ class Optimizer(Averaged, Custom):
         return self.apply_gradients(self.compute_gradients(loss, var_list, tape, grad_loss))
 
     def _drop_missing_gradients(self, grads_and_vars):
-        """Returns the pairs that have a gradient; warns about the others, fails if there are none."""
+        """Returns the pairs that have a gradient; warns about the others, fails without any."""
         pairs = list(grads_and_vars)
         useful = [(g, v) for g, v in pairs if g is not None]
         names = [v.name for _, v in pairs]
@@ -314,7 +314,7 @@ class Optimizer(Averaged, Custom):
         return useful
 
     def _clip_gradients(self, pairs):
-        """Returns the pairs with clipped gradients; dense ones unless the update supports slices."""
+        """Returns the pairs with clipped gradients, dense unless the update supports slices."""
         grads = [g if indexed_slices.is_slices(g) else convert_to_tensor(g) for g, _ in pairs]
         if self.global_clipnorm:
             norm = _norm(grads)

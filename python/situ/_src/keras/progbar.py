@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""progbar.py: tf.keras.utils.Progbar: the line that grows while a model is trained."""
+"""progbar.py: tf.keras.utils.Progbar: the progress bar of training."""
 
 import sys
 import time
@@ -20,7 +20,16 @@ def _short(seconds, unit):
 
 @keras_export("utils.Progbar")
 class Progbar:
-    """Shows how far something is, and values that are means over the steps."""
+    """Prints a progress bar with averaged values.
+
+    Args:
+      target: Number of steps; None if unknown.
+      width: Width of the bar.
+      verbose: 1: progress bar; 2: one line at the end; 0: nothing.
+      interval: Smallest time in seconds between updates.
+      stateful_metrics: Names of values that are not averaged.
+      unit_name: Name of a step.
+    """
 
     def __init__(
         self,
@@ -43,12 +52,19 @@ class Progbar:
         self._last = self._after_first = None
 
     def wants(self, now=None):
-        """Whether an update would be shown."""
+        """Whether an update would be printed."""
         return self.verbose == 1 and (
             self._last is None or (now or time.time()) - self._last >= self.interval
         )
 
     def update(self, current, values=None, finalize=None):
+        """Updates the bar.
+
+        Args:
+          current: Number of steps done.
+          values: List of (name, value).
+          finalize: Whether this is the last update; default: whether the target is reached.
+        """
         finalize = (
             current >= self.target
             if finalize is None and self.target is not None
@@ -102,7 +118,7 @@ class Progbar:
         sys.stdout.flush()
 
     def _each(self, current, now):
-        """How long a step takes; the first, which compiles, does not count."""
+        """Returns the time per step; the first step, which compiles, is not counted."""
         if current > 0 and self._after_first is not None and current > 1:
             each = (now - self._after_first) / (current - 1)
         else:
@@ -133,4 +149,5 @@ class Progbar:
         return text
 
     def add(self, n, values=None):
+        """Advances by n steps."""
         self.update(self._seen + n, values)

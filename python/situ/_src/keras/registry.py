@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""registry.py: names under tf.keras, names of layers, and objects that are found by their names."""
+"""registry.py: exports of tf.keras, unique layer names, and registries of objects by name."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _scopes: list[dict] = []  # of custom_object_scope
 
 
 def keras_export(*names):
-    """A decorator: the names of something under tf.keras."""
+    """Decorator that exports an object under names below tf.keras."""
     return export(*["keras." + n for n in names])
 
 
 def to_snake_case(name):
-    """batch_normalization for BatchNormalization."""
+    """Converts BatchNormalization to batch_normalization."""
     snake = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     snake = re.sub(r"([a-z])([A-Z])", r"\1_\2", snake).lower()
     return snake if snake[0] != "_" else "private" + snake
 
 
 def unique(prefix, first_plain=True):
-    """The prefix, then prefix_1, ..."""
+    """Returns prefix, prefix_1, prefix_2, ...; without first_plain: prefix_1, prefix_2, ..."""
     count = _counts[prefix] = _counts.get(prefix, 0) + 1
     if first_plain:
         return prefix if count == 1 else f"{prefix}_{count - 1}"
@@ -37,12 +37,21 @@ def unique(prefix, first_plain=True):
 
 
 def reset_names():
+    """Restarts the numbering of names."""
     _counts.clear()
 
 
 @keras_export("utils.register_keras_serializable", "saving.register_keras_serializable")
 def register_keras_serializable(package="Custom", name=None):
-    """A decorator: the class or function is found when a model is loaded."""
+    """Decorator that registers a class or function for loading models.
+
+    Args:
+      package: Prefix of the registered name.
+      name: Name; default: that of the object.
+
+    Returns:
+      The decorator, which returns its argument.
+    """
 
     def register(thing):
         key = f"{package}>{name or thing.__name__}"
@@ -55,12 +64,18 @@ def register_keras_serializable(package="Custom", name=None):
 
 @keras_export("utils.get_custom_objects", "saving.get_custom_objects")
 def get_custom_objects():
+    """Returns the dictionary of registered classes and functions by name."""
     return _custom
 
 
 @keras_export("utils.custom_object_scope", "utils.CustomObjectScope", "saving.custom_object_scope")
 @contextlib.contextmanager
 def custom_object_scope(*args):
+    """Context in which names refer to given classes and functions.
+
+    Args:
+      *args: Dictionaries from names to objects.
+    """
     merged = {}
     for some in args:
         merged.update(some)
@@ -72,7 +87,7 @@ def custom_object_scope(*args):
 
 
 def custom(name, custom_objects=None):
-    """What a program gave this name, or None."""
+    """Returns the object that the program registered under a name, or None."""
     for table in (custom_objects or {}, *reversed(_scopes), _custom):
         if name in table:
             return table[name]
@@ -80,18 +95,19 @@ def custom(name, custom_objects=None):
 
 
 class Registry:
-    """Things of one kind by name: losses, activations. A name, a configuration, the thing itself
-    or a class are all ways to say which."""
+    """Objects of one kind by name, such as losses or activations."""
 
     def __init__(self, what, table):
         self.what, self.table = what, table
 
     def add(self, thing, *names):
+        """Registers an object under names; default: its `__name__`."""
         for name in names or (thing.__name__,):
             self.table[name] = thing
         return thing
 
     def find(self, name, custom_objects=None):
+        """Returns an object by name; raises a ValueError if it is unknown."""
         result = custom(name, custom_objects)
         if result is None:
             result = self.table.get(name)
@@ -108,6 +124,9 @@ class Registry:
         return result
 
     def get(self, identifier, custom_objects=None):
+        """Returns the object of an identifier: a name, a configuration, a class or the object
+        itself.
+        """
         if identifier is None:
             return None
         if isinstance(identifier, dict):
@@ -122,6 +141,7 @@ class Registry:
         raise ValueError(f"Could not interpret {self.what} identifier: {identifier}")
 
     def deserialize(self, config, custom_objects=None):
+        """Creates an object from a name or from a dictionary with `class_name` and `config`."""
         if isinstance(config, str):
             return self.find(config, custom_objects)
         result = self.find(config["class_name"], custom_objects)
@@ -132,16 +152,18 @@ class Registry:
 
     @staticmethod
     def serialize(thing):
+        """Returns the name or the configuration of an object."""
         return serialize_keras_object(thing)
 
     def export(self, place):
+        """Exports get, serialize and deserialize under a name below tf.keras."""
         for snake in ("get", "serialize", "deserialize"):
             keras_export(f"{place}.{snake}")(getattr(self, snake))
 
 
 @keras_export("utils.serialize_keras_object")
 def serialize_keras_object(thing):
-    """A name for a function, a dict for an object with a configuration."""
+    """Returns the name of a function, or a dictionary with the class name and configuration."""
     if thing is None or isinstance(thing, (str, int, float, bool, dict)):
         return thing
     if hasattr(thing, "get_config") and not inspect.isclass(thing):
@@ -153,7 +175,7 @@ def serialize_keras_object(thing):
 
 
 def to_json_value(value):
-    """A configuration of nothing but what JSON knows."""
+    """Converts a configuration to values that JSON supports."""
     if isinstance(value, dict):
         return {k: to_json_value(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

@@ -9,7 +9,7 @@ KIND = Registry("regularizer", {})
 
 @keras_export("regularizers.Regularizer")
 class Regularizer:
-    """A function of a tensor that gives a number."""
+    """Base class of regularizers: a function of a tensor that returns a scalar penalty."""
 
     def __call__(self, x):
         raise NotImplementedError
@@ -24,7 +24,12 @@ class Regularizer:
 
 @keras_export("regularizers.L1L2")
 class L1L2(Regularizer):
-    """l1 * sum(|x|) + l2 * sum(x^2)."""
+    """Penalty `l1 * sum(abs(x)) + l2 * sum(square(x))`.
+
+    Args:
+      l1: Factor of the absolute values.
+      l2: Factor of the squares.
+    """
 
     def __init__(self, l1=0.0, l2=0.0):
         self.l1, self.l2 = float(l1 or 0.0), float(l2 or 0.0)
@@ -46,6 +51,13 @@ class L1L2(Regularizer):
 
 @keras_export("regularizers.L1", "regularizers.l1")
 class L1(L1L2):
+    """Penalty `l1 * sum(abs(x))`.
+
+    Args:
+      l1: Factor.
+      l: Former name of l1.
+    """
+
     def __init__(self, l1=0.01, l=None):  # noqa: E741
         super().__init__(l1=l1 if l is None else l)
 
@@ -55,6 +67,13 @@ class L1(L1L2):
 
 @keras_export("regularizers.L2", "regularizers.l2")
 class L2(L1L2):
+    """Penalty `l2 * sum(square(x))`.
+
+    Args:
+      l2: Factor.
+      l: Former name of l2.
+    """
+
     def __init__(self, l2=0.01, l=None):  # noqa: E741
         super().__init__(l2=l2 if l is None else l)
 
@@ -64,6 +83,7 @@ class L2(L1L2):
 
 @keras_export("regularizers.l1_l2")
 def l1_l2(l1=0.01, l2=0.01):
+    """Returns the regularizer L1L2(l1, l2)."""
     return L1L2(l1, l2)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM, GRU."""
+"""rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM and GRU."""
 
 import inspect
 
@@ -17,7 +17,28 @@ from situ._src.ops.array_ops import convert_to_tensor, op, transpose, zeros
 
 @named("RNN")
 class RNN(Layer):
-    """Calls a cell once per step of a sequence."""
+    """Recurrent layer that calls a cell for each time step.
+
+    Args:
+      cell: Cell with `state_size` and `call(inputs, states)`, or a list of cells to stack.
+      return_sequences: Whether to return the outputs of all steps instead of the last.
+      return_state: Whether to return the last states, too.
+      go_backwards: Whether to process the sequence from its end.
+      stateful: Whether a batch starts with the last states of the previous batch.
+      unroll: Whether to unroll the loop.
+      time_major: Whether inputs and outputs are `(steps, batch, ...)`.
+      zero_output_for_mask: Whether masked steps have output 0 instead of the previous output.
+      **kwargs: Arguments of `Layer`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, features)`.
+      mask: Boolean tensor of shape `(batch, steps)`; steps where it is False are skipped.
+      training: Whether to apply dropout.
+      initial_state: List of initial states; default: zeros.
+
+    Returns:
+      The output, or a list of the output and the states with return_state.
+    """
 
     def __init__(
         self,
@@ -62,6 +83,7 @@ class RNN(Layer):
         self.built = True
 
     def _keep_states(self, sizes):
+        """Creates the variables that hold the states of a stateful layer."""
         if sizes[0] is None:
             raise ValueError(
                 "If a RNN is stateful, it needs to know its batch size. Specify the "
@@ -74,7 +96,11 @@ class RNN(Layer):
         ]
 
     def reset_states(self, states=None):
-        """Sets the states of a stateful layer, to zeros where none are given."""
+        """Sets the states of a stateful layer.
+
+        Args:
+          states: List of values; default: zeros.
+        """
         given = nest.flatten(states) if states is not None else [None] * len(self._states)
         for variable, value in zip(self._states, given):
             variable.assign(
@@ -88,7 +114,8 @@ class RNN(Layer):
             kwargs["initial_state"] = list(nest.flatten(initial_state))
         return super().__call__(inputs, **kwargs)
 
-    def _first_states(self, inputs, given):
+    def _initial_states(self, inputs, given):
+        """Returns the initial states: those given, the kept ones, or zeros."""
         if given is not None:
             return nest.pack_sequence_as(self.cell.state_size, list(given))
         if self._states is not None:
@@ -117,7 +144,7 @@ class RNN(Layer):
         return nest.map_structure(zero, self.cell.state_size)
 
     def _stepper(self, inputs, states, training):
-        """The inputs, prepared for all steps, and the function of one step."""
+        """Returns the inputs, projected for all steps at once, and the function of one step."""
         cell = self.cell
         if not isinstance(cell, Cell):
             kwargs = {"training": training} if "training" in cell._signature() else {}
@@ -129,10 +156,10 @@ class RNN(Layer):
 
             return inputs, call
         if training and cell.dropout:
-            inputs = inputs * op("ExpandDims", cell.dropped(inputs[:, 0], cell.dropout), 1)
+            inputs = inputs * op("ExpandDims", cell.dropout_mask(inputs[:, 0], cell.dropout), 1)
         first = nest.flatten(states)[0]
         drop = (
-            cell.dropped(first, cell.recurrent_dropout)
+            cell.dropout_mask(first, cell.recurrent_dropout)
             if training and cell.recurrent_dropout
             else None
         )
@@ -148,11 +175,11 @@ class RNN(Layer):
         if self.time_major:
             inputs = transpose(inputs, [1, 0, *range(2, inputs.shape.rank)])
         mask = nest.flatten(mask)[0] if mask is not None else None
-        states = self._first_states(inputs, initial_state)
+        states = self._initial_states(inputs, initial_state)
         prepared, step = self._stepper(inputs, states, training)
         steps = inputs.shape.as_list()[1]
         if isinstance(_situ.current_graph(), context.KerasGraph):
-            output, sequence, states = self._shapes_alone(prepared, step, states)
+            output, sequence, states = self._symbolic_outputs(prepared, step, states)
         else:
             short = (
                 self.unroll
@@ -180,9 +207,8 @@ class RNN(Layer):
         return result
 
     @staticmethod
-    def _shapes_alone(prepared, step, states):
-        """Tensors of the right shapes, for a graph that never runs: a model that is built calls
-        the layer again."""
+    def _symbolic_outputs(prepared, step, states):
+        """Returns tensors of the right shapes for a symbolic call, whose graph never runs."""
         output, states = step(prepared[:, 0], states)
         steps = op("Slice", op("Shape", prepared), [1], [1])
         sizes = op("Shape", output)
@@ -226,7 +252,7 @@ class RNN(Layer):
 
 
 def _layer(name, cell_class, doc):
-    """The recurrent layer of a cell: it takes the words of both."""
+    """Defines the recurrent layer of a cell; its constructor has the parameters of both."""
     own = (
         "return_sequences",
         "return_state",
@@ -300,13 +326,57 @@ def _layer(name, cell_class, doc):
     return named(name)(type(name, (RNN,), members))
 
 
-SimpleRNN = _layer("SimpleRNN", SimpleRNNCell, "A recurrent layer whose output is its state.")
-LSTM = _layer("LSTM", LSTMCell, "Long short-term memory.")
-GRU = _layer("GRU", GRUCell, "Gated recurrent units.")
+_DOC = """
+
+Args:
+  units: Size of the output and of the state.
+  activation: Activation of the output; default: tanh.
+{}  use_bias: Whether to add a bias.
+  kernel_initializer: Initializer of the kernel of the inputs.
+  recurrent_initializer: Initializer of the kernel of the state.
+  bias_initializer: Initializer of the bias.
+{}  kernel_regularizer, recurrent_regularizer, bias_regularizer: Regularizers of these weights.
+  kernel_constraint, recurrent_constraint, bias_constraint: Constraints of these weights.
+  dropout: Fraction of the inputs to drop during training.
+  recurrent_dropout: Fraction of the state to drop during training.
+  return_sequences: Whether to return the outputs of all steps instead of the last.
+  return_state: Whether to return the last states, too.
+  go_backwards: Whether to process the sequence from its end.
+  stateful: Whether a batch starts with the last states of the previous batch.
+  unroll: Whether to unroll the loop.
+  time_major: Whether inputs and outputs are `(steps, batch, ...)`.
+
+Call arguments:
+  inputs: Tensor of shape `(batch, steps, features)`.
+  mask: Boolean tensor of shape `(batch, steps)`; steps where it is False are skipped.
+  training: Whether to apply dropout.
+  initial_state: List of initial states; default: zeros.
+
+Returns:
+  Tensor of shape `(batch, units)`, or `(batch, steps, units)` with return_sequences; a list of it
+  and the states with return_state.
+"""
+_GATES = "  recurrent_activation: Activation of the gates; default: sigmoid.\n"
+_FORGET = "  unit_forget_bias: Whether the bias of the forget gate starts at 1.\n"
+_RESET = "  reset_after: Whether the reset gate is applied after the product with the state.\n"
+
+SimpleRNN = _layer(
+    "SimpleRNN",
+    SimpleRNNCell,
+    "Fully connected recurrent layer, whose output is its state." + _DOC.format("", ""),
+)
+LSTM = _layer(
+    "LSTM",
+    LSTMCell,
+    "Long short-term memory (Hochreiter and Schmidhuber)." + _DOC.format(_GATES, _FORGET),
+)
+GRU = _layer("GRU", GRUCell, "Gated recurrent unit." + _DOC.format(_GATES, _RESET))
 
 
-def _of_gpu(name, base, **fixed):
-    """The layer that was of its own for NVIDIA's GPUs: the plain one, as they computed it."""
+def _cudnn_layer(name, base, **fixed):
+    """Defines a CuDNN layer of TensorFlow 1: the plain layer with the arguments that cuDNN
+    fixes.
+    """
 
     def init(self, units, **kwargs):
         for key, only in (
@@ -319,11 +389,11 @@ def _of_gpu(name, base, **fixed):
                 raise unknown_keyword_error(type(self), key)
         base.__init__(self, units, **{**kwargs, "recurrent_activation": "sigmoid", **fixed})
 
-    doc = f"As {base.__name__}, on all devices."
+    doc = f"{base.__name__} as cuDNN computes it; runs on all devices."
     result = type(name, (base,), {"__init__": init, "__doc__": doc})
     LAYERS.add(result, name)
     return export(v1=(f"keras.layers.{name}", f"python.keras.layers.{name}"))(result)
 
 
-CuDNNLSTM = _of_gpu("CuDNNLSTM", LSTM)
-CuDNNGRU = _of_gpu("CuDNNGRU", GRU, reset_after=True)
+CuDNNLSTM = _cudnn_layer("CuDNNLSTM", LSTM)
+CuDNNGRU = _cudnn_layer("CuDNNGRU", GRU, reset_after=True)

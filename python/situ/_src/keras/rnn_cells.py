@@ -13,7 +13,7 @@ from situ._src.ops.array_ops import shape as shape_op
 
 
 class ForgetBias:
-    """Zeros, but ones for the forget gate."""
+    """Initializer of the bias of an LSTM: ones for the forget gate, `inner` for the other gates."""
 
     def __init__(self, units, inner):
         self.units, self.inner = units, inner
@@ -25,7 +25,9 @@ class ForgetBias:
 
 
 class Cell(Layer):
-    """A kernel for the input, one for the state, and a bias; GATES of each."""
+    """Base class of cells with a kernel of the inputs, a kernel of the state and a bias, for
+    GATES gates.
+    """
 
     GATES = 1
     CONFIG_KEYS: tuple[str, ...] = (
@@ -86,7 +88,7 @@ class Cell(Layer):
     def bias_shape(self):
         return [self.units * self.GATES]
 
-    def first_bias(self):
+    def get_bias_initializer(self):
         return self.bias_initializer
 
     def build(self, input_shape):
@@ -110,7 +112,7 @@ class Cell(Layer):
             self.bias = self.add_weight(
                 "bias",
                 self.bias_shape(),
-                initializer=self.first_bias(),
+                initializer=self.get_bias_initializer(),
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
@@ -120,7 +122,9 @@ class Cell(Layer):
         return self.bias
 
     def project(self, inputs):
-        """The part of a step that needs no state: for all steps at once."""
+        """Multiplies inputs by the kernel and adds the bias: the part of a step that needs no
+        state.
+        """
         rank, width = inputs.shape.rank, inputs.shape.as_list()[-1]
         flat = inputs if rank == 2 else op("Reshape", inputs, [-1, width])
         result = op("MatMul", flat, self.kernel)
@@ -131,26 +135,35 @@ class Cell(Layer):
         return op("Reshape", result, with_last(inputs, self.units * self.GATES))
 
     def step(self, projected, states, drop=None):
-        """(output, states) of a projected input; drop: what the state is multiplied by."""
+        """Returns (output, states) of a projected input; the state is multiplied by `drop` if
+        given.
+        """
         raise NotImplementedError
 
-    def dropped(self, x, rate):
-        """What x is multiplied by in all steps of a call."""
+    def dropout_mask(self, x, rate):
+        """Returns the dropout mask that all steps of a call multiply x by."""
         ones = op("OnesLike", x)
         return api.named("nn.dropout")(ones, rate=rate)
 
     def call(self, inputs, states, training=None):
         states = list(states) if isinstance(states, (list, tuple)) else [states]
         if training and self.dropout:
-            inputs = inputs * self.dropped(inputs, self.dropout)
+            inputs = inputs * self.dropout_mask(inputs, self.dropout)
         drop = (
-            self.dropped(states[0], self.recurrent_dropout)
+            self.dropout_mask(states[0], self.recurrent_dropout)
             if training and self.recurrent_dropout
             else None
         )
         return self.step(self.project(inputs), states, drop)
 
     def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+        """Returns states of zeros.
+
+        Args:
+          inputs: Tensor whose first dimension is the batch size, if batch_size is None.
+          batch_size: Batch size.
+          dtype: Type of the states.
+        """
         size = batch_size if batch_size is not None else op("Shape", inputs)[0]
         sizes = self.state_size if isinstance(self.state_size, list) else [self.state_size]
         result = [
@@ -170,7 +183,22 @@ class Cell(Layer):
 
 @named("SimpleRNNCell")
 class SimpleRNNCell(Cell):
-    """activation(input * kernel + state * recurrent_kernel + bias)."""
+    """Cell of SimpleRNN: `activation(inputs @ kernel + state @ recurrent_kernel + bias)`.
+
+    Args:
+      units: Size of the output and of the state.
+      activation: Activation function, or its name.
+      use_bias: Whether to add a bias.
+      **kwargs: Initializers, regularizers, constraints and dropout as in `SimpleRNN`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, features)`.
+      states: The state of the previous step.
+      training: Whether to apply dropout.
+
+    Returns:
+      (output, list of states).
+    """
 
     def step(self, projected, states, drop=None):
         before = states[0] if drop is None else states[0] * drop
@@ -180,7 +208,27 @@ class SimpleRNNCell(Cell):
 
 @named("LSTMCell")
 class LSTMCell(Cell):
-    """Long short-term memory: gates for input, forgetting and output, in the order i f c o."""
+    """Cell of LSTM; the gates are input, forget, candidate and output, in this order.
+
+    Args:
+      units: Size of the output and of both states.
+      activation: Activation of candidate and output.
+      recurrent_activation: Activation of the gates.
+      use_bias: Whether to add a bias.
+      kernel_initializer: Initializer of the kernel of the inputs.
+      recurrent_initializer: Initializer of the kernel of the state.
+      bias_initializer: Initializer of the bias.
+      unit_forget_bias: Whether the bias of the forget gate starts at 1.
+      **kwargs: Regularizers, constraints and dropout as in `LSTM`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, features)`.
+      states: List of the hidden state and the cell state.
+      training: Whether to apply dropout.
+
+    Returns:
+      (output, list of states).
+    """
 
     GATES = 4
     CONFIG_KEYS = Cell.CONFIG_KEYS + ("recurrent_activation", "unit_forget_bias")
@@ -210,7 +258,7 @@ class LSTMCell(Cell):
         self.unit_forget_bias = unit_forget_bias
         self.state_size = [self.units, self.units]
 
-    def first_bias(self):
+    def get_bias_initializer(self):
         return (
             ForgetBias(self.units, self.bias_initializer)
             if self.unit_forget_bias
@@ -230,7 +278,27 @@ class LSTMCell(Cell):
 
 @named("GRUCell")
 class GRUCell(Cell):
-    """Gated recurrent unit: gates for update and reset, in the order z r h."""
+    """Cell of GRU; the gates are update, reset and candidate, in this order.
+
+    Args:
+      units: Size of the output and of the state.
+      activation: Activation of the candidate.
+      recurrent_activation: Activation of the gates.
+      use_bias: Whether to add a bias.
+      kernel_initializer: Initializer of the kernel of the inputs.
+      recurrent_initializer: Initializer of the kernel of the state.
+      bias_initializer: Initializer of the bias.
+      reset_after: Whether the reset gate is applied after the product with the state.
+      **kwargs: Regularizers, constraints and dropout as in `GRU`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, features)`.
+      states: The state of the previous step.
+      training: Whether to apply dropout.
+
+    Returns:
+      (output, list of states).
+    """
 
     GATES = 3
     CONFIG_KEYS = Cell.CONFIG_KEYS + ("recurrent_activation", "reset_after")
@@ -291,7 +359,11 @@ class GRUCell(Cell):
 
 @named("StackedRNNCells")
 class StackedRNNCells(Layer):
-    """Cells one above the other, as one cell."""
+    """Stacks cells into one: each cell's input is the output of the previous one.
+
+    Args:
+      cells: List of cells.
+    """
 
     def __init__(self, cells, **kwargs):
         super().__init__(**kwargs)
@@ -332,7 +404,7 @@ def _last(size):
 
 @named("AbstractRNNCell")
 class AbstractRNNCell(Layer):
-    """One step of a recurrent layer: sub-classes give call, state_size and output_size."""
+    """Base class of a program's cells: subclasses define call, state_size and output_size."""
 
     def call(self, inputs, states):
         raise NotImplementedError
@@ -352,7 +424,7 @@ class AbstractRNNCell(Layer):
 
 @keras_export("experimental.PeepholeLSTMCell")
 class PeepholeLSTMCell(LSTMCell):
-    """An LSTM whose gates see the cell's state."""
+    """LSTM cell whose gates also depend on the cell state."""
 
     def build(self, input_shape):
         super().build(input_shape)

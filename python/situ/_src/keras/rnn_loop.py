@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rnn_loop.py: a step of a recurrent layer over all steps of sequences.
+"""rnn_loop.py: runs the step function of a recurrent layer over a sequence.
 
-Short sequences are unrolled. Of long ones a While goes over chunks of steps, each unrolled in its
-body: the graph does not grow with the sequences, and a round of the loop does enough work to be
-worth its cost. The steps that fill no chunk come first; they tell the shape of an output, too.
-"""
+Short sequences are unrolled. Long ones run in a While loop over chunks of steps that are unrolled
+in its body: the size of the graph does not depend on the length, and an iteration has enough work
+to hide the overhead of the loop. The remainder runs before the loop and determines the output
+shape."""
 
 from situ._src.framework import nest
 from situ._src.ops.array_ops import convert_to_tensor, op, transpose
@@ -15,7 +15,7 @@ MOST_UNROLLED, CHUNK = 24, 16
 
 
 def chosen(mask, new, old):
-    """New values where the mask is true, the old ones elsewhere."""
+    """Selects `new` where the mask is True, `old` elsewhere."""
     while mask.shape.rank < new.shape.rank:
         mask = op("ExpandDims", mask, -1)
     return op("SelectV2", mask, new, old)
@@ -27,18 +27,18 @@ def _parts(tensor, count, axis=0):
 
 
 def _swapped(tensor):
-    """Batch and time change places."""
+    """Swaps the batch and time dimensions."""
     return transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])
 
 
 class Steps:
-    """A function of a step, step(x, states) -> (output, states), for sequences with a mask."""
+    """Runs step(x, states) -> (output, states) over sequences with a mask."""
 
     def __init__(self, step, zero_masked):
         self._step, self._zero_masked = step, zero_masked
 
     def one(self, x, states, kept, last):
-        """A step: where the mask is not set, states stay and the last output comes again."""
+        """Runs a step; where the mask is False, keeps the states and repeats the last output."""
         output, new = self._step(x, states)
         if kept is None:
             return output, new
@@ -47,7 +47,7 @@ class Steps:
         return chosen(kept, output, before), nest.pack_sequence_as(new, flat)
 
     def some(self, parts, masks, states, last=None):
-        """Steps one by one: the outputs and the last states."""
+        """Runs steps one by one; returns the outputs and the last states."""
         outputs = []
         for i, x in enumerate(parts):
             last, states = self.one(x, states, None if masks is None else masks[i], last)
@@ -55,8 +55,10 @@ class Steps:
         return outputs, states
 
     def unrolled(self, inputs, mask, states, steps, backwards, all_outputs):
-        """Of [batch, time, ...]: the last output, the outputs (None unless all are wanted) and
-        states."""
+        """Runs all steps of [batch, time, ...] unrolled.
+
+        Returns the last output, all outputs (None unless all_outputs) and the states.
+        """
         parts = _parts(inputs, steps, 1)
         masks = None if mask is None else _parts(mask, steps, 1)
         if backwards:
@@ -65,7 +67,9 @@ class Steps:
         return outputs[-1], op("Pack", outputs, axis=1) if all_outputs else None, states
 
     def looped(self, inputs, mask, states, steps, backwards, all_outputs):
-        """The same by a loop; the number of steps may be unknown (None)."""
+        """Runs all steps in a loop; `steps` is None if it is unknown. Returns what unrolled
+        returns.
+        """
         chunk = CHUNK if steps is not None else 1
         first = (steps - 1) % chunk + 1 if steps is not None else 1
         rows = [_swapped(t) for t in ([inputs] if mask is None else [inputs, mask])]
@@ -101,7 +105,7 @@ class Steps:
         return last, whole, states
 
     def _loop(self, chunks, count, chunk, last, states, series, behind):
-        """Outputs go into the series, if there is one, `behind` those that are there."""
+        """Runs the chunks; outputs are written to `series`, if any, from index `behind` on."""
         series = [] if series is None else [series]
         start = [convert_to_tensor(t) for t in nest.flatten(states)]
 
@@ -123,7 +127,7 @@ class Steps:
 
 
 def _with_steps(steps, tensor, skip):
-    """A shape: these sizes, then those of a tensor behind its first ones."""
+    """Returns the shape `[*steps, *sizes of tensor after its first skip dimensions]`."""
     sizes = tensor.shape.as_list()[skip:]
     if None not in sizes:
         return [*steps, *sizes]
@@ -132,7 +136,7 @@ def _with_steps(steps, tensor, skip):
 
 
 def _chunks(rows, count, chunk):
-    """[time, ...] as an array of [chunk, ...]."""
+    """Splits [time, ...] into a TensorArray of [chunk, ...]."""
     sizes = rows.shape.as_list()[1:]
     cut = op("Reshape", rows, _with_steps([-1, chunk], rows, 1))
     cut.set_shape([None, chunk, *sizes])

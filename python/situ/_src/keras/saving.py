@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""saving.py: models and weights in files: one file in the layout of safetensors, whose metadata
-holds the configuration as JSON, or HDF5 (hdf5.py). Nothing in it is ever run."""
+"""saving.py: saves and loads models and weights. A file is in the safetensors layout with the
+configuration as JSON metadata, or HDF5 (hdf5.py). Loading never runs code of a file."""
 
 import json
 import os
@@ -25,13 +25,13 @@ FILE = "model.safetensors"  # of a model that is a folder
 
 
 def _named(variables):
-    """Values by names that keep their order."""
+    """Returns the values of variables by names that sort in their order."""
     result = weights.values(variables)
     return {f"{i:05d}/{v.name.split(':')[0]}": a for i, (v, a) in enumerate(zip(variables, result))}
 
 
 def _described(thing):
-    """A loss or metric as JSON: a name, a configuration, or a list or dict of such."""
+    """Returns losses or metrics as JSON values."""
     if isinstance(thing, dict):
         return {k: _described(v) for k, v in thing.items()}
     if isinstance(thing, (list, tuple)):
@@ -40,6 +40,7 @@ def _described(thing):
 
 
 def _target(path, overwrite):
+    """Returns the path of the file to write; creates its folder."""
     path = os.fspath(path)
     if os.path.isdir(path):
         path = os.path.join(path, FILE)
@@ -51,7 +52,7 @@ def _target(path, overwrite):
 
 
 def _place(path, save_format):
-    """A name without one of the endings of files is that of a folder."""
+    """Creates a folder if the path has none of the known file extensions."""
     path = os.fspath(path)
     ending = os.path.splitext(path)[1]
     if (
@@ -64,6 +65,7 @@ def _place(path, save_format):
 
 
 def _source(path):
+    """Returns the path of the file to read."""
     path = os.fspath(path)
     for one in (path, os.path.join(path, FILE), path + ".safetensors"):
         if os.path.isfile(one):
@@ -96,10 +98,20 @@ def _values(file, prefix):
 
 
 class Saving:
-    """The part of a model that is kept in files."""
+    """The saving methods of Model, as a mixin."""
 
     def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
-        """Writes the values of all weights."""
+        """Saves the values of all weights.
+
+        Args:
+          filepath: Path of the file; ".h5" or ".hdf5" selects HDF5, if h5py is installed.
+          overwrite: Whether to replace an existing file.
+          save_format: "h5" selects HDF5.
+          options: Accepted for compatibility.
+
+        Raises:
+          FileExistsError: If the file exists and overwrite is False.
+        """
         if not self.built and not self.weights and hdf5.is_name(filepath, save_format):
             raise ValueError(
                 f"Unable to save weights of model {self.name}: it has no weights yet; "
@@ -116,7 +128,21 @@ class Saving:
             state.update_checkpoint_state(os.path.dirname(path) or ".", path, [path])
 
     def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
-        """Reads values that save_weights or save wrote."""
+        """Loads weights that save_weights or save wrote.
+
+        Args:
+          filepath: Path of the file.
+          by_name: Whether to match weights by name instead of by order.
+          skip_mismatch: Whether to skip weights of other shapes.
+          options: Accepted for compatibility.
+
+        Returns:
+          An object with `expect_partial` and `assert_consumed`, which do nothing.
+
+        Raises:
+          OSError: If there is no such file, or its format is unknown.
+          ValueError: If the number or the shapes of the weights do not match.
+        """
         path = _source(filepath)
         if hdf5.is_file(path):
             with hdf5.opened(path) as file:
@@ -163,7 +189,7 @@ class Saving:
         return super()._run(inputs, args, kwargs)
 
     def _begins_with(self, found):
-        """Whether values fit the first weights."""
+        """Whether the saved arrays fit the first weights."""
         return len(found) < len(self.weights) and all(
             tuple(v.shape.as_list()) == a.shape for v, (_, a) in zip(self.weights, found)
         )
@@ -180,7 +206,22 @@ class Saving:
         zipped=None,
         **kwargs,
     ):
-        """Writes the layers, the weights, what compile was given and the optimizer's state."""
+        """Saves the model: layers, weights, the arguments of compile and the state of the
+        optimizer.
+
+        Args:
+          filepath: Path of a file (".keras", ".h5", ".hdf5", ".safetensors") or of a folder.
+          overwrite: Whether to replace an existing file.
+          include_optimizer: Whether to save the arguments of compile and the optimizer.
+          save_format: "h5" selects HDF5, "tf" a folder.
+          signatures: Not supported.
+          options: Accepted for compatibility.
+          save_traces: Accepted for compatibility.
+          zipped: Accepted for compatibility.
+
+        Raises:
+          FileExistsError: If the file exists and overwrite is False.
+        """
         reject_unknown(self.save, kwargs)
         unsupported("save", signatures=(signatures, None))
         training, path = self._described_training(include_optimizer), _place(filepath, save_format)
@@ -205,7 +246,17 @@ class Saving:
             save.write_model(self, path)
 
     def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None):
-        """Writes what tf.saved_model.load reads: the function of the model, as `serve`."""
+        """Writes a SavedModel with the function `serve` for tf.saved_model.load.
+
+        Args:
+          filepath: Path of the folder.
+          format: Only "tf_saved_model" is supported.
+          verbose: Accepted for compatibility.
+          input_signature: Not supported.
+
+        Raises:
+          ValueError: If the format is unknown.
+        """
         if format != "tf_saved_model":
             raise ValueError(
                 f"Unrecognized format={format}. Supported formats are: tf_saved_model."
@@ -214,7 +265,7 @@ class Saving:
         save.export_model(self, filepath)
 
     def _described_training(self, include_optimizer):
-        """What compile was given, as JSON takes it; None where there is nothing."""
+        """Returns the arguments of compile as JSON values, or None."""
         if (
             not self._is_compiled
             or not include_optimizer
@@ -226,7 +277,7 @@ class Saving:
 
 
 class _Status:
-    """What load_weights gives: there is nothing left to check."""
+    """Result of load_weights; its checks do nothing."""
 
     def assert_consumed(self):
         return self
@@ -236,12 +287,28 @@ class _Status:
 
 @keras_export("models.save_model")
 def save_model(model, filepath, overwrite=True, include_optimizer=True, **kwargs):
+    """Saves a model; see Model.save."""
     model.save(filepath, overwrite, include_optimizer, **kwargs)
 
 
 @keras_export("models.load_model")
 def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, options=None):
-    """The model of a file that save wrote."""
+    """Loads a model that Model.save wrote, or a Keras 2 model in HDF5.
+
+    Args:
+      filepath: Path of the file or folder.
+      custom_objects: Dictionary from names to classes and functions of the program.
+      compile: Whether to compile the model as it was.
+      safe_mode: Accepted for compatibility; code of files never runs.
+      options: Accepted for compatibility.
+
+    Returns:
+      The model.
+
+    Raises:
+      OSError: If there is no such file, or its format is unknown.
+      ValueError: If the file has no model, or the weights do not fit.
+    """
     path = _source(filepath)
     if hdf5.is_file(path):
         return _load_hdf5(path, custom_objects, compile)
@@ -276,7 +343,7 @@ def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, opti
 
 
 def _living():
-    """Classes of layers that the program has defined, by name."""
+    """Returns the layer classes that the program has defined, by name."""
     from situ._src.keras.layer import Layer
 
     result, waiting = {}, [Layer]
@@ -299,7 +366,7 @@ def _load_hdf5(path, custom_objects, compile):
 
 
 def _made(described, kind, custom_objects):
-    """Losses or metrics of what _described wrote."""
+    """Returns the losses or metrics that _described wrote."""
     if isinstance(described, dict) and set(described) == {"class_name", "config"}:
         return kind.deserialize(described, custom_objects)
     if isinstance(described, dict):
@@ -325,7 +392,7 @@ def _compile(model, given, custom_objects, state):
 
 
 def _restore(model, found):
-    """Gives the optimizer the state that it had."""
+    """Restores the state of the optimizer."""
     optimizer = model.optimizer
     if len(found) > 2:
         optimizer.build(model.trainable_variables)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sequential.py: tf.keras.Sequential: layers one behind the other."""
+"""sequential.py: tf.keras.Sequential: a model that is a stack of layers."""
 
 import _situ
 from situ._src.framework import nest, tensor_shape
@@ -14,7 +14,15 @@ from situ._src.keras.registry import keras_export, to_json_value, unique
 
 @keras_export("Sequential", "models.Sequential")
 class Sequential(Model):
-    """A model of layers, each of which is called on what the one before gives."""
+    """A model that calls its layers one after the other.
+
+    The model is built when the first layer knows its input shape (`tf.keras.Input`, `input_shape`),
+    by build, or by the first call.
+
+    Args:
+      layers: List of layers.
+      name: Name of the model.
+    """
 
     def __init__(self, layers=None, name=None, **kwargs):
         super().__init__(name=name or unique("sequential"), **kwargs)
@@ -28,7 +36,15 @@ class Sequential(Model):
         return [x for x in self._stack if not isinstance(x, InputLayer)]
 
     def add(self, layer):
-        """Puts a layer behind the others."""
+        """Appends a layer.
+
+        Args:
+          layer: Layer, or the symbolic tensor of `tf.keras.Input`.
+
+        Raises:
+          TypeError: If it is not a layer.
+          ValueError: If another layer has the same name.
+        """
         if context.is_symbolic(layer):
             layer = layer._keras_history[0]
         if not isinstance(layer, Layer):
@@ -57,7 +73,7 @@ class Sequential(Model):
             self.built = False
 
     def _begin(self, layer):
-        """A first layer that knows the shape of its input begins the graph."""
+        """Starts the functional graph if the first layer knows its input shape."""
         if isinstance(layer, InputLayer):
             tensor = layer._inbound_nodes[0].outputs
             self._join(tensor, tensor)
@@ -75,7 +91,11 @@ class Sequential(Model):
             self._join(result, layer(result))
 
     def pop(self):
-        """Takes the last layer away."""
+        """Removes and returns the last layer.
+
+        Raises:
+          TypeError: If there are no layers.
+        """
         if not self._stack:
             raise TypeError("There are no layers in the model.")
         layer = self._stack.pop()
@@ -93,7 +113,11 @@ class Sequential(Model):
         return layer
 
     def build(self, input_shape=None):
-        """Makes the weights for inputs of a shape."""
+        """Creates the weights.
+
+        Args:
+          input_shape: Shape of the input with the batch dimension.
+        """
         if self._topology is not None or input_shape is None or self.built:
             self.built = self._topology is not None or self.built
             return
@@ -167,10 +191,18 @@ class Sequential(Model):
         return model
 
     def predict_classes(self, x, batch_size=32, verbose=0):
+        """Returns the predicted class of each example.
+
+        Args:
+          x: Inputs, as in predict.
+          batch_size: Number of examples per step.
+          verbose: 1: progress bar.
+        """
         result = self.predict(x, batch_size, verbose)
         return result.argmax(-1) if result.shape[-1] > 1 else (result > 0.5).astype("int32")
 
     def predict_proba(self, x, batch_size=32, verbose=0):
+        """Calls predict; its name in TensorFlow 1."""
         return self.predict(x, batch_size, verbose)
 
 

@@ -10,7 +10,7 @@ _BREAKS = ("),", "},", "],", "',")
 
 
 def _is_chain(model):
-    """Whether every layer is called once on what the one before gave."""
+    """Whether every layer is called once, on the output of the previous one."""
     topology = model._topology
     if topology is None:
         return True
@@ -28,7 +28,7 @@ def _is_chain(model):
 
 
 def _row(fields, positions, level=0):
-    """A row; what does not fit into its column goes on in the next line."""
+    """Returns the lines of a table row; cells that are too long are wrapped."""
     left, lines = [str(f) for f in fields], []
     while any(left):
         line = ""
@@ -95,7 +95,7 @@ def print_summary(
     expand_nested=False,
     show_trainable=False,
 ):
-    """Name, output shape and number of weights of each layer, and their sums."""
+    """Prints the table of Model.summary."""
     say = print_fn or print
     chain = _is_chain(model)
     if chain:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""topology.py: the calls of layers between inputs and outputs of a functional model."""
+"""topology.py: the layer calls between the inputs and outputs of a functional model."""
 
 from situ._src.framework import nest
 from situ._src.keras import context, nodes
@@ -8,7 +8,7 @@ from situ._src.ops.array_ops import cast, op
 
 
 class Topology:
-    """Layers and their calls, in the order in which they run."""
+    """Layers and their calls in topological order."""
 
     def __init__(self, inputs, outputs):
         self.inputs, self.outputs = inputs, outputs
@@ -36,7 +36,9 @@ class Topology:
                 )
 
     def _visit(self):
-        """The calls behind the outputs, those that others need first; when each layer was seen."""
+        """Returns the calls that the outputs depend on in post-order, and the index of each
+        layer.
+        """
         given = {id(t) for t in nest.flatten(self.inputs)}
         order, seen, index = [], set(), {}
 
@@ -86,7 +88,7 @@ class Topology:
         return run, layers
 
     def run(self, inputs):
-        """The calls once more, with other tensors."""
+        """Repeats the calls with other inputs."""
         given = nest.flatten(self.inputs)
         flat = flat_inputs(inputs, given)
         values = {id(t): v for t, v in zip(given, flat)}
@@ -105,7 +107,7 @@ class Topology:
         return [layer.name, node_indices[id(layer._inbound_nodes[index])], place]
 
     def _node_indices(self):
-        """The number of each call among those of its layer in this model."""
+        """Returns the index of each call among those of its layer in this model."""
         counts, node_indices = {}, {}
         for node in sorted(self.nodes, key=lambda n: n.index):
             node_indices[id(node)] = counts.get(node.layer, 0)
@@ -133,7 +135,9 @@ class Topology:
         }
 
     def _call(self, node, node_indices):
-        """[[name, node, tensor, words], ...] where that says all, else its three parts."""
+        """Returns a call as JSON: [[layer, node, tensor, kwargs], ...] if simple, else inputs,
+        args, kwargs.
+        """
         key = lambda t: (
             ["__tensor__", *self._key(t, node_indices)]
             if context.is_symbolic(t)
@@ -162,7 +166,7 @@ class Topology:
 
 
 def nest_of(function, structure):
-    """A function of each leaf; tuples become lists, as in JSON."""
+    """Maps a function over the leaves of a structure; tuples become lists, as in JSON."""
     if isinstance(structure, dict):
         return {k: nest_of(function, v) for k, v in structure.items()}
     if isinstance(structure, (list, tuple)):
@@ -171,7 +175,7 @@ def nest_of(function, structure):
 
 
 def flat_inputs(inputs, given):
-    """What a model is called with, in the order of its inputs: dicts by their names."""
+    """Returns the inputs of a call in the order of the model's inputs; dictionaries by name."""
     if isinstance(inputs, dict):
         names = [t._keras_history[0].name for t in given]
         if all(n in inputs for n in names):
@@ -197,7 +201,7 @@ def flat_inputs(inputs, given):
 
 
 def rebuild(config, make):
-    """Inputs, outputs and layers of a model from its configuration; make: layer of a config."""
+    """Returns (inputs, outputs, layers) of a configuration; `make` creates a layer."""
     layers, result, waiting = {}, {}, []
     for one in config["layers"]:
         layer = layers[one["name"]] = make(one)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""training.py: compile, fit, evaluate, predict: what a model does with batches."""
+"""training.py: compile, fit, evaluate and predict of tf.keras.Model."""
 
 import contextlib
 
@@ -16,7 +16,7 @@ from situ._src.variables import variable
 
 
 def _to_numbers(logs):
-    """Results of a step as numbers."""
+    """Converts the results of a step to floats and arrays."""
     result = {}
     for name, value in logs.items():
         array = numpy.asarray(value.numpy() if hasattr(value, "numpy") else value)
@@ -25,15 +25,17 @@ def _to_numbers(logs):
 
 
 class Training:
-    """The part of a model that is trained."""
+    """The training methods of Model, as a mixin."""
 
     def _prepare_training(self):
+        """Initializes the attributes of the mixin."""
         self.optimizer = self.compiled_loss = self.compiled_metrics = None
         self.loss, self.stop_training, self.history = None, False, None
         self._is_compiled, self._eagerly, self._given = False, False, {}
         self._clear_programs()
 
     def _clear_programs(self):
+        """Discards the compiled steps."""
         self._programs = Programs(self)
 
     run_eagerly = property(lambda s: s._eagerly, lambda s, v: setattr(s, "_eagerly", bool(v)))
@@ -56,7 +58,31 @@ class Training:
         pss_evaluation_shards=0,
         **kwargs,
     ):
-        """Sets the optimizer, the loss and the metrics of training."""
+        """Configures the model for training.
+
+        Args:
+          optimizer: Optimizer, its name or its configuration.
+          loss: Loss, loss function or its name; for several outputs a list, or a dictionary by
+            the names
+            of the outputs.
+          metrics: List of metrics, functions or names; for several outputs also a list of lists
+            or a
+            dictionary. "accuracy" selects the accuracy that fits the loss and the output.
+          loss_weights: Factors of the losses of several outputs, as a list or dictionary.
+          weighted_metrics: Metrics that sample weights and class weights apply to.
+          run_eagerly: Whether steps run op by op instead of compiled, for debugging.
+          steps_per_execution: Accepted for compatibility.
+          sample_weight_mode: Accepted for compatibility.
+          target_tensors: Not supported.
+          distribute: Distribution strategy of the model.
+          jit_compile: Accepted for compatibility.
+          auto_scale_loss: Accepted for compatibility.
+          pss_evaluation_shards: Accepted for compatibility.
+
+        Raises:
+          TypeError: For unknown arguments.
+          ValueError: If target_tensors is set.
+        """
         reject_unknown(self.compile, kwargs, "compile")
         if target_tensors is not None:
             raise ValueError(
@@ -90,7 +116,9 @@ class Training:
 
     @contextlib.contextmanager
     def _eager_weights(self):
-        """With the values that weights have in a session of the program, where it trains them."""
+        """Context in which the model has the values that a session of the program gave its
+        weights.
+        """
         with weights.eager_values([] if self._is_compiled else self._flat_layers()) as lent:
             if lent:
                 self._clear_programs()
@@ -101,14 +129,14 @@ class Training:
                     self._clear_programs()
 
     def _make_weights_eager(self):
-        """Weights that a graph of the program's own has become those of the model."""
+        """Replaces weights that belong to a graph of the program by eager variables."""
         layers = self._flat_layers()
         for layer in layers:
             layer._stays_eager = True
         weights.to_eager(*layers)
 
     def _adopt(self, strategy):
-        """A strategy given to compile: weights that are there already are mirrored."""
+        """Sets the strategy and mirrors the weights that exist."""
         self._strategy = strategy
         with context.eager():
             for layer in self._flat_layers():
@@ -116,6 +144,7 @@ class Training:
 
     @property
     def metrics(self):
+        """Metrics of the model: the losses of compile, its metrics, and those of layers."""
         result = []
         if self._is_compiled:
             result = self.compiled_loss.metrics + self.compiled_metrics.metrics
@@ -130,15 +159,38 @@ class Training:
     # Steps, which sub-classes may replace
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+        """Returns the total loss: that of compile plus the losses of layers.
+
+        Args:
+          x: Inputs.
+          y: Labels.
+          y_pred: Outputs of the model.
+          sample_weight: Weights of the examples.
+
+        Returns:
+          A scalar tensor.
+        """
         return self.compiled_loss(
             y, y_pred, sample_weight, regularization_losses=self.losses, model=self
         )
 
     def compute_metrics(self, x, y, y_pred, sample_weight):
+        """Updates the metrics of compile and returns the results of all metrics.
+
+        Args:
+          x: Inputs.
+          y: Labels.
+          y_pred: Outputs of the model.
+          sample_weight: Weights of the examples.
+
+        Returns:
+          Dictionary from names to scalar tensors.
+        """
         self.compiled_metrics.update_state(y, y_pred, sample_weight, model=self)
         return self._results()
 
     def _results(self):
+        """Returns the results of all metrics by name."""
         result = {}
         for metric in self.metrics:
             value = metric.result()
@@ -146,7 +198,14 @@ class Training:
         return result
 
     def train_step(self, data):
-        """One step: forward, backward, change of the weights."""
+        """Runs one training step; subclasses may override it.
+
+        Args:
+          data: A batch: x, (x, y) or (x, y, sample_weight).
+
+        Returns:
+          Dictionary from names to values, which become the logs.
+        """
         x, y, sample_weight = data_adapter.unpack(data)
         with BOTH["GradientTape"]() as tape:
             y_pred = self(x, training=True)
@@ -159,16 +218,33 @@ class Training:
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def test_step(self, data):
+        """Runs one step of evaluation; subclasses may override it.
+
+        Args:
+          data: A batch: x, (x, y) or (x, y, sample_weight).
+
+        Returns:
+          Dictionary from names to values.
+        """
         x, y, sample_weight = data_adapter.unpack(data)
         y_pred = self(x, training=False)
         self.compute_loss(x, y, y_pred, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data):
+        """Runs one step of prediction; subclasses may override it.
+
+        Args:
+          data: A batch: x, or a tuple that begins with x.
+
+        Returns:
+          The outputs of the model.
+        """
         x, _, _ = data_adapter.unpack(data)
         return self(x, training=False)
 
     def make_train_function(self, force=False):
+        """Returns a function of an iterator that trains on its next batch."""
         return lambda iterator: self._programs.run("train", next(iterator))
 
     def _needs_compile(self):
@@ -179,6 +255,7 @@ class Training:
             )
 
     def reset_metrics(self):
+        """Resets the state of all metrics."""
         with context.eager():
             for metric in self.metrics:
                 metric.reset_state()
@@ -209,7 +286,43 @@ class Training:
         nb_epoch=None,
         **kwargs,
     ):
-        """Trains for some epochs; gives a History."""
+        """Trains the model for a number of epochs.
+
+        Args:
+          x: Inputs: an array or tensor, a list or dictionary of them, a `tf.data.Dataset`, a
+            generator or
+            a `Sequence`. The last three yield (x, y) or (x, y, sample_weight).
+          y: Labels, if x is arrays or tensors.
+          batch_size: Number of examples per step, if x is arrays; default: 32.
+          epochs: Index of the last epoch, exclusive.
+          verbose: "auto" or 1: progress bar; 2: one line per epoch; 0: nothing.
+          callbacks: List of callbacks.
+          validation_split: Fraction of the examples at the end of x and y to validate on.
+          validation_data: Data to validate on after each epoch: (x, y), (x, y, sample_weight), a
+            dataset,
+            a generator or a `Sequence`.
+          shuffle: Whether to shuffle arrays before each epoch; "batch" shuffles the batches only.
+          class_weight: Dictionary from class ids to weights of the loss.
+          sample_weight: Weights of the examples, if x is arrays.
+          initial_epoch: Index of the first epoch.
+          steps_per_epoch: Number of batches per epoch; default: until the data ends.
+          validation_steps: Number of batches per validation; default: until the data ends.
+          validation_batch_size: Batch size of the validation; default: batch_size.
+          validation_freq: Number of epochs between validations, or a collection of epochs (from
+            1 on).
+          max_queue_size: Accepted for compatibility.
+          workers: Accepted for compatibility.
+          use_multiprocessing: Accepted for compatibility.
+          nb_epoch: Former name of epochs.
+
+        Returns:
+          A History; its `history` maps names to one value per epoch.
+
+        Raises:
+          RuntimeError: If the model is not compiled.
+          TypeError: For unknown arguments.
+          ValueError: If the data is empty or its arrays have different lengths.
+        """
         reject_unknown(self.fit, kwargs, "fit")
         self._needs_compile()
         epochs = epochs if nb_epoch is None else nb_epoch
@@ -233,6 +346,7 @@ class Training:
             return self._epochs(train, check, listed, epochs, initial_epoch, validation_freq)
 
     def _epochs(self, train, check, callbacks, epochs, initial_epoch, validation_freq):
+        """Runs all epochs."""
         callbacks.on_train_begin()
         for epoch in range(initial_epoch, epochs):
             self.reset_metrics()
@@ -252,6 +366,7 @@ class Training:
         return self.history
 
     def _epoch(self, train, callbacks, epoch):
+        """Runs the training steps of one epoch and returns its logs."""
         logs, step = None, -1
         for step, batch in enumerate(train):
             callbacks.on_train_batch_begin(step)
@@ -268,6 +383,7 @@ class Training:
         return _to_numbers(logs)
 
     def _test(self, batches, callbacks):
+        """Runs an evaluation and returns its logs."""
         self.reset_metrics()
         callbacks.on_test_begin()
         logs = None
@@ -294,7 +410,28 @@ class Training:
         return_dict=False,
         **kwargs,
     ):
-        """The loss and the metrics of some data."""
+        """Computes the loss and the metrics.
+
+        Args:
+          x: Inputs, as in fit.
+          y: Labels, if x is arrays or tensors.
+          batch_size: Number of examples per step, if x is arrays; default: 32.
+          verbose: "auto" or 1: progress bar; 0: nothing.
+          sample_weight: Weights of the examples, if x is arrays.
+          steps: Number of batches; default: until the data ends.
+          callbacks: List of callbacks.
+          max_queue_size: Accepted for compatibility.
+          workers: Accepted for compatibility.
+          use_multiprocessing: Accepted for compatibility.
+          return_dict: Whether to return a dictionary by name instead of a list.
+
+        Returns:
+          The loss, or a list of the loss and the metrics in the order of `metrics_names`.
+
+        Raises:
+          RuntimeError: If the model is not compiled.
+          TypeError: For unknown arguments.
+        """
         reject_unknown(self.evaluate, kwargs, "evaluate")
         self._needs_compile()
         with context.eager(), variable.strategy_scope(self._strategy):
@@ -325,7 +462,25 @@ class Training:
         use_multiprocessing=False,
         **kwargs,
     ):
-        """What the model gives for some data, as arrays."""
+        """Computes the outputs of the model, batch by batch.
+
+        Args:
+          x: Inputs, as in fit.
+          batch_size: Number of examples per step, if x is arrays; default: 32.
+          verbose: 1: progress bar; "auto" or 0: nothing.
+          steps: Number of batches; default: until the data ends.
+          callbacks: List of callbacks.
+          max_queue_size: Accepted for compatibility.
+          workers: Accepted for compatibility.
+          use_multiprocessing: Accepted for compatibility.
+
+        Returns:
+          NumPy array of the outputs of all examples, or a structure of arrays for several outputs.
+
+        Raises:
+          TypeError: For unknown arguments.
+          ValueError: If there is no data.
+        """
         reject_unknown(self.predict, kwargs, "predict")
         with self._eager_weights(), context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.make(x, None, None, batch_size, False, steps)
@@ -340,6 +495,7 @@ class Training:
             return self._predict(batches, listed)
 
     def _predict(self, batches, callbacks):
+        """Runs the batches and concatenates their outputs."""
         result, structure = [], None
         callbacks.on_predict_begin()
         for step, batch in enumerate(batches):
@@ -357,6 +513,7 @@ class Training:
         return nest.pack_sequence_as(structure, joined)
 
     def _on_batch(self, kind, x, y, sample_weight, class_weight=None, reset=False):
+        """Runs one step of a kind ("train" or "test") on one batch."""
         self._needs_compile()
         with context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.Arrays(x, y, sample_weight, batch_size=1 << 62)
@@ -378,29 +535,64 @@ class Training:
         reset_metrics=True,
         return_dict=False,
     ):
-        """One step of training on these examples."""
+        """Runs one training step.
+
+        Args:
+          x: Inputs.
+          y: Labels.
+          sample_weight: Weights of the examples.
+          class_weight: Dictionary from class ids to weights of the loss.
+          reset_metrics: Whether to reset the metrics first.
+          return_dict: Whether to return a dictionary by name instead of a list.
+
+        Returns:
+          The loss, or a list of the loss and the metrics.
+        """
         result = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
         return result if return_dict else _scalars(result)
 
     def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+        """Evaluates one batch.
+
+        Args:
+          x: Inputs.
+          y: Labels.
+          sample_weight: Weights of the examples.
+          reset_metrics: Whether to reset the metrics first.
+          return_dict: Whether to return a dictionary by name instead of a list.
+
+        Returns:
+          The loss, or a list of the loss and the metrics.
+        """
         result = self._on_batch("test", x, y, sample_weight, None, reset_metrics)
         return result if return_dict else _scalars(result)
 
     def predict_on_batch(self, x):
+        """Computes the outputs of one batch.
+
+        Args:
+          x: Inputs.
+
+        Returns:
+          NumPy array, or a structure of arrays.
+        """
         with self._eager_weights(), context.eager(), variable.strategy_scope(self._strategy):
             batch = next(iter(data_adapter.Arrays(x, batch_size=1 << 62)))
             result = self._programs.run("predict", batch)
             return nest.map_structure(lambda t: numpy.asarray(t.numpy()), result)
 
     def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **kwargs):
+        """Calls fit; the name of fit for generators in TensorFlow 1."""
         return self.fit(
             generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose, **kwargs
         )
 
     def evaluate_generator(self, generator, steps=None, verbose=0, **kwargs):
+        """Calls evaluate; the name of evaluate for generators in TensorFlow 1."""
         return self.evaluate(generator, steps=steps, verbose=verbose, **kwargs)
 
     def predict_generator(self, generator, steps=None, verbose=0, **kwargs):
+        """Calls predict; the name of predict for generators in TensorFlow 1."""
         return self.predict(generator, steps=steps, verbose=verbose, **kwargs)
 
 

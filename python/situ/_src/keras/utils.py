@@ -70,7 +70,7 @@ def get_file(
 
 
 def _check_file(path, origin, expected, algorithm):
-    """Raises an error if a file is not there or has another hash."""
+    """Raises an error if a file does not exist or its hash differs."""
     if not os.path.exists(path):
         raise FileNotFoundError(
             f"tf.keras.utils.get_file: situ does not download {origin}: put it to {path}"
@@ -92,7 +92,19 @@ def _check_file(path, origin, expected, algorithm):
 def pad_sequences(
     sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0
 ):
-    """Lists of different lengths as one array."""
+    """Pads lists of different lengths to one array.
+
+    Args:
+      sequences: List of lists.
+      maxlen: Length of the result; default: that of the longest list.
+      dtype: Type of the result.
+      padding: "pre" or "post": where to pad.
+      truncating: "pre" or "post": where to cut lists that are too long.
+      value: Padding value.
+
+    Returns:
+      NumPy array of shape `(len(sequences), maxlen, ...)`.
+    """
     rows = list(sequences)
     maxlen = max((len(r) for r in rows), default=0) if maxlen is None else maxlen
     inner = next((numpy.asarray(r).shape[1:] for r in rows if len(r)), ())
@@ -110,7 +122,16 @@ def pad_sequences(
 
 @export("keras.utils.to_categorical")
 def to_categorical(y, num_classes=None, dtype="float32"):
-    """Numbers of classes as rows with one 1."""
+    """Converts class ids to one-hot vectors.
+
+    Args:
+      y: Array of class ids.
+      num_classes: Number of classes; default: the largest id + 1.
+      dtype: Type of the result.
+
+    Returns:
+      NumPy array of shape `(..., num_classes)`.
+    """
     y = numpy.asarray(y, dtype="int64")
     shape = y.shape[:-1] if y.ndim > 1 and y.shape[-1] == 1 else y.shape
     flat = y.ravel()

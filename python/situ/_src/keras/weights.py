@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weights.py: the variables of layers: where they are made, what an object holds of them."""
+"""weights.py: creates the variables of layers, finds them in attributes, and moves them between
+eager variables and variables of a session graph."""
 
 import contextlib
 
@@ -18,20 +19,20 @@ from situ._src.variables.variable import Variable
 
 
 def _first_gpu():
-    """Weights live on the first GPU where there is one and no scope says otherwise."""
+    """Returns the first GPU, where weights live unless a device scope is active; or None."""
     if _situ.current_device():
         return None
     return "/device:GPU:0" if config.list_logical_devices("GPU") else None
 
 
 def in_session_graph():
-    """Whether ops go to a graph of a program's own, whose variables are a session's."""
+    """Whether ops go to a graph that a session of the program runs."""
     graph = _situ.current_graph()
     return graph is not None and not graph.building_function
 
 
 def create(name, shape, dtype, initializer, trainable, constraint=None, **kwargs):
-    """A variable of a layer, with its first value."""
+    """Creates a variable of a layer."""
     dtype = as_dtype(dtype).base_dtype
     sizes = tensor_shape.as_shape(shape).as_list()
     first = lambda: initializer(sizes, dtype=dtype)
@@ -52,7 +53,9 @@ def create(name, shape, dtype, initializer, trainable, constraint=None, **kwargs
 
 
 def tracked(thing, wanted):
-    """What an object holds of a type, attribute by attribute, also in lists and dicts."""
+    """Returns the instances of a type in an object's attributes, including lists and
+    dictionaries.
+    """
     result, seen = [], set()
 
     def visit(value):
@@ -74,7 +77,7 @@ def tracked(thing, wanted):
 
 
 def replace_variables(value, change):
-    """The value of an attribute with other variables, also in lists and dicts."""
+    """Returns the value of an attribute with its variables replaced by `change`."""
     if isinstance(value, VARIABLE):
         return change(value)
     if type(value) in (list, tuple):
@@ -93,7 +96,10 @@ _NOT_REPLACED = (
 
 
 def _replace_in(things, is_right, make):
-    """Puts other variables in the place of those that are not right, the same one everywhere."""
+    """Replaces the variables of objects that are not `is_right` by `make(variable)`.
+
+    Returns a dictionary from ids to (old variable, new variable).
+    """
     result = {}
 
     def change(variable):
@@ -117,7 +123,7 @@ def _is_eager(variable):
 
 
 def _value_of(variable):
-    """What a variable of a graph is in the session of this place, or what it begins with."""
+    """Returns the value of a graph variable in the current session, or its initial value."""
     session = default_session.current()
     if session is not None and session.graph is variable.graph:
         try:
@@ -129,8 +135,9 @@ def _value_of(variable):
 
 
 def to_eager(*things):
-    """What optimizers, metrics or layers have made as variables of a graph becomes values of their
-    own: a model that was compiled with them has such, in graph style, too."""
+    """Replaces graph variables of optimizers, metrics or layers by eager variables of the same
+    value.
+    """
 
     def make(variable):
         first = _value_of(variable)
@@ -147,7 +154,7 @@ def to_eager(*things):
 
 @contextlib.contextmanager
 def eager_values(layers):
-    """In it, layers have what the variables that they lent are now; whether there are such."""
+    """Context in which layers have eager variables; yields whether any were replaced."""
     before = [(layer, dict(vars(layer))) for layer in layers]
     try:
         yield bool(to_eager(*layers))
@@ -157,8 +164,10 @@ def eager_values(layers):
 
 
 def to_graph(layers):
-    """Layers with values of their own get variables of the program's graph, which begin with these:
-    a session trains them. Those of a model that was compiled stay as they are."""
+    """Replaces eager variables of layers by variables of the default graph, which a session trains.
+
+    The initial values are the current ones. Layers of compiled models keep their variables.
+    """
 
     def make(variable):
         with context.eager():
@@ -180,7 +189,7 @@ def to_graph(layers):
 
 
 def log_assignments(variable, log):
-    """Lists the operations of a graph that will change a variable."""
+    """Makes assign, assign_add and assign_sub of a variable append their ops to `log`."""
 
     def noting(method):
         def change(*args, **kwargs):
@@ -194,12 +203,12 @@ def log_assignments(variable, log):
 
 
 def deduplicate(items):
-    """Each item once, in order."""
+    """Returns the items without duplicates, in order."""
     return list({id(i): i for i in items}.values())
 
 
 def values(items):
-    """The values of variables as arrays."""
+    """Returns the values of variables as arrays."""
     items = list(items)
     if items and not isinstance(items[0], EagerVariable):
         from situ._src.keras.backend import get_session
@@ -210,7 +219,7 @@ def values(items):
 
 
 def assign(items, arrays, what):
-    """Gives variables the values of arrays, each of its shape."""
+    """Sets variables to the values of arrays of the same shapes."""
     items, arrays = list(items), list(arrays)
     if len(items) != len(arrays):
         raise ValueError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wrappers.py: layers around layers: Bidirectional, TimeDistributed."""
+"""wrappers.py: layers that wrap a layer: TimeDistributed and Bidirectional."""
 
 from situ._src.framework import nest
 from situ._src.keras.layer import Layer
@@ -10,7 +10,11 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 
 @named("Wrapper")
 class Wrapper(Layer):
-    """Holds a layer and changes how it is called."""
+    """Base class of layers that wrap a layer.
+
+    Args:
+      layer: The wrapped layer.
+    """
 
     def __init__(self, layer, **kwargs):
         self.layer = layer
@@ -30,7 +34,15 @@ class Wrapper(Layer):
 
 @named("TimeDistributed")
 class TimeDistributed(Wrapper):
-    """A layer on each step of a sequence."""
+    """Applies a layer to every time step.
+
+    Args:
+      layer: The layer; all steps share its weights.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, ...)`.
+      training: Passed to the layer if it has such a parameter.
+    """
 
     def __init__(self, layer, **kwargs):
         super().__init__(layer, **kwargs)
@@ -52,7 +64,23 @@ class TimeDistributed(Wrapper):
 
 @named("Bidirectional")
 class Bidirectional(Wrapper):
-    """A recurrent layer forwards and one backwards."""
+    """Runs a recurrent layer forward and a copy of it backward.
+
+    Args:
+      layer: The recurrent layer.
+      merge_mode: How the outputs are combined: "concat", "sum", "mul", "ave" or None (a list).
+      weights: Initial values of the weights.
+      backward_layer: Layer of the backward direction; default: a copy with go_backwards inverted.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, features)`.
+      training: Passed to both layers.
+      mask: Mask of shape `(batch, steps)`.
+      initial_state: States of the forward layer, then those of the backward layer.
+
+    Raises:
+      ValueError: If merge_mode is unknown.
+    """
 
     def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **kwargs):
         super().__init__(layer, weights=weights, **kwargs)
