@@ -9,7 +9,6 @@ from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 
 
-
 @export(v1=("train.QueueRunner", "train.queue_runner.QueueRunner"))
 class QueueRunner:
     """Runs the enqueue operations of a queue, each in a thread of its own."""
@@ -31,7 +30,9 @@ class QueueRunner:
         self._cancel_op = (
             queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         )
-        self._closed = tuple(queue_closed_exception_types or (errors.OutOfRangeError, errors.CancelledError))
+        self._closed = tuple(
+            queue_closed_exception_types or (errors.OutOfRangeError, errors.CancelledError)
+        )
         self._lock = threading.Lock()
         self._running = weakref.WeakKeyDictionary()
         self._raised = []
