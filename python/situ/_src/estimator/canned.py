@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """canned.py: canned estimators: DNN, linear and combined classifiers and regressors."""
 
+from __future__ import annotations
+
 import math
+import os
+from collections.abc import Sequence
+from typing import Any
 
 from situ._src.estimator import heads
 from situ._src.estimator.estimator import Estimator
@@ -133,19 +138,19 @@ class DNNClassifier(_Canned):
 
     def __init__(
         self,
-        hidden_units,
-        feature_columns,
-        model_dir=None,
-        n_classes=2,
-        weight_column=None,
-        label_vocabulary=None,
-        optimizer="Adagrad",
+        hidden_units: Sequence[int],
+        feature_columns: Any,
+        model_dir: str | os.PathLike | None = None,
+        n_classes: int = 2,
+        weight_column: Any = None,
+        label_vocabulary: Sequence[str] | None = None,
+        optimizer: Any = "Adagrad",
         activation_fn=None,
-        dropout=None,
-        config=None,
-        warm_start_from=None,
-        loss_reduction=None,
-    ):
+        dropout: float | None = None,
+        config: Any = None,
+        warm_start_from: Any = None,
+        loss_reduction: str | None = None,
+    ) -> None:
         head = heads.classifier(
             n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
         )
@@ -178,18 +183,18 @@ class DNNRegressor(_Canned):
 
     def __init__(
         self,
-        hidden_units,
-        feature_columns,
-        model_dir=None,
-        label_dimension=1,
-        weight_column=None,
-        optimizer="Adagrad",
+        hidden_units: Sequence[int],
+        feature_columns: Any,
+        model_dir: str | os.PathLike | None = None,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        optimizer: Any = "Adagrad",
         activation_fn=None,
-        dropout=None,
-        config=None,
-        warm_start_from=None,
-        loss_reduction=None,
-    ):
+        dropout: float | None = None,
+        config: Any = None,
+        warm_start_from: Any = None,
+        loss_reduction: str | None = None,
+    ) -> None:
         head = heads.Regression(
             label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
         )
@@ -223,18 +228,18 @@ class LinearClassifier(_Canned):
 
     def __init__(
         self,
-        feature_columns,
-        model_dir=None,
-        n_classes=2,
-        weight_column=None,
-        label_vocabulary=None,
-        optimizer="Ftrl",
-        config=None,
+        feature_columns: Any,
+        model_dir: str | os.PathLike | None = None,
+        n_classes: int = 2,
+        weight_column: Any = None,
+        label_vocabulary: Sequence[str] | None = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
         partitioner=None,
-        warm_start_from=None,
-        loss_reduction=None,
+        warm_start_from: Any = None,
+        loss_reduction: str | None = None,
         sparse_combiner="sum",
-    ):
+    ) -> None:
         head = heads.classifier(
             n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
         )
@@ -267,17 +272,17 @@ class LinearRegressor(_Canned):
 
     def __init__(
         self,
-        feature_columns,
-        model_dir=None,
-        label_dimension=1,
-        weight_column=None,
-        optimizer="Ftrl",
-        config=None,
+        feature_columns: Any,
+        model_dir: str | os.PathLike | None = None,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
         partitioner=None,
-        warm_start_from=None,
-        loss_reduction=None,
+        warm_start_from: Any = None,
+        loss_reduction: str | None = None,
         sparse_combiner="sum",
-    ):
+    ) -> None:
         head = heads.Regression(
             label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
         )
@@ -310,7 +315,7 @@ class DNNLinearCombinedClassifier(_Canned):
 
     def __init__(
         self,
-        model_dir=None,
+        model_dir: str | os.PathLike | None = None,
         linear_feature_columns=None,
         linear_optimizer="Ftrl",
         dnn_feature_columns=None,
@@ -318,14 +323,14 @@ class DNNLinearCombinedClassifier(_Canned):
         dnn_hidden_units=None,
         dnn_activation_fn=None,
         dnn_dropout=None,
-        n_classes=2,
-        weight_column=None,
-        label_vocabulary=None,
-        config=None,
-        warm_start_from=None,
-        loss_reduction=None,
+        n_classes: int = 2,
+        weight_column: Any = None,
+        label_vocabulary: Sequence[str] | None = None,
+        config: Any = None,
+        warm_start_from: Any = None,
+        loss_reduction: str | None = None,
         linear_sparse_combiner="sum",
-    ):
+    ) -> None:
         head = heads.classifier(
             n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
         )
@@ -356,7 +361,7 @@ class DNNLinearCombinedRegressor(_Canned):
 
     def __init__(
         self,
-        model_dir=None,
+        model_dir: str | os.PathLike | None = None,
         linear_feature_columns=None,
         linear_optimizer="Ftrl",
         dnn_feature_columns=None,
@@ -364,13 +369,13 @@ class DNNLinearCombinedRegressor(_Canned):
         dnn_hidden_units=None,
         dnn_activation_fn=None,
         dnn_dropout=None,
-        label_dimension=1,
-        weight_column=None,
-        config=None,
-        warm_start_from=None,
-        loss_reduction=None,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        config: Any = None,
+        warm_start_from: Any = None,
+        loss_reduction: str | None = None,
         linear_sparse_combiner="sum",
-    ):
+    ) -> None:
         head = heads.Regression(
             label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
         )

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """config.py: tf.estimator.RunConfig: model folder, seeds, checkpoint and logging intervals."""
 
+from __future__ import annotations
+
 import copy
 import json
 import os
@@ -64,7 +66,7 @@ class RunConfig:
 
     def __init__(
         self,
-        model_dir=None,
+        model_dir: str | os.PathLike | None = None,
         tf_random_seed=None,
         save_summary_steps=100,
         save_checkpoints_steps=USE_DEFAULT,
@@ -82,7 +84,7 @@ class RunConfig:
         session_creation_timeout_secs=7200,
         gpu_memory_fraction=None,
         **kwargs,
-    ):
+    ) -> None:
         if kwargs:
             raise TypeError(f"RunConfig() got an unexpected keyword argument '{min(kwargs)}'")
         given = locals()

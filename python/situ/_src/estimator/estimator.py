@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """estimator.py: tf.estimator.Estimator: trains, evaluates and predicts with a model_fn."""
 
+from __future__ import annotations
+
 import os
 import tempfile
+from collections.abc import Sequence
+from typing import Any, Callable
 
 import numpy
 
@@ -66,7 +70,14 @@ class Estimator:
       ValueError: If model_fn lacks a parameter, or model_dir and config disagree.
     """
 
-    def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
+    def __init__(
+        self,
+        model_fn: Callable,
+        model_dir: str | os.PathLike | None = None,
+        config: Any = None,
+        params: Any = None,
+        warm_start_from: Any = None,
+    ) -> None:
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
         names = inputs.arguments_of(model_fn)
@@ -101,11 +112,11 @@ class Estimator:
 
         return public
 
-    def eval_dir(self, name=None):
+    def eval_dir(self, name: str | None = None):
         """Returns the folder of the summaries of evaluations of a name."""
         return os.path.join(self._model_dir, "eval" if not name else "eval_" + name)
 
-    def latest_checkpoint(self):
+    def latest_checkpoint(self) -> str | None:
         """Returns the path of the latest checkpoint, or None."""
         return latest_checkpoint(self._model_dir)
 
@@ -113,7 +124,7 @@ class Estimator:
         """Returns the names of the variables of the latest checkpoint."""
         return [name for name in sorted(self._reader().get_variable_to_shape_map())]
 
-    def get_variable_value(self, name):
+    def get_variable_value(self, name: str | None):
         """Returns the value of a variable of the latest checkpoint.
 
         Args:
@@ -210,7 +221,14 @@ class Estimator:
         except (KeyError, OSError, ValueError, errors.OpError):
             return 0
 
-    def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
+    def evaluate(
+        self,
+        input_fn: Callable,
+        steps: int | None = None,
+        hooks: Sequence | None = None,
+        checkpoint_path: str | None = None,
+        name: str | None = None,
+    ):
         """Evaluates the model with the latest or a given checkpoint.
 
         Args:
@@ -291,9 +309,9 @@ class Estimator:
         export_dir_base,
         serving_input_receiver_fn=None,
         assets_extra=None,
-        as_text=False,
-        checkpoint_path=None,
-        strip_default_attrs=False,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
+        strip_default_attrs: bool = False,
         experimental_mode=ModeKeys.PREDICT,
     ):
         """Writes a SavedModel into a new folder named by the time.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """exporting.py: exports estimators as SavedModels: serving input receivers and exporters."""
 
+from __future__ import annotations
+
 import collections
 import os
 import shutil
@@ -168,16 +170,18 @@ class Exporter:
 
     def __init__(
         self,
-        name="exporter",
+        name: str = "exporter",
         serving_input_receiver_fn=None,
         assets_extra=None,
-        as_text=False,
+        as_text: bool = False,
         exports_to_keep=5,
-    ):
+    ) -> None:
         unsupported("Exporter", assets_extra=(assets_extra, None))
         self.name, self._receive, self._keep = name, serving_input_receiver_fn, exports_to_keep
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(
+        self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
+    ):
         result = export(estimator, export_path, self._receive, checkpoint_path)
         if self._keep:
             old = sorted(d for d in os.listdir(export_path) if d.isdigit())
@@ -191,8 +195,13 @@ class LatestExporter(Exporter):
     """Exports after every evaluation and keeps the latest exports; arguments as in Exporter."""
 
     def __init__(
-        self, name, serving_input_receiver_fn, assets_extra=None, as_text=False, exports_to_keep=5
-    ):
+        self,
+        name: str,
+        serving_input_receiver_fn,
+        assets_extra=None,
+        as_text: bool = False,
+        exports_to_keep=5,
+    ) -> None:
         super().__init__(name, serving_input_receiver_fn, exports_to_keep=exports_to_keep)
 
 
@@ -200,10 +209,14 @@ class LatestExporter(Exporter):
 class FinalExporter(Exporter):
     """Exports once, at the end of training; arguments as in Exporter."""
 
-    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, as_text=False):
+    def __init__(
+        self, name: str, serving_input_receiver_fn, assets_extra=None, as_text: bool = False
+    ) -> None:
         super().__init__(name, serving_input_receiver_fn, exports_to_keep=None)
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(
+        self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
+    ):
         if not is_the_final_export:
             return None
         return super().export(estimator, export_path, checkpoint_path, eval_result, True)
@@ -221,19 +234,21 @@ class BestExporter(Exporter):
 
     def __init__(
         self,
-        name="best_exporter",
+        name: str = "best_exporter",
         serving_input_receiver_fn=None,
         event_file_pattern="eval/*.tfevents.*",
         compare_fn=None,
         assets_extra=None,
-        as_text=False,
+        as_text: bool = False,
         exports_to_keep=5,
-    ):
+    ) -> None:
         super().__init__(name, serving_input_receiver_fn, exports_to_keep=exports_to_keep)
         self._better = compare_fn or (lambda best, now: best["loss"] > now["loss"])
         self._best = None
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(
+        self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
+    ):
         if self._best is not None and not self._better(self._best, eval_result):
             return None
         self._best = eval_result

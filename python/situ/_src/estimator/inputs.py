@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """inputs.py: input functions of estimators, from NumPy arrays, pandas data frames and datasets."""
 
+from __future__ import annotations
+
 import inspect
+from typing import Any
 
 import numpy
 
@@ -112,7 +115,13 @@ def _unused(name, taken):
 
 @export("estimator.inputs.numpy_input_fn", v1="contrib.learn.io.numpy_input_fn")
 def numpy_input_fn(
-    x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1
+    x: Any,
+    y: Any = None,
+    batch_size: int | None = 128,
+    num_epochs: int | None = 1,
+    shuffle: Any = None,
+    queue_capacity=1000,
+    num_threads: int = 1,
 ):
     """Returns an input_fn that yields batches of NumPy arrays.
 
@@ -165,13 +174,13 @@ def numpy_input_fn(
 
 @export("estimator.inputs.pandas_input_fn", v1="contrib.learn.io.pandas_input_fn")
 def pandas_input_fn(
-    x,
-    y=None,
-    batch_size=128,
-    num_epochs=1,
-    shuffle=None,
+    x: Any,
+    y: Any = None,
+    batch_size: int | None = 128,
+    num_epochs: int | None = 1,
+    shuffle: Any = None,
     queue_capacity=1000,
-    num_threads=1,
+    num_threads: int = 1,
     target_column="target",
 ):
     """Returns an input_fn that yields batches of a pandas data frame, with one tensor per column.

@@ -4,7 +4,11 @@
 Keras weights are eager variables. While the graph of an estimator is built, graph variables replace
 them in the layers; the session initializes these with the weights, or from a checkpoint."""
 
+from __future__ import annotations
+
 import contextlib
+import os
+from typing import Any
 
 from situ._src.distribute.context import replicas
 from situ._src.estimator.estimator import Estimator
@@ -191,9 +195,9 @@ def _function(model, renamed):
 def model_to_estimator(
     keras_model=None,
     keras_model_path=None,
-    custom_objects=None,
-    model_dir=None,
-    config=None,
+    custom_objects: dict[str, Any] | None = None,
+    model_dir: str | os.PathLike | None = None,
+    config: Any = None,
     checkpoint_format="checkpoint",
     metric_names_map=None,
 ):

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """kmeans.py: tf.estimator.experimental.KMeans: k-means as an estimator."""
 
+from __future__ import annotations
+
+import os
+from typing import Any, Callable
+
 from situ._src.estimator.estimator import Estimator
 from situ._src.estimator.spec import EstimatorSpec, ModeKeys
 from situ._src.framework.api import export
@@ -79,18 +84,18 @@ class KMeansClustering(Estimator):
     def __init__(
         self,
         num_clusters,
-        model_dir=None,
+        model_dir: str | os.PathLike | None = None,
         initial_clusters=kmeans.RANDOM_INIT,
         distance_metric=kmeans.SQUARED_EUCLIDEAN_DISTANCE,
-        seed=0,
-        use_mini_batch=True,
+        seed: int | None = 0,
+        use_mini_batch: bool = True,
         mini_batch_steps_per_iteration=1,
         kmeans_plus_plus_num_retries=2,
         relative_tolerance=None,
-        config=None,
-        feature_columns=None,
+        config: Any = None,
+        feature_columns: Any = None,
         random_seed=None,
-    ):
+    ) -> None:
         seed = seed if random_seed is None else random_seed
 
         def model_fn(features, labels, mode, config):
@@ -127,17 +132,17 @@ class KMeansClustering(Estimator):
         for point in self.predict(input_fn, predict_keys=[key]):
             yield point[key]
 
-    def predict_cluster_index(self, input_fn):
+    def predict_cluster_index(self, input_fn: Callable):
         """Yields the index of the nearest center of each point."""
         return self._predict_key(input_fn, self.CLUSTER_INDEX)
 
-    def transform(self, input_fn):
+    def transform(self, input_fn: Callable):
         """Yields the distances of each point to all centers; squared for the squared Euclidean
         metric.
         """
         return self._predict_key(input_fn, self.ALL_DISTANCES)
 
-    def score(self, input_fn):
+    def score(self, input_fn: Callable):
         """Returns the sum of the distances of a batch of points to their nearest centers."""
         return self.evaluate(input_fn, steps=1)[self.SCORE]
 

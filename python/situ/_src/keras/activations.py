@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """activations.py: tf.keras.activations: element-wise activation functions and softmax."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework.api import export
 from situ._src.framework.api import named as function
 from situ._src.keras.registry import Registry, keras_export
@@ -16,13 +20,13 @@ def _export_function(thing):
 
 
 @_export_function
-def linear(x):
+def linear(x: Any):
     """Returns x."""
     return x
 
 
 @_export_function
-def relu(x, alpha=0.0, max_value=None, threshold=0.0, negative_slope=None):
+def relu(x: Any, alpha=0.0, max_value=None, threshold: Any = 0.0, negative_slope=None):
     """Rectified linear unit: `max(x, 0)`, with an optional slope, limit and threshold.
 
     Args:
@@ -70,7 +74,7 @@ relu6 = _op_activation("relu6", "Relu6", "Rectified linear unit with the upper l
 
 
 @_export_function
-def elu(x, alpha=1.0):
+def elu(x: Any, alpha=1.0):
     """Exponential linear unit: `x` for positive inputs, `alpha * (exp(x) - 1)` otherwise.
 
     Args:
@@ -82,7 +86,7 @@ def elu(x, alpha=1.0):
 
 
 @_export_function
-def softmax(x, axis=-1):
+def softmax(x: Any, axis: Any = -1):
     """Softmax: `exp(x) / sum(exp(x))` along an axis.
 
     Args:
@@ -93,7 +97,7 @@ def softmax(x, axis=-1):
 
 
 @_export_function
-def log_softmax(x, axis=-1):
+def log_softmax(x: Any, axis: Any = -1):
     """Logarithm of softmax along an axis.
 
     Args:
@@ -104,7 +108,7 @@ def log_softmax(x, axis=-1):
 
 
 @_export_function
-def swish(x):
+def swish(x: Any):
     """Swish (SiLU): `x * sigmoid(x)`."""
     return x * op("Sigmoid", convert_to_tensor(x))
 
@@ -115,7 +119,7 @@ keras_export("activations.silu")(swish)
 
 @export(v2="nn.gelu")
 @_export_function
-def gelu(x, approximate=False, name=None):
+def gelu(x: Any, approximate: bool = False, name: str | None = None):
     """Gaussian error linear unit: `x * P(X <= x)` for a standard normal X.
 
     Args:
@@ -131,13 +135,13 @@ def gelu(x, approximate=False, name=None):
 
 
 @_export_function
-def mish(x):
+def mish(x: Any):
     """Mish: `x * tanh(softplus(x))`."""
     return x * op("Tanh", op("Softplus", convert_to_tensor(x)))
 
 
 @_export_function
-def hard_sigmoid(x):
+def hard_sigmoid(x: Any):
     """`0.2 * x + 0.5`, clipped to [0, 1]."""
     x = convert_to_tensor(x)
     line = 0.2 * x + 0.5
@@ -145,7 +149,7 @@ def hard_sigmoid(x):
 
 
 @_export_function
-def leaky_relu(x, alpha=0.2):
+def leaky_relu(x: Any, alpha=0.2):
     """`x` for positive inputs, `alpha * x` otherwise.
 
     Args:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """backend.py: tf.keras.backend."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from situ._src.framework import default_session, style
@@ -57,7 +61,7 @@ def image_data_format():
 
 
 @_export_function
-def set_image_data_format(data_format):
+def set_image_data_format(data_format: str | None):
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"Unknown data_format: {data_format}")
     set_setting("format", data_format)
@@ -108,19 +112,19 @@ def set_session(session):
 
 
 @_export_function
-def get_value(x):
+def get_value(x: Any):
     if hasattr(x, "numpy"):
         return x.numpy()
     return get_session().run(x) if style.is_graph() else numpy.asarray(x)
 
 
 @_export_function
-def batch_get_value(tensors):
+def batch_get_value(tensors: Any):
     return [get_value(t) for t in tensors]
 
 
 @_export_function
-def set_value(x, value):
+def set_value(x: Any, value):
     if isinstance(x, EagerVariable):
         with context.eager():
             x.assign(numpy.asarray(value, x.dtype.as_numpy_dtype))
@@ -135,17 +139,24 @@ def batch_set_value(tuples):
 
 
 @_export_function
-def variable(value, dtype=None, name=None, constraint=None):
+def variable(value, dtype: Any = None, name: str | None = None, constraint=None):
     return variables.variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
 
 
 @_export_function
-def constant(value, dtype=None, shape=None, name="Const"):
+def constant(value, dtype: Any = None, shape: Any = None, name: str | None = "Const"):
     return array_ops.constant(value, dtype or floatx(), shape, name)
 
 
 @_export_function
-def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragged=False):
+def placeholder(
+    shape: Any = None,
+    ndim=None,
+    dtype: Any = None,
+    sparse: bool = False,
+    name: str | None = None,
+    ragged: bool = False,
+):
     unsupported("placeholder", sparse=(sparse, False), ragged=(ragged, False))
     from situ._src.keras.input_layer import Input
 
@@ -153,37 +164,37 @@ def placeholder(shape=None, ndim=None, dtype=None, sparse=False, name=None, ragg
 
 
 @_export_function
-def is_keras_tensor(x):
+def is_keras_tensor(x: Any):
     return hasattr(x, "_keras_history")
 
 
 @_export_function
-def int_shape(x):
+def int_shape(x: Any):
     return tuple(x.shape.as_list()) if x.shape.rank is not None else None
 
 
 @_export_function
-def ndim(x):
+def ndim(x: Any):
     return x.shape.rank
 
 
 @_export_function
-def dtype(x):
+def dtype(x: Any):
     return x.dtype.base_dtype.name
 
 
 @_export_function
-def count_params(x):
+def count_params(x: Any) -> int:
     return int(numpy.prod(x.shape.as_list()))
 
 
 @_export_function
-def eval_(x):
+def eval_(x: Any):
     return get_value(convert_to_tensor(x))
 
 
 @_export_function
-def function_(inputs, outputs, updates=None, name=None, **kwargs):
+def function_(inputs: Any, outputs, updates=None, name: str | None = None, **kwargs):
     """A function of arrays: what the layers between symbolic tensors give."""
     unsupported("function", updates=(updates or None, None))
     if kwargs:
@@ -310,22 +321,22 @@ for _name in (
 
 
 @_export_function
-def cast_(x, dtype):
+def cast_(x: Any, dtype: Any):
     return cast(convert_to_tensor(x), dtype)
 
 
 @_export_function
-def permute_dimensions(x, pattern):
+def permute_dimensions(x: Any, pattern):
     return array_ops.transpose(x, pattern)
 
 
 @_export_function
-def flatten(x):
+def flatten(x: Any):
     return op("Reshape", x, [-1])
 
 
 @_export_function
-def batch_flatten(x):
+def batch_flatten(x: Any):
     return op("Reshape", x, [-1, int(numpy.prod(x.shape.as_list()[1:]))])
 
 
@@ -336,22 +347,24 @@ def switch(condition, then_expression, else_expression):
 
 
 @_export_function
-def dropout(x, level, noise_shape=None, seed=None):
+def dropout(x: Any, level, noise_shape: Any = None, seed: int | None = None):
     return function("nn.dropout")(x, rate=level, noise_shape=noise_shape, seed=seed)
 
 
 @_export_function
-def categorical_crossentropy(target, output, from_logits=False, axis=-1):
+def categorical_crossentropy(target, output, from_logits: bool = False, axis: Any = -1):
     return losses.categorical_crossentropy(target, output, from_logits, axis=axis)
 
 
 @_export_function
-def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1, ignore_class=None):
+def sparse_categorical_crossentropy(
+    target, output, from_logits: bool = False, axis: Any = -1, ignore_class: int | None = None
+):
     return losses.sparse_categorical_crossentropy(target, output, from_logits, ignore_class, axis)
 
 
 @_export_function
-def binary_crossentropy(target, output, from_logits=False):
+def binary_crossentropy(target, output, from_logits: bool = False):
     if from_logits:
         return function("nn.sigmoid_cross_entropy_with_logits")(labels=target, logits=output)
     output = op("ClipByValue", output, cast(1e-7, output.dtype), cast(1 - 1e-7, output.dtype))
@@ -359,17 +372,19 @@ def binary_crossentropy(target, output, from_logits=False):
 
 
 @_export_function
-def random_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+def random_normal(
+    shape: Any, mean=0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
+):
     return random_ops.random_normal(shape, mean, stddev, dtype or floatx(), seed=seed)
 
 
 @_export_function
-def random_uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
+def random_uniform(shape: Any, minval=0.0, maxval=1.0, dtype: Any = None, seed: int | None = None):
     return random_ops.random_uniform(shape, minval, maxval, dtype or floatx(), seed=seed)
 
 
 @_export_function
-def gradients(loss, variables_):
+def gradients(loss: Any, variables_):
     result = BOTH.get("gradients", V1.get("gradients"))
     if not isinstance(loss, GraphTensor):
         return result(loss, variables_)
@@ -378,18 +393,18 @@ def gradients(loss, variables_):
 
 
 @_export_function
-def name_scope(name):
+def name_scope(name: str | None):
     return BOTH["name_scope"](name)
 
 
 @_export_function
-def arange(start, stop=None, step=1, dtype="int32"):
+def arange(start, stop=None, step=1, dtype: Any = "int32"):
     first, last = (0, start) if stop is None else (start, stop)
     return cast(function("range")(first, last, step), dtype)
 
 
 @_export_function
-def cast_to_floatx(x):
+def cast_to_floatx(x: Any):
     if hasattr(x, "numpy") or hasattr(x, "graph"):
         return cast(x, setting("float"))
     import numpy
@@ -398,18 +413,18 @@ def cast_to_floatx(x):
 
 
 @_export_function
-def repeat(x, n):
+def repeat(x: Any, n: int):
     """A matrix as n steps of a sequence."""
     return function("tile")(op("ExpandDims", x, 1), [1, n, 1])
 
 
 @_export_function
-def repeat_elements(x, rep, axis):
+def repeat_elements(x: Any, rep, axis: Any):
     return function("repeat")(x, rep, axis=axis)
 
 
 @_export_function
-def batch_dot(x, y, axes=None):
+def batch_dot(x: Any, y: Any, axes=None):
     """Products of examples: over one dimension of each."""
     x, y = convert_to_tensor(x), convert_to_tensor(y)
     ranks = x.shape.rank, y.shape.rank
@@ -429,7 +444,7 @@ def batch_dot(x, y, axes=None):
 
 
 @_export_function
-def bias_add(x, bias, data_format=None):
+def bias_add(x: Any, bias, data_format: str | None = None):
     first = (data_format or setting("format")) == "channels_first"
     if first and x.shape.rank > 2:
         return x + op("Reshape", bias, [1, -1] + [1] * (x.shape.rank - 2))
@@ -441,7 +456,14 @@ def _layout(data_format):
 
 
 @_export_function
-def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1)):
+def conv2d(
+    x: Any,
+    kernel,
+    strides: Any = (1, 1),
+    padding: Any = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = (1, 1),
+):
     return conv.conv2d(
         x,
         kernel,
@@ -453,7 +475,14 @@ def conv2d(x, kernel, strides=(1, 1), padding="valid", data_format=None, dilatio
 
 
 @_export_function
-def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+def conv1d(
+    x: Any,
+    kernel,
+    strides: Any = 1,
+    padding: Any = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
+):
     first = _layout(data_format) == "NCHW"
     x = op("Transpose", x, [0, 2, 1]) if first else x
     if padding == "causal":
@@ -464,18 +493,25 @@ def conv1d(x, kernel, strides=1, padding="valid", data_format=None, dilation_rat
 
 
 @_export_function
-def pool2d(x, pool_size, strides=(1, 1), padding="valid", data_format=None, pool_mode="max"):
+def pool2d(
+    x: Any,
+    pool_size: Any,
+    strides: Any = (1, 1),
+    padding: Any = "valid",
+    data_format: str | None = None,
+    pool_mode="max",
+):
     pool = nn_conv.max_pool if pool_mode == "max" else nn_conv.avg_pool
     return pool(x, pool_size, strides, padding.upper(), _layout(data_format))
 
 
 @_export_function
-def temporal_padding(x, padding=(1, 1)):
+def temporal_padding(x: Any, padding: Any = (1, 1)):
     return op("Pad", x, [[0, 0], list(padding), [0, 0]])
 
 
 @_export_function
-def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
+def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: str | None = None):
     pads = [list(p) for p in padding]
     return op(
         "Pad",
@@ -485,7 +521,9 @@ def spatial_2d_padding(x, padding=((1, 1), (1, 1)), data_format=None):
 
 
 @_export_function
-def resize_images(x, height_factor, width_factor, data_format, interpolation="nearest"):
+def resize_images(
+    x: Any, height_factor, width_factor, data_format: str | None, interpolation="nearest"
+):
     first = data_format == "channels_first"
     x = op("Transpose", x, [0, 2, 3, 1]) if first else x
     sizes = [
@@ -498,7 +536,7 @@ def resize_images(x, height_factor, width_factor, data_format, interpolation="ne
 
 
 @_export_function
-def in_train_phase(x, alt, training=None):
+def in_train_phase(x: Any, alt, training: bool | None = None):
     """x while training, else alt."""
     training = context.call.training if training is None else training
     chosen = x if training else alt
@@ -506,64 +544,66 @@ def in_train_phase(x, alt, training=None):
 
 
 @_export_function
-def in_test_phase(x, alt, training=None):
+def in_test_phase(x: Any, alt, training: bool | None = None):
     return in_train_phase(alt, x, training)
 
 
 @_export_function
-def in_top_k(predictions, targets, k):
+def in_top_k(predictions, targets, k: int):
     return function("math.in_top_k")(targets, predictions, k)
 
 
 @_export_function
-def update(x, new_x):
+def update(x: Any, new_x):
     return x.assign(new_x)
 
 
 @_export_function
-def update_add(x, increment):
+def update_add(x: Any, increment):
     return x.assign_add(increment)
 
 
 @_export_function
-def update_sub(x, decrement):
+def update_sub(x: Any, decrement):
     return x.assign_sub(decrement)
 
 
 @_export_function
-def moving_average_update(x, value, momentum):
+def moving_average_update(x: Any, value, momentum: Any):
     return x.assign(x * momentum + cast(value, x.dtype.base_dtype) * (1 - momentum))
 
 
 @_export_function
-def print_tensor(x, message="", summarize=3):
+def print_tensor(x: Any, message="", summarize=3):
     """Prints a tensor when it is computed, and gives it back."""
     function("print")(message, x, summarize=summarize)
     return x
 
 
 @_export_function
-def map_fn(fn, elems, name=None, dtype=None):
+def map_fn(fn, elems, name: str | None = None, dtype: Any = None):
     return function("map_fn")(fn, elems, dtype=dtype)
 
 
 @_export_function
-def foldl(fn, elems, initializer=None, name=None):
+def foldl(fn, elems, initializer=None, name: str | None = None):
     return function("foldl")(fn, elems, initializer=initializer)
 
 
 @_export_function
-def foldr(fn, elems, initializer=None, name=None):
+def foldr(fn, elems, initializer=None, name: str | None = None):
     return function("foldr")(fn, elems, initializer=initializer)
 
 
 @_export_function
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
+def truncated_normal(
+    shape: Any, mean=0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
+):
     return function("random.truncated_normal")(shape, mean, stddev, dtype or setting("float"), seed)
 
 
 @_export_function
-def random_bernoulli(shape, p=0.0, dtype=None, seed=None):
+def random_bernoulli(shape: Any, p=0.0, dtype: Any = None, seed: int | None = None):
     drawn = function("random.uniform")(shape, seed=seed)
     return cast(op("LessEqual", drawn, convert_to_tensor(float(p))), dtype or setting("float"))
 
@@ -587,7 +627,7 @@ def reset_uids():
 
 
 @_export_function
-def cumprod(x, axis=0):
+def cumprod(x: Any, axis: Any = 0):
     return function("math.cumprod")(x, axis)
 
 
@@ -601,14 +641,14 @@ def _by_time(shares):
 
 
 @export("keras.backend.ctc_batch_cost")
-def ctc_batch_cost(y_true, y_pred, input_length, label_length):
+def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length):
     """The loss of labels [batch, most] under probabilities [batch, time, classes]: [batch, 1]."""
     labels = ctc_label_dense_to_sparse(cast(y_true, "int32"), _flat(label_length))
     return op("ExpandDims", ctc.ctc_loss(labels, _by_time(y_pred), _flat(input_length)), 1)
 
 
 @export("keras.backend.ctc_decode")
-def ctc_decode(y_pred, input_length, greedy=True, beam_width=100, top_paths=1):
+def ctc_decode(y_pred: Any, input_length: Any, greedy: bool = True, beam_width=100, top_paths=1):
     """([labels, -1 behind them], scores) of probabilities [batch, time, classes]."""
     logits, lengths = _by_time(y_pred), _flat(input_length)
     if greedy:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """callbacks.py: tf.keras.callbacks: objects that fit, evaluate and predict call between steps."""
 
+from __future__ import annotations
+
 import os
+from typing import Any, Callable
 
 import numpy
 
@@ -20,14 +23,14 @@ class Callback:
     holds the loss and the metrics by name.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.validation_data = self.model = self.params = None
 
-    def set_params(self, params):
+    def set_params(self, params: Any):
         """Sets `params`; called before training."""
         self.params = params
 
-    def set_model(self, model):
+    def set_model(self, model: Any):
         """Sets `model`; called before training."""
         self.model = model
 
@@ -148,7 +151,14 @@ class CallbackList:
       **params: `params` of the callbacks.
     """
 
-    def __init__(self, callbacks=None, add_history=False, add_progbar=False, model=None, **params):
+    def __init__(
+        self,
+        callbacks: Any = None,
+        add_history: bool = False,
+        add_progbar: bool = False,
+        model: Any = None,
+        **params,
+    ) -> None:
         self.callbacks = list(callbacks or [])
         self.params = params
         for callback in self.callbacks:
@@ -161,15 +171,15 @@ class CallbackList:
         self.callbacks.append(callback)
         self._at = {name: [c for c in self.callbacks if _overrides(c, name)] for name in _BATCH}
 
-    def set_params(self, params):
+    def set_params(self, params: Any):
         for callback in self.callbacks:
             callback.set_params(params)
 
-    def set_model(self, model):
+    def set_model(self, model: Any):
         for callback in self.callbacks:
             callback.set_model(model)
 
-    def learn_steps(self, steps):
+    def learn_steps(self, steps: int | None):
         """Sets the number of steps per epoch, which is known after the first epoch at the
         latest.
         """
@@ -238,7 +248,7 @@ def make_callbacks(model, callbacks, verbose, epochs, steps, history=True):
 class BaseLogger(Callback):
     """Does nothing: metrics compute their means themselves."""
 
-    def __init__(self, stateful_metrics=None):
+    def __init__(self, stateful_metrics=None) -> None:
         super().__init__()
 
 
@@ -249,9 +259,10 @@ class History(Callback):
     `history` maps names to lists of values, one per epoch; `epoch` lists the indices of the epochs.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.history, self.epoch = {}, []
+        self.history: dict[str, list] = {}
+        self.epoch: list[int] = []
 
     def on_train_begin(self, logs=None):
         self.epoch = []
@@ -272,7 +283,7 @@ class ProgbarLogger(Callback):
       stateful_metrics: Accepted for compatibility.
     """
 
-    def __init__(self, count_mode="steps", stateful_metrics=None):
+    def __init__(self, count_mode="steps", stateful_metrics=None) -> None:
         super().__init__()
         self._bar, self._step, self._logs = None, 0, None
 
@@ -375,7 +386,7 @@ class LambdaCallback(Callback):
         on_train_begin=None,
         on_train_end=None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__()
         given = {
             "on_epoch_begin": on_epoch_begin,
@@ -435,15 +446,15 @@ class EarlyStopping(Callback):
 
     def __init__(
         self,
-        monitor="val_loss",
-        min_delta=0,
-        patience=0,
-        verbose=0,
-        mode="auto",
-        baseline=None,
-        restore_best_weights=False,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: str | int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
         start_from_epoch=0,
-    ):
+    ) -> None:
         super().__init__()
         self.monitor, self.patience, self.verbose = monitor, patience, verbose
         self.baseline, self.min_delta = baseline, abs(min_delta)
@@ -517,18 +528,18 @@ class ModelCheckpoint(Callback):
 
     def __init__(
         self,
-        filepath,
-        monitor="val_loss",
-        verbose=0,
-        save_best_only=False,
-        save_weights_only=False,
-        mode="auto",
-        save_freq="epoch",
-        period=1,
-        initial_value_threshold=None,
-        options=None,
+        filepath: str | os.PathLike,
+        monitor: str = "val_loss",
+        verbose: str | int = 0,
+        save_best_only: bool = False,
+        save_weights_only: bool = False,
+        mode: str = "auto",
+        save_freq: str | int = "epoch",
+        period: int = 1,
+        initial_value_threshold: float | None = None,
+        options: Any = None,
         **kwargs,
-    ):
+    ) -> None:
         reject_unknown(type(self), kwargs)
         super().__init__()
         self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
@@ -540,7 +551,7 @@ class ModelCheckpoint(Callback):
             self.best = -numpy.inf if self.larger else numpy.inf
         self._epoch = self._seen = self._since = 0
         if save_freq != "epoch":
-            self.on_train_batch_end = self._on_batch
+            setattr(self, "on_train_batch_end", self._on_batch)  # noqa: B010
 
     def on_epoch_begin(self, epoch, logs=None):
         self._epoch = epoch
@@ -603,12 +614,12 @@ class BackupAndRestore(Callback):
 
     def __init__(
         self,
-        backup_dir,
-        save_freq="epoch",
-        double_checkpoint=False,
-        delete_checkpoint=True,
-        save_before_preemption=False,
-    ):
+        backup_dir: str,
+        save_freq: str | int = "epoch",
+        double_checkpoint: bool = False,
+        delete_checkpoint: bool = True,
+        save_before_preemption: bool = False,
+    ) -> None:
         super().__init__()
         unsupported(
             "BackupAndRestore",
@@ -641,7 +652,7 @@ class LearningRateScheduler(Callback):
       verbose: 1 prints a line for each epoch.
     """
 
-    def __init__(self, schedule, verbose=0):
+    def __init__(self, schedule: Callable, verbose: str | int = 0) -> None:
         super().__init__()
         self.schedule, self.verbose = schedule, verbose
 
@@ -682,17 +693,17 @@ class ReduceLROnPlateau(Callback):
 
     def __init__(
         self,
-        monitor="val_loss",
-        factor=0.1,
-        patience=10,
-        verbose=0,
-        mode="auto",
-        min_delta=1e-4,
+        monitor: str = "val_loss",
+        factor: Any = 0.1,
+        patience: int = 10,
+        verbose: str | int = 0,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
         cooldown=0,
         min_lr=0.0,
-        epsilon=None,
+        epsilon: Any = None,
         **kwargs,
-    ):
+    ) -> None:
         reject_unknown(type(self), kwargs)
         super().__init__()
         min_delta = min_delta if epsilon is None else epsilon  # its name before Keras 2.1.6

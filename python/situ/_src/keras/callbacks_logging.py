@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """callbacks_logging.py: callbacks that log the results of epochs: CSVLogger, RemoteMonitor."""
 
+from __future__ import annotations
+
 import csv
 import os
 
@@ -21,7 +23,9 @@ class CSVLogger(Callback):
       append: Whether to append to an existing file.
     """
 
-    def __init__(self, filename, separator=",", append=False):
+    def __init__(
+        self, filename: str | os.PathLike, separator: str = ",", append: bool = False
+    ) -> None:
         super().__init__()
         self.filename, self.sep, self.append = os.fspath(filename), separator, append
         self.keys = self.writer = self._file = None
@@ -79,8 +83,8 @@ class RemoteMonitor(Callback):
         path="/publish/epoch/end/",
         field="data",
         headers=None,
-        send_as_json=False,
-    ):
+        send_as_json: bool = False,
+    ) -> None:
         super().__init__()
         self.root, self.path, self.field, self.headers = root, path, field, headers or {}
         self.send_as_json = send_as_json

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """constraints.py: tf.keras.constraints: functions applied to weights after each update."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
@@ -15,11 +19,11 @@ class Constraint:
     def __call__(self, w):
         return w
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {k: v for k, v in vars(self).items()}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         return cls(**config)
 
 
@@ -45,7 +49,7 @@ class MaxNorm(Constraint):
       axis: Axis or axes of the norm.
     """
 
-    def __init__(self, max_value=2, axis=0):
+    def __init__(self, max_value=2, axis: Any = 0) -> None:
         self.max_value, self.axis = max_value, axis
 
     def __call__(self, w):
@@ -71,7 +75,7 @@ class UnitNorm(Constraint):
       axis: Axis or axes of the norm.
     """
 
-    def __init__(self, axis=0):
+    def __init__(self, axis: Any = 0) -> None:
         self.axis = axis
 
     def __call__(self, w):
@@ -90,7 +94,7 @@ class MinMaxNorm(Constraint):
       axis: Axis or axes of the norm.
     """
 
-    def __init__(self, min_value=0.0, max_value=1.0, rate=1.0, axis=0):
+    def __init__(self, min_value=0.0, max_value=1.0, rate: float = 1.0, axis: Any = 0) -> None:
         self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
 
     def __call__(self, w):

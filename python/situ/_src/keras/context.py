@@ -2,10 +2,13 @@
 """context.py: state shared by nested layer calls of a thread: name prefixes, the training phase and
 masks; and the settings of tf.keras.backend."""
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import functools
 import threading
+from typing import Any
 
 import _situ
 from situ._src.framework import style
@@ -70,7 +73,7 @@ call = Call()
 
 
 @contextlib.contextmanager
-def layer_call(layer, training):
+def layer_call(layer: Any, training: bool | None):
     """Context of a call of a layer: its name prefixes those of its variables."""
     before = call.training
     call.names.append(layer.name)

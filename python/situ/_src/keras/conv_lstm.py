@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """conv_lstm.py: ConvLSTM2D: an LSTM whose matrix products are 2-D convolutions."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import activations, constraints, context, initializers, regularizers
 from situ._src.keras.input_spec import InputSpec
@@ -191,7 +195,7 @@ class ConvLSTM2D(Layer):
             [result, turn(h, [0, 3, 1, 2]), turn(c, [0, 3, 1, 2])] if self.return_state else result
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         keys = (
             "filters",
             "kernel_size",

@@ -2,7 +2,10 @@
 """data_adapter.py: turns the data of fit, evaluate and predict into batches: arrays, tensors,
 tf.data datasets, generators and Sequence."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy
 
@@ -56,7 +59,7 @@ keras_export("utils.unpack_x_y_sample_weight")(unpack)
 
 
 @keras_export("utils.pack_x_y_sample_weight")
-def pack(x, y=None, sample_weight=None):
+def pack(x: Any, y: Any = None, sample_weight: Any = None):
     """Returns x, (x, y) or (x, y, sample_weight), the inverse of unpack."""
     if y is None:
         return x if not isinstance(x, (list, tuple)) else (x,)

@@ -2,7 +2,10 @@
 """dataset_from_directory.py: datasets of the pictures or texts in a folder, and of windows of a
 series: tf.keras.utils.image_dataset_from_directory and its kin."""
 
+from __future__ import annotations
+
 import os
+from typing import Any
 
 import numpy
 
@@ -158,18 +161,18 @@ def image_dataset_from_directory(
     label_mode="int",
     class_names=None,
     color_mode="rgb",
-    batch_size=32,
+    batch_size: int | None = 32,
     image_size=(256, 256),
-    shuffle=True,
-    seed=None,
-    validation_split=None,
+    shuffle: Any = True,
+    seed: int | None = None,
+    validation_split: float | None = None,
     subset=None,
     interpolation="bilinear",
-    follow_links=False,
-    crop_to_aspect_ratio=False,
-    pad_to_aspect_ratio=False,
-    data_format=None,
-    verbose=True,
+    follow_links: bool = False,
+    crop_to_aspect_ratio: bool = False,
+    pad_to_aspect_ratio: bool = False,
+    data_format: str | None = None,
+    verbose: str | int = True,
 ):
     """Batches of the pictures in the folders of a folder, each of which is a class."""
     unsupported("image_dataset_from_directory", pad_to_aspect_ratio=(pad_to_aspect_ratio, False))
@@ -222,13 +225,13 @@ def text_dataset_from_directory(
     labels="inferred",
     label_mode="int",
     class_names=None,
-    batch_size=32,
+    batch_size: int | None = 32,
     max_length=None,
-    shuffle=True,
-    seed=None,
-    validation_split=None,
+    shuffle: Any = True,
+    seed: int | None = None,
+    validation_split: float | None = None,
     subset=None,
-    follow_links=False,
+    follow_links: bool = False,
 ):
     """Batches of the texts (.txt) in the folders of a folder, each of which is a class."""
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """datasets.py: tf.keras.datasets from local files, in the formats in which they are published."""
 
+from __future__ import annotations
+
 import os
 import pickle
 import tarfile
@@ -129,7 +131,7 @@ def load_cifar100(label_mode="fine"):
 
 
 @export("keras.datasets.boston_housing.load_data")
-def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed=113):
+def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed: int | None = 113):
     path = _path(path)
     if not os.path.exists(path):
         raise _missing("boston_housing", path)
@@ -208,7 +210,7 @@ def load_imdb(
     num_words=None,
     skip_top=0,
     maxlen=None,
-    seed=113,
+    seed: int | None = 113,
     start_char=1,
     oov_char=2,
     index_from=3,
@@ -241,7 +243,7 @@ def load_reuters(
     skip_top=0,
     maxlen=None,
     test_split=0.2,
-    seed=113,
+    seed: int | None = 113,
     start_char=1,
     oov_char=2,
     index_from=3,

@@ -2,6 +2,10 @@
 """image_augmentation.py: changes of pictures as arrays, by chance (NumPy's): turns, shifts,
 shears, zooms, brightness, colours: the functions of tf.keras.preprocessing.image."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from situ._src.keras import image_utils
@@ -59,7 +63,7 @@ def _look(x, matrix, offset, order, mode, cval):
 
 @_named
 def apply_affine_transform(
-    x,
+    x: Any,
     theta=0,
     tx=0,
     ty=0,
@@ -119,7 +123,7 @@ def _affine(x, row_axis, col_axis, channel_axis, fill_mode, cval, order, **how):
 
 @_named
 def random_rotation(
-    x,
+    x: Any,
     rg,
     row_axis=1,
     col_axis=2,
@@ -136,7 +140,7 @@ def random_rotation(
 
 @_named
 def random_shift(
-    x,
+    x: Any,
     wrg,
     hrg,
     row_axis=1,
@@ -155,7 +159,7 @@ def random_shift(
 
 @_named
 def random_shear(
-    x,
+    x: Any,
     intensity,
     row_axis=1,
     col_axis=2,
@@ -192,20 +196,20 @@ def random_zoom(
 
 
 @_named
-def apply_channel_shift(x, intensity, channel_axis=0):
+def apply_channel_shift(x: Any, intensity, channel_axis=0):
     """All channels lighter by a number, between the least and the largest of each picture."""
     return numpy.clip(x + intensity, x.min(), x.max())
 
 
 @_named
-def random_channel_shift(x, intensity_range, channel_axis=0):
+def random_channel_shift(x: Any, intensity_range, channel_axis=0):
     return apply_channel_shift(
         x, numpy.random.uniform(-intensity_range, intensity_range), channel_axis
     )
 
 
 @_named
-def apply_brightness_shift(x, brightness, scale=True):
+def apply_brightness_shift(x: Any, brightness, scale: bool = True):
     """The picture as bright as Pillow makes it with a factor."""
     image_utils.pillow()
     from PIL import ImageEnhance
@@ -220,7 +224,7 @@ def apply_brightness_shift(x, brightness, scale=True):
 
 
 @_named
-def random_brightness(x, brightness_range, scale=True):
+def random_brightness(x: Any, brightness_range, scale: bool = True):
     if len(brightness_range) != 2:
         raise ValueError(
             f"`brightness_range should be tuple or list of two floats. Received: {brightness_range}"

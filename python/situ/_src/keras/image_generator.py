@@ -2,6 +2,10 @@
 """image_generator.py: tf.keras.preprocessing.image.ImageDataGenerator: pictures from arrays and
 folders, changed by chance and scaled, in batches without end."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from situ._src.framework import logs
@@ -81,16 +85,16 @@ class ImageDataGenerator:
 
     def flow(
         self,
-        x,
-        y=None,
-        batch_size=32,
-        shuffle=True,
-        sample_weight=None,
-        seed=None,
+        x: Any,
+        y: Any = None,
+        batch_size: int | None = 32,
+        shuffle: Any = True,
+        sample_weight: Any = None,
+        seed: int | None = None,
         save_to_dir=None,
         save_prefix="",
-        save_format="png",
-        ignore_class_split=False,
+        save_format: str | None = "png",
+        ignore_class_split: bool = False,
         subset=None,
     ):
         """Batches of arrays."""
@@ -117,16 +121,16 @@ class ImageDataGenerator:
         color_mode="rgb",
         classes=None,
         class_mode="categorical",
-        batch_size=32,
-        shuffle=True,
-        seed=None,
+        batch_size: int | None = 32,
+        shuffle: Any = True,
+        seed: int | None = None,
         save_to_dir=None,
         save_prefix="",
-        save_format="png",
-        follow_links=False,
+        save_format: str | None = "png",
+        follow_links: bool = False,
         subset=None,
         interpolation="nearest",
-        keep_aspect_ratio=False,
+        keep_aspect_ratio: bool = False,
     ):
         """Batches of the pictures of a folder with a folder for each class."""
         return image_iterators.DirectoryIterator(
@@ -161,15 +165,15 @@ class ImageDataGenerator:
         color_mode="rgb",
         classes=None,
         class_mode="categorical",
-        batch_size=32,
-        shuffle=True,
-        seed=None,
+        batch_size: int | None = 32,
+        shuffle: Any = True,
+        seed: int | None = None,
         save_to_dir=None,
         save_prefix="",
-        save_format="png",
+        save_format: str | None = "png",
         subset=None,
         interpolation="nearest",
-        validate_filenames=True,
+        validate_filenames: bool = True,
         **kwargs,
     ):
         """Batches of the pictures that a table of pandas names."""
@@ -296,7 +300,7 @@ class ImageDataGenerator:
             x = image_augmentation.apply_brightness_shift(x, given["brightness"], False)
         return x
 
-    def random_transform(self, x, seed=None):
+    def random_transform(self, x: Any, seed: int | None = None):
         return self.apply_transform(x, self.get_random_transform(x.shape, seed))
 
     def fit(self, x, augment=False, rounds=1, seed=None):

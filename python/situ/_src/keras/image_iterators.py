@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_iterators.py: the batches of ImageDataGenerator: of arrays, of a folder, of a table."""
 
+from __future__ import annotations
+
 import os
+from typing import Any
 
 import numpy
 
@@ -21,7 +24,7 @@ class Iterator(data_adapter.Sequence):
 
     white_list_formats = WHITE_LIST
 
-    def __init__(self, n, batch_size, shuffle, seed):
+    def __init__(self, n: int, batch_size: int | None, shuffle: Any, seed: int | None) -> None:
         self.n, self.batch_size, self.seed, self.shuffle = n, batch_size, seed, shuffle
         self.batch_index = self.total_batches_seen = 0
         self.index_array = None
@@ -257,19 +260,19 @@ class DirectoryIterator(_Files):
         color_mode="rgb",
         classes=None,
         class_mode="categorical",
-        batch_size=32,
-        shuffle=True,
-        seed=None,
-        data_format=None,
+        batch_size: int | None = 32,
+        shuffle: Any = True,
+        seed: int | None = None,
+        data_format: str | None = None,
         save_to_dir=None,
         save_prefix="",
-        save_format="png",
-        follow_links=False,
+        save_format: str | None = "png",
+        follow_links: bool = False,
         subset=None,
         interpolation="nearest",
-        keep_aspect_ratio=False,
-        dtype=None,
-    ):
+        keep_aspect_ratio: bool = False,
+        dtype: Any = None,
+    ) -> None:
         self._picture(
             image_data_generator,
             target_size,

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_utils.py: pictures as arrays and in files: tf.keras.utils.load_img and its kin (Pillow)."""
 
+from __future__ import annotations
+
 import os
+from typing import Any
 
 import numpy
 
@@ -37,7 +40,7 @@ def _names(name):
 
 
 @_names("img_to_array")
-def img_to_array(img, data_format=None, dtype=None):
+def img_to_array(img, data_format: str | None = None, dtype: Any = None):
     """The picture as an array [height, width, channels]."""
     data_format = data_format or context.setting("format")
     x = numpy.asarray(img, dtype=dtype or context.setting("float"))
@@ -49,7 +52,7 @@ def img_to_array(img, data_format=None, dtype=None):
 
 
 @_names("array_to_img")
-def array_to_img(x, data_format=None, scale=True, dtype=None):
+def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None):
     """The array as a picture; `scale`: its least value becomes 0, its largest 255."""
     Image = pillow()
     x = numpy.asarray(x, dtype=dtype or context.setting("float"))
@@ -73,7 +76,9 @@ def array_to_img(x, data_format=None, scale=True, dtype=None):
 
 
 @_names("save_img")
-def save_img(path, x, data_format=None, file_format=None, scale=True, **kwargs):
+def save_img(
+    path, x: Any, data_format: str | None = None, file_format=None, scale: bool = True, **kwargs
+):
     """Writes an array as a picture."""
     img = array_to_img(x, data_format, scale)
     if img.mode == "RGBA" and (
@@ -126,7 +131,7 @@ def _middle(width, height, to_width, to_height):
 
 
 @_names("smart_resize")
-def smart_resize(x, size, interpolation="bilinear"):
+def smart_resize(x: Any, size, interpolation="bilinear"):
     """An image resized without distortion: the middle of it is cut out."""
     array = numpy.asarray(x)
     height, width = array.shape[-3], array.shape[-2]

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """initializers.py: tf.keras.initializers: those of tf by name, and those that only Keras has."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework.api import BOTH
 from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops import init_ops, linalg_ops
@@ -12,7 +16,7 @@ KIND = Registry("initializer", {})
 class Orthogonal(init_ops.KerasSeeds, linalg_ops.Orthogonal):
     """A matrix whose rows or columns are orthogonal."""
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"gain": self.gain, "seed": self.seed}
 
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """input_layer.py: tf.keras.Input and InputLayer: the symbolic inputs of functional models."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import unsupported
@@ -66,7 +70,7 @@ class InputLayer(Layer):
     input = property(lambda s: s.output)
     input_shape = property(lambda s: s.output_shape)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             "batch_input_shape": list(self._batch_input_shape),
             "dtype": self.dtype,
@@ -81,17 +85,17 @@ LAYERS.add(InputLayer)
 
 @keras_export("Input", "layers.Input")
 def Input(
-    shape=None,
-    batch_size=None,
-    name=None,
-    dtype=None,
-    sparse=False,
+    shape: Any = None,
+    batch_size: int | None = None,
+    name: str | None = None,
+    dtype: Any = None,
+    sparse: bool = False,
     tensor=None,
-    ragged=False,
+    ragged: bool = False,
     batch_shape=None,
     batch_input_shape=None,
     type_spec=None,
-    optional=False,
+    optional: bool = False,
     **kwargs,
 ):
     """Creates a symbolic tensor: an input of a functional model.

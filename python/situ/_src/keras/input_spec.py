@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """input_spec.py: what a layer wants of its inputs, and the errors where they are different."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import nest, tensor_shape
 from situ._src.keras.registry import keras_export
 
@@ -11,15 +15,15 @@ class InputSpec:
 
     def __init__(
         self,
-        dtype=None,
-        shape=None,
+        dtype: Any = None,
+        shape: Any = None,
         ndim=None,
         max_ndim=None,
         min_ndim=None,
         axes=None,
-        allow_last_axis_squeeze=False,
-        name=None,
-    ):
+        allow_last_axis_squeeze: bool = False,
+        name: str | None = None,
+    ) -> None:
         self.dtype, self.shape, self.ndim, self.max_ndim = dtype, shape, ndim, max_ndim
         self.min_ndim, self.axes, self.name = min_ndim, axes or {}, name
 

@@ -2,8 +2,11 @@
 """layer.py: tf.keras.layers.Layer: an object that is called on tensors and owns weights, losses and
 metrics."""
 
+from __future__ import annotations
+
 import difflib
 import inspect
+from typing import Any
 
 import numpy
 
@@ -120,7 +123,14 @@ class Layer(Module):
     )
     supports_masking = False
 
-    def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
+    def __init__(
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        dynamic: bool = False,
+        **kwargs,
+    ) -> None:
         for keyword in kwargs:
             if keyword not in _LAYER_KWARGS:
                 raise unknown_keyword_error(type(self), keyword)
@@ -134,9 +144,14 @@ class Layer(Module):
             if dtype is None
             else as_dtype(dtype)
         )
-        self._own_weights, self._losses, self._loss_functions = [], [], []
-        self._inbound_nodes, self._outbound_nodes, self._metrics = [], [], []
-        self.input_spec, self._initial_weights = None, kwargs.get("weights")
+        self._own_weights: list = []
+        self._losses: list = []
+        self._loss_functions: list[tuple] = []  # (variable or None, function)
+        self._inbound_nodes: list = []
+        self._outbound_nodes: list = []
+        self._metrics: list = []
+        self.input_spec: Any = None
+        self._initial_weights = kwargs.get("weights")
         self._autocast = kwargs.get("autocast", True)
         self.activity_regularizer = regularizers.get(kwargs.get("activity_regularizer"))
         self._batch_input_shape = self._parse_input_shape(kwargs)
@@ -233,7 +248,7 @@ class Layer(Module):
     trainable_variables = property(lambda s: s.trainable_weights)
     non_trainable_variables = property(lambda s: s.non_trainable_weights)
 
-    def count_params(self):
+    def count_params(self) -> int:
         """Returns the number of elements of all weights.
 
         Raises:
@@ -247,11 +262,11 @@ class Layer(Module):
             )
         return sum(int(numpy.prod(v.shape.as_list())) for v in self.weights)
 
-    def get_weights(self):
+    def get_weights(self) -> list:
         """Returns the values of `weights` as a list of arrays."""
         return weights.values(self.weights)
 
-    def set_weights(self, weights):
+    def set_weights(self, weights) -> None:
         """Sets the values of `weights`.
 
         Args:
@@ -352,7 +367,7 @@ class Layer(Module):
         """Calls add_weight; its name in TensorFlow 1."""
         return self.add_weight(*args, **kwargs)
 
-    def add_loss(self, losses, inputs=None):
+    def add_loss(self, losses, inputs: Any = None):
         """Adds losses to that of training.
 
         Args:
@@ -365,7 +380,7 @@ class Layer(Module):
             elif loss is not None:
                 self._losses.append(loss)
 
-    def add_metric(self, value, name=None, aggregation=None, inputs=None):
+    def add_metric(self, value, name: str | None = None, aggregation=None, inputs: Any = None):
         """Adds the mean of a value to the metrics.
 
         Args:
@@ -383,7 +398,7 @@ class Layer(Module):
         if not context.is_symbolic(value):
             named[name].update_state(value)
 
-    def add_update(self, updates, inputs=None):
+    def add_update(self, updates, inputs: Any = None):
         """Does nothing: assignments take effect where they are called."""
 
     updates = property(lambda s: [])
@@ -460,7 +475,7 @@ class Layer(Module):
             outputs = self._run(inputs, (), {})
         return nest.map_structure(lambda t: t.shape, outputs)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor as a dictionary."""
         config = {
             "name": self.name,
@@ -472,7 +487,7 @@ class Layer(Module):
         return config
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         """Creates a layer from the result of get_config."""
         return cls(**config)
 

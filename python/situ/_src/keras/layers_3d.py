@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_3d.py: 3-D convolution and pooling layers."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras import layers_conv, layers_pool
 from situ._src.keras.layers_core import named
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -32,17 +36,17 @@ class Conv3D(layers_conv._Conv):
 
     def __init__(
         self,
-        filters,
-        kernel_size,
-        strides=(1, 1, 1),
-        padding="valid",
-        data_format=None,
-        dilation_rate=(1, 1, 1),
-        groups=1,
-        activation=None,
-        use_bias=True,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1, 1),
+        padding: Any = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1, 1),
+        groups: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             3,
             filters,
@@ -57,7 +61,7 @@ class Conv3D(layers_conv._Conv):
             **kwargs,
         )
 
-    def convolve(self, inputs, kernel):
+    def convolve(self, inputs: Any, kernel):
         return conv.conv3d(
             inputs,
             kernel,
@@ -67,7 +71,7 @@ class Conv3D(layers_conv._Conv):
             self.dilation_rate,
         )
 
-    def bias_and_activation(self, made, data_format="NHWC"):
+    def bias_and_activation(self, made, data_format: str | None = "NHWC"):
         if self.use_bias:
             made = made + (
                 op("Reshape", self.bias, [1, -1, 1, 1, 1])

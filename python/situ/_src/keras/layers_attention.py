@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_attention.py: EinsumDense and MultiHeadAttention."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import api, tensor_shape
 from situ._src.keras import context
 from situ._src.keras.layer import Layer
@@ -31,12 +35,12 @@ class EinsumDense(Weighted):
         self,
         equation,
         output_shape,
-        activation=None,
+        activation: Any = None,
         bias_axes=None,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             activation, bias_axes is not None, kernel_initializer, bias_initializer, **kwargs
         )
@@ -91,7 +95,7 @@ class EinsumDense(Weighted):
         outputs = api.named("einsum")(self.equation, inputs, self.kernel)
         return self.activation(outputs if self.bias is None else outputs + self.bias)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {
             **super().get_config(),
             "equation": self.equation,
@@ -146,21 +150,21 @@ class MultiHeadAttention(Layer):
 
     def __init__(
         self,
-        num_heads,
-        key_dim,
-        value_dim=None,
-        dropout=0.0,
-        use_bias=True,
+        num_heads: int,
+        key_dim: int,
+        value_dim: int | None = None,
+        dropout: float | None = 0.0,
+        use_bias: bool = True,
         output_shape=None,
         attention_axes=None,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        kernel_regularizer=None,
-        bias_regularizer=None,
-        kernel_constraint=None,
-        bias_constraint=None,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(**kwargs)
         if attention_axes is not None and tuple(
             [attention_axes] if isinstance(attention_axes, int) else attention_axes
@@ -261,7 +265,7 @@ class MultiHeadAttention(Layer):
     def compute_mask(self, inputs, mask=None):
         return context.get_mask(inputs)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "num_heads": self._num_heads,

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_conv.py: 1-D and 2-D convolution layers: plain, transposed, depthwise and separable."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import tensor_shape
 from situ._src.keras import constraints, context, initializers, regularizers
 from situ._src.keras.input_spec import InputSpec
@@ -138,17 +142,17 @@ class Conv2D(_Conv):
 
     def __init__(
         self,
-        filters,
-        kernel_size,
-        strides=(1, 1),
-        padding="valid",
-        data_format=None,
-        dilation_rate=(1, 1),
-        groups=1,
-        activation=None,
-        use_bias=True,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: Any = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        groups: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             2,
             filters,
@@ -189,17 +193,17 @@ class Conv1D(_Conv):
 
     def __init__(
         self,
-        filters,
-        kernel_size,
-        strides=1,
-        padding="valid",
-        data_format="channels_last",
-        dilation_rate=1,
-        groups=1,
-        activation=None,
-        use_bias=True,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: Any = "valid",
+        data_format: str | None = "channels_last",
+        dilation_rate: Any = 1,
+        groups: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             1,
             filters,
@@ -214,7 +218,7 @@ class Conv1D(_Conv):
             **kwargs,
         )
 
-    def convolve(self, inputs, kernel):
+    def convolve(self, inputs: Any, kernel):
         axis = 2 if self.is_channels_first() else 1
         padding = self.padding
         if padding == "causal":
@@ -233,7 +237,7 @@ class Conv1D(_Conv):
         )
         return op("Squeeze", outputs, [axis])
 
-    def bias_and_activation(self, made, data_format="NHWC"):
+    def bias_and_activation(self, made, data_format: str | None = "NHWC"):
         if self.use_bias:
             made = made + (
                 op("Reshape", self.bias, [1, -1, 1])
@@ -347,17 +351,17 @@ class Conv2DTranspose(_Transposed):
 
     def __init__(
         self,
-        filters,
-        kernel_size,
-        strides=(1, 1),
-        padding="valid",
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: Any = "valid",
         output_padding=None,
-        data_format=None,
-        dilation_rate=(1, 1),
-        activation=None,
-        use_bias=True,
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             2,
             filters,
@@ -395,17 +399,17 @@ class Conv1DTranspose(_Transposed):
 
     def __init__(
         self,
-        filters,
-        kernel_size,
-        strides=1,
-        padding="valid",
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: Any = "valid",
         output_padding=None,
-        data_format=None,
-        dilation_rate=1,
-        activation=None,
-        use_bias=True,
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             1,
             filters,
@@ -465,19 +469,19 @@ class DepthwiseConv2D(_Conv):
 
     def __init__(
         self,
-        kernel_size,
-        strides=(1, 1),
-        padding="valid",
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: Any = "valid",
         depth_multiplier=1,
-        data_format=None,
-        dilation_rate=(1, 1),
-        activation=None,
-        use_bias=True,
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
         depthwise_initializer="glorot_uniform",
         depthwise_regularizer=None,
         depthwise_constraint=None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             2,
             None,
@@ -495,7 +499,7 @@ class DepthwiseConv2D(_Conv):
         self.depthwise_regularizer = regularizers.get(depthwise_regularizer)
         self.depthwise_constraint = constraints.get(depthwise_constraint)
 
-    def make_depthwise(self, width):
+    def make_depthwise(self, width: int):
         self.depthwise_kernel = self.add_weight(
             "depthwise_kernel",
             [*self.kernel_size, width, self.depth_multiplier],
@@ -524,7 +528,7 @@ class DepthwiseConv2D(_Conv):
         )
         return self.bias_and_activation(outputs, self.layout())
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = super().get_config()
         for name in (
             "filters",
@@ -569,21 +573,21 @@ class SeparableConv2D(DepthwiseConv2D):
 
     def __init__(
         self,
-        filters,
-        kernel_size,
-        strides=(1, 1),
-        padding="valid",
-        data_format=None,
-        dilation_rate=(1, 1),
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: Any = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
         depth_multiplier=1,
-        activation=None,
-        use_bias=True,
+        activation: Any = None,
+        use_bias: bool = True,
         depthwise_initializer="glorot_uniform",
         pointwise_initializer="glorot_uniform",
         pointwise_regularizer=None,
         pointwise_constraint=None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             kernel_size,
             strides,
@@ -625,7 +629,7 @@ class SeparableConv2D(DepthwiseConv2D):
         )
         return self.bias_and_activation(outputs, self.layout())
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "filters": self.filters,
@@ -704,15 +708,15 @@ class SeparableConv1D(_OfRows, SeparableConv2D):
 
     def __init__(
         self,
-        filters,
-        kernel_size,
-        strides=1,
-        padding="valid",
-        data_format=None,
-        dilation_rate=1,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: Any = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
         depth_multiplier=1,
         **kwargs,
-    ):
+    ) -> None:
         self._causal = padding == "causal"
         step = normalize_tuple(strides, 1, "strides")[0]
         super().__init__(
@@ -747,14 +751,14 @@ class DepthwiseConv1D(_OfRows, DepthwiseConv2D):
 
     def __init__(
         self,
-        kernel_size,
-        strides=1,
-        padding="valid",
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: Any = "valid",
         depth_multiplier=1,
-        data_format=None,
-        dilation_rate=1,
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
         **kwargs,
-    ):
+    ) -> None:
         self._causal = padding == "causal"
         step = normalize_tuple(strides, 1, "strides")[0]
         super().__init__(

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_core.py: Dense, Embedding, Dropout, Lambda and the reshaping layers of tf.keras.layers."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy
 
 from situ._src.framework import api, tensor_shape
@@ -132,18 +137,18 @@ class Dense(Weighted):
 
     def __init__(
         self,
-        units,
-        activation=None,
-        use_bias=True,
-        kernel_initializer="glorot_uniform",
-        bias_initializer="zeros",
-        kernel_regularizer=None,
-        bias_regularizer=None,
-        activity_regularizer=None,
-        kernel_constraint=None,
-        bias_constraint=None,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             activation,
             use_bias,
@@ -187,7 +192,7 @@ class Dense(Weighted):
         sizes = tensor_shape.as_shape(input_shape).as_list()
         return tensor_shape.TensorShape(sizes[:-1] + [self.units])
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units}
 
 
@@ -225,14 +230,14 @@ class Activation(Layer):
       Tensor of the shape of the input.
     """
 
-    def __init__(self, activation, **kwargs):
+    def __init__(self, activation: Any, **kwargs) -> None:
         super().__init__(**kwargs)
         self.activation, self.supports_masking = activations.get(activation), True
 
     def call(self, inputs):
         return self.activation(inputs)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **serialize_attributes(self, "activation")}
 
 
@@ -257,7 +262,9 @@ class Dropout(Layer):
       ValueError: If rate is not between 0 and 1.
     """
 
-    def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
+    def __init__(
+        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs
+    ) -> None:
         super().__init__(**kwargs)
         if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
             raise ValueError(
@@ -270,7 +277,7 @@ class Dropout(Layer):
             True,
         )
 
-    def shape_of_noise(self, inputs):
+    def shape_of_noise(self, inputs: Any):
         """Returns the shape of the dropout mask."""
         return self.noise_shape
 
@@ -280,7 +287,7 @@ class Dropout(Layer):
         drop = api.named("nn.dropout")
         return drop(inputs, rate=self.rate, noise_shape=self.shape_of_noise(inputs), seed=self.seed)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "rate": self.rate,
@@ -330,7 +337,7 @@ class Flatten(Layer):
       Tensor of shape `(batch, n)`.
     """
 
-    def __init__(self, data_format=None, **kwargs):
+    def __init__(self, data_format: str | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.data_format = data_format or context.setting("format")
 
@@ -342,7 +349,7 @@ class Flatten(Layer):
             return op("Reshape", inputs, batch_and(inputs, [-1]))
         return op("Reshape", inputs, batch_and(inputs, [int(numpy.prod(known[1:]))]))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "data_format": self.data_format}
 
 
@@ -360,7 +367,7 @@ class Reshape(Layer):
       Tensor of shape `(batch, *target_shape)`.
     """
 
-    def __init__(self, target_shape, **kwargs):
+    def __init__(self, target_shape: Sequence[int], **kwargs) -> None:
         super().__init__(**kwargs)
         self.target_shape = tuple(target_shape)
 
@@ -372,7 +379,7 @@ class Reshape(Layer):
             sizes[sizes.index(-1)] = int(numpy.prod(known)) // max(rest, 1)
         return op("Reshape", inputs, batch_and(inputs, sizes))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "target_shape": self.target_shape}
 
 
@@ -385,14 +392,14 @@ class Permute(Layer):
         `(2, 1)` swaps the first two dimensions of each example.
     """
 
-    def __init__(self, dims, **kwargs):
+    def __init__(self, dims: Sequence[int], **kwargs) -> None:
         super().__init__(**kwargs)
         self.dims = tuple(dims)
 
     def call(self, inputs):
         return transpose(inputs, (0, *self.dims))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "dims": self.dims}
 
 
@@ -404,14 +411,14 @@ class RepeatVector(Layer):
       n: Number of repetitions.
     """
 
-    def __init__(self, n, **kwargs):
+    def __init__(self, n: int, **kwargs) -> None:
         super().__init__(**kwargs)
         self.n = n
 
     def call(self, inputs):
         return op("Tile", op("ExpandDims", inputs, 1), [1, self.n, 1])
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "n": self.n}
 
 
@@ -429,7 +436,9 @@ class Lambda(Layer):
     function in `custom_objects`, because files do not contain code.
     """
 
-    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+    def __init__(
+        self, function, output_shape=None, mask: Any = None, arguments=None, **kwargs
+    ) -> None:
         super().__init__(**kwargs)
         self.function, self.arguments, self.mask = function, arguments or {}, mask
         self._output_shape = output_shape
@@ -446,7 +455,7 @@ class Lambda(Layer):
     def compute_mask(self, inputs, mask=None):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "function": serialize_keras_object(self.function),
@@ -454,7 +463,7 @@ class Lambda(Layer):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
         from situ._src.keras.registry import custom
 
         config = dict(config)
@@ -487,7 +496,7 @@ class Masking(Layer):
       inputs: Tensor of shape `(batch, steps, features)`.
     """
 
-    def __init__(self, mask_value=0.0, **kwargs):
+    def __init__(self, mask_value=0.0, **kwargs) -> None:
         super().__init__(**kwargs)
         self.mask_value, self.supports_masking = mask_value, True
 
@@ -502,7 +511,7 @@ class Masking(Layer):
     def compute_mask(self, inputs, mask=None):
         return self._kept(inputs, False)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "mask_value": self.mask_value}
 
 
@@ -529,16 +538,16 @@ class Embedding(Layer):
 
     def __init__(
         self,
-        input_dim,
-        output_dim,
+        input_dim: int,
+        output_dim: int,
         embeddings_initializer="uniform",
         embeddings_regularizer=None,
-        activity_regularizer=None,
+        activity_regularizer: Any = None,
         embeddings_constraint=None,
-        mask_zero=False,
-        input_length=None,
+        mask_zero: bool = False,
+        input_length: Any = None,
         **kwargs,
-    ):
+    ) -> None:
         if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
             kwargs["input_shape"] = (input_length,)
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -573,7 +582,7 @@ class Embedding(Layer):
     def _cast(self, inputs):
         return inputs
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "input_dim": self.input_dim,
@@ -595,11 +604,11 @@ class ActivityRegularization(Layer):
       l2: Factor of the sum of squares.
     """
 
-    def __init__(self, l1=0.0, l2=0.0, **kwargs):
+    def __init__(self, l1=0.0, l2=0.0, **kwargs) -> None:
         super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **kwargs)
         self.l1, self.l2, self.supports_masking = l1, l2, True
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "l1": self.l1, "l2": self.l2}
 
 
@@ -628,7 +637,9 @@ class AlphaDropout(Layer):
       training: Whether to drop elements.
     """
 
-    def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
+    def __init__(
+        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs
+    ) -> None:
         super().__init__(**kwargs)
         self.rate, self.noise_shape, self.seed, self.supports_masking = (
             rate,
@@ -653,7 +664,7 @@ class AlphaDropout(Layer):
         a = ((1 - self.rate) * (1 + self.rate * low**2)) ** -0.5
         return a * (inputs * kept + low * (1.0 - kept)) - a * low * self.rate
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "rate": self.rate,

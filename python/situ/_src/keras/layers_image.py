@@ -2,7 +2,10 @@
 """layers_image.py: image preprocessing layers: Rescaling, Resizing and crops; random flips,
 rotations, zooms, translations, contrast and brightness."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from situ._src.framework import api
 from situ._src.keras.affine_transform import MODES, warp
@@ -42,7 +45,7 @@ class Rescaling(_Configured):
 
     CONFIG_KEYS = ("scale", "offset")
 
-    def __init__(self, scale, offset=0.0, **kwargs):
+    def __init__(self, scale, offset=0.0, **kwargs) -> None:
         super().__init__(**kwargs)
         self.scale, self.offset = scale, offset
 
@@ -67,8 +70,13 @@ class Resizing(_Configured):
     CONFIG_KEYS = ("height", "width", "interpolation", "crop_to_aspect_ratio")
 
     def __init__(
-        self, height, width, interpolation="bilinear", crop_to_aspect_ratio=False, **kwargs
-    ):
+        self,
+        height: int,
+        width: int,
+        interpolation="bilinear",
+        crop_to_aspect_ratio: bool = False,
+        **kwargs,
+    ) -> None:
         super().__init__(**kwargs)
         self.height, self.width, self.interpolation = height, width, interpolation
         self.crop_to_aspect_ratio = crop_to_aspect_ratio
@@ -107,7 +115,7 @@ class CenterCrop(_Configured):
 
     CONFIG_KEYS = ("height", "width")
 
-    def __init__(self, height, width, **kwargs):
+    def __init__(self, height: int, width: int, **kwargs) -> None:
         super().__init__(**kwargs)
         self.height, self.width = height, width
 
@@ -168,7 +176,9 @@ class RandomFlip(_RandomImageLayer):
 
     CONFIG_KEYS = ("mode", "seed")
 
-    def __init__(self, mode="horizontal_and_vertical", seed=None, **kwargs):
+    def __init__(
+        self, mode: str = "horizontal_and_vertical", seed: int | None = None, **kwargs
+    ) -> None:
         super().__init__(seed, **kwargs)
         if mode not in ("horizontal", "vertical", "horizontal_and_vertical"):
             raise ValueError(
@@ -228,17 +238,17 @@ class RandomRotation(_RandomTransform):
 
     def __init__(
         self,
-        factor,
+        factor: Any,
         fill_mode="reflect",
         interpolation="bilinear",
-        seed=None,
+        seed: int | None = None,
         fill_value=0.0,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(fill_mode, interpolation, seed, fill_value, **kwargs)
         self.factor = factor
 
-    def parts(self, images, height, width):
+    def parts(self, images, height: int, width: int):
         low, high = (f * 2.0 * math.pi for f in _range(self.factor))
         angle = self.drawn(images, low, high)
         cos, sin, w, h = op("Cos", angle), op("Sin", angle), width - 1.0, height - 1.0
@@ -280,14 +290,14 @@ class RandomZoom(_RandomTransform):
         width_factor=None,
         fill_mode="reflect",
         interpolation="bilinear",
-        seed=None,
+        seed: int | None = None,
         fill_value=0.0,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(fill_mode, interpolation, seed, fill_value, **kwargs)
         self.height_factor, self.width_factor = height_factor, width_factor
 
-    def parts(self, images, height, width):
+    def parts(self, images, height: int, width: int):
         tall = self.drawn(images, *[1.0 + f for f in _range(self.height_factor)])
         wide = (
             tall
@@ -325,14 +335,14 @@ class RandomTranslation(_RandomTransform):
         width_factor,
         fill_mode="reflect",
         interpolation="bilinear",
-        seed=None,
+        seed: int | None = None,
         fill_value=0.0,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(fill_mode, interpolation, seed, fill_value, **kwargs)
         self.height_factor, self.width_factor = height_factor, width_factor
 
-    def parts(self, images, height, width):
+    def parts(self, images, height: int, width: int):
         down = self.drawn(images, *_range(self.height_factor)) * height
         right = self.drawn(images, *_range(self.width_factor)) * width
         return [op("OnesLike", down), 0.0, -right, 0.0, 1.0, -down]
@@ -350,7 +360,7 @@ class RandomCrop(_RandomImageLayer):
 
     CONFIG_KEYS = ("height", "width", "seed")
 
-    def __init__(self, height, width, seed=None, **kwargs):
+    def __init__(self, height: int, width: int, seed: int | None = None, **kwargs) -> None:
         super().__init__(seed, **kwargs)
         self.height, self.width = height, width
 
@@ -386,7 +396,7 @@ class RandomContrast(_RandomImageLayer):
 
     CONFIG_KEYS = ("factor", "seed")
 
-    def __init__(self, factor, seed=None, **kwargs):
+    def __init__(self, factor: Any, seed: int | None = None, **kwargs) -> None:
         super().__init__(seed, **kwargs)
         self.factor = factor
         self.lower, self.upper = _range(factor)
@@ -418,7 +428,9 @@ class RandomBrightness(_RandomImageLayer):
 
     CONFIG_KEYS = ("factor", "value_range", "seed")
 
-    def __init__(self, factor, value_range=(0, 255), seed=None, **kwargs):
+    def __init__(
+        self, factor: Any, value_range=(0, 255), seed: int | None = None, **kwargs
+    ) -> None:
         super().__init__(seed, **kwargs)
         self.factor, self.value_range = factor, tuple(value_range)
 

@@ -2,6 +2,10 @@
 """layers_merge.py: layers that merge several inputs: Add, Multiply, Concatenate, Dot;
 Attention and AdditiveAttention."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import api
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
@@ -120,11 +124,11 @@ class Concatenate(Merge):
       inputs: List of tensors of equal shapes but for that axis.
     """
 
-    def __init__(self, axis=-1, **kwargs):
+    def __init__(self, axis: Any = -1, **kwargs) -> None:
         super().__init__(**kwargs)
         self.axis = axis
 
-    def merge(self, tensors):
+    def merge(self, tensors: Any):
         return concat(tensors, self.axis)
 
     def compute_mask(self, inputs, mask=None):
@@ -136,12 +140,12 @@ class Concatenate(Merge):
             wide.append(full if one is None else op("LogicalAnd", full, op("ExpandDims", one, -1)))
         return op("All", concat(wide, self.axis), [-1])
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "axis": self.axis}
 
 
 @keras_export("layers.concatenate")
-def concatenate(inputs, axis=-1, **kwargs):
+def concatenate(inputs: Any, axis: Any = -1, **kwargs):
     """Concatenates a list of tensors along an axis, as a layer.
 
     Args:
@@ -167,11 +171,11 @@ class Dot(Merge):
       inputs: List of two tensors.
     """
 
-    def __init__(self, axes, normalize=False, **kwargs):
+    def __init__(self, axes, normalize: bool = False, **kwargs) -> None:
         super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
 
-    def merge(self, tensors):
+    def merge(self, tensors: Any):
         x, y = tensors
         first, second = (self.axes, self.axes) if isinstance(self.axes, int) else self.axes
         first, second = first % x.shape.rank, second % y.shape.rank
@@ -192,7 +196,7 @@ class Dot(Merge):
     def compute_mask(self, inputs, mask=None):
         return None
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "axes": self.axes, "normalize": self.normalize}
 
 
@@ -204,7 +208,7 @@ def _moved(x, axis, to):
 
 
 @keras_export("layers.dot")
-def dot(inputs, axes, normalize=False, **kwargs):
+def dot(inputs: Any, axes, normalize: bool = False, **kwargs):
     """Computes the dot product of two tensors, as a layer.
 
     Args:
@@ -273,7 +277,7 @@ class Attention(_Attending):
       Tensor of shape `(batch, Tq, dim)`.
     """
 
-    def __init__(self, use_scale=False, dropout=0.0, **kwargs):
+    def __init__(self, use_scale: bool = False, dropout: float | None = 0.0, **kwargs) -> None:
         super().__init__(dropout, **kwargs)
         self.use_scale, self.scale = use_scale, None
 
@@ -286,7 +290,7 @@ class Attention(_Attending):
         result = op("BatchMatMulV2", query, key, adj_y=True)
         return result if self.scale is None else result * self.scale
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "use_scale": self.use_scale}
 
 
@@ -304,7 +308,7 @@ class AdditiveAttention(_Attending):
       training: Whether to apply dropout.
     """
 
-    def __init__(self, use_scale=True, dropout=0.0, **kwargs):
+    def __init__(self, use_scale: bool = True, dropout: float | None = 0.0, **kwargs) -> None:
         super().__init__(dropout, **kwargs)
         self.use_scale, self.scale = use_scale, None
 
@@ -317,5 +321,5 @@ class AdditiveAttention(_Attending):
         each = op("Tanh", op("ExpandDims", query, 2) + op("ExpandDims", key, 1))
         return op("Sum", each if self.scale is None else each * convert_to_tensor(self.scale), [-1])
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "use_scale": self.use_scale}

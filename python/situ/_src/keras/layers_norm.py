@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_norm.py: normalization, noise, and activation layers."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import api, tensor_shape
 from situ._src.framework.graph import GraphKeys
 from situ._src.framework.keywords import unsupported
@@ -130,27 +134,27 @@ class BatchNormalization(Scaled):
 
     def __init__(
         self,
-        axis=-1,
-        momentum=0.99,
-        epsilon=1e-3,
-        center=True,
-        scale=True,
+        axis: Any = -1,
+        momentum: Any = 0.99,
+        epsilon: Any = 1e-3,
+        center: bool = True,
+        scale: bool = True,
         beta_initializer="zeros",
         gamma_initializer="ones",
         moving_mean_initializer="zeros",
         moving_variance_initializer="ones",
-        beta_regularizer=None,
-        gamma_regularizer=None,
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
         beta_constraint=None,
         gamma_constraint=None,
-        synchronized=False,
-        renorm=False,
+        synchronized: bool = False,
+        renorm: bool = False,
         fused=None,
         virtual_batch_size=None,
         renorm_clipping=None,
         renorm_momentum=0.99,
         **kwargs,
-    ):
+    ) -> None:
         unsupported(
             "BatchNormalization",
             renorm=(renorm, False),
@@ -259,7 +263,7 @@ class BatchNormalization(Scaled):
             sizes[axis] = size
         return op("Reshape", vector, sizes)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "momentum": self.momentum,
@@ -283,7 +287,9 @@ class LayerNormalization(Scaled):
       inputs: Tensor of any rank.
     """
 
-    def __init__(self, axis=-1, epsilon=1e-3, center=True, scale=True, **kwargs):
+    def __init__(
+        self, axis: Any = -1, epsilon: Any = 1e-3, center: bool = True, scale: bool = True, **kwargs
+    ) -> None:
         super().__init__(
             list(axis) if isinstance(axis, tuple) else axis, epsilon, center, scale, **kwargs
         )
@@ -313,14 +319,14 @@ class UnitNormalization(Layer):
       axis: The axis to normalize over.
     """
 
-    def __init__(self, axis=-1, **kwargs):
+    def __init__(self, axis: Any = -1, **kwargs) -> None:
         super().__init__(**kwargs)
         self.axis = axis
 
     def call(self, inputs):
         return api.named("nn.l2_normalize")(inputs, axis=self.axis)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "axis": self.axis}
 
 
@@ -337,7 +343,7 @@ class GaussianNoise(Layer):
       training: Whether to add noise.
     """
 
-    def __init__(self, stddev, seed=None, **kwargs):
+    def __init__(self, stddev: float, seed: int | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.stddev, self.seed, self.supports_masking = stddev, seed, True
 
@@ -348,7 +354,7 @@ class GaussianNoise(Layer):
             op("Shape", inputs), 0.0, self.stddev, inputs.dtype, seed=self.seed
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "stddev": self.stddev, "seed": self.seed}
 
 
@@ -365,7 +371,7 @@ class GaussianDropout(Layer):
       training: Whether to add noise.
     """
 
-    def __init__(self, rate, seed=None, **kwargs):
+    def __init__(self, rate: float, seed: int | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.rate, self.seed, self.supports_masking = rate, seed, True
 
@@ -377,7 +383,7 @@ class GaussianDropout(Layer):
             op("Shape", inputs), 1.0, deviation, inputs.dtype, seed=self.seed
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}
 
 
@@ -406,7 +412,7 @@ class ReLU(_Act):
 
     CONFIG_KEYS = ("max_value", "negative_slope", "threshold")
 
-    def __init__(self, max_value=None, negative_slope=0.0, threshold=0.0, **kwargs):
+    def __init__(self, max_value=None, negative_slope=0.0, threshold: Any = 0.0, **kwargs) -> None:
         super().__init__(**kwargs)
         self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
 
@@ -425,7 +431,7 @@ class LeakyReLU(_Act):
 
     CONFIG_KEYS = ("alpha",)
 
-    def __init__(self, alpha=0.3, negative_slope=None, **kwargs):
+    def __init__(self, alpha=0.3, negative_slope=None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.alpha = float(alpha if negative_slope is None else negative_slope)
 
@@ -443,7 +449,7 @@ class ELU(_Act):
 
     CONFIG_KEYS = ("alpha",)
 
-    def __init__(self, alpha=1.0, **kwargs):
+    def __init__(self, alpha=1.0, **kwargs) -> None:
         super().__init__(**kwargs)
         self.alpha = alpha
 
@@ -465,7 +471,7 @@ class Softmax(_Act):
 
     CONFIG_KEYS = ("axis",)
 
-    def __init__(self, axis=-1, **kwargs):
+    def __init__(self, axis: Any = -1, **kwargs) -> None:
         super().__init__(**kwargs)
         self.axis = axis
 
@@ -485,7 +491,7 @@ class ThresholdedReLU(_Act):
 
     CONFIG_KEYS = ("theta",)
 
-    def __init__(self, theta=1.0, **kwargs):
+    def __init__(self, theta=1.0, **kwargs) -> None:
         super().__init__(**kwargs)
         self.theta = theta
 
@@ -513,7 +519,7 @@ class PReLU(_Act):
         alpha_constraint=None,
         shared_axes=None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(**kwargs)
         self.alpha_initializer = initializers.get(alpha_initializer)
         self.alpha_regularizer = regularizers.get(alpha_regularizer)
@@ -550,7 +556,7 @@ class GroupNormalization(Scaled):
       inputs: Tensor of rank 3 or more.
     """
 
-    def __init__(self, groups=32, axis=-1, *args, **kwargs):
+    def __init__(self, groups: int = 32, axis: Any = -1, *args, **kwargs) -> None:
         super().__init__(axis, *args, **kwargs)
         self.groups = groups
 
@@ -582,5 +588,5 @@ class GroupNormalization(Scaled):
         outputs.set_shape(inputs.shape) if hasattr(outputs, "set_shape") else None
         return outputs
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "groups": self.groups}

@@ -2,6 +2,10 @@
 """layers_normalize.py: Normalization, Discretization and CategoryEncoding. adapt computes their
 statistics from NumPy arrays, batch by batch."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from situ._src.framework import api, tensor_shape
@@ -69,7 +73,9 @@ class Normalization(Adapting):
       ValueError: If only one of mean and variance is given.
     """
 
-    def __init__(self, axis=-1, mean=None, variance=None, invert=False, **kwargs):
+    def __init__(
+        self, axis: Any = -1, mean=None, variance=None, invert: bool = False, **kwargs
+    ) -> None:
         super().__init__(**kwargs)
         axis = () if axis is None else axis
         self.axis = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
@@ -121,7 +127,7 @@ class Normalization(Adapting):
                 self._fixed = spread(self.input_mean), spread(self.input_variance)
         self.built = True
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         self._sums = None
 
     def update_state(self, array):
@@ -163,7 +169,7 @@ class Normalization(Adapting):
         spread = op("Maximum", op("Sqrt", variance), cast(1e-7, self.dtype))
         return inputs * spread + mean if self.invert else (inputs - mean) / spread
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         listed = lambda v: v if v is None else numpy.asarray(v).tolist()
         return {
             **super().get_config(),
@@ -206,7 +212,7 @@ class Discretization(Adapting):
         self.bin_boundaries = None if bin_boundaries is None else list(bin_boundaries)
         self._seen = []
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         self._seen = []
 
     def update_state(self, array):
@@ -229,7 +235,7 @@ class Discretization(Adapting):
         outputs = op("Sum", cast(above, "int64"), [-1])
         return encoded(outputs, self.output_mode, len(self.bin_boundaries) + 1, self.dtype)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "bin_boundaries": self.bin_boundaries,
@@ -280,7 +286,9 @@ class CategoryEncoding(Layer):
 
     _computes_in_variable_dtype = True
 
-    def __init__(self, num_tokens=None, output_mode="multi_hot", sparse=False, **kwargs):
+    def __init__(
+        self, num_tokens=None, output_mode="multi_hot", sparse: bool = False, **kwargs
+    ) -> None:
         unsupported("CategoryEncoding", sparse=(sparse, False))
         if "max_tokens" in kwargs:
             num_tokens = kwargs.pop("max_tokens")
@@ -295,7 +303,7 @@ class CategoryEncoding(Layer):
         indices = cast(convert_to_tensor(inputs), "int64")
         return encoded(indices, self.output_mode, self.num_tokens, self.dtype, count_weights)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "num_tokens": self.num_tokens,

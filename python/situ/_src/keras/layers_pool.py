@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """layers_pool.py: 1-D and 2-D max and average pooling; zero padding, cropping, upsampling."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import api
 from situ._src.keras import context
 from situ._src.keras.layer import Layer
@@ -247,7 +251,9 @@ class UpSampling2D(Layer):
       inputs: Tensor of shape `(batch, height, width, channels)`.
     """
 
-    def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **kwargs):
+    def __init__(
+        self, size=(2, 2), data_format: str | None = None, interpolation="nearest", **kwargs
+    ) -> None:
         super().__init__(**kwargs)
         self.size, self.interpolation = normalize_tuple(size, 2, "size"), interpolation
         self.data_format = data_format or context.setting("format")
@@ -268,7 +274,7 @@ class UpSampling2D(Layer):
             )
         return op("Transpose", outputs, [0, 3, 1, 2]) if first else outputs
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "size": self.size,
@@ -300,14 +306,14 @@ class UpSampling1D(Layer):
       inputs: Tensor of shape `(batch, steps, features)`.
     """
 
-    def __init__(self, size=2, **kwargs):
+    def __init__(self, size=2, **kwargs) -> None:
         super().__init__(**kwargs)
         self.size = int(size)
 
     def call(self, inputs):
         return repeated(inputs, 1, self.size)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "size": self.size}
 
 
@@ -323,7 +329,7 @@ class UpSampling3D(Layer):
       inputs: Tensor of shape `(batch, depth, height, width, channels)`.
     """
 
-    def __init__(self, size=(2, 2, 2), data_format=None, **kwargs):
+    def __init__(self, size=(2, 2, 2), data_format: str | None = None, **kwargs) -> None:
         super().__init__(**kwargs)
         self.size = normalize_tuple(size, 3, "size")
         self.data_format = data_format or context.setting("format")
@@ -334,5 +340,5 @@ class UpSampling3D(Layer):
             inputs = repeated(inputs, start + i, times)
         return inputs
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "size": self.size, "data_format": self.data_format}

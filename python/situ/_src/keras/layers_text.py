@@ -275,13 +275,13 @@ class StringLookup(Lookup):
 
     def __init__(
         self,
-        max_tokens=None,
+        max_tokens: int | None = None,
         num_oov_indices=1,
         mask_token=None,
         oov_token="[UNK]",
-        vocabulary=None,
+        vocabulary: Any = None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
 
@@ -302,13 +302,13 @@ class IntegerLookup(Lookup):
 
     def __init__(
         self,
-        max_tokens=None,
+        max_tokens: int | None = None,
         num_oov_indices=1,
         mask_token=None,
         oov_token=-1,
-        vocabulary=None,
+        vocabulary: Any = None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
 
@@ -335,19 +335,19 @@ class TextVectorization(StringLookup):
 
     def __init__(
         self,
-        max_tokens=None,
+        max_tokens: int | None = None,
         standardize="lower_and_strip_punctuation",
         split="whitespace",
         ngrams=None,
         output_mode="int",
         output_sequence_length=None,
-        pad_to_max_tokens=False,
-        vocabulary=None,
+        pad_to_max_tokens: bool = False,
+        vocabulary: Any = None,
         idf_weights=None,
-        sparse=False,
-        ragged=False,
+        sparse: bool = False,
+        ragged: bool = False,
         **kwargs,
-    ):
+    ) -> None:
         unsupported("TextVectorization", sparse=(sparse, False))
         if ragged:
             raise ValueError(
@@ -435,7 +435,7 @@ class TextVectorization(StringLookup):
             return numpy.minimum(result, 1.0)
         return result * self._idf if self.output_mode == "tf_idf" else result
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = super().get_config()
         for key in ("num_oov_indices", "mask_token", "oov_token", "invert"):
             config.pop(key)
@@ -459,7 +459,7 @@ class Hashing(Lookup):
       output_mode: "int", "one_hot", "multi_hot" or "count".
     """
 
-    def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **kwargs):
+    def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **kwargs) -> None:
         if salt is not None:
             raise ValueError("Hashing: situ has no hash with a salt.")
         self.num_bins, self.mask_value = num_bins, mask_value
@@ -478,7 +478,7 @@ class Hashing(Lookup):
     def _width(self):
         return self.num_bins
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "num_bins": self.num_bins,

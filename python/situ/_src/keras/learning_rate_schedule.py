@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """learning_rate_schedule.py: tf.keras.optimizers.schedules: rates that depend on the step."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
@@ -23,11 +26,11 @@ class LearningRateSchedule:
     def __call__(self, step):
         raise NotImplementedError("Learning rate schedule must override __call__")
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if not k.startswith("_")}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         return cls(**config)
 
 
@@ -47,7 +50,14 @@ class ExponentialDecay(LearningRateSchedule):
       name: Name scope of the ops.
     """
 
-    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
 
@@ -74,7 +84,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
       ValueError: If the lengths do not fit.
     """
 
-    def __init__(self, boundaries, values, name=None):
+    def __init__(self, boundaries, values, name: str | None = None) -> None:
         if len(boundaries) != len(values) - 1:
             raise ValueError("The length of boundaries should be 1 less than the length of values")
         self.boundaries, self.values, self.name = boundaries, values, name
@@ -105,13 +115,13 @@ class PolynomialDecay(LearningRateSchedule):
 
     def __init__(
         self,
-        initial_learning_rate,
-        decay_steps,
+        initial_learning_rate: Any,
+        decay_steps: Any,
         end_learning_rate=0.0001,
         power=1.0,
-        cycle=False,
-        name=None,
-    ):
+        cycle: bool = False,
+        name: str | None = None,
+    ) -> None:
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.end_learning_rate, self.power = end_learning_rate, power
         self.cycle, self.name = cycle, name
@@ -142,7 +152,14 @@ class InverseTimeDecay(LearningRateSchedule):
       name: Name scope of the ops.
     """
 
-    def __init__(self, initial_learning_rate, decay_steps, decay_rate, staircase=False, name=None):
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
 
@@ -170,13 +187,13 @@ class CosineDecay(LearningRateSchedule):
 
     def __init__(
         self,
-        initial_learning_rate,
-        decay_steps,
+        initial_learning_rate: Any,
+        decay_steps: Any,
         alpha=0.0,
-        name=None,
+        name: str | None = None,
         warmup_target=None,
         warmup_steps=0,
-    ):
+    ) -> None:
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.alpha, self.name = alpha, name
         self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
@@ -212,8 +229,14 @@ class CosineDecayRestarts(LearningRateSchedule):
     """
 
     def __init__(
-        self, initial_learning_rate, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
-    ):
+        self,
+        initial_learning_rate: Any,
+        first_decay_steps,
+        t_mul=2.0,
+        m_mul=1.0,
+        alpha=0.0,
+        name: str | None = None,
+    ) -> None:
         self.initial_learning_rate, self.first_decay_steps = (
             initial_learning_rate,
             first_decay_steps,

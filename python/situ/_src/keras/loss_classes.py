@@ -2,6 +2,10 @@
 """loss_classes.py: tf.keras.losses.Loss and its subclasses, which apply sample weights and a
 reduction to the loss functions of losses.py."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import bind, signature
@@ -99,7 +103,9 @@ class Loss:
       A scalar, or the losses of the examples with reduction "none".
     """
 
-    def __init__(self, reduction="auto", name=None, dtype=None):
+    def __init__(
+        self, reduction: str | None = "auto", name: str | None = None, dtype: Any = None
+    ) -> None:
         Reduction.validate(reduction)
         self.reduction, self.name = "none" if reduction is None else reduction, name
         self.dtype = None if dtype is None else as_dtype(getattr(dtype, "compute_dtype", dtype))
@@ -108,7 +114,7 @@ class Loss:
         values = self.values(y_true, y_pred, sample_weight)
         return reduce_values(values, self.reduction, sample_weight)
 
-    def values(self, y_true, y_pred, sample_weight=None):
+    def values(self, y_true: Any, y_pred: Any, sample_weight: Any = None):
         """Returns the weighted losses of the examples, before the reduction."""
         y_pred = at_least_floatx(convert_to_tensor(y_pred))
         mask = context.get_mask(y_pred)
@@ -134,12 +140,12 @@ class Loss:
         """
         raise NotImplementedError
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor as a dictionary."""
         return {"reduction": self.reduction, "name": self.name}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         """Creates a loss from the result of get_config."""
         return cls(**config)
 
@@ -156,7 +162,14 @@ class LossFunctionWrapper(Loss):
       **kwargs: Further arguments of the function.
     """
 
-    def __init__(self, fn, reduction="auto", name=None, dtype=None, **kwargs):
+    def __init__(
+        self,
+        fn,
+        reduction: str | None = "auto",
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs,
+    ) -> None:
         super().__init__(reduction, name or getattr(fn, "__name__", None), dtype)
         self.fn, self._fn_kwargs = fn, kwargs
 
@@ -164,7 +177,7 @@ class LossFunctionWrapper(Loss):
         y_true, y_pred = losses.squeeze_or_expand(y_true, y_pred)
         return context.autograph(self.fn)(y_true, y_pred, **self._fn_kwargs)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **to_json_value(self._fn_kwargs)}
 
 

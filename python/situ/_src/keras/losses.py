@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """losses.py: the loss functions of tf.keras.losses; each returns one value per example."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework.api import export
 from situ._src.framework.api import named as function
 from situ._src.keras.context import set_mask
@@ -132,7 +136,7 @@ def _check_classes(y_true, y_pred):
 
 
 @named("mean_squared_error", "mse", "MSE")
-def mean_squared_error(y_true, y_pred):
+def mean_squared_error(y_true: Any, y_pred: Any):
     """Mean squared error: `mean(square(y_true - y_pred), axis=-1)`.
 
     Args:
@@ -147,7 +151,7 @@ def mean_squared_error(y_true, y_pred):
 
 
 @named("mean_absolute_error", "mae", "MAE")
-def mean_absolute_error(y_true, y_pred):
+def mean_absolute_error(y_true: Any, y_pred: Any):
     """Mean absolute error: `mean(abs(y_true - y_pred), axis=-1)`.
 
     Args:
@@ -162,7 +166,7 @@ def mean_absolute_error(y_true, y_pred):
 
 
 @named("mean_absolute_percentage_error", "mape", "MAPE")
-def mean_absolute_percentage_error(y_true, y_pred):
+def mean_absolute_percentage_error(y_true: Any, y_pred: Any):
     """Mean absolute percentage error: `100 * mean(abs((y_true - y_pred) / y_true), axis=-1)`.
 
     Args:
@@ -178,7 +182,7 @@ def mean_absolute_percentage_error(y_true, y_pred):
 
 
 @named("mean_squared_logarithmic_error", "msle", "MSLE")
-def mean_squared_logarithmic_error(y_true, y_pred):
+def mean_squared_logarithmic_error(y_true: Any, y_pred: Any):
     """Mean squared logarithmic error: `mean(square(log(y_true + 1) - log(y_pred + 1)), axis=-1)`.
 
     Args:
@@ -206,7 +210,7 @@ def _to_signs(y_true):
 
 
 @named("hinge")
-def hinge(y_true, y_pred):
+def hinge(y_true: Any, y_pred: Any):
     """Hinge loss: `mean(maximum(1 - y_true * y_pred, 0), axis=-1)`.
 
     Args:
@@ -221,7 +225,7 @@ def hinge(y_true, y_pred):
 
 
 @named("squared_hinge")
-def squared_hinge(y_true, y_pred):
+def squared_hinge(y_true: Any, y_pred: Any):
     """Squared hinge loss: `mean(square(maximum(1 - y_true * y_pred, 0)), axis=-1)`.
 
     Args:
@@ -236,7 +240,7 @@ def squared_hinge(y_true, y_pred):
 
 
 @named("categorical_hinge")
-def categorical_hinge(y_true, y_pred):
+def categorical_hinge(y_true: Any, y_pred: Any):
     """Categorical hinge loss: the largest score of a wrong class minus that of the right one, plus
     1.
 
@@ -254,7 +258,7 @@ def categorical_hinge(y_true, y_pred):
 
 
 @named("huber", "huber_loss")
-def huber(y_true, y_pred, delta=1.0):
+def huber(y_true: Any, y_pred: Any, delta: Any = 1.0):
     """Huber loss: quadratic for errors up to delta, linear above.
 
     Args:
@@ -274,7 +278,7 @@ def huber(y_true, y_pred, delta=1.0):
 
 
 @named("log_cosh", "logcosh")
-def log_cosh(y_true, y_pred):
+def log_cosh(y_true: Any, y_pred: Any):
     """Mean of the logarithm of the hyperbolic cosine of the error.
 
     Args:
@@ -290,7 +294,7 @@ def log_cosh(y_true, y_pred):
 
 
 @named("poisson")
-def poisson(y_true, y_pred):
+def poisson(y_true: Any, y_pred: Any):
     """Poisson loss: `mean(y_pred - y_true * log(y_pred), axis=-1)`.
 
     Args:
@@ -305,7 +309,7 @@ def poisson(y_true, y_pred):
 
 
 @named("kl_divergence", "kullback_leibler_divergence", "kld", "KLD")
-def kl_divergence(y_true, y_pred):
+def kl_divergence(y_true: Any, y_pred: Any):
     """Kullback-Leibler divergence: `sum(y_true * log(y_true / y_pred), axis=-1)`.
 
     Args:
@@ -321,7 +325,7 @@ def kl_divergence(y_true, y_pred):
 
 
 @named("cosine_similarity", "cosine_proximity", "cosine", metric=True)
-def cosine_similarity(y_true, y_pred, axis=-1):
+def cosine_similarity(y_true: Any, y_pred: Any, axis: Any = -1):
     """Negative cosine similarity of labels and predictions: -1 for equal directions.
 
     Args:
@@ -359,7 +363,13 @@ def _smooth_labels(y_true, smoothing, classes):
 
 
 @named("categorical_crossentropy")
-def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
+def categorical_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: Any = -1,
+):
     """Cross-entropy of one-hot labels and predicted probabilities.
 
     Args:
@@ -388,7 +398,13 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
 
 
 @named("sparse_categorical_crossentropy")
-def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_class=None, axis=-1):
+def sparse_categorical_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    ignore_class: int | None = None,
+    axis: Any = -1,
+):
     """Cross-entropy of integer class ids and predicted probabilities.
 
     Args:
@@ -431,7 +447,13 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, ignore_cl
 
 
 @named("binary_crossentropy")
-def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, axis=-1):
+def binary_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: Any = -1,
+):
     """Cross-entropy of binary labels and predicted probabilities, averaged over an axis.
 
     Args:
@@ -462,14 +484,14 @@ def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0.0, 
 
 @named("binary_focal_crossentropy")
 def binary_focal_crossentropy(
-    y_true,
-    y_pred,
-    apply_class_balancing=False,
+    y_true: Any,
+    y_pred: Any,
+    apply_class_balancing: bool = False,
     alpha=0.25,
     gamma=2.0,
-    from_logits=False,
-    label_smoothing=0.0,
-    axis=-1,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: Any = -1,
 ):
     """Binary cross-entropy weighted by `(1 - p) ** gamma`, where p is the probability of the label.
 
@@ -502,7 +524,13 @@ def binary_focal_crossentropy(
 
 @named("categorical_focal_crossentropy")
 def categorical_focal_crossentropy(
-    y_true, y_pred, alpha=0.25, gamma=2.0, from_logits=False, label_smoothing=0.0, axis=-1
+    y_true: Any,
+    y_pred: Any,
+    alpha=0.25,
+    gamma=2.0,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: Any = -1,
 ):
     """Categorical cross-entropy weighted by `alpha * (1 - p) ** gamma`.
 
@@ -532,7 +560,7 @@ def _sum_over(x, axis):
 
 
 @named("dice", metric=False)
-def dice(y_true, y_pred, axis=None):
+def dice(y_true: Any, y_pred: Any, axis: Any = None):
     """Dice loss: `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
 
     Args:
@@ -549,7 +577,7 @@ def dice(y_true, y_pred, axis=None):
 
 
 @named("tversky", metric=False)
-def tversky(y_true, y_pred, alpha=0.5, beta=0.5, axis=None):
+def tversky(y_true: Any, y_pred: Any, alpha=0.5, beta=0.5, axis: Any = None):
     """Tversky loss: 1 - the Tversky index, a Dice loss that weights both kinds of errors.
 
     Args:

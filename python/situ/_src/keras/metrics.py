@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics.py: tf.keras.metrics: the Metric base class, means, sums and accuracies over batches."""
 
+from __future__ import annotations
+
 import functools
+from typing import Any
 
 from situ._src.distribute.values import at
 from situ._src.framework.api import export
@@ -60,11 +63,12 @@ class Metric(Layer):
       dtype: Type of the state.
     """
 
-    def __init__(self, name=None, dtype=None, **kwargs):
+    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs) -> None:
         super().__init__(
             name=name or unique(to_snake_case(type(self).__name__)), dtype=dtype, **kwargs
         )
-        self.stateful, self.built, self._updates = True, True, []
+        self.stateful, self.built = True, True
+        self._updates: list = []
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -120,14 +124,14 @@ class Metric(Layer):
         """Returns the value of the metric; subclasses override it."""
         raise NotImplementedError
 
-    def reset_state(self):
+    def reset_state(self) -> None:
         """Sets the variables of the state to 0."""
         if type(self).reset_states is not Metric.reset_states:  # its name before TensorFlow 2.5
             self.reset_states()
         else:
             self._clear()
 
-    def reset_states(self):
+    def reset_states(self) -> None:
         """Name of reset_state before TensorFlow 2.5."""
         if type(self).reset_state is not Metric.reset_state:
             self.reset_state()
@@ -144,7 +148,7 @@ class Metric(Layer):
         self.update_state(*args, **kwargs)
         return self.result()
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"name": self.name, "dtype": self.dtype}
 
     def __repr__(self):
@@ -191,7 +195,7 @@ class Mean(Metric):
       dtype: Type of the state.
     """
 
-    def __init__(self, name="mean", dtype=None):
+    def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name, dtype)
         self.total, self.count = self.add_weight("total"), self.add_weight("count")
 
@@ -226,7 +230,7 @@ class Sum(Metric):
       dtype: Type of the state.
     """
 
-    def __init__(self, name="sum", dtype=None):
+    def __init__(self, name: str | None = "sum", dtype: Any = None) -> None:
         super().__init__(name, dtype)
         self.total = self.add_weight("total")
 
@@ -248,7 +252,9 @@ class MeanTensor(Metric):
       shape: Shape of the values; default: that of the first batch.
     """
 
-    def __init__(self, name="mean_tensor", dtype=None, shape=None):
+    def __init__(
+        self, name: str | None = "mean_tensor", dtype: Any = None, shape: Any = None
+    ) -> None:
         super().__init__(name, dtype)
         self.total = self.count = None
         if shape is not None:
@@ -295,7 +301,7 @@ class MeanMetricWrapper(Mean):
       **kwargs: Further arguments of the function.
     """
 
-    def __init__(self, fn, name=None, dtype=None, **kwargs):
+    def __init__(self, fn, name: str | None = None, dtype: Any = None, **kwargs) -> None:
         super().__init__(name or getattr(fn, "__name__", None), dtype)
         self._fn, self._fn_kwargs = fn, kwargs
 
@@ -313,7 +319,7 @@ class MeanMetricWrapper(Mean):
             mask = own if mask is None else op("LogicalAnd", cast(mask, "bool"), own)
         return super().update_state(values, weights_with_mask(mask, sample_weight, values))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **to_json_value(self._fn_kwargs)}
 
 
@@ -329,7 +335,7 @@ def _export_function(function):
 
 
 @_export_function
-def accuracy(y_true, y_pred):
+def accuracy(y_true: Any, y_pred: Any):
     """Returns 1 where predictions equal labels, 0 elsewhere.
 
     Args:
@@ -343,7 +349,7 @@ def accuracy(y_true, y_pred):
 
 
 @_export_function
-def binary_accuracy(y_true, y_pred, threshold=0.5):
+def binary_accuracy(y_true: Any, y_pred: Any, threshold: Any = 0.5):
     """Returns 1 where `y_pred > threshold` agrees with the label, 0 elsewhere.
 
     Args:
@@ -373,7 +379,7 @@ def _matches(y_true, y_pred, like=None):
 
 
 @_export_function
-def categorical_accuracy(y_true, y_pred):
+def categorical_accuracy(y_true: Any, y_pred: Any):
     """Returns 1 where the argmax of the predictions is the class of the one-hot label, 0 elsewhere.
 
     Args:
@@ -391,7 +397,7 @@ def categorical_accuracy(y_true, y_pred):
 
 
 @_export_function
-def sparse_categorical_accuracy(y_true, y_pred):
+def sparse_categorical_accuracy(y_true: Any, y_pred: Any):
     """Returns 1 where the argmax of the predictions is the class id, 0 elsewhere.
 
     Args:
@@ -416,7 +422,7 @@ def sparse_categorical_accuracy(y_true, y_pred):
 
 
 @_export_function
-def top_k_categorical_accuracy(y_true, y_pred, k=5):
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5):
     """Returns 1 where the class of a one-hot label is among the k largest scores, 0 elsewhere.
 
     Args:
@@ -431,7 +437,9 @@ def top_k_categorical_accuracy(y_true, y_pred, k=5):
 
 
 @_export_function
-def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5, from_sorted_ids=False):
+def sparse_top_k_categorical_accuracy(
+    y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False
+):
     """Returns 1 where a class id is among the k largest scores, 0 elsewhere.
 
     Args:
@@ -549,7 +557,9 @@ class CosineSimilarity(MeanMetricWrapper):
       axis: The axis of the vectors.
     """
 
-    def __init__(self, name="cosine_similarity", dtype=None, axis=-1):
+    def __init__(
+        self, name: str | None = "cosine_similarity", dtype: Any = None, axis: Any = -1
+    ) -> None:
         super().__init__(
             lambda a, b, axis: -losses.cosine_similarity(a, b, axis), name, dtype, axis=axis
         )
@@ -564,7 +574,7 @@ class RootMeanSquaredError(Mean):
       dtype: Type of the state.
     """
 
-    def __init__(self, name="root_mean_squared_error", dtype=None):
+    def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name, dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):

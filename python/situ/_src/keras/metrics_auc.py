@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_auc.py: tf.keras.metrics.AUC: area under the ROC or precision-recall curve."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from situ._src.keras.metrics import KIND, named, to_floatx
@@ -49,14 +53,14 @@ class AUC(EvenCounts):
         num_thresholds=200,
         curve="ROC",
         summation_method="interpolation",
-        name=None,
-        dtype=None,
-        thresholds=None,
-        multi_label=False,
+        name: str | None = None,
+        dtype: Any = None,
+        thresholds: Any = None,
+        multi_label: bool = False,
         num_labels=None,
         label_weights=None,
-        from_logits=False,
-    ):
+        from_logits: bool = False,
+    ) -> None:
         super().__init__(name, dtype)
         self.curve = _choice(curve, ("ROC", "PR", "PRGAIN"), "curve")
         self.summation_method = _choice(summation_method, _METHODS, "summation_method")
@@ -182,7 +186,7 @@ class AUC(EvenCounts):
         area = slope * (d_hit + cut * op("Log", safe))
         return op("DivNoNan", area, op("Relu", hit[1:] + miss[1:]))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "dtype": self.dtype,

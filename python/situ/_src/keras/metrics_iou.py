@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_iou.py: metrics of intersection over union (IoU), computed from a confusion matrix."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras.metrics import Metric, named, to_floatx
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
@@ -94,15 +98,15 @@ class IoU(_Confusion):
 
     def __init__(
         self,
-        num_classes,
+        num_classes: int,
         target_class_ids,
-        name=None,
-        dtype=None,
-        ignore_class=None,
-        sparse_y_true=True,
-        sparse_y_pred=True,
-        axis=-1,
-    ):
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_true: bool = True,
+        sparse_y_pred: bool = True,
+        axis: Any = -1,
+    ) -> None:
         super().__init__(num_classes, name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
         if max(target_class_ids) >= num_classes:
             raise ValueError(
@@ -120,7 +124,7 @@ class IoU(_Confusion):
         seen = cast(op("Greater", either, 1e-9), "float32")
         return op("DivNoNan", op("Sum", op("DivNoNan", hit, either), [0]), op("Sum", seen, [0]))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "target_class_ids": self.target_class_ids}
 
 
@@ -135,7 +139,13 @@ class BinaryIoU(IoU):
       dtype: Type of the state.
     """
 
-    def __init__(self, target_class_ids=(0, 1), threshold=0.5, name=None, dtype=None):
+    def __init__(
+        self,
+        target_class_ids=(0, 1),
+        threshold: Any = 0.5,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(2, target_class_ids, name, dtype)
         self.threshold = threshold
 
@@ -143,7 +153,7 @@ class BinaryIoU(IoU):
         yes = op("GreaterEqual", to_floatx(y_pred), cast(self.threshold, to_floatx(y_pred).dtype))
         super().update_state(y_true, cast(yes, "int64"), sample_weight)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "dtype": self.dtype,
@@ -168,14 +178,14 @@ class MeanIoU(IoU):
 
     def __init__(
         self,
-        num_classes,
-        name=None,
-        dtype=None,
-        ignore_class=None,
-        sparse_y_true=True,
-        sparse_y_pred=True,
-        axis=-1,
-    ):
+        num_classes: int,
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_true: bool = True,
+        sparse_y_pred: bool = True,
+        axis: Any = -1,
+    ) -> None:
         super().__init__(
             num_classes,
             range(num_classes),
@@ -187,7 +197,7 @@ class MeanIoU(IoU):
             axis,
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = super().get_config()
         config.pop("target_class_ids")
         return config
@@ -203,19 +213,19 @@ class OneHotIoU(IoU):
 
     def __init__(
         self,
-        num_classes,
+        num_classes: int,
         target_class_ids,
-        name=None,
-        dtype=None,
-        ignore_class=None,
-        sparse_y_pred=False,
-        axis=-1,
-    ):
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: Any = -1,
+    ) -> None:
         super().__init__(
             num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return _without(super().get_config(), "sparse_y_true")
 
 
@@ -226,9 +236,15 @@ class OneHotMeanIoU(MeanIoU):
     """
 
     def __init__(
-        self, num_classes, name=None, dtype=None, ignore_class=None, sparse_y_pred=False, axis=-1
-    ):
+        self,
+        num_classes: int,
+        name: str | None = None,
+        dtype: Any = None,
+        ignore_class: int | None = None,
+        sparse_y_pred: bool = False,
+        axis: Any = -1,
+    ) -> None:
         super().__init__(num_classes, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return _without(super().get_config(), "sparse_y_true")

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """metrics_scores.py: precision and recall together (F-scores), and R2."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras.losses import squeeze_or_expand
 from situ._src.keras.metrics import Metric, named, to_floatx
 from situ._src.ops.array_ops import cast, op
@@ -26,7 +30,14 @@ def _matrices(metric, y_true, y_pred):
 class FBetaScore(Metric):
     """Precision and recall in one number, recall counting beta times as much."""
 
-    def __init__(self, average=None, beta=1.0, threshold=None, name="fbeta_score", dtype=None):
+    def __init__(
+        self,
+        average=None,
+        beta=1.0,
+        threshold: Any = None,
+        name: str | None = "fbeta_score",
+        dtype: Any = None,
+    ) -> None:
         super().__init__(name, dtype)
         if average not in (None, "micro", "macro", "weighted"):
             raise ValueError(
@@ -86,7 +97,7 @@ class FBetaScore(Metric):
             return op("Sum", op("DivNoNan", score * wanted, op("Sum", wanted, [0])), [0])
         return score
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "average": self.average,
@@ -99,10 +110,12 @@ class FBetaScore(Metric):
 class F1Score(FBetaScore):
     """The harmonic mean of precision and recall."""
 
-    def __init__(self, average=None, threshold=None, name="f1_score", dtype=None):
+    def __init__(
+        self, average=None, threshold: Any = None, name: str | None = "f1_score", dtype: Any = None
+    ) -> None:
         super().__init__(average, 1.0, threshold, name, dtype)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = super().get_config()
         config.pop("beta")
         return config
@@ -113,8 +126,12 @@ class R2Score(Metric):
     """How much of the variance of labels predictions explain."""
 
     def __init__(
-        self, class_aggregation="uniform_average", num_regressors=0, name="r2_score", dtype=None
-    ):
+        self,
+        class_aggregation="uniform_average",
+        num_regressors=0,
+        name: str | None = "r2_score",
+        dtype: Any = None,
+    ) -> None:
         super().__init__(name, dtype)
         allowed = (None, "uniform_average", "variance_weighted_average")
         if class_aggregation not in allowed:
@@ -167,7 +184,7 @@ class R2Score(Metric):
         adjusted = 1.0 - op("DivNoNan", (1.0 - score) * (count - 1.0), rest)
         return op("SelectV2", op("Greater", rest, 0.0), adjusted, score)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "class_aggregation": self.class_aggregation,

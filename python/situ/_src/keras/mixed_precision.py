@@ -2,8 +2,11 @@
 """mixed_precision.py: tf.keras.mixed_precision: layers that compute in float16 with weights in
 float32, and optimizers that scale losses so that small gradients survive."""
 
+from __future__ import annotations
+
 import contextlib
 import threading
+from typing import Any
 
 import _situ
 from situ._src.framework import indexed_slices, nest, style
@@ -32,7 +35,7 @@ class Policy:
       NotImplementedError: the name asks for bfloat16, which situ has no kernels for.
     """
 
-    def __init__(self, name, loss_scale=None):
+    def __init__(self, name: Any, loss_scale=None) -> None:
         name = name.name if hasattr(name, "name") else name
         if not isinstance(name, str):
             raise TypeError(
@@ -59,11 +62,11 @@ class Policy:
 
     is_mixed = property(lambda s: s.compute_dtype != s.variable_dtype)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"name": self.name}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         return cls(**config)
 
     def __eq__(self, other):
@@ -131,7 +134,7 @@ _scope = _Scope()
 
 
 @contextlib.contextmanager
-def reading_as(dtype):
+def reading_as(dtype: Any):
     """Floating point weights of mixed layers are read in this type."""
     before, _scope.dtype = _scope.dtype, dtype
     try:
@@ -273,12 +276,12 @@ class LossScaleOptimizer:
     def __init__(
         self,
         inner_optimizer,
-        dynamic=True,
+        dynamic: bool = True,
         initial_scale=None,
         dynamic_growth_steps=2000,
-        name=None,
+        name: str | None = None,
         loss_scale=None,
-    ):
+    ) -> None:
         if style.is_graph():
             raise NotImplementedError("LossScaleOptimizer is not supported in graph style.")
         if isinstance(inner_optimizer, LossScaleOptimizer):
@@ -333,7 +336,7 @@ class LossScaleOptimizer:
     def build(self, var_list):
         self.inner_optimizer.build(var_list)
 
-    def scale_loss(self, loss):
+    def scale_loss(self, loss: Any):
         """The loss times the scale; of a function of nothing a function."""
         if callable(loss):
             return lambda: self.scale_loss(loss())
@@ -352,7 +355,7 @@ class LossScaleOptimizer:
         factor = op("Reciprocal", self.dynamic_scale)
         return [_scale_gradient(g, factor) for g in grads]
 
-    def minimize(self, loss, var_list, grad_loss=None, name=None, tape=None):
+    def minimize(self, loss: Any, var_list, grad_loss=None, name: str | None = None, tape=None):
         """Computes gradients of the scaled loss and applies them."""
         if tape is not None and not callable(loss):
             with tape:
@@ -367,7 +370,7 @@ class LossScaleOptimizer:
         """Applies gradients of a scaled loss."""
         return self.apply_gradients(list(zip(grads, trainable_variables)))
 
-    def apply_gradients(self, grads_and_vars, name=None, **kwargs):
+    def apply_gradients(self, grads_and_vars, name: str | None = None, **kwargs):
         """Divides gradients of a scaled loss by the scale and applies those that are finite."""
         pairs = list(grads_and_vars)
         if (
@@ -422,7 +425,7 @@ class LossScaleOptimizer:
             op("SelectV2", finite, op("SelectV2", grows, doubled, scale), halved)
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         inner = self.inner_optimizer
         return {
             "name": self.name,
@@ -433,7 +436,7 @@ class LossScaleOptimizer:
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
         from situ._src.keras import optimizer
 
         config = dict(config)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """model.py: tf.keras.Model: functional models (from inputs to outputs) and subclasses with call."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.keywords import unsupported
 from situ._src.keras import context, nodes, weights
@@ -33,7 +37,7 @@ class Model(Training, Saving, Layer):
     _is_model = True
     _topology = _with_added = None  # the second: with tensors of add_loss and add_metric
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args, **kwargs) -> None:
         inputs, outputs = kwargs.pop("inputs", None), kwargs.pop("outputs", None)
         if (
             args
@@ -54,7 +58,9 @@ class Model(Training, Saving, Layer):
             kwargs["name"] = unique("model")
         super().__init__(**kwargs)
         self._prepare_training()
-        self._added_losses, self._added_values, self._added_metrics = [], [], []
+        self._added_losses: list = []
+        self._added_values: list = []
+        self._added_metrics: list = []
         self._strategy = variable.strategy()
         if inputs is not None:
             self._join(inputs, outputs)
@@ -74,7 +80,7 @@ class Model(Training, Saving, Layer):
         self._topology = Topology(inputs, outputs)
         self.built, self.supports_masking = True, True
 
-    def add_loss(self, losses, inputs=None):
+    def add_loss(self, losses, inputs: Any = None):
         """Adds losses to that of training.
 
         Args:
@@ -84,7 +90,7 @@ class Model(Training, Saving, Layer):
         self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
         super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
 
-    def add_metric(self, value, name=None, aggregation=None, inputs=None):
+    def add_metric(self, value, name: str | None = None, aggregation=None, inputs: Any = None):
         """Adds the mean of a value to the metrics.
 
         Args:
@@ -184,7 +190,7 @@ class Model(Training, Saving, Layer):
             names.append(name)
         return names
 
-    def get_layer(self, name=None, index=None):
+    def get_layer(self, name: str | None = None, index: int | None = None):
         """Returns a layer by name or by index.
 
         Args:
@@ -279,13 +285,13 @@ class Model(Training, Saving, Layer):
 
     def summary(
         self,
-        line_length=None,
+        line_length: int | None = None,
         positions=None,
         print_fn=None,
-        expand_nested=False,
-        show_trainable=False,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
         layer_range=None,
-    ):
+    ) -> None:
         """Prints a table of the layers, their output shapes and their numbers of parameters.
 
         Args:
@@ -306,7 +312,7 @@ class Model(Training, Saving, Layer):
             )
         print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the configuration of the model as a dictionary."""
         if self._topology is None or type(self) is not Model:
             if type(self).__init__ is not Model.__init__:
@@ -319,7 +325,7 @@ class Model(Training, Saving, Layer):
         return {"name": self.name, "trainable": self.trainable, **self._topology.get_config()}
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
         """Creates a model from the result of get_config; its weights are new."""
         if "layers" not in config or "input_layers" not in config:
             return cls(**config)
@@ -327,7 +333,7 @@ class Model(Training, Saving, Layer):
         inputs, outputs, _ = rebuild(config, make)
         return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
 
-    def to_json(self, **kwargs):
+    def to_json(self, **kwargs) -> str:
         """Returns the architecture as JSON for model_from_json; `kwargs` go to json.dumps."""
         import json
 
@@ -351,7 +357,7 @@ class Model(Training, Saving, Layer):
     def stateful_layers(self):
         return [x for x in self._flat_layers() if getattr(x, "stateful", False)]
 
-    def reset_states(self):
+    def reset_states(self) -> None:
         """Resets the states of stateful layers."""
         for layer in self._flat_layers()[1:]:
             if getattr(layer, "stateful", False) and hasattr(layer, "reset_states"):
@@ -375,7 +381,7 @@ KIND.add(Model, "Model", "Functional")
 
 
 @keras_export("models.clone_model")
-def clone_model(model, input_tensors=None, clone_function=None):
+def clone_model(model: Any, input_tensors=None, clone_function=None):
     """Creates a model with the same layers and new weights.
 
     Args:
@@ -399,7 +405,7 @@ def clone_model(model, input_tensors=None, clone_function=None):
 
 
 @keras_export("models.model_from_json")
-def model_from_json(json_string, custom_objects=None):
+def model_from_json(json_string, custom_objects: dict[str, Any] | None = None):
     """Creates a model from the result of to_json; its weights are new.
 
     Args:
@@ -416,18 +422,18 @@ def model_from_json(json_string, custom_objects=None):
 
 
 @keras_export("models.model_from_config")
-def model_from_config(config, custom_objects=None):
+def model_from_config(config: Any, custom_objects: dict[str, Any] | None = None):
     """Creates a model from a dictionary with `class_name` and `config`."""
     return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.deserialize")
-def deserialize(config, custom_objects=None):
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None):
     """Creates a layer from the result of serialize."""
     return KIND.deserialize(config, custom_objects)
 
 
 @keras_export("layers.serialize")
-def serialize(layer):
+def serialize(layer: Any):
     """Returns the class name and the configuration of a layer as a dictionary."""
     return {"class_name": layer._registered_class(), "config": to_json_value(layer.get_config())}

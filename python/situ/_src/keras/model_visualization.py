@@ -2,11 +2,14 @@
 """model_visualization.py: tf.keras.utils.plot_model and model_to_dot: a model as a drawing of
 Graphviz."""
 
+from __future__ import annotations
+
 import html
 import os
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 from situ._src.framework import nest
 from situ._src.keras.registry import keras_export
@@ -158,7 +161,7 @@ def _check(model, kwargs):
 
 @keras_export("utils.model_to_dot")
 def model_to_dot(
-    model,
+    model: Any,
     show_shapes: bool = False,
     show_dtype: bool = False,
     show_layer_names: bool = True,
@@ -211,7 +214,7 @@ def model_to_dot(
 
 @keras_export("utils.plot_model")
 def plot_model(
-    model,
+    model: Any,
     to_file: str = "model.png",
     show_shapes: bool = False,
     show_dtype: bool = False,

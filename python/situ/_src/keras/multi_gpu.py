@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """multi_gpu.py: tf.keras.utils.multi_gpu_model: data parallelism over several GPUs in one model."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import config
 from situ._src.keras import nodes
 from situ._src.keras.layers_core import Lambda
@@ -43,7 +47,7 @@ def _part(data, i, parts):
 
 
 @keras_export("utils.multi_gpu_model")
-def multi_gpu_model(model, gpus=None, cpu_merge=True, cpu_relocation=False):
+def multi_gpu_model(model: Any, gpus=None, cpu_merge: bool = True, cpu_relocation: bool = False):
     """Returns a model that splits each batch over several GPUs.
 
     Args:

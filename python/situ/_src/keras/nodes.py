@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """nodes.py: calls of layers on symbolic tensors, kept so that a model can make them again."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 
@@ -25,7 +27,7 @@ _placed: list = []  # devices of `placed` that were entered
 
 
 @contextlib.contextmanager
-def placed(name):
+def placed(name: str | None):
     """Layers that are called in it run on a device, wherever their model is called."""
     _placed.append(name)
     try:

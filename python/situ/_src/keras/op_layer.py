@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """op_layer.py: an op that was called on a symbolic tensor, as a layer."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 import _situ
@@ -16,7 +20,15 @@ class TensorFlowOpLayer(Layer):
 
     UNTRACKED = Layer.UNTRACKED
 
-    def __init__(self, node_def, constants=None, name=None, trainable=True, dtype=None, **kwargs):
+    def __init__(
+        self,
+        node_def,
+        constants=None,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        **kwargs,
+    ) -> None:
         super().__init__(name=name, trainable=trainable, **kwargs)
         self.node_def = node_def
         self.constants = {int(k): _value(v) for k, v in (constants or {}).items()}
@@ -36,7 +48,7 @@ class TensorFlowOpLayer(Layer):
             ],
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = super().get_config()
         constants = {
             str(k): {"dtype": v.dtype.base_dtype.name, "value": numpy.asarray(v.numpy()).tolist()}

@@ -2,6 +2,10 @@
 """optimizer.py: tf.keras.optimizers.Optimizer: hyperparameters, slot variables, clipping and
 apply_gradients; subclasses are in optimizers.py."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import _situ
 from situ._src.checkpoint import deferred_restore
 from situ._src.framework import api, indexed_slices, logs
@@ -88,20 +92,20 @@ class Optimizer(Averaged, Custom):
 
     def __init__(
         self,
-        name,
-        learning_rate=0.001,
-        weight_decay=None,
-        clipnorm=None,
-        clipvalue=None,
-        global_clipnorm=None,
-        use_ema=False,
+        name: str | None,
+        learning_rate: Any = 0.001,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
         ema_momentum=0.99,
         ema_overwrite_frequency=None,
-        jit_compile=True,
+        jit_compile: bool = True,
         lr=None,
         decay=None,
         **unused,
-    ):
+    ) -> None:
         if unused:
             raise TypeError(
                 f"{sorted(unused)} are not valid arguments, kwargs should be empty "
@@ -121,7 +125,9 @@ class Optimizer(Averaged, Custom):
         rate = learning_rate if lr is None else lr
         changes = isinstance(rate, learning_rate_schedule.LearningRateSchedule)
         self._rate = rate if changes or callable(rate) else number(rate, "learning_rate")
-        self._iterations, self._slot_variables, self._built = None, {}, []
+        self._iterations: Any = None
+        self._slot_variables: dict[int, dict] = {}
+        self._built: list = []
 
     # Hyper-parameters
 
@@ -190,11 +196,11 @@ class Optimizer(Averaged, Custom):
 
     weights = property(lambda s: s.variables)
 
-    def get_weights(self):
+    def get_weights(self) -> list:
         """Returns the values of `variables` as a list of arrays."""
         return [v.numpy() for v in self.variables]
 
-    def set_weights(self, weights):
+    def set_weights(self, weights) -> None:
         """Sets the values of `variables`.
 
         Args:
@@ -203,7 +209,7 @@ class Optimizer(Averaged, Custom):
         for var, value in zip(self.variables, weights):
             var.assign(value)
 
-    def get_slot(self, var, name):
+    def get_slot(self, var, name: str | None):
         """Returns the slot variable of a variable by name, or None."""
         return self._slot_variables.get(id(var), {}).get(name)
 
@@ -241,7 +247,7 @@ class Optimizer(Averaged, Custom):
 
     # Training
 
-    def compute_gradients(self, loss, var_list, tape=None, grad_loss=None):
+    def compute_gradients(self, loss: Any, var_list, tape=None, grad_loss=None):
         """Computes the gradients of a loss.
 
         Args:
@@ -278,7 +284,7 @@ class Optimizer(Averaged, Custom):
 
     _compute_gradients = compute_gradients
 
-    def minimize(self, loss, var_list, grad_loss=None, name=None, tape=None):
+    def minimize(self, loss: Any, var_list, grad_loss=None, name: str | None = None, tape=None):
         """Computes the gradients of a loss and applies them.
 
         Args:
@@ -331,9 +337,9 @@ class Optimizer(Averaged, Custom):
     def apply_gradients(
         self,
         grads_and_vars,
-        name=None,
-        skip_gradients_aggregation=False,
-        experimental_aggregate_gradients=True,
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
+        experimental_aggregate_gradients: bool = True,
         **kwargs,
     ):
         """Changes each variable by its gradient and increments `iterations`.
@@ -390,7 +396,7 @@ class Optimizer(Averaged, Custom):
 
     CONFIG: tuple[str, ...] = ()
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor as a dictionary."""
         rate = self._rate
         if isinstance(rate, learning_rate_schedule.LearningRateSchedule):
@@ -411,7 +417,7 @@ class Optimizer(Averaged, Custom):
         return {**config, **{k: getattr(self, k) for k in self.CONFIG}}
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
         """Creates an optimizer from the result of get_config."""
         config = dict(config)
         rate = config.get("learning_rate")
@@ -422,13 +428,13 @@ class Optimizer(Averaged, Custom):
 
 
 @export("keras.optimizers.serialize", "optimizers.serialize")
-def serialize(optimizer):
+def serialize(optimizer: Any):
     """Returns the class name and the configuration of an optimizer as a dictionary."""
     return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
 
 
 @export("keras.optimizers.deserialize", "optimizers.deserialize")
-def deserialize(config, custom_objects=None):
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None):
     """Creates an optimizer from the result of serialize.
 
     Args:
@@ -462,7 +468,7 @@ def _find_class(name):
 
 
 @export("keras.optimizers.get", "optimizers.get")
-def get(identifier, use_legacy_optimizer=None, **kwargs):
+def get(identifier: Any, use_legacy_optimizer=None, **kwargs):
     """Returns an optimizer.
 
     Args:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """optimizers.py: the optimizers of tf.keras.optimizers: SGD, Adam, RMSprop and others."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework.api import BOTH
 from situ._src.keras.custom_optimizer import number
 from situ._src.keras.optimizer import Optimizer, named
@@ -37,20 +41,20 @@ class SGD(Optimizer):
       ValueError: If momentum is not between 0 and 1, or several kinds of clipping are set.
     """
 
-    CONFIG = ("momentum", "nesterov")
+    CONFIG: tuple[str, ...] = ("momentum", "nesterov")
 
     def __init__(
         self,
-        learning_rate=0.01,
-        momentum=0.0,
-        nesterov=False,
-        weight_decay=None,
-        clipnorm=None,
-        clipvalue=None,
-        global_clipnorm=None,
-        name="SGD",
+        learning_rate: Any = 0.01,
+        momentum: Any = 0.0,
+        nesterov: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = "SGD",
         **kwargs,
-    ):
+    ) -> None:
         if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be between [0, 1].")
         super().__init__(
@@ -93,22 +97,23 @@ class Adam(Optimizer):
       **kwargs: Further arguments of `Optimizer`.
     """
 
-    CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon", "amsgrad"), ("m", "v")
+    CONFIG: tuple[str, ...] = ("beta_1", "beta_2", "epsilon", "amsgrad")
+    SLOTS: tuple[str, ...] = ("m", "v")
 
     def __init__(
         self,
-        learning_rate=0.001,
-        beta_1=0.9,
-        beta_2=0.999,
-        epsilon=1e-7,
-        amsgrad=False,
-        weight_decay=None,
-        clipnorm=None,
-        clipvalue=None,
-        global_clipnorm=None,
-        name="Adam",
+        learning_rate: Any = 0.001,
+        beta_1: Any = 0.9,
+        beta_2: Any = 0.999,
+        epsilon: Any = 1e-7,
+        amsgrad: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = "Adam",
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
@@ -158,15 +163,15 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        learning_rate=0.001,
-        weight_decay=0.004,
-        beta_1=0.9,
-        beta_2=0.999,
-        epsilon=1e-7,
-        amsgrad=False,
-        name="AdamW",
+        learning_rate: Any = 0.001,
+        weight_decay: float | None = 0.004,
+        beta_1: Any = 0.9,
+        beta_2: Any = 0.999,
+        epsilon: Any = 1e-7,
+        amsgrad: bool = False,
+        name: str | None = "AdamW",
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay, name=name, **kwargs
         )
@@ -186,11 +191,18 @@ class Adamax(Optimizer):
       **kwargs: Further arguments of `Optimizer`.
     """
 
-    CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
+    CONFIG: tuple[str, ...] = ("beta_1", "beta_2", "epsilon")
+    SLOTS: tuple[str, ...] = ("m", "v")
 
     def __init__(
-        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Adamax", **kwargs
-    ):
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: Any = 0.9,
+        beta_2: Any = 0.999,
+        epsilon: Any = 1e-7,
+        name: str | None = "Adamax",
+        **kwargs,
+    ) -> None:
         super().__init__(name, learning_rate, **kwargs)
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
 
@@ -220,11 +232,18 @@ class Nadam(Optimizer):
       **kwargs: Further arguments of `Optimizer`.
     """
 
-    CONFIG, SLOTS = ("beta_1", "beta_2", "epsilon"), ("m", "v")
+    CONFIG: tuple[str, ...] = ("beta_1", "beta_2", "epsilon")
+    SLOTS: tuple[str, ...] = ("m", "v")
 
     def __init__(
-        self, learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name="Nadam", **kwargs
-    ):
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: Any = 0.9,
+        beta_2: Any = 0.999,
+        epsilon: Any = 1e-7,
+        name: str | None = "Nadam",
+        **kwargs,
+    ) -> None:
         super().__init__(name, learning_rate, **kwargs)
         self.beta_1, self.beta_2, self.epsilon, self._product = beta_1, beta_2, epsilon, None
 
@@ -267,18 +286,18 @@ class RMSprop(Optimizer):
 
     def __init__(
         self,
-        learning_rate=0.001,
-        rho=0.9,
-        momentum=0.0,
-        epsilon=1e-7,
-        centered=False,
-        weight_decay=None,
-        clipnorm=None,
-        clipvalue=None,
-        global_clipnorm=None,
-        name="RMSprop",
+        learning_rate: Any = 0.001,
+        rho: Any = 0.9,
+        momentum: Any = 0.0,
+        epsilon: Any = 1e-7,
+        centered: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = "RMSprop",
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
@@ -313,20 +332,21 @@ class Adagrad(Optimizer):
       **kwargs: Further arguments of `Optimizer`.
     """
 
-    CONFIG, SLOTS = ("initial_accumulator_value", "epsilon"), ("accumulator",)
+    CONFIG: tuple[str, ...] = ("initial_accumulator_value", "epsilon")
+    SLOTS: tuple[str, ...] = ("accumulator",)
 
     def __init__(
         self,
-        learning_rate=0.001,
+        learning_rate: Any = 0.001,
         initial_accumulator_value=0.1,
-        epsilon=1e-7,
-        weight_decay=None,
-        clipnorm=None,
-        clipvalue=None,
-        global_clipnorm=None,
-        name="Adagrad",
+        epsilon: Any = 1e-7,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = "Adagrad",
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
@@ -362,20 +382,21 @@ class Adadelta(Optimizer):
       **kwargs: Further arguments of `Optimizer`.
     """
 
-    CONFIG, SLOTS = ("rho", "epsilon"), ("accumulated_grad", "accumulated_delta_var")
+    CONFIG: tuple[str, ...] = ("rho", "epsilon")
+    SLOTS: tuple[str, ...] = ("accumulated_grad", "accumulated_delta_var")
 
     def __init__(
         self,
-        learning_rate=0.001,
-        rho=0.95,
-        epsilon=1e-7,
-        weight_decay=None,
-        clipnorm=None,
-        clipvalue=None,
-        global_clipnorm=None,
-        name="Adadelta",
+        learning_rate: Any = 0.001,
+        rho: Any = 0.95,
+        epsilon: Any = 1e-7,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = "Adadelta",
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )
@@ -417,20 +438,20 @@ class Ftrl(Optimizer):
 
     def __init__(
         self,
-        learning_rate=0.001,
+        learning_rate: Any = 0.001,
         learning_rate_power=-0.5,
         initial_accumulator_value=0.1,
         l1_regularization_strength=0.0,
         l2_regularization_strength=0.0,
         l2_shrinkage_regularization_strength=0.0,
         beta=0.0,
-        weight_decay=None,
-        clipnorm=None,
-        clipvalue=None,
-        global_clipnorm=None,
-        name="Ftrl",
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = "Ftrl",
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, **kwargs
         )

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """progbar.py: tf.keras.utils.Progbar: the progress bar of training."""
 
+from __future__ import annotations
+
 import sys
 import time
 
@@ -148,6 +150,6 @@ class Progbar:
             text += f" - {name}: {value:.4f}" if abs(value) > 1e-3 else f" - {name}: {value:.4e}"
         return text
 
-    def add(self, n, values=None):
+    def add(self, n: int, values=None):
         """Advances by n steps."""
         self.update(self._seen + n, values)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """random_fourier_features.py: tf.keras.layers.experimental.RandomFourierFeatures."""
 
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy
 
@@ -18,13 +21,13 @@ class RandomFourierFeatures(Layer):
 
     def __init__(
         self,
-        output_dim,
-        kernel_initializer="gaussian",
+        output_dim: int,
+        kernel_initializer: Any = "gaussian",
         scale=None,
-        trainable=False,
-        name=None,
+        trainable: bool = False,
+        name: str | None = None,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.output_dim, self.kernel_initializer, self.scale = output_dim, kernel_initializer, scale
 
@@ -69,7 +72,7 @@ class RandomFourierFeatures(Layer):
         result = op("MatMul", inputs, self.kernel.value() / self.kernel_scale.value())
         return op("Cos", result + self.bias)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "output_dim": self.output_dim,

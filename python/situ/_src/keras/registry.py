@@ -42,7 +42,7 @@ def reset_names():
 
 
 @keras_export("utils.register_keras_serializable", "saving.register_keras_serializable")
-def register_keras_serializable(package="Custom", name=None):
+def register_keras_serializable(package="Custom", name: str | None = None):
     """Decorator that registers a class or function for loading models.
 
     Args:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """regularizers.py: tf.keras.regularizers: penalties on weights and activities."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import convert_to_tensor, op
 
@@ -14,11 +18,11 @@ class Regularizer:
     def __call__(self, x):
         raise NotImplementedError
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         return cls(**config)
 
 
@@ -31,7 +35,7 @@ class L1L2(Regularizer):
       l2: Factor of the squares.
     """
 
-    def __init__(self, l1=0.0, l2=0.0):
+    def __init__(self, l1=0.0, l2=0.0) -> None:
         self.l1, self.l2 = float(l1 or 0.0), float(l2 or 0.0)
 
     def __call__(self, x):
@@ -45,7 +49,7 @@ class L1L2(Regularizer):
             return op("Sum", x) * 0.0
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"l1": self.l1, "l2": self.l2}
 
 
@@ -61,7 +65,7 @@ class L1(L1L2):
     def __init__(self, l1=0.01, l=None):  # noqa: E741
         super().__init__(l1=l1 if l is None else l)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"l1": self.l1}
 
 
@@ -77,7 +81,7 @@ class L2(L1L2):
     def __init__(self, l2=0.01, l=None):  # noqa: E741
         super().__init__(l2=l2 if l is None else l)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"l2": self.l2}
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """rnn.py: recurrent layers: RNN over any cell, SimpleRNN, LSTM and GRU."""
 
+from __future__ import annotations
+
 import inspect
+from typing import Any
 
 import _situ
 from situ._src.framework import nest, tensor_shape
@@ -42,22 +45,23 @@ class RNN(Layer):
 
     def __init__(
         self,
-        cell,
-        return_sequences=False,
-        return_state=False,
-        go_backwards=False,
-        stateful=False,
-        unroll=False,
-        time_major=False,
-        zero_output_for_mask=False,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        time_major: bool = False,
+        zero_output_for_mask: bool = False,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(**kwargs)
         self.cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
         self.return_sequences, self.return_state = return_sequences, return_state
         self.go_backwards, self.stateful, self.unroll = go_backwards, stateful, unroll
         self.time_major, self.zero_output_for_mask = time_major, zero_output_for_mask
-        self.supports_masking, self._states = True, None
+        self.supports_masking = True
+        self._states: Any = None
 
     states = property(
         lambda s: (
@@ -95,7 +99,7 @@ class RNN(Layer):
             for i, size in enumerate(nest.flatten(self.cell.state_size))
         ]
 
-    def reset_states(self, states=None):
+    def reset_states(self, states=None) -> None:
         """Sets the states of a stateful layer.
 
         Args:
@@ -225,7 +229,7 @@ class RNN(Layer):
             return [kept] + [None] * len(nest.flatten(self.cell.state_size))
         return kept
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             **self._own_config(),
@@ -246,7 +250,7 @@ class RNN(Layer):
         }
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         config = dict(config)
         return cls(LAYERS.deserialize(config.pop("cell")), **config)
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """rnn_cells.py: cells of recurrent layers: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy
 
 from situ._src.framework import api, tensor_shape
@@ -235,16 +239,16 @@ class LSTMCell(Cell):
 
     def __init__(
         self,
-        units,
-        activation="tanh",
+        units: int,
+        activation: Any = "tanh",
         recurrent_activation="sigmoid",
-        use_bias=True,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        bias_initializer="zeros",
-        unit_forget_bias=True,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        unit_forget_bias: bool = True,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             units,
             activation,
@@ -305,16 +309,16 @@ class GRUCell(Cell):
 
     def __init__(
         self,
-        units,
-        activation="tanh",
+        units: int,
+        activation: Any = "tanh",
         recurrent_activation="sigmoid",
-        use_bias=True,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        bias_initializer="zeros",
-        reset_after=True,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        reset_after: bool = True,
         **kwargs,
-    ):
+    ) -> None:
         super().__init__(
             units,
             activation,
@@ -365,7 +369,7 @@ class StackedRNNCells(Layer):
       cells: List of cells.
     """
 
-    def __init__(self, cells, **kwargs):
+    def __init__(self, cells, **kwargs) -> None:
         super().__init__(**kwargs)
         self.cells = list(cells)
 
@@ -385,13 +389,13 @@ class StackedRNNCells(Layer):
             )
         return inputs, result
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         from situ._src.keras.registry import serialize_keras_object
 
         return {**super().get_config(), "cells": [serialize_keras_object(c) for c in self.cells]}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         from situ._src.keras.registry import LAYERS
 
         config = dict(config)

@@ -2,8 +2,11 @@
 """saving.py: saves and loads models and weights. A file is in the safetensors layout with the
 configuration as JSON metadata, or HDF5 (hdf5.py). Loading never runs code of a file."""
 
+from __future__ import annotations
+
 import json
 import os
+from typing import Any
 
 import numpy
 
@@ -100,7 +103,13 @@ def _values(file, prefix):
 class Saving:
     """The saving methods of Model, as a mixin."""
 
-    def save_weights(self, filepath, overwrite=True, save_format=None, options=None):
+    def save_weights(
+        self: Any,
+        filepath: str | os.PathLike,
+        overwrite: bool = True,
+        save_format: str | None = None,
+        options: Any = None,
+    ) -> None:
         """Saves the values of all weights.
 
         Args:
@@ -127,7 +136,13 @@ class Saving:
         if os.path.splitext(path)[1] in ("", ".ckpt", ".tf"):  # for tf.train.latest_checkpoint
             state.update_checkpoint_state(os.path.dirname(path) or ".", path, [path])
 
-    def load_weights(self, filepath, by_name=False, skip_mismatch=False, options=None):
+    def load_weights(
+        self: Any,
+        filepath: str | os.PathLike,
+        by_name: bool = False,
+        skip_mismatch: bool = False,
+        options: Any = None,
+    ):
         """Loads weights that save_weights or save wrote.
 
         Args:
@@ -195,17 +210,17 @@ class Saving:
         )
 
     def save(
-        self,
-        filepath,
-        overwrite=True,
-        include_optimizer=True,
-        save_format=None,
+        self: Any,
+        filepath: str | os.PathLike,
+        overwrite: bool = True,
+        include_optimizer: bool = True,
+        save_format: str | None = None,
         signatures=None,
-        options=None,
-        save_traces=True,
+        options: Any = None,
+        save_traces: bool = True,
         zipped=None,
         **kwargs,
-    ):
+    ) -> None:
         """Saves the model: layers, weights, the arguments of compile and the state of the
         optimizer.
 
@@ -245,7 +260,13 @@ class Saving:
         if os.path.isdir(path):
             save.write_model(self, path)
 
-    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None):
+    def export(
+        self: Any,
+        filepath: str | os.PathLike,
+        format="tf_saved_model",
+        verbose: str | int | None = None,
+        input_signature=None,
+    ):
         """Writes a SavedModel with the function `serve` for tf.saved_model.load.
 
         Args:
@@ -286,13 +307,25 @@ class _Status:
 
 
 @keras_export("models.save_model")
-def save_model(model, filepath, overwrite=True, include_optimizer=True, **kwargs):
+def save_model(
+    model: Any,
+    filepath: str | os.PathLike,
+    overwrite: bool = True,
+    include_optimizer: bool = True,
+    **kwargs,
+):
     """Saves a model; see Model.save."""
     model.save(filepath, overwrite, include_optimizer, **kwargs)
 
 
 @keras_export("models.load_model")
-def load_model(filepath, custom_objects=None, compile=True, safe_mode=True, options=None):
+def load_model(
+    filepath: str | os.PathLike,
+    custom_objects: dict[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+    options: Any = None,
+):
     """Loads a model that Model.save wrote, or a Keras 2 model in HDF5.
 
     Args:

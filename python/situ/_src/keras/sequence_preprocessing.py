@@ -2,7 +2,10 @@
 """sequence_preprocessing.py: tf.keras.preprocessing.sequence: pairs of words near each other,
 windows of a series."""
 
+from __future__ import annotations
+
 import random
+from typing import Any
 
 import numpy
 
@@ -31,10 +34,10 @@ def skipgrams(
     vocabulary_size,
     window_size=4,
     negative_samples=1.0,
-    shuffle=True,
-    categorical=False,
+    shuffle: Any = True,
+    categorical: bool = False,
     sampling_table=None,
-    seed=None,
+    seed: int | None = None,
 ):
     """Pairs (word, word near it) with label 1, and pairs with words by chance with label 0."""
     couples, labels = [], []
@@ -77,10 +80,10 @@ class TimeseriesGenerator(Sequence):
         stride=1,
         start_index=0,
         end_index=None,
-        shuffle=False,
-        reverse=False,
-        batch_size=128,
-    ):
+        shuffle: Any = False,
+        reverse: bool = False,
+        batch_size: int | None = 128,
+    ) -> None:
         if len(data) != len(targets):
             raise ValueError(
                 "Data and targets have to be of same length. Data length is "

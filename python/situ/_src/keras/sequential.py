@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """sequential.py: tf.keras.Sequential: a model that is a stack of layers."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import _situ
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.module import Module
@@ -24,9 +28,9 @@ class Sequential(Model):
       name: Name of the model.
     """
 
-    def __init__(self, layers=None, name=None, **kwargs):
+    def __init__(self, layers: Any = None, name: str | None = None, **kwargs) -> None:
         super().__init__(name=name or unique("sequential"), **kwargs)
-        self._stack, self._build_shape = [], None
+        self._stack: list = []
         for layer in layers or []:
             self.add(layer)
 
@@ -35,7 +39,7 @@ class Sequential(Model):
     def _sub_layers(self):
         return [x for x in self._stack if not isinstance(x, InputLayer)]
 
-    def add(self, layer):
+    def add(self, layer: Any):
         """Appends a layer.
 
         Args:
@@ -165,7 +169,7 @@ class Sequential(Model):
             inputs = layer(inputs)
         return inputs
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         stack = list(self._stack)
         if self._topology is not None and not isinstance(stack[0], InputLayer):
             stack.insert(0, self.inputs[0]._keras_history[0])
@@ -178,10 +182,10 @@ class Sequential(Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
         config = {"layers": config} if isinstance(config, list) else config
         model = cls(name=config.get("name"))
-        known = {}  # a layer that stands there twice is one
+        known: dict = {}  # a layer that occurs twice is one object
         for one in config["layers"]:
             name = one.get("config", {}).get("name") if isinstance(one, dict) else None
             layer = known.get(name) or KIND.deserialize(one, custom_objects)
@@ -190,7 +194,7 @@ class Sequential(Model):
             model.add(layer)
         return model
 
-    def predict_classes(self, x, batch_size=32, verbose=0):
+    def predict_classes(self, x: Any, batch_size: int | None = 32, verbose: str | int = 0):
         """Returns the predicted class of each example.
 
         Args:
@@ -201,7 +205,7 @@ class Sequential(Model):
         result = self.predict(x, batch_size, verbose)
         return result.argmax(-1) if result.shape[-1] > 1 else (result > 0.5).astype("int32")
 
-    def predict_proba(self, x, batch_size=32, verbose=0):
+    def predict_proba(self, x: Any, batch_size: int | None = 32, verbose: str | int = 0):
         """Calls predict; its name in TensorFlow 1."""
         return self.predict(x, batch_size, verbose)
 

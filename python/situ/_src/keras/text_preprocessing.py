@@ -2,8 +2,11 @@
 """text_preprocessing.py: tf.keras.preprocessing.text: texts as lists of numbers of words, in
 Python."""
 
+from __future__ import annotations
+
 import collections
 import json
+from typing import Any
 
 import numpy
 
@@ -17,7 +20,7 @@ def _named(thing):
 
 
 @_named
-def text_to_word_sequence(input_text, filters=_FILTERS, lower=True, split=" "):
+def text_to_word_sequence(input_text, filters: Any = _FILTERS, lower: bool = True, split=" "):
     """The words of a text; characters of `filters` stand between them."""
     text = input_text.lower() if lower else input_text
     return [w for w in text.translate({ord(c): split for c in filters}).split(split) if w]
@@ -25,7 +28,13 @@ def text_to_word_sequence(input_text, filters=_FILTERS, lower=True, split=" "):
 
 @_named
 def hashing_trick(
-    text, n, hash_function=None, filters=_FILTERS, lower=True, split=" ", analyzer=None
+    text,
+    n: int,
+    hash_function=None,
+    filters: Any = _FILTERS,
+    lower: bool = True,
+    split=" ",
+    analyzer=None,
 ):
     """Numbers from 1 to n - 1 by a hash: Python's own, 'md5' or a function."""
     if hash_function == "md5":
@@ -40,7 +49,9 @@ def hashing_trick(
 
 
 @_named
-def one_hot(input_text, n, filters=_FILTERS, lower=True, split=" ", analyzer=None):
+def one_hot(
+    input_text, n: int, filters: Any = _FILTERS, lower: bool = True, split=" ", analyzer=None
+):
     return hashing_trick(input_text, n, hash, filters, lower, split, analyzer)
 
 
@@ -124,10 +135,10 @@ class Tokenizer:
             for row in sequences
         ]
 
-    def texts_to_matrix(self, texts, mode="binary"):
+    def texts_to_matrix(self, texts, mode: str = "binary"):
         return self.sequences_to_matrix(self.texts_to_sequences(texts), mode)
 
-    def sequences_to_matrix(self, sequences, mode="binary"):
+    def sequences_to_matrix(self, sequences, mode: str = "binary"):
         """One row per text: which words (binary), how often (count, freq), how telling (tfidf)."""
         if not self.num_words and not self.word_index:
             raise ValueError(
@@ -150,7 +161,7 @@ class Tokenizer:
                 )
         return result
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             "num_words": self.num_words,
             "filters": self.filters,
@@ -166,7 +177,7 @@ class Tokenizer:
             "word_index": json.dumps(self.word_index),
         }
 
-    def to_json(self, **kwargs):
+    def to_json(self, **kwargs) -> str:
         return json.dumps(
             {"class_name": type(self).__name__, "config": self.get_config()}, **kwargs
         )

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """training.py: compile, fit, evaluate and predict of tf.keras.Model."""
 
+from __future__ import annotations
+
 import contextlib
+from typing import Any
 
 import numpy
 
@@ -42,22 +45,22 @@ class Training:
     distribute_strategy = property(lambda s: s._strategy)
 
     def compile(
-        self,
-        optimizer="rmsprop",
-        loss=None,
-        metrics=None,
-        loss_weights=None,
-        weighted_metrics=None,
+        self: Any,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        metrics: Any = None,
+        loss_weights: Any = None,
+        weighted_metrics: Any = None,
         run_eagerly=None,
         steps_per_execution=None,
         sample_weight_mode=None,
         target_tensors=None,
         distribute=None,
         jit_compile=None,
-        auto_scale_loss=True,
+        auto_scale_loss: bool = True,
         pss_evaluation_shards=0,
         **kwargs,
-    ):
+    ) -> None:
         """Configures the model for training.
 
         Args:
@@ -158,7 +161,9 @@ class Training:
 
     # Steps, which sub-classes may replace
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+    def compute_loss(
+        self: Any, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None
+    ):
         """Returns the total loss: that of compile plus the losses of layers.
 
         Args:
@@ -174,7 +179,7 @@ class Training:
             y, y_pred, sample_weight, regularization_losses=self.losses, model=self
         )
 
-    def compute_metrics(self, x, y, y_pred, sample_weight):
+    def compute_metrics(self: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any):
         """Updates the metrics of compile and returns the results of all metrics.
 
         Args:
@@ -197,7 +202,7 @@ class Training:
             result.update(value if isinstance(value, dict) else {metric.name: value})
         return result
 
-    def train_step(self, data):
+    def train_step(self: Any, data):
         """Runs one training step; subclasses may override it.
 
         Args:
@@ -217,7 +222,7 @@ class Training:
             self.optimizer.apply_gradients(list(zip(tape.gradient(loss, trained), trained)))
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
-    def test_step(self, data):
+    def test_step(self: Any, data):
         """Runs one step of evaluation; subclasses may override it.
 
         Args:
@@ -243,7 +248,7 @@ class Training:
         x, _, _ = data_adapter.unpack(data)
         return self(x, training=False)
 
-    def make_train_function(self, force=False):
+    def make_train_function(self, force: bool = False):
         """Returns a function of an iterator that trains on its next batch."""
         return lambda iterator: self._programs.run("train", next(iterator))
 
@@ -263,29 +268,29 @@ class Training:
     # Training
 
     def fit(
-        self,
-        x=None,
-        y=None,
-        batch_size=None,
-        epochs=1,
-        verbose="auto",
-        callbacks=None,
-        validation_split=0.0,
-        validation_data=None,
-        shuffle=True,
-        class_weight=None,
-        sample_weight=None,
-        initial_epoch=0,
-        steps_per_epoch=None,
-        validation_steps=None,
-        validation_batch_size=None,
-        validation_freq=1,
-        max_queue_size=10,
-        workers=1,
-        use_multiprocessing=False,
-        nb_epoch=None,
+        self: Any,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: str | int = "auto",
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: Any = True,
+        class_weight: dict[int, float] | None = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: Any = 1,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        nb_epoch: int | None = None,
         **kwargs,
-    ):
+    ) -> Any:
         """Trains the model for a number of epochs.
 
         Args:
@@ -396,18 +401,18 @@ class Training:
         return result
 
     def evaluate(
-        self,
-        x=None,
-        y=None,
-        batch_size=None,
-        verbose="auto",
-        sample_weight=None,
-        steps=None,
-        callbacks=None,
-        max_queue_size=10,
-        workers=1,
-        use_multiprocessing=False,
-        return_dict=False,
+        self: Any,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: str | int = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        return_dict: bool = False,
         **kwargs,
     ):
         """Computes the loss and the metrics.
@@ -451,15 +456,15 @@ class Training:
         return values[0] if len(values) == 1 else values
 
     def predict(
-        self,
-        x,
-        batch_size=None,
-        verbose="auto",
-        steps=None,
-        callbacks=None,
-        max_queue_size=10,
-        workers=1,
-        use_multiprocessing=False,
+        self: Any,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: str | int = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
         **kwargs,
     ):
         """Computes the outputs of the model, batch by batch.
@@ -527,13 +532,13 @@ class Training:
             return _to_numbers(self._programs.run(kind, next(iter(batches))))
 
     def train_on_batch(
-        self,
-        x,
-        y=None,
-        sample_weight=None,
-        class_weight=None,
-        reset_metrics=True,
-        return_dict=False,
+        self: Any,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: dict[int, float] | None = None,
+        reset_metrics: bool = True,
+        return_dict: bool = False,
     ):
         """Runs one training step.
 
@@ -551,7 +556,14 @@ class Training:
         result = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
         return result if return_dict else _scalars(result)
 
-    def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True, return_dict=False):
+    def test_on_batch(
+        self: Any,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        reset_metrics: bool = True,
+        return_dict: bool = False,
+    ):
         """Evaluates one batch.
 
         Args:
@@ -567,7 +579,7 @@ class Training:
         result = self._on_batch("test", x, y, sample_weight, None, reset_metrics)
         return result if return_dict else _scalars(result)
 
-    def predict_on_batch(self, x):
+    def predict_on_batch(self: Any, x: Any):
         """Computes the outputs of one batch.
 
         Args:
@@ -581,17 +593,28 @@ class Training:
             result = self._programs.run("predict", batch)
             return nest.map_structure(lambda t: numpy.asarray(t.numpy()), result)
 
-    def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, **kwargs):
+    def fit_generator(
+        self,
+        generator,
+        steps_per_epoch: int | None = None,
+        epochs: int = 1,
+        verbose: str | int = 1,
+        **kwargs,
+    ):
         """Calls fit; the name of fit for generators in TensorFlow 1."""
         return self.fit(
             generator, steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose, **kwargs
         )
 
-    def evaluate_generator(self, generator, steps=None, verbose=0, **kwargs):
+    def evaluate_generator(
+        self, generator, steps: int | None = None, verbose: str | int = 0, **kwargs
+    ):
         """Calls evaluate; the name of evaluate for generators in TensorFlow 1."""
         return self.evaluate(generator, steps=steps, verbose=verbose, **kwargs)
 
-    def predict_generator(self, generator, steps=None, verbose=0, **kwargs):
+    def predict_generator(
+        self, generator, steps: int | None = None, verbose: str | int = 0, **kwargs
+    ):
         """Calls predict; the name of predict for generators in TensorFlow 1."""
         return self.predict(generator, steps=steps, verbose=verbose, **kwargs)
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """utils.py: tf.keras.utils: to_categorical, pad_sequences, get_file."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import shutil
+from typing import Any
 
 import numpy
 
@@ -14,7 +17,7 @@ from situ._src.ops import random_ops
 
 
 @keras_export("utils.normalize")
-def normalize(x, axis=-1, order=2):
+def normalize(x: Any, axis: Any = -1, order=2):
     """An array with length 1 along an axis."""
     length = numpy.atleast_1d(numpy.linalg.norm(x, order, axis))
     length[length == 0] = 1
@@ -22,7 +25,7 @@ def normalize(x, axis=-1, order=2):
 
 
 @keras_export("utils.set_random_seed")
-def set_random_seed(seed):
+def set_random_seed(seed: int):
     """Seeds Python's, NumPy's and situ's random numbers, and the initial weights of layers."""
     import random
 
@@ -36,15 +39,15 @@ def set_random_seed(seed):
 def get_file(
     fname=None,
     origin=None,
-    untar=False,
+    untar: bool = False,
     md5_hash=None,
     file_hash=None,
     cache_subdir="datasets",
     hash_algorithm="auto",
-    extract=False,
+    extract: bool = False,
     archive_format="auto",
     cache_dir=None,
-    force_download=False,
+    force_download: bool = False,
 ):
     """The path of a file that is there already, or of what its archive has: situ does not
     download. A file with another hash than the given one is an error."""
@@ -90,8 +93,8 @@ def _check_file(path, origin, expected, algorithm):
 
 @keras_export("preprocessing.sequence.pad_sequences", "utils.pad_sequences")
 def pad_sequences(
-    sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0
-):
+    sequences, maxlen=None, dtype: Any = "int32", padding: Any = "pre", truncating="pre", value=0.0
+) -> numpy.ndarray:
     """Pads lists of different lengths to one array.
 
     Args:
@@ -121,7 +124,7 @@ def pad_sequences(
 
 
 @export("keras.utils.to_categorical")
-def to_categorical(y, num_classes=None, dtype="float32"):
+def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> numpy.ndarray:
     """Converts class ids to one-hot vectors.
 
     Args:

@@ -2,7 +2,10 @@
 """weights.py: creates the variables of layers, finds them in attributes, and moves them between
 eager variables and variables of a session graph."""
 
+from __future__ import annotations
+
 import contextlib
+from typing import Any
 
 import numpy
 
@@ -153,7 +156,7 @@ def to_eager(*things):
 
 
 @contextlib.contextmanager
-def eager_values(layers):
+def eager_values(layers: Any):
     """Context in which layers have eager variables; yields whether any were replaced."""
     before = [(layer, dict(vars(layer))) for layer in layers]
     try:

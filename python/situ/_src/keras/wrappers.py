@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """wrappers.py: layers that wrap a layer: TimeDistributed and Bidirectional."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import nest
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named
@@ -16,15 +20,15 @@ class Wrapper(Layer):
       layer: The wrapped layer.
     """
 
-    def __init__(self, layer, **kwargs):
+    def __init__(self, layer: Any, **kwargs) -> None:
         self.layer = layer
         super().__init__(**kwargs)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "layer": serialize_keras_object(self.layer)}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any):
         config = dict(config)
         layer = LAYERS.deserialize(config.pop("layer"))
         if isinstance(config.get("backward_layer"), dict):
@@ -44,7 +48,7 @@ class TimeDistributed(Wrapper):
       training: Passed to the layer if it has such a parameter.
     """
 
-    def __init__(self, layer, **kwargs):
+    def __init__(self, layer: Any, **kwargs) -> None:
         super().__init__(layer, **kwargs)
         self.supports_masking = True
 
@@ -82,7 +86,9 @@ class Bidirectional(Wrapper):
       ValueError: If merge_mode is unknown.
     """
 
-    def __init__(self, layer, merge_mode="concat", weights=None, backward_layer=None, **kwargs):
+    def __init__(
+        self, layer: Any, merge_mode="concat", weights=None, backward_layer=None, **kwargs
+    ) -> None:
         super().__init__(layer, weights=weights, **kwargs)
         if merge_mode not in ("sum", "mul", "ave", "concat", None):
             raise ValueError(
@@ -155,7 +161,7 @@ class Bidirectional(Wrapper):
         mask = nest.flatten(mask)[0] if mask is not None else None
         return mask if self.return_sequences else None
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         config = {**Layer.get_config(self), "merge_mode": self.merge_mode, "layer": self._wrapped}
         if self._own_backward:
             config["backward_layer"] = serialize_keras_object(self.backward_layer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""arg_scope.py: arguments that functions get wherever they are not given: slim.arg_scope."""
+"""arg_scope.py: slim.arg_scope: default arguments of functions within a scope."""
 
 import contextlib
 import functools
@@ -16,7 +16,7 @@ def _under(name):
 
 @export(v1=_under("add_arg_scope"))
 def add_arg_scope(func):
-    """A decorator: a function whose arguments a scope may give."""
+    """Decorator: a function whose arguments an arg_scope may set."""
 
     @functools.wraps(func)
     def scoped(*args, **kwargs):
@@ -29,12 +29,13 @@ def add_arg_scope(func):
 
 @export(v1=_under("has_arg_scope"))
 def has_arg_scope(func):
+    """Whether a function is decorated with add_arg_scope."""
     return hasattr(func, "_takes_arg_scope")
 
 
 @export(v1=_under("arg_scoped_arguments"))
 def arg_scoped_arguments(func):
-    """The arguments that a scope can give a function."""
+    """Returns the names of the arguments that an arg_scope may set."""
     if not has_arg_scope(func):
         return ()
     import inspect
@@ -55,7 +56,16 @@ def _entered(scope):
 
 @export(v1=_under("arg_scope"))
 def arg_scope(list_ops_or_scope, **kwargs):
-    """In it, some functions get these arguments; or the scope that another `with` has given."""
+    """Context that sets default arguments of functions.
+
+    Args:
+      list_ops_or_scope: List of functions decorated with add_arg_scope, or a scope that an earlier
+        `with arg_scope(...) as scope` returned.
+      **kwargs: The arguments; empty with a scope.
+
+    Yields:
+      The scope.
+    """
     if isinstance(list_ops_or_scope, dict):
         if kwargs:
             raise ValueError(

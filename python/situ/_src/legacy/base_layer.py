@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""base_layer.py: the base classes of tf.layers: variables in scopes, regularizers, naming."""
+"""base_layer.py: base classes of tf.layers: variables in variable scopes, regularizers, names."""
+
+from __future__ import annotations
 
 import copy
 import re
+from typing import Any
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
@@ -15,12 +18,12 @@ ZEROS, ONES = init_ops.Zeros, init_ops.Ones
 
 
 def pair(value):
-    """A number or two as (rows, columns)."""
+    """Returns a number, or a sequence of two, as (rows, columns)."""
     return tuple(int(v) for v in value) if hasattr(value, "__iter__") else (int(value),) * 2
 
 
 def choose(condition, true, false):
-    """One of two functions' results: by a truth value now, or by a tensor when it is known."""
+    """Returns the result of one of two functions, by a Python bool or a tensor."""
     if isinstance(condition, (bool, int)):
         return true() if condition else false()
     condition = op("Reshape", convert_to_tensor(condition), [])  # it may come without a shape
@@ -34,7 +37,16 @@ def _remember(values, regularizer, key):
 
 
 class Layer:
-    """Something that is called on tensors; its variables are made at the first call."""
+    """Base class of the layers of TensorFlow 1; the first call creates the variables.
+
+    Args:
+      trainable: Whether the variables are trained.
+      name: Name of the variable scope.
+      dtype: Type of the variables; default: that of the first input.
+
+    Call arguments:
+      inputs: Tensor.
+    """
 
     _CALLED = ("_scope", "_vars", "updates")  # what calls leave
 
@@ -55,7 +67,7 @@ class Layer:
         self.activity_regularizer, self._vars, self.updates = activity_regularizer, [], []
 
     def __deepcopy__(self, memo):
-        """A layer of the same kind that has not been called yet."""
+        """Returns a copy of the layer that has not been called."""
         result = memo[id(self)] = type(self).__new__(type(self))
         for key, value in self.__dict__.items():
             try:
@@ -116,7 +128,7 @@ class Layer:
         return inputs
 
     def default_name(self):
-        """Conv2DTranspose is conv2d_transpose."""
+        """Returns the class name in snake case."""
         parts = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", type(self).__name__)
         return re.sub("([a-z])([A-Z])", r"\1_\2", parts).lower()
 
@@ -137,7 +149,8 @@ class Layer:
             result = self.call(inputs, *args, **kwargs)
             return _remember(result, self.activity_regularizer, GraphKeys.REGULARIZATION_LOSSES)
 
-    def apply(self, inputs, *args, **kwargs):
+    def apply(self, inputs: Any, *args, **kwargs):
+        """Calls the layer."""
         return self(inputs, *args, **kwargs)
 
 
@@ -145,7 +158,7 @@ export(v1=("layers.Layer",))(Layer)
 
 
 class _Weighted(Layer):
-    """A layer with a kernel and, unless told otherwise, a bias."""
+    """Base class of layers with a kernel and, unless use_bias is False, a bias."""
 
     def __init__(
         self,

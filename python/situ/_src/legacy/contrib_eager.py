@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""contrib_eager.py: tf.contrib.eager: how programs of TensorFlow 1 computed at once."""
+"""contrib_eager.py: tf.contrib.eager: the eager API of TensorFlow 1."""
+
+from __future__ import annotations
 
 import contextlib
 import importlib
 import inspect
+from typing import Any
 
 from situ._src.checkpoint import saver
 from situ._src.framework import flags, style
@@ -50,36 +53,40 @@ V1.update(
 
 @export(v1="contrib.eager.run")
 def run(main=None, argv=None):
-    """tf.app.run of a program that computes at once."""
+    """Runs main as tf.app.run does, with eager execution."""
     style.enable_eager()
     flags.run(main, argv)
 
 
 @export(v1="contrib.eager.get_optimizer_variables")
-def get_optimizer_variables(optimizer):
-    """What an optimizer keeps of the variables that it changes."""
+def get_optimizer_variables(optimizer: Any):
+    """Returns the slot variables of an optimizer."""
     return optimizer.variables()
 
 
 @export(v1="contrib.eager.Saver")
 class Saver:
-    """Checkpoints of variables: a list of them, or a dict with the names that they have there."""
+    """Saves and restores variables.
 
-    def __init__(self, var_list):
+    Args:
+      var_list: List of variables, or dictionary from names in the checkpoint to variables.
+    """
+
+    def __init__(self, var_list) -> None:
         self._saver = saver.Saver(var_list)
 
-    def save(self, file_prefix, global_step=None):
-        """Writes a checkpoint; gives its name."""
+    def save(self, file_prefix, global_step=None) -> None:
+        """Writes a checkpoint and returns its path."""
         return self._saver.save(None, file_prefix, global_step, write_meta_graph=False)
 
     def restore(self, file_prefix):
-        """Gives all variables the values of a checkpoint."""
+        """Restores all variables from a checkpoint."""
         self._saver.restore(None, file_prefix)
 
 
 @export(v1=("contrib.eager.num_gpus", "contrib.eager.context.num_gpus"))
 def num_gpus():
-    """How many GPUs there are."""
+    """Returns the number of GPUs."""
     from situ._src.framework import config
 
     return len(config.list_logical_devices("GPU"))
@@ -109,19 +116,26 @@ def _recorded(function, args, kwargs):
 
 @export(v1="contrib.eager.implicit_value_and_gradients")
 def implicit_value_and_gradients(f):
-    """A function: (f's value, [(gradient, variable)] of the variables that f has read)."""
+    """Returns a function that returns (value of f, [(gradient, variable)]) for the variables f
+    reads.
+    """
     return lambda *args, **kwargs: _recorded(f, args, kwargs)
 
 
 @export(v1="contrib.eager.implicit_gradients")
 def implicit_gradients(f):
-    """A function: [(gradient, variable)] of the variables that f has read."""
+    """Returns a function that returns [(gradient, variable)] for the variables f reads."""
     return lambda *args, **kwargs: _recorded(f, args, kwargs)[1]
 
 
 @export(v1="contrib.eager.value_and_gradients_function")
-def value_and_gradients_function(f, params=None):
-    """A function: (f's value, its gradients with respect to its arguments, or some of them)."""
+def value_and_gradients_function(f, params: Any = None):
+    """Returns a function that returns (value of f, gradients with respect to its arguments).
+
+    Args:
+      f: The function.
+      params: Indices or names of the arguments; default: all.
+    """
 
     def compute(*args, dy=None):
         names = list(inspect.signature(f).parameters)
@@ -141,17 +155,22 @@ def value_and_gradients_function(f, params=None):
 
 
 @export(v1="contrib.eager.gradients_function")
-def gradients_function(f, params=None):
-    """A function: f's gradients with respect to its arguments, or some of them."""
+def gradients_function(f, params: Any = None):
+    """Returns a function that returns the gradients of f with respect to its arguments.
+
+    Args:
+      f: The function.
+      params: Indices or names of the arguments; default: all.
+    """
     both = value_and_gradients_function(f, params)
     return lambda *args, dy=None: both(*args, dy=dy)[1]
 
 
 @export(v1="contrib.eager.Iterator")
 class Iterator:
-    """The elements of a data set, one after the other."""
+    """Iterates over the elements of a dataset."""
 
-    def __init__(self, dataset):
+    def __init__(self, dataset) -> None:
         self._iterator = iter(dataset)
 
     def __iter__(self):
@@ -182,12 +201,12 @@ for _name, _keras in (
 
 @export(v1="contrib.eager.Network")
 class Network:
-    """Layers that are told with track_layer; a subclass says in `call` what they do."""
+    """Base class of models; track_layer registers layers, subclasses implement `call`."""
 
     def __init__(self, name=None):
         self.name, self._tracked = name or type(self).__name__, []
 
-    def track_layer(self, layer):
+    def track_layer(self, layer: Any):
         self._tracked.append(layer)
         return layer
 
@@ -201,7 +220,7 @@ class Network:
 
 @export(v1="contrib.eager.Sequential")
 class Sequential(Network):
-    """Layers and functions, each with what the one before it gave."""
+    """Calls layers and functions one after the other."""
 
     def __init__(self, layers_funcs=None, name=None):
         super().__init__(name)

@@ -2,8 +2,11 @@
 """contrib_gpu.py: what programs on several GPUs use of tf.contrib: sums over devices (nccl),
 staging areas, the memory that devices have in use, scopes for compilers."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
+from typing import Any
 
 from situ._src.framework.api import V1, export
 from situ._src.framework.dtypes import as_dtype
@@ -55,26 +58,32 @@ for _word, _join in (
 
 
 @export(v1=("contrib.nccl.reduce_sum", "python.ops.nccl_ops.reduce_sum"))
-def reduce_sum(tensors):
-    """The sum of tensors of several devices, on the device of the scope."""
+def reduce_sum(tensors: Any):
+    """Returns the sum of tensors of several devices, on the device of the scope."""
     return op("AddN", [convert_to_tensor(t) for t in tensors])
 
 
 @export(v1=("contrib.nccl.broadcast", "python.ops.nccl_ops.broadcast"))
 def broadcast(tensor):
-    """The tensor, for readers on any device."""
+    """Returns the tensor; copies to other devices are inserted where it is read."""
     return op("Identity", convert_to_tensor(tensor))
 
 
 @export(v1=("contrib.staging.StagingArea", "python.ops.data_flow_ops.StagingArea"))
 class StagingArea:
-    """A place where values wait from one step to the next, first in, first out."""
+    """Buffer of values between steps, first in, first out."""
 
     _MANY = 1 << 30
 
     def __init__(
-        self, dtypes, shapes=None, names=None, shared_name=None, capacity=0, memory_limit=0
-    ):
+        self,
+        dtypes,
+        shapes=None,
+        names=None,
+        shared_name: str | None = None,
+        capacity: int = 0,
+        memory_limit=0,
+    ) -> None:
         self._dtypes = [
             as_dtype(t).base_dtype
             for t in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])
@@ -91,8 +100,8 @@ class StagingArea:
     capacity = property(lambda s: s._capacity)
     name = property(lambda s: s._queue.queue_ref.op.name)
 
-    def put(self, values, name=None):
-        """An operation that adds values: a list, or a dict where there are names."""
+    def put(self, values, name: str | None = None):
+        """Returns an op that adds values: a list, or a dictionary if the components have names."""
         if (
             isinstance(values, (list, tuple))
             and self._names is None
@@ -102,13 +111,13 @@ class StagingArea:
         with device("/cpu:0"):
             return self._queue.enqueue(values, name or "StagingArea_put")
 
-    def get(self, name=None):
-        """Takes the oldest values, and waits for them: always a list, or a dict."""
+    def get(self, name: str | None = None):
+        """Returns the oldest values; blocks while the area is empty."""
         with device("/cpu:0"):
             result = self._queue.dequeue(name or "StagingArea_get")
         return result if isinstance(result, (dict, list)) else [result]
 
-    def size(self, name=None):
+    def size(self, name: str | None = None):
         with device("/cpu:0"):
             return self._queue.size(name or "StagingArea_size")
 
@@ -141,8 +150,8 @@ for _name, _word in (("BytesInUse", "current"), ("MaxBytesInUse", "peak"), ("Byt
 
 @export(v1="contrib.compiler.jit.experimental_jit_scope")
 @contextlib.contextmanager
-def experimental_jit_scope(compile_ops=True, separate_compiled_gradients=False):
-    """Graphs are compiled in any case."""
+def experimental_jit_scope(compile_ops: bool = True, separate_compiled_gradients: bool = False):
+    """Does nothing: graphs are always compiled."""
     yield
 
 

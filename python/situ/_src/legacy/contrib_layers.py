@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_layers.py: tf.contrib.layers and the layers of tf.contrib.slim, as functions."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph import scope as name_scope
@@ -10,13 +14,14 @@ from situ._src.legacy import layers
 from situ._src.legacy.arg_scope import add_arg_scope
 from situ._src.ops import control_flow_ops, init_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
-from situ._src.ops.nn import conv, losses, norm, pool
+from situ._src.ops.nn import conv, norm, pool
 from situ._src.variables import variable_scope
 
 
 def exported(*names):
-    """A decorator: names below contrib.layers and contrib.slim of a function that takes arguments
-    from an arg_scope."""
+    """Decorator: exports a function under contrib.layers and contrib.slim, with arguments of
+    arg_scope.
+    """
 
     def record(function):
         function = add_arg_scope(function)
@@ -38,7 +43,14 @@ def _relu(x):
         for p in ("contrib.layers.", "contrib.slim.")
     ]
 )
-def xavier_initializer(uniform=True, seed=None, dtype="float32"):
+def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = "float32"):
+    """Returns the Xavier (Glorot) initializer.
+
+    Args:
+      uniform: Whether to draw from a uniform instead of a normal distribution.
+      seed: Seed of the random numbers.
+      dtype: Type of the values.
+    """
     return init_ops.VarianceScaling(
         1.0, "fan_avg", "uniform" if uniform else "truncated_normal", seed, dtype
     )
@@ -48,15 +60,28 @@ def xavier_initializer(uniform=True, seed=None, dtype="float32"):
     v1=("contrib.layers.variance_scaling_initializer", "contrib.slim.variance_scaling_initializer")
 )
 def variance_scaling_initializer(
-    factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype="float32"
+    factor: Any = 2.0,
+    mode: str = "FAN_IN",
+    uniform: bool = False,
+    seed: int | None = None,
+    dtype: Any = "float32",
 ):
+    """Returns an initializer whose variance is factor divided by the fan of the weights.
+
+    Args:
+      factor: Numerator of the variance.
+      mode: "FAN_IN", "FAN_OUT" or "FAN_AVG".
+      uniform: Whether to draw from a uniform instead of a truncated normal distribution.
+      seed: Seed of the random numbers.
+      dtype: Type of the values.
+    """
     return init_ops.VarianceScaling(
         factor, mode.lower(), "uniform" if uniform else "truncated_normal", seed, dtype
     )
 
 
 def collect(tensor, keys, alias=None):
-    """Adds a value to collections: one name, a list of them, or none; its alias is the scope."""
+    """Adds a tensor to collections: one name, a list, or None; sets its alias."""
     if keys and isinstance(tensor, GraphTensor):
         tensor.alias = alias or variable_scope.get_variable_scope().name
     for key in [keys] if isinstance(keys, str) else keys or ():
@@ -66,12 +91,12 @@ def collect(tensor, keys, alias=None):
 
 @exported("variable")
 def variable(
-    name,
-    shape=None,
-    dtype=None,
+    name: str | None,
+    shape: Any = None,
+    dtype: Any = None,
     initializer=None,
     regularizer=None,
-    trainable=True,
+    trainable: bool = True,
     collections=None,
     caching_device=None,
     device=None,
@@ -81,7 +106,9 @@ def variable(
     synchronization=None,
     aggregation=None,
 ):
-    """The variable of that name in the scope."""
+    """Gets or creates a variable of the current scope; arguments as in tf.get_variable, and
+    device.
+    """
     from situ._src.framework.scopes import device as placed
 
     keys = list(
@@ -112,12 +139,12 @@ def variable(
 
 @exported("model_variable")
 def model_variable(
-    name,
-    shape=None,
-    dtype="float32",
+    name: str | None,
+    shape: Any = None,
+    dtype: Any = "float32",
     initializer=None,
     regularizer=None,
-    trainable=True,
+    trainable: bool = True,
     collections=None,
     caching_device=None,
     device=None,
@@ -127,7 +154,7 @@ def model_variable(
     synchronization=None,
     aggregation=None,
 ):
-    """The same, as a part of the model."""
+    """Gets or creates a variable and adds it to MODEL_VARIABLES; arguments as in variable."""
     return variable(
         name,
         shape,
@@ -150,7 +177,7 @@ def model_variable(
 
 
 class _Weights:
-    """The variables of a layer, in the collections that it was given."""
+    """Creates the variables of a layer in the given collections."""
 
     def __init__(self, trainable, collections):
         self.trainable, self.collections = trainable, collections
@@ -172,7 +199,7 @@ def _finish(
     weights,
     data_format="NHWC",
 ):
-    """What comes behind the weights: normalisation or biases, then the activation."""
+    """Applies the normalizer or adds biases, then applies the activation."""
     if normalizer_fn is not None:
         made = normalizer_fn(made, **(normalizer_params or {}))
     elif biases_initializer is not None:
@@ -183,8 +210,8 @@ def _finish(
 
 @exported("fully_connected")
 def fully_connected(
-    inputs,
-    num_outputs,
+    inputs: Any,
+    num_outputs: int | None,
     activation_fn=_relu,
     normalizer_fn=None,
     normalizer_params=None,
@@ -192,13 +219,33 @@ def fully_connected(
     weights_regularizer=None,
     biases_initializer=init_ops.Zeros,
     biases_regularizer=None,
-    reuse=None,
+    reuse: bool | None = None,
     variables_collections=None,
     outputs_collections=None,
-    trainable=True,
+    trainable: bool = True,
     scope=None,
 ):
-    """activation_fn(inputs times a matrix, plus biases)."""
+    """Fully connected layer: `activation_fn(inputs @ weights + biases)`.
+
+    Args:
+      inputs: Tensor of rank 2 or more.
+      num_outputs: Size of the output.
+      activation_fn: Activation function; default: relu; None applies none.
+      normalizer_fn: Normalization instead of biases, such as batch_norm.
+      normalizer_params: Dictionary of its arguments.
+      weights_initializer: Initializer of the weights.
+      weights_regularizer: Regularizer of the weights.
+      biases_initializer: Initializer of the biases; None: no biases.
+      biases_regularizer: Regularizer of the biases.
+      reuse: Whether to use existing variables.
+      variables_collections: Collections of the variables.
+      outputs_collections: Collections of the output.
+      trainable: Whether the variables are trained.
+      scope: Name of the variable scope.
+
+    Returns:
+      Tensor of the shape of the inputs with num_outputs as last size.
+    """
     with variable_scope.variable_scope(scope, "fully_connected", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         width = inputs.shape.as_list()[-1]
@@ -229,25 +276,26 @@ def fully_connected(
 
 
 @exported("relu")
-def relu(inputs, num_outputs, **kwargs):
+def relu(inputs: Any, num_outputs: int | None, **kwargs):
+    """fully_connected with relu."""
     return fully_connected(inputs, num_outputs, activation_fn=_relu, **kwargs)
 
 
 @exported("linear")
-def linear(inputs, num_outputs, **kwargs):
-    """inputs times a matrix, plus biases."""
+def linear(inputs: Any, num_outputs: int | None, **kwargs):
+    """fully_connected without an activation."""
     return fully_connected(inputs, num_outputs, activation_fn=None, **kwargs)
 
 
 @exported("conv2d", "convolution2d", "convolution")
 def conv2d(
-    inputs,
-    num_outputs,
-    kernel_size,
+    inputs: Any,
+    num_outputs: int | None,
+    kernel_size: Any,
     stride=1,
-    padding="SAME",
-    data_format=None,
-    rate=1,
+    padding: Any = "SAME",
+    data_format: str | None = None,
+    rate: float = 1,
     activation_fn=_relu,
     normalizer_fn=None,
     normalizer_params=None,
@@ -255,13 +303,25 @@ def conv2d(
     weights_regularizer=None,
     biases_initializer=init_ops.Zeros,
     biases_regularizer=None,
-    reuse=None,
+    reuse: bool | None = None,
     variables_collections=None,
     outputs_collections=None,
-    trainable=True,
+    trainable: bool = True,
     scope=None,
 ):
-    """activation_fn(a convolution, plus biases)."""
+    """2-D convolution: `activation_fn(conv2d(inputs, weights) + biases)`.
+
+    Args:
+      inputs: Tensor of shape `(batch, height, width, channels)`.
+      num_outputs: Number of output channels.
+      kernel_size: Height and width of the kernel; one int for both.
+      stride: Stride; one int for both dimensions.
+      padding: "SAME" or "VALID".
+      data_format: "NHWC" or "NCHW".
+      rate: Dilation rate.
+
+    The other arguments are as in fully_connected.
+    """
     with variable_scope.variable_scope(scope, "Conv", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
@@ -289,12 +349,12 @@ def conv2d(
 
 @exported("conv2d_transpose", "convolution2d_transpose")
 def conv2d_transpose(
-    inputs,
-    num_outputs,
-    kernel_size,
+    inputs: Any,
+    num_outputs: int | None,
+    kernel_size: Any,
     stride=1,
-    padding="SAME",
-    data_format=None,
+    padding: Any = "SAME",
+    data_format: str | None = None,
     activation_fn=_relu,
     normalizer_fn=None,
     normalizer_params=None,
@@ -302,13 +362,13 @@ def conv2d_transpose(
     weights_regularizer=None,
     biases_initializer=init_ops.Zeros,
     biases_regularizer=None,
-    reuse=None,
+    reuse: bool | None = None,
     variables_collections=None,
     outputs_collections=None,
-    trainable=True,
+    trainable: bool = True,
     scope=None,
 ):
-    """activation_fn(the transpose of a convolution, plus biases)."""
+    """Transposed 2-D convolution; arguments as in conv2d."""
     with variable_scope.variable_scope(scope, "Conv2d_transpose", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
@@ -338,14 +398,14 @@ def conv2d_transpose(
 
 @exported("separable_conv2d", "separable_convolution2d")
 def separable_conv2d(
-    inputs,
-    num_outputs,
-    kernel_size,
+    inputs: Any,
+    num_outputs: int | None,
+    kernel_size: Any,
     depth_multiplier=1,
     stride=1,
-    padding="SAME",
-    data_format=None,
-    rate=1,
+    padding: Any = "SAME",
+    data_format: str | None = None,
+    rate: float = 1,
     activation_fn=_relu,
     normalizer_fn=None,
     normalizer_params=None,
@@ -354,13 +414,16 @@ def separable_conv2d(
     weights_regularizer=None,
     biases_initializer=init_ops.Zeros,
     biases_regularizer=None,
-    reuse=None,
+    reuse: bool | None = None,
     variables_collections=None,
     outputs_collections=None,
-    trainable=True,
+    trainable: bool = True,
     scope=None,
 ):
-    """A convolution of each channel, then of the channels (not, if num_outputs is None)."""
+    """Depthwise 2-D convolution followed by a 1 x 1 convolution, unless num_outputs is None.
+
+    Arguments as in conv2d, and depth_multiplier, the number of channels per input channel.
+    """
     with variable_scope.variable_scope(scope, "SeparableConv2d", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
@@ -430,23 +493,39 @@ _pool("avg_pool2d", "AvgPool2D", pool.avg_pool)
 
 
 @exported("flatten")
-def flatten(inputs, outputs_collections=None, scope=None):
-    """All dimensions but the first as one."""
+def flatten(inputs: Any, outputs_collections=None, scope=None):
+    """Flattens all dimensions but the batch.
+
+    Args:
+      inputs: Tensor.
+      outputs_collections: Collections of the output.
+      scope: Name scope of the ops.
+    """
     result = layers.Flatten(name=scope or "Flatten")(inputs)
     return collect(result, outputs_collections, result.op.name.rpartition("/")[0])
 
 
 @exported("dropout")
 def dropout(
-    inputs,
+    inputs: Any,
     keep_prob=0.5,
-    noise_shape=None,
-    is_training=True,
+    noise_shape: Any = None,
+    is_training: Any = True,
     outputs_collections=None,
     scope=None,
-    seed=None,
+    seed: int | None = None,
 ):
-    """Some elements made 0 while training."""
+    """Keeps elements with probability keep_prob during training, scaled by its inverse.
+
+    Args:
+      inputs: Tensor.
+      keep_prob: Probability of keeping an element.
+      noise_shape: Shape of the dropout mask, broadcast to the input.
+      is_training: Whether to drop elements: a bool or a boolean tensor.
+      outputs_collections: Collections of the output.
+      scope: Name scope of the ops.
+      seed: Seed of the random numbers.
+    """
     inputs = convert_to_tensor(inputs)
     with variable_scope.variable_scope(scope, "Dropout"):
         result = control_flow_ops.smart_cond(
@@ -459,32 +538,51 @@ def dropout(
 
 @exported("batch_norm")
 def batch_norm(
-    inputs,
+    inputs: Any,
     decay=0.999,
-    center=True,
-    scale=False,
-    epsilon=0.001,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: Any = 0.001,
     activation_fn=None,
     param_initializers=None,
     param_regularizers=None,
     updates_collections=GraphKeys.UPDATE_OPS,
-    is_training=True,
-    reuse=None,
+    is_training: Any = True,
+    reuse: bool | None = None,
     variables_collections=None,
     outputs_collections=None,
-    trainable=True,
+    trainable: bool = True,
     batch_weights=None,
     fused=None,
-    data_format="NHWC",
-    zero_debias_moving_mean=False,
+    data_format: str | None = "NHWC",
+    zero_debias_moving_mean: bool = False,
     scope=None,
-    renorm=False,
+    renorm: bool = False,
     renorm_clipping=None,
     renorm_decay=0.99,
     adjustment=None,
 ):
-    """Inputs normalised over all but the channels; the averages are updated by what is put into a
-    collection, or at once (None)."""
+    """Batch normalization over all axes but the channels.
+
+    Args:
+      inputs: Tensor.
+      decay: Decay of the moving averages.
+      center: Whether to add beta.
+      scale: Whether to multiply by gamma.
+      epsilon: Added to the variance.
+      activation_fn: Activation function; None applies none.
+      param_initializers: Dictionary of initializers: beta, gamma, moving_mean, moving_variance.
+      param_regularizers: Dictionary of regularizers: beta, gamma.
+      updates_collections: Collection of the ops that update the averages; None updates at once.
+      is_training: Whether to use the moments of the batch: a bool or a boolean tensor.
+      reuse: Whether to use existing variables.
+      variables_collections: Collections of the variables.
+      outputs_collections: Collections of the output.
+      trainable: Whether the variables are trained.
+      fused: Accepted for compatibility.
+      data_format: "NHWC" or "NCHW".
+      scope: Name of the variable scope.
+    """
     unsupported(
         "batch_norm",
         batch_weights=(batch_weights, None),
@@ -534,8 +632,15 @@ def batch_norm(
 
 
 @exported("repeat")
-def repeat(inputs, repetitions, layer, *args, **kwargs):
-    """A layer on its own result, some times: scopes conv_1, conv_2, ..."""
+def repeat(inputs: Any, repetitions, layer: Any, *args, **kwargs):
+    """Applies a layer several times, in the scopes scope/scope_1, scope/scope_2, ...
+
+    Args:
+      inputs: Tensor.
+      repetitions: Number of times.
+      layer: Layer function.
+      *args, **kwargs: Its arguments.
+    """
     scope = kwargs.pop("scope", None)
     with variable_scope.variable_scope(scope, "Repeat"):
         result = convert_to_tensor(inputs)
@@ -546,8 +651,15 @@ def repeat(inputs, repetitions, layer, *args, **kwargs):
 
 
 @exported("stack")
-def stack(inputs, layer, stack_args, **kwargs):
-    """A layer on its own result, each time with the next arguments."""
+def stack(inputs: Any, layer: Any, stack_args, **kwargs):
+    """Applies a layer several times, each time with the next arguments of stack_args.
+
+    Args:
+      inputs: Tensor.
+      layer: Layer function.
+      stack_args: List of arguments, one entry per call.
+      **kwargs: Arguments of all calls.
+    """
     scope = kwargs.pop("scope", None)
     with variable_scope.variable_scope(scope, "Stack"):
         result = convert_to_tensor(inputs)
@@ -560,25 +672,25 @@ def stack(inputs, layer, stack_args, **kwargs):
 
 @exported("softmax")
 def softmax(logits, scope=None):
-    """The softmax of the last dimension, whatever the rank."""
+    """Softmax over the last dimension."""
     with variable_scope.variable_scope(scope, "softmax"):
         return op("Softmax", convert_to_tensor(logits))
 
 
 @exported("bias_add")
 def bias_add(
-    inputs,
+    inputs: Any,
     activation_fn=None,
     initializer=init_ops.Zeros,
     regularizer=None,
-    reuse=None,
+    reuse: bool | None = None,
     variables_collections=None,
     outputs_collections=None,
-    trainable=True,
-    data_format="NHWC",
+    trainable: bool = True,
+    data_format: str | None = "NHWC",
     scope=None,
 ):
-    """activation_fn(inputs plus biases)."""
+    """Adds biases: `activation_fn(inputs + biases)`; arguments as in fully_connected."""
     with variable_scope.variable_scope(scope, "BiasAdd", reuse=reuse):
         inputs = convert_to_tensor(inputs)
         width = inputs.shape.as_list()[1 if data_format == "NCHW" else -1]
@@ -593,9 +705,14 @@ def bias_add(
 
 @exported("one_hot_encoding")
 def one_hot_encoding(
-    labels, num_classes, on_value=1.0, off_value=0.0, outputs_collections=None, scope=None
+    labels,
+    num_classes: int | None,
+    on_value=1.0,
+    off_value=0.0,
+    outputs_collections=None,
+    scope=None,
 ):
-    """Numbers of classes as rows with one 1."""
+    """Converts class ids to one-hot vectors."""
     one_hot = BOTH.get("one_hot") or V1["one_hot"]
     with name_scope(scope, "OneHotEncoding"):
         labels = convert_to_tensor(labels)
@@ -605,19 +722,19 @@ def one_hot_encoding(
 
 @exported("layer_norm")
 def layer_norm(
-    inputs,
-    center=True,
-    scale=True,
+    inputs: Any,
+    center: bool = True,
+    scale: bool = True,
     activation_fn=None,
-    reuse=None,
+    reuse: bool | None = None,
     variables_collections=None,
     outputs_collections=None,
-    trainable=True,
+    trainable: bool = True,
     begin_norm_axis=1,
     begin_params_axis=-1,
     scope=None,
 ):
-    """Each example normalised for itself."""
+    """Layer normalization of each example from begin_norm_axis on, with gamma and beta."""
     with variable_scope.variable_scope(scope, "LayerNorm", reuse=reuse):
         inputs = convert_to_tensor(inputs)
         rank, shape = inputs.shape.ndims, inputs.shape.as_list()
@@ -641,14 +758,20 @@ def embed_sequence(
     ids,
     vocab_size=None,
     embed_dim=None,
-    unique=False,
+    unique: bool = False,
     initializer=None,
     regularizer=None,
-    trainable=True,
+    trainable: bool = True,
     scope=None,
-    reuse=None,
+    reuse: bool | None = None,
 ):
-    """The rows of a table that stand for words."""
+    """Looks up embeddings of ids in a trainable table.
+
+    Args:
+      ids: Integer tensor.
+      vocab_size: Number of rows of the table.
+      embed_dim: Size of each row.
+    """
     with variable_scope.variable_scope(scope, "EmbedSequence", reuse=reuse):
         table = model_variable(
             "embeddings", [vocab_size, embed_dim], "float32", initializer, regularizer, trainable
@@ -657,55 +780,9 @@ def embed_sequence(
 
 
 @exported("unit_norm")
-def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
-    """Inputs over their length along a dimension."""
+def unit_norm(inputs: Any, dim, epsilon: Any = 1e-7, scope=None):
+    """Scales inputs to L2 norm 1 along a dimension."""
     with variable_scope.variable_scope(scope, "UnitNorm"):
         inputs = convert_to_tensor(inputs)
         squares = op("Sum", inputs * inputs, [dim], keep_dims=True)
         return inputs / op("Sqrt", squares + epsilon)
-
-
-for _name in ("summarize_tensor", "summarize_activation"):
-
-    @export(v1="contrib.layers." + _name)
-    def _summarize(tensor, tag=None):
-        """A summary of a tensor: a number, or how its elements are spread."""
-        from situ._src.summary import summary_ops
-
-        name = tag or tensor.op.name
-        return (
-            summary_ops.scalar(name, tensor)
-            if tensor.shape.ndims == 0
-            else summary_ops.histogram(name, tensor)
-        )
-
-
-@export(v1="contrib.layers.summarize_collection")
-def summarize_collection(collection, name_filter=None, summarizer=_summarize):
-    """Summaries of all that is in a collection."""
-    return [summarizer(t) for t in get_default_graph().get_collection(collection, name_filter)]
-
-
-@export(v1="contrib.layers.summarize_tensors")
-def summarize_tensors(tensors, summarizer=_summarize):
-    return [summarizer(t) for t in tensors]
-
-
-@export(v1="contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits")
-def flipped_softmax_cross_entropy(logits, labels, dim=-1, name=None):
-    """tf.nn.softmax_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
-    return losses.softmax_cross_entropy_with_logits(
-        labels=labels, logits=logits, dim=dim, name=name
-    )
-
-
-@export(v1="contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits")
-def flipped_sparse_softmax_cross_entropy(logits, labels, name=None):
-    """tf.nn.sparse_softmax_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
-    return losses.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
-
-
-@export(v1="contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits")
-def flipped_sigmoid_cross_entropy(logits, targets, name=None):
-    """tf.nn.sigmoid_cross_entropy_with_logits as it was called before TensorFlow 1.0."""
-    return losses.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)

@@ -2,12 +2,15 @@
 """contrib_learn.py: words as numbers (tf.contrib.learn.preprocessing), names for the projector
 of TensorBoard, and lists of variables."""
 
+from __future__ import annotations
+
 import collections
 import os
 import pickle
 import re
 import sys
 import types
+from typing import Any
 
 import numpy
 
@@ -25,14 +28,14 @@ def _exported(*names):
 
 @_exported("tokenizer")
 def tokenizer(iterator):
-    """The words of each text."""
+    """Yields the words of each string."""
     for value in iterator:
         yield _TOKEN.findall(value)
 
 
 @_exported("CategoricalVocabulary")
 class CategoricalVocabulary:
-    """From words to numbers, in the order in which they came; 0 is what is not known."""
+    """Maps words to ids in the order of their first occurrence; 0 is the id of unknown words."""
 
     def __init__(self, unknown_token="<UNK>", support_reverse=True):
         self._unknown, self._reverse, self._mapping = unknown_token, [unknown_token], {}
@@ -42,7 +45,7 @@ class CategoricalVocabulary:
     def __len__(self):
         return len(self._mapping)
 
-    def freeze(self, freeze=True):
+    def freeze(self, freeze: bool = True):
         self._frozen = freeze
 
     def get(self, category):
@@ -58,7 +61,7 @@ class CategoricalVocabulary:
             self._frequency[category] = self._frequency.get(category, 0) + count
 
     def trim(self, min_frequency, max_frequency=-1):
-        """Forgets words that are too rare, or too frequent; the frequent ones come first."""
+        """Removes words that are too rare or too frequent and sorts the others by frequency."""
         kept = sorted(sorted(self._frequency.items()), key=lambda x: x[1], reverse=True)
         kept = [
             (w, n)
@@ -75,14 +78,16 @@ class CategoricalVocabulary:
 
 @_exported("VocabularyProcessor")
 class VocabularyProcessor:
-    """Texts as rows of numbers of words, all of one length."""
+    """Converts documents to arrays of word ids of one length."""
 
-    def __init__(self, max_document_length, min_frequency=0, vocabulary=None, tokenizer_fn=None):
+    def __init__(
+        self, max_document_length, min_frequency=0, vocabulary: Any = None, tokenizer_fn=None
+    ) -> None:
         self.max_document_length, self.min_frequency = max_document_length, min_frequency
         self.vocabulary_ = vocabulary or CategoricalVocabulary()
         self._tokenizer = tokenizer_fn or tokenizer
 
-    def fit(self, raw_documents, unused_y=None):
+    def fit(self, raw_documents, unused_y=None) -> Any:
         for tokens in self._tokenizer(raw_documents):
             for word in tokens:
                 self.vocabulary_.add(word)
@@ -107,12 +112,12 @@ class VocabularyProcessor:
         for row in documents:
             yield " ".join(self.vocabulary_.reverse(i) for i in row)
 
-    def save(self, filename):
+    def save(self, filename: str | os.PathLike) -> None:
         with open(filename, "wb") as file:
             pickle.dump(self, file)
 
     @classmethod
-    def restore(cls, filename):
+    def restore(cls, filename: str | os.PathLike):
         """The processor that save wrote. No code of the file is run: a function that divides texts
         into words must be one of this program."""
         with open(filename, "rb") as file:
@@ -145,7 +150,7 @@ _TEXT = (
 
 
 class _Reference:
-    """A function that a file names. Reading the file does not call it."""
+    """A function that a file refers to by name. Reading the file does not call it."""
 
     def __init__(self, module, name):
         self.module, self.name = module, name
@@ -172,7 +177,7 @@ class _Reference:
 
 
 class _Restorer(pickle.Unpickler):
-    """Reads a VocabularyProcessor and nothing that could run code."""
+    """Unpickles a VocabularyProcessor and nothing that could run code."""
 
     def find_class(self, module, name):
         ours = module == __name__ or module.startswith(_TEXT)
@@ -195,13 +200,13 @@ _PROJECTOR = ("contrib.tensorboard.plugins.projector.",)
 
 
 class SpriteMetadata(Message):
-    """A picture with a small image for each row."""
+    """Sprite image of the projector: a thumbnail for each row."""
 
     FIELDS = {"image_path": "", "single_image_dim": []}
 
 
 class EmbeddingInfo(Message):
-    """A table to show, and the file that says what its rows are."""
+    """A table that the projector shows, and its metadata file."""
 
     FIELDS = {
         "tensor_name": "",
@@ -221,9 +226,9 @@ class _Embeddings(list):
 
 @export(v1=_PROJECTOR[0] + "ProjectorConfig")
 class ProjectorConfig:
-    """Which tables the projector shows."""
+    """Configuration of the embedding projector."""
 
-    def __init__(self, model_checkpoint_path="", model_checkpoint_dir=""):
+    def __init__(self, model_checkpoint_path="", model_checkpoint_dir="") -> None:
         self.model_checkpoint_path, self.model_checkpoint_dir = (
             model_checkpoint_path,
             model_checkpoint_dir,
@@ -255,8 +260,8 @@ export(v1=_PROJECTOR[0] + "EmbeddingInfo")(EmbeddingInfo)
 
 
 @export(v1=_PROJECTOR[0] + "visualize_embeddings")
-def visualize_embeddings(summary_writer, config):
-    """Writes beside the summaries what the projector shows."""
+def visualize_embeddings(summary_writer, config: Any):
+    """Writes the configuration of the projector next to the summaries."""
     folder = (
         summary_writer.get_logdir()
         if isinstance(summary_writer, FileWriter)
@@ -267,8 +272,8 @@ def visualize_embeddings(summary_writer, config):
 
 
 @export(v1="contrib.slim.model_analyzer.analyze_vars")
-def analyze_vars(variables, print_info=False):
-    """(how many numbers variables hold, their bytes)"""
+def analyze_vars(variables, print_info: bool = False):
+    """Returns (number of elements, number of bytes) of variables."""
     numbers = size = 0
     for var in variables:
         count = int(numpy.prod(var.shape.as_list()))
@@ -284,8 +289,8 @@ def analyze_vars(variables, print_info=False):
 
 
 @export(v1="contrib.slim.model_analyzer.analyze_ops")
-def analyze_ops(graph, print_info=False):
-    """Elements of all outputs of a graph, where their sizes are known."""
+def analyze_ops(graph, print_info: bool = False):
+    """Returns the number of elements of all outputs of a graph with static shapes."""
     total = 0
     for node in graph.get_operations():
         for out in node.outputs:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib_rnn.py: tf.contrib.rnn: layer-normalized, fused and cuDNN-compatible cells."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.dtypes import as_dtype
@@ -28,21 +32,34 @@ def _named(*names):
 
 @_named("LayerNormBasicLSTMCell")
 class LayerNormBasicLSTMCell(RNNCell):
-    """An LSTM whose gates are normalised, with dropout of what enters its memory."""
+    """LSTM cell with layer normalization of its gates and dropout of the candidate.
+
+    Args:
+      num_units: Size of the output and of both states.
+      forget_bias: Added to the forget gate.
+      input_size: Ignored.
+      activation: Activation of candidate and output.
+      layer_norm: Whether to normalize.
+      norm_gain: Initial value of the gains.
+      norm_shift: Initial value of the shifts.
+      dropout_keep_prob: Probability of keeping a candidate element.
+      dropout_prob_seed: Seed of the dropout.
+      reuse: Whether to use existing variables.
+    """
 
     def __init__(
         self,
-        num_units,
+        num_units: int,
         forget_bias=1.0,
         input_size=None,
-        activation=None,
-        layer_norm=True,
+        activation: Any = None,
+        layer_norm: bool = True,
         norm_gain=1.0,
         norm_shift=0.0,
         dropout_keep_prob=1.0,
         dropout_prob_seed=None,
-        reuse=None,
-    ):
+        reuse: bool | None = None,
+    ) -> None:
         super().__init__(reuse=reuse)
         self._units, self._forget, self._activation = num_units, forget_bias, _tanh(activation)
         self._norm, self._gain, self._shift = layer_norm, norm_gain, norm_shift
@@ -91,9 +108,24 @@ class LayerNormBasicLSTMCell(RNNCell):
 
 @_named("UGRNNCell")
 class UGRNNCell(RNNCell):
-    """A cell with one gate."""
+    """Update gate recurrent cell, with one gate.
 
-    def __init__(self, num_units, initializer=None, forget_bias=1.0, activation=None, reuse=None):
+    Args:
+      num_units: Size of the output and of the state.
+      initializer: Initializer of the weights.
+      forget_bias: Added to the gate.
+      activation: Activation of the candidate.
+      reuse: Whether to use existing variables.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        initializer=None,
+        forget_bias=1.0,
+        activation: Any = None,
+        reuse: bool | None = None,
+    ) -> None:
         super().__init__(reuse=reuse)
         self._units, self._initializer = num_units, initializer
         self._forget, self._activation = forget_bias, _tanh(activation)
@@ -114,17 +146,36 @@ class UGRNNCell(RNNCell):
 
 @_named("GRUBlockCell", "GRUBlockCellV2")
 class GRUBlockCell(GRUCell):
-    """The same numbers as GRUCell."""
+    """Computes what GRUCell computes."""
 
-    def __init__(self, num_units=None, cell_size=None, reuse=None, name="gru_cell"):
+    def __init__(
+        self,
+        num_units: int | None = None,
+        cell_size=None,
+        reuse: bool | None = None,
+        name: str | None = "gru_cell",
+    ) -> None:
         super().__init__(num_units or cell_size, reuse=reuse, name=name)
 
 
 @_named("InputProjectionWrapper")
 class InputProjectionWrapper(_Wrapper):
-    """A linear layer in front of a cell."""
+    """Applies a linear layer to the inputs of a cell.
 
-    def __init__(self, cell, num_proj, activation=None, input_size=None, reuse=None):
+    Args:
+      cell: The cell.
+      num_proj: Size of the projection.
+      activation: Activation of the projection.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        num_proj,
+        activation: Any = None,
+        input_size=None,
+        reuse: bool | None = None,
+    ) -> None:
         super().__init__(cell)
         self._size, self._activation = int(num_proj), activation
 
@@ -137,9 +188,11 @@ class InputProjectionWrapper(_Wrapper):
 
 @_named("HighwayWrapper")
 class HighwayWrapper(_Wrapper):
-    """Carries some of the inputs past a cell."""
+    """Adds a highway connection from the inputs to the outputs of a cell."""
 
-    def __init__(self, cell, couple_carry_transform_gates=True, carry_bias_init=1.0):
+    def __init__(
+        self, cell: Any, couple_carry_transform_gates: bool = True, carry_bias_init=1.0
+    ) -> None:
         super().__init__(cell)
         self._couple, self._first = couple_carry_transform_gates, carry_bias_init
 
@@ -160,7 +213,7 @@ class HighwayWrapper(_Wrapper):
 
 
 def variational_noise(keep, input_size, state_size, output_size, seeds):
-    """Noise that stays the same over all steps, for each part of a DropoutWrapper."""
+    """Returns dropout masks of a DropoutWrapper that all steps share."""
     from situ._src.ops import random_ops
 
     def of(part, size, index=0):
@@ -176,7 +229,7 @@ def variational_noise(keep, input_size, state_size, output_size, seeds):
 
 
 def drop_with(noise, values, keep):
-    """Values where the noise, which is drawn already, says so."""
+    """Applies a precomputed dropout mask."""
     keep = convert_to_tensor(keep, values.dtype)
     return values / keep * OPS["Floor"](noise + keep)
 
@@ -185,7 +238,7 @@ def drop_with(noise, values, keep):
 
 
 class FusedRNNCell:
-    """Called on all steps at once."""
+    """Base class of cells that process all steps in one call."""
 
 
 class _Fused(FusedRNNCell):
@@ -206,9 +259,9 @@ class _Fused(FusedRNNCell):
 
 @_named("FusedRNNCellAdaptor")
 class FusedRNNCellAdaptor(_Fused):
-    """A cell as one over whole sequences."""
+    """Adapts a cell to the interface of FusedRNNCell."""
 
-    def __init__(self, cell, use_dynamic_rnn=False):
+    def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
         super().__init__(cell)
 
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
@@ -219,18 +272,23 @@ class FusedRNNCellAdaptor(_Fused):
 
 @_named("LSTMBlockFusedCell")
 class LSTMBlockFusedCell(FusedRNNCell):
-    """An LSTM over whole sequences."""
+    """LSTM over whole sequences.
+
+    Args:
+      num_units: Size of the output and of both states.
+      forget_bias: Added to the forget gate.
+    """
 
     def __init__(
         self,
-        num_units,
+        num_units: int,
         forget_bias=1.0,
         cell_clip=None,
-        use_peephole=False,
-        reuse=None,
-        dtype=None,
-        name="lstm_fused_cell",
-    ):
+        use_peephole: bool = False,
+        reuse: bool | None = None,
+        dtype: Any = None,
+        name: str | None = "lstm_fused_cell",
+    ) -> None:
         self._name, self.num_units = name, num_units
         self._cell = LSTMBlockCell(
             num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name=None
@@ -258,9 +316,9 @@ def _batch(inputs):
 
 @_named("TimeReversedFusedRNN")
 class TimeReversedFusedRNN(FusedRNNCell):
-    """A cell over whole sequences, from the last step to the first."""
+    """Runs a fused cell from the last step to the first."""
 
-    def __init__(self, cell):
+    def __init__(self, cell: Any) -> None:
         self._cell = cell
 
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
@@ -285,7 +343,9 @@ V1["contrib.cudnn_rnn.CudnnCompatibleLSTMCell"] = type(
 
 
 class _Cudnn:
-    """Layers of cells over whole sequences, time first, as CUDNN has them."""
+    """Stacked recurrent layers over time-major sequences, with the interface of the cuDNN
+    layers.
+    """
 
     KIND, STATES = None, 1
 

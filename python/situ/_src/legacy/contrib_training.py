@@ -2,8 +2,12 @@
 """contrib_training.py: tf.contrib.training: evaluation of checkpoints as they come, batches of
 like lengths, where variables go by their size; and more of tf.contrib.framework."""
 
+from __future__ import annotations
+
 import math
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from situ._src.checkpoint.state import latest_checkpoint
 from situ._src.framework import dtypes, logs
@@ -27,7 +31,17 @@ from situ._src.variables import variable, variable_scope
     )
 )
 def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
-    """The next checkpoint of a folder, or None where none comes in time."""
+    """Waits for the next checkpoint of a folder.
+
+    Args:
+      checkpoint_dir: The folder.
+      last_checkpoint: The last known checkpoint.
+      seconds_to_sleep: Seconds between checks.
+      timeout: Largest number of seconds to wait; None: no limit.
+
+    Returns:
+      Path of the checkpoint, or None after the timeout.
+    """
     logs.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout
     while True:
@@ -45,7 +59,14 @@ def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sle
     v1=("contrib.training.checkpoints_iterator", "contrib.slim.evaluation.checkpoints_iterator"),
 )
 def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, timeout_fn=None):
-    """Checkpoints of a folder as they come."""
+    """Yields the checkpoints of a folder as they appear.
+
+    Args:
+      checkpoint_dir: The folder.
+      min_interval_secs: Smallest number of seconds between checkpoints.
+      timeout: Largest number of seconds to wait for each; None: no limit.
+      timeout_fn: Function that returns whether to stop after a timeout.
+    """
     path = None
     while True:
         new = wait_for_new_checkpoint(checkpoint_dir, path, timeout=timeout)
@@ -62,7 +83,7 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 
 @export(v1="contrib.training.get_or_create_eval_step")
 def get_or_create_eval_step():
-    """How many steps of an evaluation were made."""
+    """Returns the variable that counts the steps of an evaluation."""
     graph = get_default_graph()
     result = graph.get_collection("eval_step")
     if result:
@@ -79,9 +100,9 @@ def get_or_create_eval_step():
 
 @export(v1="contrib.training.StopAfterNEvalsHook")
 class StopAfterNEvalsHook(SessionRunHook):
-    """Ends an evaluation after so many steps."""
+    """Stops an evaluation after a number of steps."""
 
-    def __init__(self, num_evals, log_progress=True):
+    def __init__(self, num_evals, log_progress: bool = True) -> None:
         self._count, self._log, self._seen = num_evals, log_progress, 0
 
     def after_run(self, run_context, run_values):
@@ -94,9 +115,9 @@ class StopAfterNEvalsHook(SessionRunHook):
 
 @export(v1="contrib.training.SummaryAtEndHook")
 class SummaryAtEndHook(SessionRunHook):
-    """Writes summaries when an evaluation ends."""
+    """Writes summaries at the end of an evaluation."""
 
-    def __init__(self, log_dir=None, summary_writer=None, summary_op=None, feed_dict=None):
+    def __init__(self, log_dir=None, summary_writer=None, summary_op=None, feed_dict=None) -> None:
         self._folder, self._writer = log_dir, summary_writer
         self._op, self._feed = summary_op, feed_dict
 
@@ -115,17 +136,17 @@ class SummaryAtEndHook(SessionRunHook):
 
 @export(v1="contrib.training.evaluate_once")
 def evaluate_once(
-    checkpoint_path,
+    checkpoint_path: str | None,
     master="",
     scaffold=None,
     eval_ops=None,
     feed_dict=None,
     final_ops=None,
     final_ops_feed_dict=None,
-    hooks=None,
-    config=None,
+    hooks: Sequence | None = None,
+    config: Any = None,
 ):
-    """Evaluates a checkpoint: eval_ops until a hook ends it; gives the value of final_ops."""
+    """Evaluates a checkpoint: runs eval_ops until a hook stops; returns the values of final_ops."""
     hooks, values = list(hooks or []), None
     ending = V1.get("train.FinalOpsHook") or BOTH["train.FinalOpsHook"]
     last = ending(final_ops, final_ops_feed_dict)
@@ -153,13 +174,13 @@ def evaluate_repeatedly(
     final_ops=None,
     final_ops_feed_dict=None,
     eval_interval_secs=60,
-    hooks=None,
-    config=None,
+    hooks: Sequence | None = None,
+    config: Any = None,
     max_number_of_evaluations=None,
     timeout=None,
     timeout_fn=None,
 ):
-    """The same of each checkpoint as it comes."""
+    """Evaluates each checkpoint of a folder as it appears; returns the last values of final_ops."""
     values, count = None, 0
     for path in checkpoints_iterator(checkpoint_dir, eval_interval_secs, timeout, timeout_fn):
         for hook in hooks or ():
@@ -187,16 +208,16 @@ def train(
     train_op,
     logdir,
     master="",
-    is_chief=True,
+    is_chief: bool = True,
     scaffold=None,
-    hooks=None,
+    hooks: Sequence | None = None,
     chief_only_hooks=None,
     save_checkpoint_secs=600,
     save_summaries_steps=100,
-    config=None,
+    config: Any = None,
     max_wait_secs=7200,
-):
-    """Runs a training step until a hook ends it; gives the last loss."""
+) -> Any:
+    """Runs training steps until a hook stops; returns the last loss."""
     loss = None
     with monitored_session.MonitoredTrainingSession(
         master=master,
@@ -216,14 +237,24 @@ def train(
 
 @export(v1=("contrib.training.clip_gradient_norms", "contrib.slim.learning.clip_gradient_norms"))
 def clip_gradient_norms(gradients_to_variables, max_norm):
-    """Gradients with norms of at most so much."""
+    """Clips the norm of each gradient.
+
+    Args:
+      gradients_to_variables: List of (gradient, variable).
+      max_norm: Largest norm.
+    """
     clip = BOTH.get("clip_by_norm") or V1["clip_by_norm"]
     return [(g if g is None else clip(g, max_norm), v) for g, v in gradients_to_variables]
 
 
 @export(v1=("contrib.training.multiply_gradients", "contrib.slim.learning.multiply_gradients"))
 def multiply_gradients(grads_and_vars, gradient_multipliers):
-    """Gradients times a number for some variables, named or themselves."""
+    """Multiplies gradients by factors.
+
+    Args:
+      grads_and_vars: List of (gradient, variable).
+      gradient_multipliers: Dictionary from variables or their names to factors.
+    """
     result = []
     for gradient, trained in grads_and_vars:
         for key in (trained, trained.op.name):
@@ -238,7 +269,7 @@ def multiply_gradients(grads_and_vars, gradient_multipliers):
     v1=("contrib.training.add_gradients_summaries", "contrib.slim.learning.add_gradients_summaries")
 )
 def add_gradients_summaries(grads_and_vars):
-    """Summaries of gradients and their norms."""
+    """Adds summaries of gradients and their norms."""
     return [
         summary
         for gradient, variable in grads_and_vars
@@ -280,7 +311,19 @@ def bucket(
     shared_name=None,
     name=None,
 ):
-    """(which, batch): elements gathered in buckets; a batch comes out of one of them."""
+    """Groups elements into buckets; each batch comes from one bucket.
+
+    Args:
+      tensors: Tensors of an element.
+      which_bucket: Index of its bucket, a scalar tensor.
+      batch_size: Batch size, or one per bucket.
+      num_buckets: Number of buckets.
+      num_threads: Number of threads that fill the buckets.
+      capacity: Capacity of the queue of batches.
+
+    Returns:
+      (index of the bucket, batch).
+    """
     form = queue_input._Form(tensors)
     with name_scope(name, "bucket"):
         flat = form.flat(tensors)
@@ -327,7 +370,7 @@ def _enqueued(operation):
 
 
 class _Feeding(queue_runner.QueueRunner):
-    """Fills all buckets; when the input ends, all of them are closed."""
+    """Fills all buckets; closes them when the input ends."""
 
     def __init__(self, parts, operations):
         from situ._src.ops.array_ops import group
@@ -341,7 +384,7 @@ class _Feeding(queue_runner.QueueRunner):
 
 
 class _Draining(queue_runner.QueueRunner):
-    """Takes batches from one bucket; the queue of batches is closed with the last one."""
+    """Moves batches of one bucket to the queue of batches, which the last thread closes."""
 
     _left: dict = {}
 
@@ -359,21 +402,31 @@ class _Draining(queue_runner.QueueRunner):
 
 @export(v1="contrib.training.bucket_by_sequence_length")
 def bucket_by_sequence_length(
-    input_length,
-    tensors,
-    batch_size,
+    input_length: Any,
+    tensors: Any,
+    batch_size: int | None,
     bucket_boundaries,
-    num_threads=1,
-    capacity=32,
+    num_threads: int = 1,
+    capacity: int = 32,
     bucket_capacities=None,
     shapes=None,
-    dynamic_pad=False,
-    allow_smaller_final_batch=False,
-    keep_input=True,
-    shared_name=None,
-    name=None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    keep_input: bool = True,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """(lengths, batch): batches of elements whose lengths lie between the same boundaries."""
+    """Groups elements by length into batches.
+
+    Args:
+      input_length: Length of an element, a scalar tensor.
+      tensors: Tensors of the element.
+      batch_size: Batch size, or one per bucket.
+      bucket_boundaries: Increasing boundaries of the lengths.
+
+    Returns:
+      (lengths, batch).
+    """
     length = cast(convert_to_tensor(input_length), "int32")
     which = op(
         "Sum", cast(op("GreaterEqual", length, constant(list(bucket_boundaries))), "int32"), [0]
@@ -404,16 +457,16 @@ def bucket_by_sequence_length(
 
 @export(v1="contrib.training.byte_size_load_fn")
 def byte_size_load_fn(op_):
-    """The bytes of a variable."""
+    """Returns the size of a variable in bytes."""
     sizes = as_shape(op_.get_attr("shape")).as_list()
     return math.prod(sizes) * dtypes.as_dtype(op_.get_attr("dtype")).size
 
 
 @export(v1="contrib.training.GreedyLoadBalancingStrategy")
 class GreedyLoadBalancingStrategy:
-    """Each variable goes to the task that has the least so far."""
+    """Assigns each variable to the task with the smallest load so far."""
 
-    def __init__(self, num_tasks, load_fn):
+    def __init__(self, num_tasks, load_fn) -> None:
         self._loads, self._load_fn = [0.0] * num_tasks, load_fn
 
     def __call__(self, op_):
@@ -424,9 +477,9 @@ class GreedyLoadBalancingStrategy:
 
 @export(v1="contrib.training.RandomStrategy")
 class RandomStrategy:
-    """Each variable goes to a task by chance."""
+    """Assigns each variable to a random task."""
 
-    def __init__(self, num_ps, seed=0):
+    def __init__(self, num_ps, seed: int | None = 0) -> None:
         import random
 
         self._count, self._random = num_ps, random.Random(seed)
@@ -439,8 +492,10 @@ class RandomStrategy:
 
 
 @export(v1="contrib.framework.filter_variables")
-def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
-    """Variables whose names patterns include, and none excludes."""
+def filter_variables(
+    var_list, include_patterns=None, exclude_patterns=None, reg_search: bool = True
+):
+    """Returns the variables whose names match include_patterns and none of exclude_patterns."""
     import re
 
     find = re.search if reg_search else re.match
@@ -454,14 +509,19 @@ def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg
 
 @export(v1="contrib.framework.assign_from_values_fn")
 def assign_from_values_fn(var_names_to_values):
-    """A function of a session that gives variables values."""
+    """Returns a function of a session that assigns values to variables."""
     make, fed = V1["contrib.framework.assign_from_values"](var_names_to_values)
     return lambda session: session.run(make, fed)
 
 
 @export(v1="contrib.framework.local_variable")
-def local_variable(initial_value, validate_shape=True, name="local_variable", use_resource=None):
-    """A variable that is not saved and not trained."""
+def local_variable(
+    initial_value,
+    validate_shape: bool = True,
+    name: str | None = "local_variable",
+    use_resource=None,
+):
+    """Creates a variable that is neither saved nor trained."""
     return variable.variable(
         initial_value,
         trainable=False,

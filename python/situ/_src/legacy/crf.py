@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""crf.py: tf.contrib.crf: conditional random fields over chains of tags."""
+"""crf.py: tf.contrib.crf: linear-chain conditional random fields."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy
 
@@ -14,13 +18,13 @@ def _named(function):
 
 
 def _mask(lengths, like, dtype="float32"):
-    """[batch, steps]: whether a step belongs to its sequence."""
+    """Returns [batch, steps]: whether a step belongs to its sequence."""
     return cast(gather_ops.sequence_mask(convert_to_tensor(lengths), op("Shape", like)[1]), dtype)
 
 
 @_named
-def crf_unary_score(tag_indices, sequence_lengths, inputs):
-    """The scores of tags for themselves, summed over each sequence."""
+def crf_unary_score(tag_indices, sequence_lengths, inputs: Any):
+    """Returns the sum of the unary scores of tags, per sequence."""
     inputs, tags = convert_to_tensor(inputs), cast(convert_to_tensor(tag_indices), "int32")
     width = op("Shape", inputs)[2]
     hot = op("OneHot", tags, width, constant(1, inputs.dtype), constant(0, inputs.dtype))
@@ -30,7 +34,7 @@ def crf_unary_score(tag_indices, sequence_lengths, inputs):
 
 @_named
 def crf_binary_score(tag_indices, sequence_lengths, transition_params):
-    """The scores of pairs of tags, summed over each sequence."""
+    """Returns the sum of the transition scores of tags, per sequence."""
     tags = cast(convert_to_tensor(tag_indices), "int32")
     params = convert_to_tensor(transition_params)
     width = op("Shape", params)[0]
@@ -41,24 +45,24 @@ def crf_binary_score(tag_indices, sequence_lengths, transition_params):
 
 
 @_named
-def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params):
-    """The score of tags, before it is normalised."""
+def crf_sequence_score(inputs: Any, tag_indices, sequence_lengths, transition_params):
+    """Returns the unnormalized score of tag sequences."""
     return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(
         tag_indices, sequence_lengths, transition_params
     )
 
 
 @_named
-def crf_multitag_sequence_score(inputs, tag_bitmap, sequence_lengths, transition_params):
-    """The score of all tags that a mask allows."""
+def crf_multitag_sequence_score(inputs: Any, tag_bitmap, sequence_lengths, transition_params):
+    """Returns the unnormalized score of all tag sequences that a mask allows."""
     low = op("Fill", op("Shape", inputs), constant(-numpy.inf))
     allowed = op("Select", convert_to_tensor(tag_bitmap), convert_to_tensor(inputs), low)
     return crf_log_norm(allowed, sequence_lengths, transition_params)
 
 
 @_named
-def crf_log_norm(inputs, sequence_lengths, transition_params):
-    """The logarithm of the sum over all tags."""
+def crf_log_norm(inputs: Any, sequence_lengths, transition_params):
+    """Returns the log of the partition function."""
     inputs, params = convert_to_tensor(inputs), convert_to_tensor(transition_params)
     lengths = cast(convert_to_tensor(sequence_lengths), "int32")
     first = inputs[:, 0]
@@ -81,8 +85,18 @@ def crf_log_norm(inputs, sequence_lengths, transition_params):
 
 
 @_named
-def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=None):
-    """(the log likelihood of tags, the scores of pairs of tags)."""
+def crf_log_likelihood(inputs: Any, tag_indices, sequence_lengths, transition_params=None):
+    """Returns the log-likelihood of tag sequences.
+
+    Args:
+      inputs: Unary scores of shape `(batch, steps, tags)`.
+      tag_indices: Tags of shape `(batch, steps)`.
+      sequence_lengths: Lengths of shape `(batch,)`.
+      transition_params: Transition scores of shape `(tags, tags)`; default: a new variable.
+
+    Returns:
+      (log-likelihoods of shape `(batch,)`, transition_params).
+    """
     inputs = convert_to_tensor(inputs)
     if transition_params is None:
         width = inputs.shape.as_list()[2]
@@ -93,8 +107,17 @@ def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=
 
 
 @_named
-def crf_decode(potentials, transition_params, sequence_length):
-    """(the best tags of each sequence, their scores)."""
+def crf_decode(potentials, transition_params, sequence_length: Any):
+    """Finds the best tag sequences (Viterbi).
+
+    Args:
+      potentials: Unary scores of shape `(batch, steps, tags)`.
+      transition_params: Transition scores of shape `(tags, tags)`.
+      sequence_length: Lengths of shape `(batch,)`.
+
+    Returns:
+      (tags of shape `(batch, steps)`, scores of shape `(batch,)`).
+    """
     potentials = convert_to_tensor(potentials)
     params = convert_to_tensor(transition_params)
     lengths = cast(convert_to_tensor(sequence_length), "int32")
@@ -135,7 +158,15 @@ def crf_decode(potentials, transition_params, sequence_length):
 
 @_named
 def viterbi_decode(score, transition_params):
-    """(the best tags of one sequence, their score), of arrays."""
+    """Finds the best tag sequence of NumPy arrays.
+
+    Args:
+      score: Unary scores of shape `(steps, tags)`.
+      transition_params: Transition scores of shape `(tags, tags)`.
+
+    Returns:
+      (list of tags, score).
+    """
     trellis = numpy.zeros_like(score)
     pointers = numpy.zeros_like(score, dtype=numpy.int32)
     trellis[0] = score[0]

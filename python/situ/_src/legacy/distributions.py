@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""distributions.py: tf.distributions: samples, densities, entropies, divergences."""
+"""distributions.py: tf.distributions: samples, log probabilities, entropies and KL divergences."""
+
+from __future__ import annotations
 
 import math
+from typing import Any
 
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.dtypes import dtype_of
@@ -25,7 +28,7 @@ def _sum_last(x):
 
 
 class Distribution:
-    """What all have: parameters, samples, densities."""
+    """Base class of distributions."""
 
     event_ndims = 0
 
@@ -57,7 +60,7 @@ class Distribution:
             return op("Exp", self.log_prob(value))
 
     def sample(self, sample_shape=(), seed=None, name=None):
-        """Numbers by chance: of sample_shape, then as the parameters."""
+        """Draws samples of shape `sample_shape + batch shape`."""
         with scope(name, "sample"):
             return self._sample(sample_shape, seed)
 
@@ -76,16 +79,31 @@ class Distribution:
 
 
 def _pair(a, b):
-    """Both as real tensors of one type."""
+    """Returns both as floating-point tensors of one type."""
     kind = next((dtype_of(v) for v in (a, b) if dtype_of(v) is not None), None) or "float32"
     return convert_to_tensor(a, kind), convert_to_tensor(b, kind)
 
 
 @_named("Normal")
 class Normal(Distribution):
-    """The normal distribution."""
+    """Normal distribution.
 
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Normal"):
+    Args:
+      loc: Mean.
+      scale: Standard deviation.
+      validate_args: Accepted for compatibility.
+      allow_nan_stats: Accepted for compatibility.
+      name: Name of the ops.
+    """
+
+    def __init__(
+        self,
+        loc,
+        scale,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str | None = "Normal",
+    ) -> None:
         super().__init__(name, loc=loc, scale=scale)
         self.loc, self.scale = _pair(loc, scale)
 
@@ -100,38 +118,51 @@ class Normal(Distribution):
         z = (value - self.loc) / self.scale
         return z * z * -0.5 - (op("Log", self.scale) + 0.5 * math.log(2.0 * math.pi))
 
-    def cdf(self, value, name=None):
+    def cdf(self, value, name: str | None = None):
         z = (convert_to_tensor(value, self.dtype) - self.loc) / self.scale
         return 0.5 * op("Erfc", z * -math.sqrt(0.5))
 
-    def entropy(self, name=None):
+    def entropy(self, name: str | None = None):
         return (
             0.5 + 0.5 * math.log(2.0 * math.pi) + op("Log", self.scale * op("OnesLike", self.loc))
         )
 
-    def mean(self, name=None):
+    def mean(self, name: str | None = None):
         return self._like()
 
     mode = mean
 
-    def variance(self, name=None):
+    def variance(self, name: str | None = None):
         return op("Square", self.scale * op("OnesLike", self.loc))
 
 
 @_named("Uniform")
 class Uniform(Distribution):
-    """All numbers from low to high alike."""
+    """Uniform distribution on [low, high).
+
+    Args:
+      low: Lower limit.
+      high: Upper limit.
+      validate_args: Accepted for compatibility.
+      allow_nan_stats: Accepted for compatibility.
+      name: Name of the ops.
+    """
 
     def __init__(
-        self, low=0.0, high=1.0, validate_args=False, allow_nan_stats=True, name="Uniform"
-    ):
+        self,
+        low=0.0,
+        high=1.0,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str | None = "Uniform",
+    ) -> None:
         super().__init__(name, low=low, high=high)
         self.low, self.high = _pair(low, high)
 
     def _like(self):
         return op("Add", self.low, op("ZerosLike", self.high))
 
-    def range(self, name=None):
+    def range(self, name: str | None = None):
         return self.high - self.low
 
     def _sample(self, sample_shape, seed):
@@ -145,13 +176,13 @@ class Uniform(Distribution):
         size = op("Neg", op("Log", self.range())) + op("ZerosLike", value)
         return op("SelectV2", inside, size, constant(-math.inf, value.dtype))
 
-    def entropy(self, name=None):
+    def entropy(self, name: str | None = None):
         return op("Log", self.range())
 
-    def mean(self, name=None):
+    def mean(self, name: str | None = None):
         return (self.low + self.high) / 2.0
 
-    def variance(self, name=None):
+    def variance(self, name: str | None = None):
         return op("Square", self.range()) / 12.0
 
 
@@ -163,17 +194,26 @@ def _logits(logits, probs, log):
 
 @_named("Bernoulli")
 class Bernoulli(Distribution):
-    """0 or 1."""
+    """Bernoulli distribution on {0, 1}.
+
+    Args:
+      logits: Log-odds of 1; give either logits or probs.
+      probs: Probability of 1.
+      dtype: Type of the samples.
+      validate_args: Accepted for compatibility.
+      allow_nan_stats: Accepted for compatibility.
+      name: Name of the ops.
+    """
 
     def __init__(
         self,
         logits=None,
         probs=None,
-        dtype="int32",
-        validate_args=False,
-        allow_nan_stats=True,
-        name="Bernoulli",
-    ):
+        dtype: Any = "int32",
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str | None = "Bernoulli",
+    ) -> None:
         super().__init__(name, logits=logits, probs=probs)
         self.logits = _logits(logits, probs, lambda p: op("Log", p) - op("Log1p", op("Neg", p)))
         self.probs = op("Sigmoid", self.logits) if probs is None else convert_to_tensor(probs)
@@ -194,32 +234,41 @@ class Bernoulli(Distribution):
         value = cast(value, self.logits.dtype)
         return value * self.logits - op("Softplus", self.logits)
 
-    def entropy(self, name=None):
+    def entropy(self, name: str | None = None):
         return op("Softplus", self.logits) - self.logits * self.probs
 
-    def mean(self, name=None):
+    def mean(self, name: str | None = None):
         return self.probs
 
-    def mode(self, name=None):
+    def mode(self, name: str | None = None):
         return cast(op("Greater", self.probs, 0.5), self._kind)
 
-    def variance(self, name=None):
+    def variance(self, name: str | None = None):
         return self.probs * (1.0 - self.probs)
 
 
 @_named("Categorical")
 class Categorical(Distribution):
-    """One of several classes: the last dimension has a logit for each."""
+    """Categorical distribution; the last dimension of the parameters is the classes.
+
+    Args:
+      logits: Unnormalized log probabilities; give either logits or probs.
+      probs: Probabilities.
+      dtype: Type of the samples.
+      validate_args: Accepted for compatibility.
+      allow_nan_stats: Accepted for compatibility.
+      name: Name of the ops.
+    """
 
     def __init__(
         self,
         logits=None,
         probs=None,
-        dtype="int32",
-        validate_args=False,
-        allow_nan_stats=True,
-        name="Categorical",
-    ):
+        dtype: Any = "int32",
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        name: str | None = "Categorical",
+    ) -> None:
         super().__init__(name, logits=logits, probs=probs)
         self.logits = _logits(logits, probs, lambda p: op("Log", p))
         self.probs = op("Softmax", self.logits) if probs is None else convert_to_tensor(probs)
@@ -253,11 +302,11 @@ class Categorical(Distribution):
         ones = op("OneHot", ids, self.event_size, constant(1.0), constant(0.0))
         return _sum_last(ones * op("LogSoftmax", self.logits))
 
-    def entropy(self, name=None):
+    def entropy(self, name: str | None = None):
         logs = op("LogSoftmax", self.logits)
         return op("Neg", _sum_last(op("Exp", logs) * logs))
 
-    def mode(self, name=None):
+    def mode(self, name: str | None = None):
         return cast(op("ArgMax", self.logits, -1), self._kind)
 
 
@@ -285,8 +334,10 @@ _DIVERGENCES = {
 
 
 @_named("kl_divergence", "kl")
-def kl_divergence(distribution_a, distribution_b, allow_nan_stats=True, name=None):
-    """How far one distribution is from another, by Kullback and Leibler."""
+def kl_divergence(
+    distribution_a, distribution_b, allow_nan_stats: bool = True, name: str | None = None
+):
+    """Returns the Kullback-Leibler divergence KL(distribution_a || distribution_b)."""
     result = _DIVERGENCES.get((type(distribution_a), type(distribution_b)))
     if result is None:
         raise NotImplementedError(

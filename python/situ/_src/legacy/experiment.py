@@ -2,6 +2,10 @@
 """experiment.py: tf.contrib.learn: experiments over estimators and what runs them, fit and
 predict of arrays."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.estimator import config, inputs
 from situ._src.estimator.train_and_evaluate import EvalSpec, TrainSpec, train_and_evaluate
 from situ._src.framework.api import BOTH, V1, export
@@ -9,7 +13,7 @@ from situ._src.framework.api import BOTH, V1, export
 
 @export(v1="contrib.learn.Experiment")
 class Experiment:
-    """An estimator with the inputs that it is trained and judged with."""
+    """An estimator with the inputs of training and evaluation."""
 
     def __init__(
         self,
@@ -25,13 +29,13 @@ class Experiment:
         eval_delay_secs=120,
         continuous_eval_throttle_secs=60,
         min_eval_frequency=None,
-        delay_workers_by_global_step=False,
+        delay_workers_by_global_step: bool = False,
         export_strategies=None,
         train_steps_per_iteration=None,
-        checkpoint_and_export=False,
+        checkpoint_and_export: bool = False,
         saving_listeners=None,
         check_interval_secs=5,
-    ):
+    ) -> None:
         self.estimator, self.train_steps, self.eval_steps = estimator, train_steps, eval_steps
         self._train_input, self._eval_input = train_input_fn, eval_input_fn
         self._hooks, self._eval_hooks = list(train_monitors or []), list(eval_hooks or [])
@@ -39,19 +43,19 @@ class Experiment:
     def extend_train_hooks(self, additional_hooks):
         self._hooks.extend(additional_hooks)
 
-    def train(self, delay_secs=None):
+    def train(self, delay_secs=None) -> Any:
         """Trains up to train_steps."""
         self.estimator.train(self._train_input, self._hooks, max_steps=self.train_steps)
         return self.estimator
 
-    def evaluate(self, delay_secs=None, name=None):
-        """What the metrics are over the input."""
+    def evaluate(self, delay_secs=None, name: str | None = None):
+        """Evaluates and returns the metrics."""
         return self.estimator.evaluate(
             self._eval_input, self.eval_steps, self._eval_hooks, name=name
         )
 
     def train_and_evaluate(self):
-        """Trains, and evaluates at checkpoints and at the end."""
+        """Trains and evaluates at checkpoints and at the end."""
         results, exports = train_and_evaluate(
             self.estimator,
             TrainSpec(self._train_input, self.train_steps, self._hooks),
@@ -81,9 +85,9 @@ class Experiment:
         self,
         delay_secs=None,
         throttle_delay_secs=None,
-        evaluate_checkpoint_only_once=True,
+        evaluate_checkpoint_only_once: bool = True,
         continuous_eval_predicate_fn=None,
-        name="continuous",
+        name: str | None = "continuous",
     ):
         """Evaluates each checkpoint as it comes."""
         from situ._src.legacy.contrib_training import checkpoints_iterator
@@ -100,7 +104,7 @@ class Experiment:
 
 
 def _schedule(config):
-    """What a task does where nobody says."""
+    """Returns the default schedule of a task."""
     kind = getattr(config, "task_type", None)
     if not kind or kind == "worker" and not getattr(config, "cluster_spec", None):
         return "train_and_evaluate"
@@ -109,7 +113,7 @@ def _schedule(config):
 
 @export(v1=("contrib.learn.learn_runner.run", "contrib.learn.python.learn.learn_runner.run"))
 def run(experiment_fn, output_dir=None, schedule=None, run_config=None, hparams=None):
-    """Makes an experiment and does what the schedule says: the name of a method."""
+    """Creates an experiment and calls the method that the schedule names."""
     if output_dir is not None and run_config is None:
         experiment = experiment_fn(output_dir)
         run_config = experiment.estimator.config
@@ -133,19 +137,35 @@ def tune(experiment_fn, tuner):
 
 @export(v1=("contrib.learn.SKCompat", "contrib.learn.python.SKCompat"))
 class SKCompat:
-    """An estimator that takes arrays: fit, score and predict."""
+    """Wraps an estimator with fit, score and predict of arrays."""
 
-    def __init__(self, estimator):
+    def __init__(self, estimator) -> None:
         self._estimator = estimator
 
-    def fit(self, x, y, batch_size=128, steps=None, max_steps=None, monitors=None):
+    def fit(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int | None = 128,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        monitors=None,
+    ) -> Any:
         self._estimator.train(_arrays(x, y, batch_size, None, True), monitors, steps, max_steps)
         return self
 
-    def score(self, x, y, batch_size=128, steps=None, metrics=None, name=None):
+    def score(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int | None = 128,
+        steps: int | None = None,
+        metrics: Any = None,
+        name: str | None = None,
+    ):
         return self._estimator.evaluate(_arrays(x, y, batch_size, 1, False), steps, name=name)
 
-    def predict(self, x, batch_size=128, outputs=None):
+    def predict(self, x: Any, batch_size: int | None = 128, outputs=None):
         import numpy
 
         rows = list(self._estimator.predict(_arrays(x, None, batch_size, 1, False)))
@@ -166,8 +186,8 @@ def _arrays(x, y, batch_size, epochs, shuffle):
 
 
 @export(v1="contrib.learn.infer_real_valued_columns_from_input")
-def infer_real_valued_columns_from_input(x):
-    """A column for an array of numbers."""
+def infer_real_valued_columns_from_input(x: Any):
+    """Returns the numeric columns of an array."""
     import numpy
 
     column = V1.get("feature_column.numeric_column") or BOTH["feature_column.numeric_column"]

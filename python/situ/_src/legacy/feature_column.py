@@ -4,8 +4,11 @@
 Numbers of categories are dense here: [examples, values], with -1 for what is missing.
 """
 
+from __future__ import annotations
+
 import collections
 import math
+from typing import Any
 
 import numpy
 
@@ -21,7 +24,9 @@ from situ._src.variables.variable_scope import get_variable
 
 
 def dense(features, key, missing):
-    """A feature as [examples, values, ...]; what a sparse one does not say is `missing`."""
+    """Returns a feature as [examples, values, ...]; `missing` fills what a sparse one leaves
+    out.
+    """
     if isinstance(key, Column):
         return key.transformed(features)
     if key not in features:
@@ -40,15 +45,15 @@ def _missing(dtype):
 
 
 class Column:
-    """A column of features: compared by what it is made of."""
+    """Base class of feature columns, which compare by value."""
 
 
 class Dense(Column):
-    """A column that is numbers: [examples, width]."""
+    """Base class of dense columns: [examples, width]."""
 
 
 class Categorical(Column):
-    """A column that is numbers of categories."""
+    """Base class of categorical columns: category ids."""
 
     def spec(self):
         return {self.key: VarLenFeature(self.dtype)}
@@ -82,8 +87,18 @@ def _shape(shape):
 
 
 @export("feature_column.numeric_column", v1="contrib.layers.real_valued_column")
-def numeric_column(key, shape=(1,), default_value=None, dtype="float32", normalizer_fn=None):
-    """Numbers as they are."""
+def numeric_column(
+    key, shape: Any = (1,), default_value=None, dtype: Any = "float32", normalizer_fn=None
+):
+    """Returns a column of real values.
+
+    Args:
+      key: Name of the feature.
+      shape: Shape of the values of an example.
+      default_value: Value of missing features in parsed examples.
+      dtype: Type of the feature.
+      normalizer_fn: Function applied to the tensor.
+    """
     dtype = as_dtype(dtype)
     if not (dtype.is_floating or dtype.is_integer):
         raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
@@ -111,7 +126,12 @@ class Numeric(
 
 @export("feature_column.bucketized_column", v1="contrib.layers.bucketized_column")
 def bucketized_column(source_column, boundaries):
-    """In which of the ranges between boundaries numbers are."""
+    """Returns a column of the buckets of a numeric column, one-hot.
+
+    Args:
+      source_column: A one-dimensional numeric column.
+      boundaries: Increasing boundaries.
+    """
     if not isinstance(source_column, Numeric):
         raise ValueError(
             "source_column must be a column generated with numeric_column(). Given: "
@@ -154,7 +174,13 @@ def _one_hot(ids, depth):
 
 @export("feature_column.categorical_column_with_identity")
 def categorical_column_with_identity(key, num_buckets, default_value=None):
-    """Numbers that are categories already."""
+    """Returns a column of integer features that are category ids.
+
+    Args:
+      key: Name of the feature.
+      num_buckets: Number of categories.
+      default_value: Id of features out of range; None: they are an error.
+    """
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
     return Identity(key, num_buckets, default_value)
@@ -178,8 +204,14 @@ class Identity(
 
 
 @export("feature_column.categorical_column_with_hash_bucket")
-def categorical_column_with_hash_bucket(key, hash_bucket_size, dtype="string"):
-    """Words by what their fingerprints are modulo a number."""
+def categorical_column_with_hash_bucket(key, hash_bucket_size, dtype: Any = "string"):
+    """Returns a column of categories by hash.
+
+    Args:
+      key: Name of the feature.
+      hash_bucket_size: Number of categories.
+      dtype: Type of the feature: string or integer.
+    """
     if hash_bucket_size is None or hash_bucket_size < 1:
         raise ValueError(
             f"hash_bucket_size must be at least 1. hash_bucket_size: {hash_bucket_size}, key: {key}"
@@ -199,9 +231,20 @@ class Hashed(
 
 @export("feature_column.categorical_column_with_vocabulary_list")
 def categorical_column_with_vocabulary_list(
-    key, vocabulary_list, dtype=None, default_value=-1, num_oov_buckets=0
+    key, vocabulary_list, dtype: Any = None, default_value=-1, num_oov_buckets=0
 ):
-    """Words by their place in a list."""
+    """Returns a column of categories by their index in a list.
+
+    Args:
+      key: Name of the feature.
+      vocabulary_list: The categories.
+      dtype: Type of the feature: string or integer.
+      default_value: Id of unknown values.
+      num_oov_buckets: Number of hash buckets for unknown values.
+
+    Raises:
+      ValueError: If the list is empty or has duplicates.
+    """
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
     vocabulary = tuple(
@@ -222,9 +265,18 @@ def categorical_column_with_vocabulary_file(
     vocabulary_size=None,
     num_oov_buckets=0,
     default_value=None,
-    dtype="string",
+    dtype: Any = "string",
 ):
-    """Words by the numbers of their lines in a file."""
+    """Returns a column of categories by their line in a file.
+
+    Args:
+      key: Name of the feature.
+      vocabulary_file: Path of the file.
+      vocabulary_size: Number of lines to use; default: all.
+      num_oov_buckets: Number of hash buckets for unknown values.
+      default_value: Id of unknown values.
+      dtype: Type of the feature: string or integer.
+    """
     lines = _lines(vocabulary_file, vocabulary_size)
     vocabulary = lines if as_dtype(dtype).name == "string" else [int(x) for x in lines]
     return categorical_column_with_vocabulary_list(
@@ -261,7 +313,13 @@ class Vocabulary(
 
 @export("feature_column.crossed_column", v1="contrib.layers.crossed_column")
 def crossed_column(keys, hash_bucket_size, hash_key=None):
-    """Pairs, triples, ... of categories, by their fingerprints."""
+    """Returns a column of combinations of categories, by hash.
+
+    Args:
+      keys: Names of features, or categorical columns.
+      hash_bucket_size: Number of categories.
+      hash_key: Accepted for compatibility.
+    """
     unsupported("crossed_column", hash_key=(hash_key, None))
     if len(keys) < 2:
         raise ValueError(f"keys must be a list with length > 1. Given: {keys}")
@@ -318,7 +376,7 @@ class Crossed(Categorical, collections.namedtuple("CrossedColumn", "keys num_buc
 
 @export("feature_column.indicator_column")
 def indicator_column(categorical_column):
-    """How often each category is there."""
+    """Returns the multi-hot column of a categorical column."""
     return Indicator(categorical_column)
 
 
@@ -342,9 +400,20 @@ def embedding_column(
     ckpt_to_load_from=None,
     tensor_name_in_ckpt=None,
     max_norm=None,
-    trainable=True,
+    trainable: bool = True,
 ):
-    """Rows of a table that is trained."""
+    """Returns the dense column of trainable embeddings of a categorical column.
+
+    Args:
+      categorical_column: The categorical column.
+      dimension: Size of the embeddings.
+      combiner: How several values of an example are combined: "mean", "sum" or "sqrtn".
+      initializer: Initializer of the embeddings.
+      ckpt_to_load_from: Not supported.
+      tensor_name_in_ckpt: Not supported.
+      max_norm: Largest norm of an embedding.
+      trainable: Whether the embeddings are trained.
+    """
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if combiner not in ("mean", "sum", "sqrtn"):
@@ -360,7 +429,7 @@ def embedding_column(
 
 
 def combined(rows, ids, combiner):
-    """The sum (mean, ...) over the values of each example; what is missing does not count."""
+    """Combines the values of each example (sum, mean, sqrtn); missing ones are left out."""
     there = cast(op("GreaterEqual", ids, constant(0, "int64")), "float32")
     total = op("Sum", rows * op("ExpandDims", there, -1), [1])
     if combiner == "sum":
@@ -370,7 +439,7 @@ def combined(rows, ids, combiner):
 
 
 def rows_of(table, ids):
-    """Rows of a table; the first one for what is missing."""
+    """Looks up rows of a table; missing ids read the first row."""
     return op("GatherV2", table, op("Maximum", ids, constant(0, "int64")), 0)
 
 

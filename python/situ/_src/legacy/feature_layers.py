@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""feature_layers.py: feature columns as the input of a network, and as a linear model."""
+"""feature_layers.py: tf.feature_column.input_layer, linear_model and make_parse_example_spec."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
@@ -29,7 +33,7 @@ def _sorted(columns):
 
 
 def in_order(columns):
-    """Columns of numbers by name; an error for others."""
+    """Returns dense columns sorted by name; raises an error for others."""
     columns = _sorted(columns)
     for column in columns:
         if not isinstance(column, Dense):
@@ -44,13 +48,22 @@ def in_order(columns):
 @export("feature_column.input_layer", v1="contrib.layers.input_from_feature_columns")
 def input_layer(
     features,
-    feature_columns,
+    feature_columns: Any,
     weight_collections=None,
-    trainable=True,
+    trainable: bool = True,
     cols_to_vars=None,
     cols_to_output_tensors=None,
 ):
-    """The columns side by side, in the order of their names: [examples, width]."""
+    """Returns the concatenated columns, in the order of their names: [examples, width].
+
+    Args:
+      features: Dictionary from names to tensors.
+      feature_columns: Dense columns.
+      weight_collections: Collections of the variables.
+      trainable: Whether the variables are trained.
+      cols_to_vars: Dictionary that receives the variables of each column.
+      cols_to_output_tensors: Dictionary that receives the tensor of each column.
+    """
     unsupported(
         "input_layer",
         trainable=(trainable, True),
@@ -74,14 +87,24 @@ def _weights(shape, trainable):
 @export("feature_column.linear_model")
 def linear_model(
     features,
-    feature_columns,
-    units=1,
+    feature_columns: Any,
+    units: int = 1,
     sparse_combiner="sum",
     weight_collections=None,
-    trainable=True,
+    trainable: bool = True,
     cols_to_vars=None,
 ):
-    """A weighted sum of all columns, and a bias: [examples, units]."""
+    """Returns a weighted sum of all columns plus a bias: [examples, units].
+
+    Args:
+      features: Dictionary from names to tensors.
+      feature_columns: Columns.
+      units: Number of outputs.
+      sparse_combiner: How several values of a categorical column are combined.
+      weight_collections: Collections of the variables.
+      trainable: Whether the variables are trained.
+      cols_to_vars: Dictionary that receives the variables of each column.
+    """
     parts = []
     with variable_scope(None, "linear_model"):
         for column in _sorted(feature_columns):
@@ -107,7 +130,7 @@ def linear_model(
     "feature_column.make_parse_example_spec", v1="contrib.layers.create_feature_spec_for_parsing"
 )
 def make_parse_example_spec(feature_columns):
-    """What tf.parse_example needs to read the features of columns."""
+    """Returns the feature specification of columns for tf.io.parse_example."""
     result = {}
     for column in feature_columns:
         if not isinstance(column, Column):

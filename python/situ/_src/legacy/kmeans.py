@@ -2,7 +2,10 @@
 """kmeans.py: tf.contrib.factorization.KMeans: points to the nearest of some centers, and
 centers to the middle of their points."""
 
+from __future__ import annotations
+
 import numbers
+from typing import Any
 
 from situ._src.framework.api import V1, export, named
 from situ._src.framework.scopes import control_dependencies
@@ -25,13 +28,13 @@ for _place in _PLACES:
 
 
 def _unit(rows):
-    """Rows of length 1."""
+    """Scales rows to length 1."""
     squares = op("Sum", op("Square", rows), [1], keep_dims=True)
     return rows * op("Rsqrt", op("Maximum", squares, 1e-12))
 
 
 def _squared_distances(points, centers):
-    """The distance of each point to each center."""
+    """Returns the squared distance of each point to each center."""
     return (
         op("Sum", op("Square", points), [1], keep_dims=True)
         - 2.0 * op("MatMul", points, centers, transpose_b=True)
@@ -48,7 +51,7 @@ def _uniform(shape, seed, **kwargs):
 
 
 def _at_random(points, count, seed):
-    """Some points; one may come twice."""
+    """Draws points with replacement."""
     rows = _uniform([count], seed, maxval=_count(points), dtype="int64")
     return op("GatherV2", points, rows, 0)
 
@@ -91,16 +94,16 @@ class KMeans:
 
     def __init__(
         self,
-        inputs,
+        inputs: Any,
         num_clusters,
         initial_clusters=RANDOM_INIT,
         distance_metric=SQUARED_EUCLIDEAN_DISTANCE,
-        use_mini_batch=False,
+        use_mini_batch: bool = False,
         mini_batch_steps_per_iteration=1,
         random_seed=0,
         kmeans_plus_plus_num_retries=2,
         kmc2_chain_length=200,
-    ):
+    ) -> None:
         if isinstance(initial_clusters, str) and initial_clusters not in (
             RANDOM_INIT,
             KMEANS_PLUS_PLUS_INIT,

@@ -6,24 +6,35 @@ from __future__ import annotations
 
 from typing import Callable
 
-import numpy
-
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import V1, export
-from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph import scope as name_scope
-from situ._src.framework.scopes import colocate_with_variable
-from situ._src.legacy.base_layer import ONES, ZEROS, Layer, _Weighted, choose, known, pair
+from situ._src.legacy.base_layer import ZEROS, Layer, _Weighted, known, pair
+from situ._src.legacy.batch_normalization import BatchNormalization
 from situ._src.ops import control_flow_ops
-from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import conv, norm
 from situ._src.ops.nn import pool as nn_conv
 
 
 class Dense(_Weighted):
-    """activation(inputs times a matrix, plus a bias)."""
+    """Fully connected layer: `activation(inputs @ kernel + bias)`.
+
+    Args:
+      units: Size of the output.
+      activation: Activation function; None applies none.
+      use_bias: Whether the layer adds a bias.
+      **kwargs: `kernel_initializer`, `bias_initializer`, `kernel_regularizer`, `bias_regularizer`,
+        `activity_regularizer`, `kernel_constraint`, `bias_constraint`, `trainable`, `name`, and
+        `reuse` (whether to use existing variables).
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, ..., input_dim)`.
+
+    Returns:
+      Tensor of shape `(batch, ..., units)`.
+    """
 
     def __init__(self, units, activation=None, use_bias=True, **kwargs):
         super().__init__(activation=activation, use_bias=use_bias, **kwargs)
@@ -55,7 +66,7 @@ class Dense(_Weighted):
 
 
 class _Spatial(_Weighted):
-    """A layer with windows on images."""
+    """Base class of layers that convolve images."""
 
     def __init__(
         self,
@@ -79,7 +90,21 @@ class _Spatial(_Weighted):
 
 
 class Conv2D(_Spatial):
-    """A convolution of images, plus a bias."""
+    """2-D convolution: `activation(conv2d(inputs, kernel) + bias)`.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Height and width of the kernel; one int for both.
+      strides: Strides; one int for both dimensions.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      activation: Activation function; None applies none.
+      **kwargs: As in `Dense`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, height, width, channels)`.
+    """
 
     def build(self, shape):
         self.make([*self.kernel_size, self.channels(shape), self.filters], self.filters)
@@ -97,7 +122,21 @@ class Conv2D(_Spatial):
 
 
 class Conv1D(_Weighted):
-    """A convolution of rows, plus a bias."""
+    """1-D convolution: `activation(conv1d(inputs, kernel) + bias)`.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Length of the kernel.
+      strides: Stride.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between kernel elements.
+      activation: Activation function; None applies none.
+      **kwargs: As in `Dense`.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, steps, channels)`.
+    """
 
     def __init__(
         self,
@@ -139,7 +178,7 @@ class Conv1D(_Weighted):
 
 
 class Conv2DTranspose(_Spatial):
-    """The transpose of a convolution, plus a bias."""
+    """Transposed 2-D convolution; arguments as in `Conv2D`."""
 
     def build(self, shape):
         self.make([*self.kernel_size, self.filters, self.channels(shape)], self.filters)
@@ -169,6 +208,19 @@ class Conv2DTranspose(_Spatial):
 
 
 class _Pooling2D(Layer):
+    """Pooling over 2-D windows.
+
+    Args:
+      pool_size: Height and width of the window; one int for both.
+      strides: Strides; one int for both dimensions.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      name: Name scope of the op.
+
+    Call arguments:
+      inputs: Tensor of shape `(batch, height, width, channels)`.
+    """
+
     pool: Callable
 
     def __init__(
@@ -186,15 +238,19 @@ class _Pooling2D(Layer):
 
 
 class MaxPooling2D(_Pooling2D):
+    """2-D max pooling: `(pool_size, strides, padding, data_format, name)`."""
+
     pool = staticmethod(nn_conv.max_pool)
 
 
 class AveragePooling2D(_Pooling2D):
+    """2-D average pooling: `(pool_size, strides, padding, data_format, name)`."""
+
     pool = staticmethod(nn_conv.avg_pool)
 
 
 class Flatten(Layer):
-    """All dimensions but the first as one."""
+    """Flattens all dimensions but the batch."""
 
     def __call__(self, inputs):
         inputs = convert_to_tensor(inputs)
@@ -203,6 +259,7 @@ class Flatten(Layer):
 
 
 def flat(inputs):
+    """Flattens all dimensions but the first."""
     sizes = tensor_shape.as_shape(inputs.shape).as_list()
     if None not in sizes[1:]:
         width = 1
@@ -216,7 +273,18 @@ def flat(inputs):
 
 
 class Dropout(Layer):
-    """Some elements made 0 while training."""
+    """Sets elements to 0 with probability `rate` during training and scales the others.
+
+    Args:
+      rate: Fraction of the elements to drop.
+      noise_shape: Shape of the dropout mask, broadcast to the input.
+      seed: Seed of the random numbers.
+      name: Name scope of the ops.
+
+    Call arguments:
+      inputs: Tensor.
+      training: Whether to drop elements: a bool or a boolean tensor.
+    """
 
     def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
         super().__init__(name=name, **kwargs)
@@ -239,7 +307,9 @@ def _first(data_format):
 
 
 class Conv3D(_Weighted):
-    """A convolution of volumes, plus a bias."""
+    """3-D convolution of volumes `(batch, depth, height, width, channels)`; arguments as in
+    `Conv2D`.
+    """
 
     def __init__(
         self,
@@ -288,7 +358,7 @@ class Conv3D(_Weighted):
 
 
 class Conv3DTranspose(Conv3D):
-    """The transpose of a convolution of volumes, plus a bias."""
+    """Transposed 3-D convolution; arguments as in `Conv2D`."""
 
     def build(self, shape):
         self.make([*self.kernel_size, self.filters, self.channels(shape)], self.filters)
@@ -313,7 +383,21 @@ class Conv3DTranspose(Conv3D):
 
 
 class SeparableConv2D(_Weighted):
-    """A convolution of each channel for itself, then one over the channels of each pixel."""
+    """Depthwise 2-D convolution followed by a 1 x 1 convolution that mixes the channels.
+
+    Args:
+      filters: Number of output channels.
+      kernel_size: Height and width of the depthwise kernel.
+      strides: Strides.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      dilation_rate: Distance between elements of the depthwise kernel.
+      depth_multiplier: Number of depthwise output channels per input channel.
+      activation: Activation function; None applies none.
+      use_bias: Whether the layer adds a bias.
+
+    Initializers, regularizers and constraints of `depthwise_`, `pointwise_` and `bias_` follow.
+    """
 
     def __init__(
         self,
@@ -401,7 +485,7 @@ class SeparableConv2D(_Weighted):
 
 
 class SeparableConv1D(SeparableConv2D):
-    """The same, of rows."""
+    """Separable 1-D convolution of sequences; arguments as in `SeparableConv2D`."""
 
     @staticmethod
     def sides(kernel_size):
@@ -426,7 +510,15 @@ class SeparableConv1D(SeparableConv2D):
 
 
 class _Pooling(Layer):
-    """The largest number, or the mean, of windows of rows or volumes."""
+    """Max or average pooling over 1-D or 3-D windows.
+
+    Args:
+      pool_size: Size of the window.
+      strides: Strides.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      name: Name scope of the op.
+    """
 
     pool, formats = None, ()
 
@@ -462,125 +554,6 @@ MaxPooling3D = _pooling("MaxPooling3D", nn_conv.max_pool3d, "NDHWC", "NCDHW")
 AveragePooling3D = _pooling("AveragePooling3D", nn_conv.avg_pool3d, "NDHWC", "NCDHW")
 
 
-class BatchNormalization(Layer):
-    """Inputs normalised over all but the channels: by their own moments while training, by moving
-    averages of them else. The averages are updated by what is in UPDATE_OPS."""
-
-    def __init__(
-        self,
-        axis=-1,
-        momentum=0.99,
-        epsilon=1e-3,
-        center=True,
-        scale=True,
-        beta_initializer=ZEROS,
-        gamma_initializer=ONES,
-        moving_mean_initializer=ZEROS,
-        moving_variance_initializer=ONES,
-        beta_regularizer=None,
-        gamma_regularizer=None,
-        beta_constraint=None,
-        gamma_constraint=None,
-        renorm=False,
-        fused=None,
-        renorm_clipping=None,
-        renorm_momentum=0.99,
-        virtual_batch_size=None,
-        adjustment=None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise ValueError("situ has no renorm, virtual_batch_size or adjustment.")
-        self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
-        self.parts = {}
-        if scale:
-            self.parts["gamma"] = gamma_initializer, gamma_regularizer, gamma_constraint, True
-        if center:
-            self.parts["beta"] = beta_initializer, beta_regularizer, beta_constraint, True
-        self.parts["moving_mean"] = moving_mean_initializer, None, None, False
-        self.parts["moving_variance"] = moving_variance_initializer, None, None, False
-
-    def build(self, shape):
-        axis = self.axis[0] if isinstance(self.axis, (list, tuple)) else self.axis
-        self.axis = axis % shape.ndims
-        width = known(shape.as_list()[self.axis], "The normalised dimension")
-        kind = "float32" if self.dtype == as_dtype("float16") else self.dtype
-        for name, (first, regularizer, constraint, trainable) in self.parts.items():
-            result = self.add_weight(name, [width], first, regularizer, trainable, constraint, kind)
-            setattr(self, name, result)
-        self.built = True
-
-    def _update(self, average, value, training):
-        with name_scope(None, "AssignMovingAvg") as full:
-            rate = choose(
-                training,
-                lambda: convert_to_tensor(1.0 - self.momentum, name="decay"),
-                lambda: convert_to_tensor(0.0),
-            )
-            rate = cast(rate, average.dtype.base_dtype)
-            with colocate_with_variable(average):
-                less = (convert_to_tensor(average) - value) * rate
-                return average.assign_sub(less, name=full)
-
-    def _fused(self, inputs, training):
-        """(y, mean, variance) of images, by one op."""
-        width = self.moving_mean.shape.as_list()
-        gamma, beta = (
-            convert_to_tensor(getattr(self, n))
-            if hasattr(self, n)
-            else convert_to_tensor(numpy.full(width, first, "float32"))
-            for n, first in (("gamma", 1.0), ("beta", 0.0))
-        )
-        given = (None, None) if training else (self.moving_mean, self.moving_variance)
-        return norm.fused(
-            inputs,
-            gamma,
-            beta,
-            *given,
-            self.epsilon,
-            "NCHW" if self.axis == 1 else "NHWC",
-            training,
-        )
-
-    def _keep(self, mean, variance, training):
-        """Moves the averages: what runs with UPDATE_OPS."""
-        self.updates = [
-            self._update(self.moving_mean, mean, training),
-            self._update(self.moving_variance, variance, training),
-        ]
-        for update in self.updates:
-            get_default_graph().add_to_collection(
-                GraphKeys.UPDATE_OPS, getattr(update, "op", update)
-            )
-
-    def call(self, inputs, training=False):
-        rank = tensor_shape.as_shape(inputs.shape).ndims
-        if norm.is_fused(inputs, self.axis) and self.moving_mean.dtype.base_dtype == "float32":
-            y, mean, variance = control_flow_ops.smart_cond(
-                training, lambda: self._fused(inputs, True), lambda: self._fused(inputs, False)
-            )
-            if training is not False:
-                self._keep(mean, variance, training)
-            return y
-        form = [-1 if a == self.axis else 1 for a in range(rank)]
-        mean, variance = (
-            convert_to_tensor(self.moving_mean),
-            convert_to_tensor(self.moving_variance),
-        )
-        if training is not False:
-            axes = [a for a in range(rank) if a != self.axis]
-            own_mean, own_variance = norm.moments(cast(inputs, mean.dtype), axes)
-            self._keep(own_mean, own_variance, training)
-            old_mean, old_variance = mean, variance
-            mean = choose(training, lambda: own_mean, lambda: old_mean)
-            variance = choose(training, lambda: own_variance, lambda: old_variance)
-        values = [mean, variance, getattr(self, "beta", None), getattr(self, "gamma", None)]
-        if self.axis != rank - 1:
-            values = [v if v is None else op("Reshape", v, form) for v in values]
-        return norm.batch_normalization(inputs, *values, self.epsilon)
-
-
 for _class in (
     Dense,
     Conv1D,
@@ -604,7 +577,10 @@ for _class in (
 
 
 def _function(name, kind, *positional, calls=()):
-    """A function that makes a layer and calls it: its arguments are the layer's, in order."""
+    """Defines the function of a layer, which creates and calls it.
+
+    `positional` are the names of its positional parameters, `calls` those that the call takes.
+    """
 
     def layer(inputs, *args, reuse=None, **kwargs):
         kwargs.update(zip(positional, args))

@@ -2,8 +2,11 @@
 """legacy_seq2seq.py: tf.contrib.legacy_seq2seq: sequence-to-sequence models over lists of
 steps, with attention and buckets."""
 
+from __future__ import annotations
+
 import copy
 import math
+from typing import Any
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, V1, export
@@ -24,7 +27,7 @@ def _lookup(table, ids):
 
 
 def _next_input(table, projection=None, update_embedding=True):
-    """A function that makes the next input of the last output: the row of its largest logit."""
+    """Returns a function from the last output to the next input: the embedding of its argmax."""
 
     def loop(previous, _):
         if projection is not None:
@@ -38,9 +41,24 @@ def _next_input(table, projection=None, update_embedding=True):
 
 @export(v1="contrib.rnn.EmbeddingWrapper")
 class EmbeddingWrapper(_Wrapper):
-    """Rows of a table before a cell: its inputs are numbers of words."""
+    """Embeds the integer inputs of a cell.
 
-    def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
+    Args:
+      cell: The cell.
+      embedding_classes: Number of symbols.
+      embedding_size: Size of the embeddings.
+      initializer: Initializer of the embeddings.
+      reuse: Whether to use existing variables.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        embedding_classes,
+        embedding_size,
+        initializer=None,
+        reuse: bool | None = None,
+    ) -> None:
         super().__init__(cell)
         if embedding_classes <= 0 or embedding_size <= 0:
             raise ValueError(
@@ -60,8 +78,19 @@ class EmbeddingWrapper(_Wrapper):
 
 
 @_named("rnn_decoder")
-def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=None):
-    """The cell over a list of steps; with a function, over what it makes of its own outputs."""
+def rnn_decoder(decoder_inputs, initial_state: Any, cell: Any, loop_function=None, scope=None):
+    """Runs a cell over a list of inputs.
+
+    Args:
+      decoder_inputs: List of tensors, one per step.
+      initial_state: Initial state.
+      cell: The cell.
+      loop_function: Function of (last output, step) that returns the next input; None: the inputs.
+      scope: Name of the variable scope.
+
+    Returns:
+      (list of outputs, last state).
+    """
     with variable_scope(scope or "rnn_decoder"):
         state, outputs, previous = initial_state, [], None
         for i, x in enumerate(decoder_inputs):
@@ -77,8 +106,10 @@ def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=N
 
 
 @_named("basic_rnn_seq2seq")
-def basic_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, dtype="float32", scope=None):
-    """One cell reads, and one of its kind goes on from its state."""
+def basic_rnn_seq2seq(
+    encoder_inputs, decoder_inputs, cell: Any, dtype: Any = "float32", scope=None
+):
+    """Encoder and decoder RNN without attention; the decoder starts with the encoder's state."""
     with variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = rnn.static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
@@ -86,9 +117,14 @@ def basic_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, dtype="float32", sco
 
 @_named("tied_rnn_seq2seq")
 def tied_rnn_seq2seq(
-    encoder_inputs, decoder_inputs, cell, loop_function=None, dtype="float32", scope=None
+    encoder_inputs,
+    decoder_inputs,
+    cell: Any,
+    loop_function=None,
+    dtype: Any = "float32",
+    scope=None,
 ):
-    """The same cell reads and goes on."""
+    """Encoder and decoder RNN that share their weights."""
     with variable_scope("combined_tied_rnn_seq2seq"):
         place = scope or "tied_rnn_seq2seq"
         _, state = rnn.static_rnn(cell, encoder_inputs, dtype=dtype, scope=place)
@@ -99,16 +135,16 @@ def tied_rnn_seq2seq(
 @_named("embedding_rnn_decoder")
 def embedding_rnn_decoder(
     decoder_inputs,
-    initial_state,
-    cell,
+    initial_state: Any,
+    cell: Any,
     num_symbols,
     embedding_size,
     output_projection=None,
-    feed_previous=False,
-    update_embedding_for_previous=True,
+    feed_previous: bool = False,
+    update_embedding_for_previous: bool = True,
     scope=None,
 ):
-    """rnn_decoder over rows of a table for numbers of words."""
+    """rnn_decoder over embeddings of symbol ids."""
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = get_variable("embedding", [num_symbols, embedding_size])
         loop = (
@@ -124,16 +160,16 @@ def embedding_rnn_decoder(
 def embedding_rnn_seq2seq(
     encoder_inputs,
     decoder_inputs,
-    cell,
+    cell: Any,
     num_encoder_symbols,
     num_decoder_symbols,
     embedding_size,
     output_projection=None,
-    feed_previous=False,
-    dtype="float32",
+    feed_previous: bool = False,
+    dtype: Any = "float32",
     scope=None,
 ):
-    """Numbers of words to numbers of words."""
+    """basic_rnn_seq2seq over embeddings of symbol ids."""
     if not isinstance(feed_previous, bool):
         raise NotImplementedError("embedding_rnn_seq2seq: feed_previous must be True or False")
     with variable_scope(scope or "embedding_rnn_seq2seq"):
@@ -157,12 +193,25 @@ def sequence_loss(
     logits,
     targets,
     weights,
-    average_across_timesteps=True,
-    average_across_batch=True,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
     softmax_loss_function=None,
-    name=None,
+    name: str | None = None,
 ):
-    """The weighted cross-entropy of lists of steps: one number."""
+    """Returns the weighted cross-entropy of lists of logits.
+
+    Args:
+      logits: List of tensors of shape `(batch, symbols)`.
+      targets: List of symbol ids of shape `(batch,)`.
+      weights: List of weights of shape `(batch,)`.
+      average_across_timesteps: Whether to divide by the sum of the weights.
+      average_across_batch: Whether to divide by the batch size.
+      softmax_loss_function: Function of (labels, logits) instead of the softmax cross-entropy.
+      name: Name scope of the ops.
+
+    Returns:
+      A scalar.
+    """
     cost = op(
         "Sum",
         rnn.sequence_loss_by_example(
@@ -183,8 +232,15 @@ def sequence_loss(
         "python.ops.rnn_cell._linear",
     )
 )
-def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None, scope=None):
-    """Matrices side by side times the variable kernel, plus the variable bias."""
+def linear(
+    args,
+    output_size,
+    bias,
+    bias_initializer: Any = None,
+    kernel_initializer: Any = None,
+    scope=None,
+):
+    """Multiplies concatenated matrices by the variable kernel and adds the variable bias."""
     parts = [convert_to_tensor(a) for a in nest.flatten(args)]
     if not parts:
         raise ValueError("`args` must be specified")
@@ -211,7 +267,7 @@ def linear(args, output_size, bias, bias_initializer=None, kernel_initializer=No
 
 
 class _Attention:
-    """What queries find among states [batch, length, size], by several heads."""
+    """Attention over states [batch, length, size] with several heads."""
 
     def __init__(self, states, heads):
         self._length, self._size = states.shape.as_list()[1:3]
@@ -253,17 +309,17 @@ class _Attention:
 @_named("attention_decoder")
 def attention_decoder(
     decoder_inputs,
-    initial_state,
+    initial_state: Any,
     attention_states,
-    cell,
+    cell: Any,
     output_size=None,
-    num_heads=1,
+    num_heads: int = 1,
     loop_function=None,
-    dtype=None,
+    dtype: Any = None,
     scope=None,
-    initial_state_attention=False,
+    initial_state_attention: bool = False,
 ):
-    """A cell over a list of steps that looks at all states of a reader at every step."""
+    """Runs a cell over a list of inputs with attention to all encoder states at each step."""
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
     if num_heads < 1:
@@ -300,21 +356,21 @@ def attention_decoder(
 @_named("embedding_attention_decoder")
 def embedding_attention_decoder(
     decoder_inputs,
-    initial_state,
+    initial_state: Any,
     attention_states,
-    cell,
+    cell: Any,
     num_symbols,
     embedding_size,
-    num_heads=1,
+    num_heads: int = 1,
     output_size=None,
     output_projection=None,
-    feed_previous=False,
-    update_embedding_for_previous=True,
-    dtype=None,
+    feed_previous: bool = False,
+    update_embedding_for_previous: bool = True,
+    dtype: Any = None,
     scope=None,
-    initial_state_attention=False,
+    initial_state_attention: bool = False,
 ):
-    """attention_decoder over rows of a table for numbers of words."""
+    """attention_decoder over embeddings of symbol ids."""
     output_size = cell.output_size if output_size is None else output_size
     with scopes.variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         table = scopes.get_variable("embedding", [num_symbols, embedding_size])
@@ -339,18 +395,18 @@ def embedding_attention_decoder(
 def embedding_attention_seq2seq(
     encoder_inputs,
     decoder_inputs,
-    cell,
+    cell: Any,
     num_encoder_symbols,
     num_decoder_symbols,
     embedding_size,
-    num_heads=1,
+    num_heads: int = 1,
     output_projection=None,
-    feed_previous=False,
-    dtype=None,
+    feed_previous: bool = False,
+    dtype: Any = None,
     scope=None,
-    initial_state_attention=False,
+    initial_state_attention: bool = False,
 ):
-    """Numbers of words to numbers of words, with attention."""
+    """Encoder and attention decoder over embeddings of symbol ids."""
     with scopes.variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype):
         reader = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
         read, state = rnn.static_rnn(reader, encoder_inputs, dtype=dtype or "float32")
@@ -400,10 +456,12 @@ def model_with_buckets(
     buckets,
     seq2seq,
     softmax_loss_function=None,
-    per_example_loss=False,
-    name=None,
+    per_example_loss: bool = False,
+    name: str | None = None,
 ):
-    """(outputs, losses) of a model for each pair of lengths, with the same variables."""
+    """Returns (outputs, losses) of a model for each bucket of lengths; all share their
+    variables.
+    """
     if len(encoder_inputs) < buckets[-1][0]:
         raise ValueError(
             f"Length of encoder_inputs ({len(encoder_inputs)}) must be at least that "

@@ -20,7 +20,7 @@ Datasets = collections.namedtuple("Datasets", ["train", "validation", "test"])
 
 
 def _read(file, name, magic):
-    """The bytes of a file behind its header, and the sizes that the header gives."""
+    """Returns the data of an IDX file and the sizes of its header."""
     data = file.read()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
@@ -35,21 +35,23 @@ def _read(file, name, magic):
 
 
 def extract_images(f):
-    """Images as uint8: [index, y, x, 1]."""
+    """Returns images as a uint8 array [index, y, x, 1]."""
     return _read(f, getattr(f, "name", "images"), 2051)[..., None]
 
 
 def dense_to_one_hot(labels_dense, num_classes=NUM_CLASSES):
+    """Converts class ids to one-hot vectors."""
     return numpy.eye(num_classes)[labels_dense]
 
 
 def extract_labels(f, one_hot=False, num_classes=NUM_CLASSES):
+    """Returns labels as a uint8 array [index], or one-hot vectors."""
     labels = _read(f, getattr(f, "name", "labels"), 2049)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 
 
 class DataSet:
-    """Images and labels, batch by batch, in a new order each epoch."""
+    """Images and labels in batches, shuffled each epoch."""
 
     def __init__(
         self,
@@ -86,7 +88,7 @@ class DataSet:
         self._images, self._labels = self._images[order], self._labels[order]
 
     def next_batch(self, batch_size, fake_data=False, shuffle=True):
-        """The next images and labels; what is left of an epoch comes first."""
+        """Returns the next images and labels; a batch may continue into the next epoch."""
         if fake_data:
             image, label = [1] * 784, [1] + [0] * 9 if self.one_hot else 0
             return [image] * batch_size, [label] * batch_size
@@ -128,7 +130,11 @@ def read_data_sets(
     seed=None,
     source_url=None,
 ):
-    """train, validation and test of MNIST, from files in a folder."""
+    """Reads MNIST from the files of a folder.
+
+    Returns:
+      Named tuple of DataSets: train, validation, test.
+    """
     if fake_data:
         result = [DataSet([], [], True, one_hot, dtype, seed=seed) for _ in range(3)]
         return Datasets(*result)
@@ -156,7 +162,7 @@ def read_data_sets(
 
 
 def maybe_download(filename, work_directory, source_url):
-    """The path of a file in a folder; it must be there."""
+    """Returns the path of a file in a folder; it must exist, as nothing is downloaded."""
     path = os.path.join(work_directory, filename)
     if not os.path.exists(path):
         raise FileNotFoundError(
@@ -189,19 +195,21 @@ def _layer(scope, x, inputs, units):
 
 
 def inference(images, hidden1_units, hidden2_units):
-    """Two hidden layers, and logits."""
+    """Returns the logits of a network with two hidden layers."""
     hidden1 = _tf("nn.relu")(_layer("hidden1", images, IMAGE_PIXELS, hidden1_units))
     hidden2 = _tf("nn.relu")(_layer("hidden2", hidden1, hidden1_units, hidden2_units))
     return _layer("softmax_linear", hidden2, hidden2_units, NUM_CLASSES)
 
 
 def loss(logits, labels):
+    """Returns the mean cross-entropy."""
     return _tf("losses.sparse_softmax_cross_entropy")(
         labels=_tf("cast")(labels, "int64"), logits=logits
     )
 
 
 def training(loss_value, learning_rate):
+    """Returns the op of a step of gradient descent."""
     _tf("summary.scalar")("loss", loss_value)
     step = _tf("Variable")(0, name="global_step", trainable=False)
     return _tf("train.GradientDescentOptimizer")(learning_rate).minimize(
@@ -210,7 +218,7 @@ def training(loss_value, learning_rate):
 
 
 def evaluation(logits, labels):
-    """How many of a batch are right."""
+    """Returns the number of correct predictions of a batch."""
     right = _tf("nn.in_top_k")(logits, labels, 1)
     return _tf("reduce_sum")(_tf("cast")(right, "int32"))
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""optimize_loss.py: a whole training step in one call: optimize_loss, create_train_op; HParams."""
+"""optimize_loss.py: optimize_loss and create_train_op, which build a training step; HParams."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from situ._src.framework import api
 from situ._src.framework.api import V1, export
@@ -47,22 +51,39 @@ def _made(optimizer, rate):
 
 @export(v1="contrib.layers.optimize_loss")
 def optimize_loss(
-    loss,
+    loss: Any,
     global_step,
-    learning_rate,
-    optimizer,
+    learning_rate: Any,
+    optimizer: Any,
     gradient_noise_scale=None,
     gradient_multipliers=None,
     clip_gradients=None,
     learning_rate_decay_fn=None,
     update_ops=None,
     variables=None,
-    name=None,
+    name: str | None = None,
     summaries=None,
-    colocate_gradients_with_ops=False,
-    increment_global_step=True,
+    colocate_gradients_with_ops: bool = False,
+    increment_global_step: bool = True,
 ):
-    """The loss behind a step that makes it smaller."""
+    """Builds a training step; returns the loss, computed after the step.
+
+    Args:
+      loss: Scalar tensor.
+      global_step: Variable that counts the steps.
+      learning_rate: Number or tensor.
+      optimizer: Name, class, optimizer, or function of the learning rate.
+      gradient_noise_scale: Standard deviation of noise that is added to the gradients.
+      gradient_multipliers: Dictionary from variables or their names to factors.
+      clip_gradients: Largest global norm, or a function of [(gradient, variable)].
+      learning_rate_decay_fn: Function of (learning_rate, global_step).
+      update_ops: Ops to run first; default: UPDATE_OPS.
+      variables: Variables to train; default: all trainable ones.
+      name: Name of the scope.
+      summaries: List of summaries to add.
+      colocate_gradients_with_ops: Whether gradients run on the devices of their ops.
+      increment_global_step: Whether to increment global_step.
+    """
     unsupported("optimize_loss", gradient_noise_scale=(gradient_noise_scale, None))
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
         step = get_or_create_global_step() if global_step is None else global_step
@@ -107,20 +128,31 @@ def optimize_loss(
 @export(v1=("contrib.slim.learning.create_train_op", "contrib.training.create_train_op"))
 def create_train_op(
     total_loss,
-    optimizer,
+    optimizer: Any,
     global_step=None,
     update_ops=None,
     variables_to_train=None,
     clip_gradient_norm=0,
     transform_grads_fn=None,
-    summarize_gradients=False,
+    summarize_gradients: bool = False,
     gate_gradients=1,
     aggregation_method=None,
-    colocate_gradients_with_ops=False,
+    colocate_gradients_with_ops: bool = False,
     gradient_multipliers=None,
-    check_numerics=True,
+    check_numerics: bool = True,
 ):
-    """A tensor: the loss behind the step."""
+    """Builds a training step; returns the loss, computed after the step.
+
+    Args:
+      total_loss: Scalar tensor.
+      optimizer: Optimizer.
+      global_step: Variable that counts the steps; default: the global step of the graph.
+      update_ops: Ops to run first; default: UPDATE_OPS.
+      variables_to_train: Variables to train; default: all trainable ones.
+      clip_gradient_norm: Largest norm of each gradient; 0: no clipping.
+      transform_grads_fn: Function of [(gradient, variable)].
+      summarize_gradients: Whether to add summaries of the gradients.
+    """
     step = get_or_create_global_step() if global_step is None else global_step
     updates = list(
         update_ops
@@ -155,14 +187,14 @@ def create_train_op(
 
 @export(v1="contrib.training.HParams")
 class HParams:
-    """Named values that may be changed by a text: HParams(rate=0.1).parse("rate=0.2")."""
+    """Named hyperparameters; parse changes them: HParams(rate=0.1).parse("rate=0.2")."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs) -> None:
         object.__setattr__(self, "_values", {})
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name, value):
+    def add_hparam(self, name: str | None, value):
         if name in self._values:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
         self._values[name] = value
@@ -175,7 +207,7 @@ class HParams:
     def __setattr__(self, name, value):
         self._values[name] = value
 
-    def set_hparam(self, name, value):
+    def set_hparam(self, name: str | None, value):
         if name not in self._values:
             raise KeyError(name)
         self._values[name] = value

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """queue_input.py: input from queues: string_input_producer, batch, shuffle_batch and the like."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.scopes import name_scope
@@ -16,21 +20,21 @@ NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 
 @export(v1="train.match_filenames_once")
-def match_filenames_once(pattern, name=None):
-    """The names of the files that match a pattern."""
+def match_filenames_once(pattern, name: str | None = None):
+    """Returns a variable with the names of the files that match a pattern."""
     return OPS["MatchingFiles"](pattern, name=name)
 
 
 def count_up_to(ref, limit, name=None):
-    """Counts a variable up; OutOfRange at the limit."""
+    """Increments a variable; raises OutOfRangeError at the limit."""
     if hasattr(ref, "count_up_to"):
         return ref.count_up_to(limit)
     return OPS["CountUpTo"](ref._ref_(), limit=limit, name=name)
 
 
 @export(v1="train.limit_epochs")
-def limit_epochs(tensor, num_epochs=None, name=None):
-    """The tensor, so many times; then OutOfRange."""
+def limit_epochs(tensor, num_epochs: int | None = None, name: str | None = None):
+    """Returns the tensor num_epochs times, then raises OutOfRangeError."""
     if num_epochs is None:
         return tensor
     if num_epochs <= 0:
@@ -59,16 +63,32 @@ def _shuffled(tensor, seed):
 def input_producer(
     input_tensor,
     element_shape=None,
-    num_epochs=None,
-    shuffle=True,
-    seed=None,
-    capacity=32,
-    shared_name=None,
+    num_epochs: int | None = None,
+    shuffle: Any = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
     summary_name=None,
-    name=None,
+    name: str | None = None,
     cancel_op=None,
 ):
-    """A queue that a runner fills with the rows of a tensor, again and again."""
+    """Returns a queue that a QueueRunner fills with the rows of a tensor.
+
+    Args:
+      input_tensor: Tensor with one row per element.
+      element_shape: Shape of an element; default: inferred.
+      num_epochs: Number of times each row is enqueued; None: endlessly.
+      shuffle: Whether to shuffle the rows of each epoch.
+      seed: Seed of the shuffling.
+      capacity: Capacity of the queue.
+      shared_name: Name under which sessions share the queue.
+      summary_name: Name of the summary of the queue's fullness.
+      name: Name scope of the ops.
+      cancel_op: Op that cancels the queue.
+
+    Returns:
+      The queue.
+    """
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = convert_to_tensor(input_tensor, name="input_tensor")
         shape = tensor.shape[1:].merge_with(element_shape)
@@ -96,15 +116,19 @@ def input_producer(
 @export(v1="train.string_input_producer")
 def string_input_producer(
     string_tensor,
-    num_epochs=None,
-    shuffle=True,
-    seed=None,
-    capacity=32,
-    shared_name=None,
-    name=None,
+    num_epochs: int | None = None,
+    shuffle: Any = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
     cancel_op=None,
 ):
-    """A queue of strings (names of files)."""
+    """Returns a queue of strings, usually file names; arguments as in input_producer.
+
+    Raises:
+      ValueError: If the list of strings is empty.
+    """
     if not hasattr(string_tensor, "dtype") and not len(string_tensor):
         raise ValueError(NO_STRINGS)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
@@ -129,9 +153,15 @@ def string_input_producer(
 
 @export(v1="train.range_input_producer")
 def range_input_producer(
-    limit, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None
+    limit,
+    num_epochs: int | None = None,
+    shuffle: Any = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """A queue of the numbers 0, 1, ... limit - 1."""
+    """Returns a queue of the integers from 0 to limit - 1; arguments as in input_producer."""
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
             OPS["Range"](0, limit, 1),
@@ -148,9 +178,15 @@ def range_input_producer(
 
 @export(v1="train.slice_input_producer")
 def slice_input_producer(
-    tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None
+    tensor_list,
+    num_epochs: int | None = None,
+    shuffle: Any = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """One row of each tensor, the same of all."""
+    """Returns one slice of each tensor in a list; arguments as in input_producer."""
     if not len(tensor_list):
         raise ValueError("Expected at least one tensor in slice_input_producer().")
     with name_scope(name, "input_producer", tensor_list):
@@ -170,7 +206,7 @@ def slice_input_producer(
 
 
 class _Form:
-    """Lists, dictionaries or one tensor, as a list and back."""
+    """Converts lists, dictionaries or one tensor to a list and back."""
 
     def __init__(self, tensors):
         self.keys = sorted(tensors) if isinstance(tensors, dict) else None
@@ -247,7 +283,7 @@ def _join(
 
 
 def _show_fullness(queue, capacity, least):
-    """A summary of how full a queue is, above what it keeps for shuffling."""
+    """Adds a summary of the fullness of a queue, above what it keeps for shuffling."""
     if not least:
         summary_ops.scalar(
             f"fraction_of_{capacity}_full", cast(queue.size(), "float32") * (1.0 / capacity)
@@ -285,18 +321,34 @@ def _shuffling(capacity, min_after_dequeue, seed, shared_name):
 
 @export(v1="train.batch")
 def batch(
-    tensors,
-    batch_size,
-    num_threads=1,
-    capacity=32,
-    enqueue_many=False,
+    tensors: Any,
+    batch_size: int | None,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
     shapes=None,
-    dynamic_pad=False,
-    allow_smaller_final_batch=False,
-    shared_name=None,
-    name=None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """Batches of tensors, filled by threads."""
+    """Returns batches of tensors from a queue that threads fill.
+
+    Args:
+      tensors: List or dictionary of tensors of an element.
+      batch_size: Batch size.
+      num_threads: Number of threads.
+      capacity: Capacity of the queue.
+      enqueue_many: Whether the tensors are batches of elements.
+      shapes: Shapes of the elements; default: inferred.
+      dynamic_pad: Whether to pad elements of different shapes.
+      allow_smaller_final_batch: Whether the last batch may be smaller.
+      shared_name: Name under which sessions share the queue.
+      name: Name scope of the ops.
+
+    Returns:
+      Tensors of the structure of the input.
+    """
     return _join(
         _plain(capacity, shared_name),
         [tensors],
@@ -315,16 +367,18 @@ def batch(
 @export(v1="train.batch_join")
 def batch_join(
     tensors_list,
-    batch_size,
-    capacity=32,
-    enqueue_many=False,
+    batch_size: int | None,
+    capacity: int = 32,
+    enqueue_many: bool = False,
     shapes=None,
-    dynamic_pad=False,
-    allow_smaller_final_batch=False,
-    shared_name=None,
-    name=None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """The same, with a thread for each of several lists of tensors."""
+    """Returns batches of several lists of tensors, one thread each; further arguments as in
+    batch.
+    """
     return _join(
         _plain(capacity, shared_name),
         tensors_list,
@@ -342,19 +396,36 @@ def batch_join(
 
 @export(v1="train.shuffle_batch")
 def shuffle_batch(
-    tensors,
-    batch_size,
-    capacity,
-    min_after_dequeue,
-    num_threads=1,
-    seed=None,
-    enqueue_many=False,
+    tensors: Any,
+    batch_size: int | None,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
     shapes=None,
-    allow_smaller_final_batch=False,
-    shared_name=None,
-    name=None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """Batches of elements in any order."""
+    """Returns shuffled batches of tensors from a queue that threads fill.
+
+    Args:
+      tensors: List or dictionary of tensors of an element.
+      batch_size: Batch size.
+      capacity: Capacity of the queue.
+      min_after_dequeue: Number of elements that stay in the queue to shuffle with.
+      num_threads: Number of threads.
+      seed: Seed of the shuffling.
+      enqueue_many: Whether the tensors are batches of elements.
+      shapes: Shapes of the elements; default: inferred.
+      allow_smaller_final_batch: Whether the last batch may be smaller.
+      shared_name: Name under which sessions share the queue.
+      name: Name scope of the ops.
+
+    Returns:
+      Tensors of the structure of the input.
+    """
     make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     return _join(
         make,
@@ -375,17 +446,19 @@ def shuffle_batch(
 @export(v1="train.shuffle_batch_join")
 def shuffle_batch_join(
     tensors_list,
-    batch_size,
-    capacity,
-    min_after_dequeue,
-    seed=None,
-    enqueue_many=False,
+    batch_size: int | None,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
     shapes=None,
-    allow_smaller_final_batch=False,
-    shared_name=None,
-    name=None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """The same, with a thread for each of several lists of tensors."""
+    """Returns shuffled batches of several lists of tensors; further arguments as in
+    shuffle_batch.
+    """
     make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     return _join(
         make,

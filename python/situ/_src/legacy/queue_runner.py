@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """queue_runner.py: threads that keep queues full: QueueRunner, start_queue_runners."""
 
+from __future__ import annotations
+
 import threading
 import weakref
 
@@ -11,7 +13,17 @@ from situ._src.framework.graph import GraphKeys, get_default_graph
 
 @export(v1=("train.QueueRunner", "train.queue_runner.QueueRunner"))
 class QueueRunner:
-    """Runs the enqueue operations of a queue, each in a thread of its own."""
+    """Runs the enqueue ops of a queue, each in its own thread.
+
+    Args:
+      queue: The queue.
+      enqueue_ops: List of ops.
+      close_op: Op that closes the queue; default: queue.close().
+      cancel_op: Op that cancels pending enqueues.
+      queue_closed_exception_types: Exceptions that mean that the queue is closed.
+      queue_runner_def: Not supported.
+      import_scope: Accepted for compatibility.
+    """
 
     def __init__(
         self,
@@ -84,7 +96,7 @@ class QueueRunner:
         except Exception as error:
             logs.vlog(1, "Ignored exception: %s", str(error))
 
-    def create_threads(self, sess, coord=None, daemon=False, start=False):
+    def create_threads(self, sess, coord=None, daemon: bool = False, start: bool = False):
         """The threads of a session, and one that cancels them when the coordinator stops."""
         with self._lock:
             if self._running.get(sess, 0) > 0:
@@ -118,15 +130,35 @@ class QueueRunner:
 
 @export(v1=("train.add_queue_runner", "train.queue_runner.add_queue_runner"))
 def add_queue_runner(qr, collection=GraphKeys.QUEUE_RUNNERS):
-    """Adds a queue runner to a collection of the graph."""
+    """Adds a queue runner to a collection of the graph.
+
+    Args:
+      qr: The QueueRunner.
+      collection: Name of the collection.
+    """
     get_default_graph().add_to_collection(collection, qr)
 
 
 @export(v1=("train.start_queue_runners", "train.queue_runner.start_queue_runners"))
 def start_queue_runners(
-    sess=None, coord=None, daemon=True, start=True, collection=GraphKeys.QUEUE_RUNNERS
+    sess=None,
+    coord=None,
+    daemon: bool = True,
+    start: bool = True,
+    collection=GraphKeys.QUEUE_RUNNERS,
 ):
-    """Starts all queue runners of the graph; returns their threads."""
+    """Starts all queue runners of the graph.
+
+    Args:
+      sess: Session; default: the default session.
+      coord: Coordinator of the threads.
+      daemon: Whether the threads are daemons.
+      start: Whether to start the threads.
+      collection: Name of the collection.
+
+    Returns:
+      List of threads.
+    """
     if sess is None:
         stack = default_session.stack()
         sess = stack[-1] if stack else None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""queues.py: tf.FIFOQueue and its relatives."""
+"""queues.py: tf.queue: FIFOQueue, RandomShuffleQueue, PriorityQueue and PaddingFIFOQueue."""
+
+from __future__ import annotations
 
 from situ._src.framework import dtypes, tensor_shape
 from situ._src.framework.api import BOTH, OPS, V1, export
@@ -14,9 +16,9 @@ def _as_list(value):
 
 @export(v1=("QueueBase", "queue.QueueBase"), v2="queue.QueueBase")
 class QueueBase:
-    """A queue of tuples of tensors that lives in a session."""
+    """Base class of queues of tuples of tensors; a queue lives in a session."""
 
-    def __init__(self, dtypes_, shapes, names, queue_ref):
+    def __init__(self, dtypes_, shapes, names, queue_ref) -> None:
         self._dtypes = [dtypes.as_dtype(t).base_dtype for t in _as_list(dtypes_)]
         if shapes is None:
             self._shapes = [tensor_shape.TensorShape(None)] * len(self._dtypes)
@@ -40,7 +42,7 @@ class QueueBase:
     names = property(lambda s: s._names)
 
     @staticmethod
-    def from_list(index, queues):
+    def from_list(index: int | None, queues):
         raise TypeError("A queue is chosen while the graph is built: take queues[index].")
 
     def _values(self, values, many):
@@ -75,15 +77,15 @@ class QueueBase:
     def _use(self, op, name, *inputs, **attrs):
         return OPS[op](self._queue_ref, *inputs, name=name, **attrs)
 
-    def enqueue(self, vals, name=None):
-        """Adds an element."""
+    def enqueue(self, vals, name: str | None = None):
+        """Returns an op that enqueues one element; it blocks while the queue is full."""
         values = self._values(vals, False)
         return self._use(
             "QueueEnqueueV2", name or f"{self._name}_enqueue", values, Tcomponents=self._dtypes
         )
 
-    def enqueue_many(self, vals, name=None):
-        """Adds elements: the first dimension counts them."""
+    def enqueue_many(self, vals, name: str | None = None):
+        """Returns an op that enqueues the slices along the first dimension."""
         values = self._values(vals, True)
         return self._use(
             "QueueEnqueueManyV2",
@@ -92,8 +94,8 @@ class QueueBase:
             Tcomponents=self._dtypes,
         )
 
-    def dequeue(self, name=None):
-        """Takes an element, and waits for it."""
+    def dequeue(self, name: str | None = None):
+        """Returns one element; blocks while the queue is empty."""
         return self._give(
             self._use(
                 "QueueDequeueV2",
@@ -103,8 +105,8 @@ class QueueBase:
             )
         )
 
-    def dequeue_many(self, n, name=None):
-        """Takes n elements as a batch."""
+    def dequeue_many(self, n: int, name: str | None = None):
+        """Returns n elements as a batch."""
         return self._give(
             self._use(
                 "QueueDequeueManyV2",
@@ -115,8 +117,8 @@ class QueueBase:
             )
         )
 
-    def dequeue_up_to(self, n, name=None):
-        """The same; a closed queue gives what it still has."""
+    def dequeue_up_to(self, n: int, name: str | None = None):
+        """Returns n elements as a batch; fewer from a closed queue."""
         return self._give(
             self._use(
                 "QueueDequeueUpToV2",
@@ -127,18 +129,18 @@ class QueueBase:
             )
         )
 
-    def close(self, cancel_pending_enqueues=False, name=None):
-        """Takes no more elements."""
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None):
+        """Returns an op that closes the queue: further enqueues fail."""
         return self._use(
             "QueueCloseV2",
             name or f"{self._name}_Close",
             cancel_pending_enqueues=cancel_pending_enqueues,
         )
 
-    def is_closed(self, name=None):
+    def is_closed(self, name: str | None = None):
         return self._use("QueueIsClosedV2", name or f"{self._name}_Is_Closed")
 
-    def size(self, name=None):
+    def size(self, name: str | None = None):
         return self._use("QueueSizeV2", name or f"{self._name}_Size")
 
 
@@ -162,11 +164,26 @@ def _is_list_of_shapes(value):
 
 @export("queue.FIFOQueue", v1="FIFOQueue")
 class FIFOQueue(QueueBase):
-    """Elements come out in the order in which they went in."""
+    """First-in-first-out queue.
+
+    Args:
+      capacity: Largest number of elements.
+      dtypes: Types of the components.
+      shapes: Shapes of the components; None: any.
+      names: Names of the components, which make elements dictionaries.
+      shared_name: Name under which sessions share the queue.
+      name: Name of the op.
+    """
 
     def __init__(
-        self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"
-    ):
+        self,
+        capacity: int,
+        dtypes,
+        shapes=None,
+        names=None,
+        shared_name: str | None = None,
+        name: str | None = "fifo_queue",
+    ) -> None:
         with device("CPU"):
             types, shapes, ref = _make(
                 "FIFOQueueV2",
@@ -181,19 +198,30 @@ class FIFOQueue(QueueBase):
 
 @export("queue.RandomShuffleQueue", v1="RandomShuffleQueue")
 class RandomShuffleQueue(QueueBase):
-    """Elements come out in any order; some are kept back to choose from."""
+    """Queue that dequeues a random element.
+
+    Args:
+      capacity: Largest number of elements.
+      min_after_dequeue: Number of elements that stay in the queue to choose from.
+      dtypes: Types of the components.
+      shapes: Shapes of the components; None: any.
+      names: Names of the components, which make elements dictionaries.
+      seed: Seed of the random numbers.
+      shared_name: Name under which sessions share the queue.
+      name: Name of the op.
+    """
 
     def __init__(
         self,
-        capacity,
-        min_after_dequeue,
+        capacity: int,
+        min_after_dequeue: int,
         dtypes,
         shapes=None,
         names=None,
-        seed=None,
-        shared_name=None,
-        name="random_shuffle_queue",
-    ):
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str | None = "random_shuffle_queue",
+    ) -> None:
         one, two = get_seed(seed)
         types, shapes, ref = _make(
             "RandomShuffleQueueV2",
@@ -211,12 +239,19 @@ class RandomShuffleQueue(QueueBase):
 
 @export("queue.PriorityQueue", v1="PriorityQueue")
 class PriorityQueue(QueueBase):
-    """The element with the smallest first component, an int64 in front of the others, comes out
-    first."""
+    """Queue that dequeues the element with the smallest priority, an int64 before the
+    components.
+    """
 
     def __init__(
-        self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"
-    ):
+        self,
+        capacity: int,
+        types,
+        shapes=None,
+        names=None,
+        shared_name: str | None = None,
+        name: str | None = "priority_queue",
+    ) -> None:
         types, shapes, ref = _make(
             "PriorityQueueV2", name, types, shapes, capacity=capacity, shared_name=shared_name or ""
         )
@@ -226,11 +261,17 @@ class PriorityQueue(QueueBase):
 
 @export("queue.PaddingFIFOQueue", v1="PaddingFIFOQueue")
 class PaddingFIFOQueue(QueueBase):
-    """Batches are filled up with zeros where elements differ in shape."""
+    """First-in-first-out queue that pads elements of different shapes with zeros."""
 
     def __init__(
-        self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"
-    ):
+        self,
+        capacity: int,
+        dtypes,
+        shapes,
+        names=None,
+        shared_name: str | None = None,
+        name: str | None = "padding_fifo_queue",
+    ) -> None:
         types, shapes, ref = _make(
             "PaddingFIFOQueueV2",
             name,

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""readers.py: tf.TextLineReader and its relatives."""
+"""readers.py: the readers of TensorFlow 1: TextLineReader, TFRecordReader and others."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from situ._src.framework.api import OPS, export
 from situ._src.ops import tf_record
@@ -8,9 +12,9 @@ from situ._src.ops.array_ops import convert_to_tensor
 
 @export(v1="ReaderBase")
 class ReaderBase:
-    """Gives the records of files whose names come from a queue."""
+    """Base class of readers, which read records of the files that a queue names."""
 
-    def __init__(self, reader_ref, supports_serialize=False):
+    def __init__(self, reader_ref, supports_serialize: bool = False) -> None:
         self._reader_ref, self._serializes = reader_ref, supports_serialize
 
     reader_ref = property(lambda s: s._reader_ref)
@@ -20,40 +24,40 @@ class ReaderBase:
     def _queue(queue):
         return getattr(queue, "queue_ref", queue)
 
-    def read(self, queue, name=None):
-        """The next record: (key, value)."""
+    def read(self, queue, name: str | None = None):
+        """Returns the next record: (key, value)."""
         return tuple(OPS["ReaderReadV2"](self._reader_ref, self._queue(queue), name=name))
 
-    def read_up_to(self, queue, num_records, name=None):
-        """The next records, at most so many."""
+    def read_up_to(self, queue, num_records, name: str | None = None):
+        """Returns the next records, at most num_records: (keys, values)."""
         number = convert_to_tensor(num_records, "int64")
         return tuple(
             OPS["ReaderReadUpToV2"](self._reader_ref, self._queue(queue), number, name=name)
         )
 
-    def num_records_produced(self, name=None):
+    def num_records_produced(self, name: str | None = None):
         return OPS["ReaderNumRecordsProducedV2"](self._reader_ref, name=name)
 
-    def num_work_units_completed(self, name=None):
+    def num_work_units_completed(self, name: str | None = None):
         return OPS["ReaderNumWorkUnitsCompletedV2"](self._reader_ref, name=name)
 
-    def reset(self, name=None):
+    def reset(self, name: str | None = None):
         return OPS["ReaderResetV2"](self._reader_ref, name=name)
 
 
 @export(v1="WholeFileReader")
 class WholeFileReader(ReaderBase):
-    """Whole files: keys are their names."""
+    """Reads whole files; keys are the file names."""
 
-    def __init__(self, name=None):
+    def __init__(self, name: str | None = None) -> None:
         super().__init__(OPS["WholeFileReaderV2"](name=name))
 
 
 @export(v1="TextLineReader")
 class TextLineReader(ReaderBase):
-    """Lines of text, without their ends."""
+    """Reads lines without their line ends."""
 
-    def __init__(self, skip_header_lines=None, name=None):
+    def __init__(self, skip_header_lines=None, name: str | None = None) -> None:
         super().__init__(
             OPS["TextLineReaderV2"](skip_header_lines=skip_header_lines or 0, name=name)
         )
@@ -61,7 +65,9 @@ class TextLineReader(ReaderBase):
 
 @export(v1="FixedLengthRecordReader")
 class FixedLengthRecordReader(ReaderBase):
-    """Records of a fixed length. encoding: how the file is compressed, "GZIP" or "ZLIB"."""
+    """Reads records of a fixed length; encoding is the compression of the file, "GZIP" or
+    "ZLIB".
+    """
 
     def __init__(
         self,
@@ -69,9 +75,9 @@ class FixedLengthRecordReader(ReaderBase):
         header_bytes=None,
         footer_bytes=None,
         hop_bytes=None,
-        name=None,
+        name: str | None = None,
         encoding=None,
-    ):
+    ) -> None:
         super().__init__(
             OPS["FixedLengthRecordReaderV2"](
                 record_bytes=record_bytes,
@@ -86,9 +92,9 @@ class FixedLengthRecordReader(ReaderBase):
 
 @export(v1="TFRecordReader")
 class TFRecordReader(ReaderBase):
-    """Records of TFRecord files. options: tf.io.TFRecordOptions or a TFRecordCompressionType."""
+    """Reads TFRecord files; options: tf.io.TFRecordOptions or a TFRecordCompressionType."""
 
-    def __init__(self, name=None, options=None):
+    def __init__(self, name: str | None = None, options: Any = None) -> None:
         super().__init__(
             OPS["TFRecordReaderV2"](compression_type=tf_record.packing(options), name=name)
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""regularizers.py: penalties on weights: tf.contrib.layers.l2_regularizer and its like."""
+"""regularizers.py: tf.contrib.layers.l1_regularizer, l2_regularizer and others."""
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
@@ -16,7 +16,7 @@ def _check(scale, what):
 
 @export(v1=("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer"))
 def l2_regularizer(scale, scope=None):
-    """scale * sum(w^2) / 2."""
+    """Returns a function of weights: `scale * sum(square(weights)) / 2`."""
     _check(scale, "l2")
     if scale == 0.0:
         return lambda _: None
@@ -31,7 +31,7 @@ def l2_regularizer(scale, scope=None):
 
 @export(v1=("contrib.layers.l1_regularizer", "contrib.slim.l1_regularizer"))
 def l1_regularizer(scale, scope=None):
-    """scale * sum(|w|)."""
+    """Returns a function of weights: `scale * sum(abs(weights))`."""
     _check(scale, "l1")
     if scale == 0.0:
         return lambda _: None
@@ -47,11 +47,13 @@ def l1_regularizer(scale, scope=None):
 
 @export(v1="contrib.layers.l1_l2_regularizer")
 def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
+    """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2)."""
     return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope)
 
 
 @export(v1="contrib.layers.sum_regularizer")
 def sum_regularizer(regularizer_list, scope=None):
+    """Returns the sum of regularizers."""
     parts = [r for r in regularizer_list if r is not None]
 
     def total(weights):
@@ -63,7 +65,7 @@ def sum_regularizer(regularizer_list, scope=None):
 
 @export(v1="contrib.layers.apply_regularization")
 def apply_regularization(regularizer, weights_list=None):
-    """The sum of the penalties of all weights, kept as a regularization loss."""
+    """Returns the sum of the penalties of weights and adds it to REGULARIZATION_LOSSES."""
     weights = weights_list or get_default_graph().get_collection(GraphKeys.WEIGHTS)
     results = [p for p in (regularizer(w) for w in weights) if p is not None]
     result = add_n(results) if results else convert_to_tensor(0.0)

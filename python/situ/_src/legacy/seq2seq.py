@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""seq2seq.py: tf.contrib.seq2seq: decoders, what feeds them, and the loop that runs them."""
+"""seq2seq.py: tf.contrib.seq2seq: decoders, helpers for their inputs, dynamic_decode."""
+
+from __future__ import annotations
 
 import collections
+from typing import Any
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, V1
@@ -25,7 +28,7 @@ def _swap(x):
 
 @_named("Helper")
 class Helper:
-    """What a decoder is given at each step: a base for one's own."""
+    """Base class of helpers, which sample outputs and provide the inputs of a decoder."""
 
     sample_ids_dtype = as_dtype("int32")
     sample_ids_shape: list[int] = []
@@ -33,7 +36,14 @@ class Helper:
 
 @_named("TrainingHelper")
 class TrainingHelper(Helper):
-    """The steps of known sequences, whatever the decoder says."""
+    """Provides the steps of given sequences (teacher forcing).
+
+    Args:
+      inputs: Tensor of shape `(batch, steps, features)`.
+      sequence_length: Lengths of shape `(batch,)`.
+      time_major: Whether inputs are `(steps, batch, features)`.
+      name: Name scope of the ops.
+    """
 
     def __init__(self, inputs, sequence_length, time_major=False, name=None):
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
@@ -49,14 +59,14 @@ class TrainingHelper(Helper):
         last = op("Maximum", op("Minimum", time, self._count - 1), convert_to_tensor(0))
         return nest.pack_sequence_as(self._structure, [r.read(last) for r in self._rows])
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None):
         zero = convert_to_tensor(0, self._lengths.dtype)
         return OPS["Equal"](zero, self._lengths), self._at(convert_to_tensor(0))
 
-    def sample(self, time, outputs, state=None, name=None):
+    def sample(self, time, outputs, state=None, name: str | None = None):
         return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
         after = time + 1
         done = OPS["GreaterEqual"](op("Cast", after, DstT=self._lengths.dtype), self._lengths)
         return done, self._at(after), state
@@ -64,52 +74,72 @@ class TrainingHelper(Helper):
 
 @_named("GreedyEmbeddingHelper")
 class GreedyEmbeddingHelper(Helper):
-    """The word that was most likely is what comes next."""
+    """Provides the embedding of the most likely token.
 
-    def __init__(self, embedding, start_tokens, end_token):
+    Args:
+      embedding: Table, or function from ids to embeddings.
+      start_tokens: Ids of shape `(batch,)` to start with.
+      end_token: Id that ends a sequence.
+    """
+
+    def __init__(self, embedding, start_tokens, end_token) -> None:
         lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
         self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
         self._start = convert_to_tensor(start_tokens, "int32")
         self._end = convert_to_tensor(end_token, "int32")
         self.batch_size = OPS["Size"](self._start)
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None):
         return OPS["Fill"](op("Pack", [self.batch_size]), convert_to_tensor(False)), self._embed(
             self._start
         )
 
-    def sample(self, time, outputs, state=None, name=None):
+    def sample(self, time, outputs, state=None, name: str | None = None):
         return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
         return OPS["Equal"](sample_ids, self._end), self._embed(sample_ids), state
 
 
 @_named("SampleEmbeddingHelper")
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    """A word drawn from what the decoder finds likely is what comes next."""
+    """Provides the embedding of a sampled token; further arguments as in GreedyEmbeddingHelper.
 
-    def __init__(self, embedding, start_tokens, end_token, softmax_temperature=None, seed=None):
+    Args:
+      softmax_temperature: Divisor of the logits.
+      seed: Seed of the random numbers.
+    """
+
+    def __init__(
+        self, embedding, start_tokens, end_token, softmax_temperature=None, seed: int | None = None
+    ) -> None:
         super().__init__(embedding, start_tokens, end_token)
         self._temperature, self._seed = softmax_temperature, seed
 
-    def sample(self, time, outputs, state=None, name=None):
+    def sample(self, time, outputs, state=None, name: str | None = None):
         logits = outputs if self._temperature is None else outputs / self._temperature
         return op("Reshape", categorical(logits, 1, "int32", self._seed), [-1])
 
 
 @_named("Decoder")
 class Decoder:
-    """What dynamic_decode runs: a base for one's own."""
+    """Base class of decoders that dynamic_decode runs."""
 
     tracks_own_finished = False
 
 
 @_named("BasicDecoder")
 class BasicDecoder(Decoder):
-    """A cell, a helper that feeds it, and a layer over its outputs."""
+    """Decoder of a cell, a helper and an output layer.
 
-    def __init__(self, cell, helper, initial_state, output_layer=None):
+    Args:
+      cell: RNN cell.
+      helper: Helper.
+      initial_state: Initial state of the cell.
+      output_layer: Layer applied to the outputs.
+    """
+
+    def __init__(self, cell: Any, helper, initial_state: Any, output_layer=None) -> None:
         self._cell, self._helper = cell, helper
         self._state, self._layer = initial_state, output_layer
         self.batch_size = helper.batch_size
@@ -124,7 +154,7 @@ class BasicDecoder(Decoder):
         width = self._cell.output_size if self._layer is None else self._layer.units
         return BasicDecoderOutput(width, self._helper.sample_ids_shape)
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None):
         return (*self._helper.initialize(), self._state)
 
     def step(self, time, inputs, state, name=None):
@@ -138,7 +168,7 @@ class BasicDecoder(Decoder):
 
 
 def _keep(done, old, new):
-    """Of sequences that are over the old rows."""
+    """Keeps the old rows of finished sequences."""
     if hasattr(new, "_flow") or new.shape.ndims in (0, None):
         return new
     result = OPS["Select"](done, old, new)
@@ -147,7 +177,7 @@ def _keep(done, old, new):
 
 
 def _shape(leaf):
-    """What a value of the loop looks like on every way round: any size of the batch."""
+    """Returns the shape invariant of a loop variable: the batch size may vary."""
     known = leaf.shape.as_list() if leaf.shape.ndims else []
     return BOTH["TensorShape"]([None, *known[1:]] if known else [])
 
@@ -158,7 +188,7 @@ def _element_shape(size):
 
 
 class _Decoding:
-    """The loop over a decoder: values of a step in one list."""
+    """The loop over a decoder; the values of a step are one flat list."""
 
     def __init__(self, decoder, impute, limit):
         self._decoder, self._impute, self._limit = decoder, impute, limit
@@ -234,14 +264,27 @@ class _Decoding:
 @_named("dynamic_decode")
 def dynamic_decode(
     decoder,
-    output_time_major=False,
-    impute_finished=False,
+    output_time_major: bool = False,
+    impute_finished: bool = False,
     maximum_iterations=None,
     parallel_iterations=32,
-    swap_memory=False,
+    swap_memory: bool = False,
     scope=None,
 ):
-    """Runs a decoder until all its sequences are over: outputs, the last state, the lengths."""
+    """Runs a decoder until all sequences are finished.
+
+    Args:
+      decoder: The decoder.
+      output_time_major: Whether outputs are `(steps, batch, ...)`.
+      impute_finished: Whether finished sequences keep their state and have outputs of 0.
+      maximum_iterations: Largest number of steps.
+      parallel_iterations: Accepted for compatibility.
+      swap_memory: Accepted for compatibility.
+      scope: Name of the variable scope.
+
+    Returns:
+      (outputs, last state, lengths).
+    """
     with variable_scope.variable_scope(scope, "decoder"):
         outputs, state, lengths = _Decoding(decoder, impute_finished, maximum_iterations).run()
         result = (

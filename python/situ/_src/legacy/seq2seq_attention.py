@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""seq2seq_attention.py: tf.contrib.seq2seq: attention over a memory, and cells that pay it."""
+"""seq2seq_attention.py: tf.contrib.seq2seq: attention mechanisms and AttentionWrapper."""
+
+from __future__ import annotations
 
 import collections
+from typing import Any
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, export
@@ -20,7 +23,7 @@ def _named(name):
 
 
 def _masked(memory, lengths):
-    """The memory with zeros behind the end of each sequence."""
+    """Sets the memory after the end of each sequence to zeros."""
     memory = convert_to_tensor(memory)
     if lengths is None:
         return memory, None
@@ -32,7 +35,7 @@ def _masked(memory, lengths):
 
 
 class _Mechanism:
-    """Scores of the steps of a memory for a query, and what they are made with."""
+    """Base class of attention mechanisms: scores of a query for the steps of a memory."""
 
     def __init__(
         self, num_units, memory, lengths, probability_fn, score_mask_value, dtype, name, query_layer
@@ -66,7 +69,7 @@ class _Mechanism:
     initial_state = initial_alignments
 
     def __call__(self, query, state=None, previous_alignments=None):
-        """The weights of the steps; and the state that goes on, which is the same."""
+        """Returns the alignments, which are also the next state."""
         with variable_scope.variable_scope(None, self._name, [query]):
             query = self.query_layer(query) if self.query_layer is not None else query
             score = self._score(query)
@@ -79,20 +82,31 @@ class _Mechanism:
 
 @_named("BahdanauAttention")
 class BahdanauAttention(_Mechanism):
-    """Additive attention: v tanh(W query + U memory)."""
+    """Additive attention: `v * tanh(W query + U memory)`.
+
+    Args:
+      num_units: Size of the query and memory layers.
+      memory: Encoder outputs of shape `(batch, steps, features)`.
+      memory_sequence_length: Lengths of shape `(batch,)`.
+      normalize: Whether to normalize v.
+      probability_fn: Function from scores to alignments; default: softmax.
+      score_mask_value: Score of steps after the end.
+      dtype: Type of the layers.
+      name: Name of the scope.
+    """
 
     def __init__(
         self,
-        num_units,
+        num_units: int,
         memory,
         memory_sequence_length=None,
-        normalize=False,
+        normalize: bool = False,
         probability_fn=None,
         score_mask_value=None,
-        dtype="float32",
+        dtype: Any = "float32",
         custom_key_value_fn=None,
-        name="BahdanauAttention",
-    ):
+        name: str | None = "BahdanauAttention",
+    ) -> None:
         unsupported("BahdanauAttention", custom_key_value_fn=(custom_key_value_fn, None))
         self._units, self._normalize = num_units, normalize
         super().__init__(
@@ -126,20 +140,31 @@ class BahdanauAttention(_Mechanism):
 
 @_named("LuongAttention")
 class LuongAttention(_Mechanism):
-    """Multiplicative attention: query . (U memory)."""
+    """Multiplicative attention: `query . (U memory)`.
+
+    Args:
+      num_units: Size of the memory layer; must equal that of the query.
+      memory: Encoder outputs of shape `(batch, steps, features)`.
+      memory_sequence_length: Lengths of shape `(batch,)`.
+      scale: Whether to scale the scores by a trainable scalar.
+      probability_fn: Function from scores to alignments; default: softmax.
+      score_mask_value: Score of steps after the end.
+      dtype: Type of the layers.
+      name: Name of the scope.
+    """
 
     def __init__(
         self,
-        num_units,
+        num_units: int,
         memory,
         memory_sequence_length=None,
-        scale=False,
+        scale: bool = False,
         probability_fn=None,
         score_mask_value=None,
-        dtype="float32",
+        dtype: Any = "float32",
         custom_key_value_fn=None,
-        name="LuongAttention",
-    ):
+        name: str | None = "LuongAttention",
+    ) -> None:
         unsupported("LuongAttention", custom_key_value_fn=(custom_key_value_fn, None))
         self._scale = scale
         super().__init__(
@@ -187,29 +212,41 @@ class AttentionWrapperState(
         ("cell_state", "attention", "time", "alignments", "alignment_history", "attention_state"),
     )
 ):
-    """What a cell with attention knows from step to step."""
+    """State of an AttentionWrapper."""
 
     def clone(self, **kwargs):
-        """A copy with other values in some places."""
+        """Returns a copy with some fields replaced."""
         return self._replace(**kwargs)
 
 
 @_named("AttentionWrapper")
 class AttentionWrapper(RNNCell):
-    """A cell whose inputs and outputs see what a query of its output finds in memories."""
+    """Cell with attention: its inputs include the last attention, its output is the new one.
+
+    Args:
+      cell: RNN cell.
+      attention_mechanism: Mechanism, or list of mechanisms.
+      attention_layer_size: Size of the attention layer, or list of sizes; None: the context itself.
+      alignment_history: Whether to store the alignments of all steps.
+      cell_input_fn: Function of (inputs, attention); default: concatenates.
+      output_attention: Whether the output is the attention instead of the cell's output.
+      initial_cell_state: Initial state of the cell.
+      name: Name of the scope.
+      attention_layer: Layer instead of attention_layer_size.
+    """
 
     def __init__(
         self,
-        cell,
+        cell: Any,
         attention_mechanism,
         attention_layer_size=None,
-        alignment_history=False,
+        alignment_history: bool = False,
         cell_input_fn=None,
-        output_attention=True,
+        output_attention: bool = True,
         initial_cell_state=None,
-        name=None,
+        name: str | None = None,
         attention_layer=None,
-    ):
+    ) -> None:
         super().__init__(name=name)
         self._many = isinstance(attention_mechanism, (list, tuple))
         self._mechanisms = list(attention_mechanism) if self._many else [attention_mechanism]
@@ -319,8 +356,8 @@ class AttentionWrapper(RNNCell):
 
 
 @_named("tile_batch")
-def tile_batch(t, multiplier, name=None):
-    """Each row of a batch, so many times: for decoders that follow several ways."""
+def tile_batch(t, multiplier, name: str | None = None):
+    """Repeats each element of a batch `multiplier` times, for beam search."""
 
     def tile(x):
         x = convert_to_tensor(x)

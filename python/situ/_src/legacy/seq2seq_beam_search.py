@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""seq2seq_beam_search.py: tf.contrib.seq2seq: decoding that follows several ways at once (beam
-search), and helpers that feed decoders with their own outputs, by chance or by a program's
-functions."""
+"""seq2seq_beam_search.py: tf.contrib.seq2seq: BeamSearchDecoder, gather_tree, helpers."""
+
+from __future__ import annotations
 
 import collections
+from typing import Any
 
 import numpy
 
@@ -36,7 +37,7 @@ def _range(count):
 
 
 def _pick(values, beams):
-    """[batch, beams, ...] of values in the order that beams [batch, beams] says."""
+    """Gathers [batch, beams, ...] by beam indices [batch, beams]."""
     batch = op("Reshape", _range(op("Shape", beams)[0]), [-1, 1]) + op("ZerosLike", beams)
     result = op("GatherNd", values, op("Pack", [batch, beams], axis=2))
     result.set_shape(values.shape)
@@ -45,7 +46,9 @@ def _pick(values, beams):
 
 @_named("gather_tree")
 def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
-    """The words of each way [steps, batch, beams], from the words and parents of each step."""
+    """Returns the token sequences of beams [steps, batch, beams] from the ids and parents of
+    each step.
+    """
     steps, parents = convert_to_tensor(step_ids), convert_to_tensor(parent_ids)
     most = op("ExpandDims", cast(convert_to_tensor(max_sequence_lengths), "int32"), 1)
     end = convert_to_tensor(end_token, "int32")
@@ -70,23 +73,34 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
 
 @_named("BeamSearchDecoder")
 class BeamSearchDecoder(seq2seq.Decoder):
-    """Follows the likeliest ways through the words of a cell, as many as beam_width."""
+    """Beam search decoder.
+
+    Args:
+      cell: RNN cell, whose state is tiled by tile_batch.
+      embedding: Table, or function from ids to embeddings.
+      start_tokens: Ids of shape `(batch,)` to start with.
+      end_token: Id that ends a sequence.
+      initial_state: Initial state of the cell.
+      beam_width: Number of beams.
+      output_layer: Layer applied to the outputs.
+      length_penalty_weight: Weight of the length penalty; 0: none.
+    """
 
     tracks_own_finished = True
 
     def __init__(
         self,
-        cell,
+        cell: Any,
         embedding,
         start_tokens,
         end_token,
-        initial_state,
+        initial_state: Any,
         beam_width,
         output_layer=None,
         length_penalty_weight=0.0,
         coverage_penalty_weight=0.0,
-        reorder_tensor_arrays=True,
-    ):
+        reorder_tensor_arrays: bool = True,
+    ) -> None:
         unsupported("BeamSearchDecoder", coverage_penalty_weight=(coverage_penalty_weight, 0.0))
         lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
         self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
@@ -107,7 +121,7 @@ class BeamSearchDecoder(seq2seq.Decoder):
     output_size = property(lambda s: BeamSearchDecoderOutput([s._width], [s._width], [s._width]))
 
     def _split(self, x):
-        """[batch * beams, ...] as [batch, beams, ...]."""
+        """Reshapes [batch * beams, ...] to [batch, beams, ...]."""
         if hasattr(x, "_flow") or convert_to_tensor(x).shape.ndims == 0:
             return x
         x = convert_to_tensor(x)
@@ -127,7 +141,7 @@ class BeamSearchDecoder(seq2seq.Decoder):
         result.set_shape([None, *x.shape.as_list()[2:]])
         return result
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None):
         rows = op("Pack", [self.batch_size, constant(1)])
         first = [True] + [False] * (self._width - 1)
         finished = op("Tile", constant([[not f for f in first]]), rows)
@@ -195,7 +209,7 @@ class BeamSearchDecoder(seq2seq.Decoder):
         )
 
     def finalize(self, outputs, final_state, sequence_lengths):
-        """The words of each way, of all steps."""
+        """Returns the token sequences of the beams."""
         most = cast(op("Max", final_state.lengths, [1]), "int32")
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, most, self._end)
         ids.set_shape([None, None, self._width])
@@ -207,11 +221,11 @@ class BeamSearchDecoder(seq2seq.Decoder):
 
 @_named("CustomHelper")
 class CustomHelper(seq2seq.Helper):
-    """A helper of a program's own functions."""
+    """Helper of three functions of the program: initialize, sample and next_inputs."""
 
     def __init__(
         self, initialize_fn, sample_fn, next_inputs_fn, sample_ids_shape=None, sample_ids_dtype=None
-    ):
+    ) -> None:
         self._begin, self._draw, self._next = initialize_fn, sample_fn, next_inputs_fn
         if sample_ids_shape is not None:
             self.sample_ids_shape = list(sample_ids_shape)
@@ -223,45 +237,45 @@ class CustomHelper(seq2seq.Helper):
     def batch_size(self):
         return OPS["Size"](self.initialize()[0])
 
-    def initialize(self, name=None):
+    def initialize(self, name: str | None = None):
         self._made = self._made or self._begin()
         return self._made
 
-    def sample(self, time, outputs, state=None, name=None):
+    def sample(self, time, outputs, state=None, name: str | None = None):
         return self._draw(time=time, outputs=outputs, state=state)
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
         return self._next(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
 @_named("ScheduledEmbeddingTrainingHelper")
 class ScheduledEmbeddingTrainingHelper(seq2seq.TrainingHelper):
-    """Known sequences, of which some words are drawn from what the decoder says instead."""
+    """TrainingHelper that replaces inputs by embeddings of sampled tokens with a probability."""
 
     def __init__(
         self,
-        inputs,
-        sequence_length,
+        inputs: Any,
+        sequence_length: Any,
         embedding,
         sampling_probability,
-        time_major=False,
-        seed=None,
+        time_major: bool = False,
+        seed: int | None = None,
         scheduling_seed=None,
-        name=None,
-    ):
+        name: str | None = None,
+    ) -> None:
         super().__init__(inputs, sequence_length, time_major)
         lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
         self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
         self._share = convert_to_tensor(sampling_probability, "float32")
         self._seeds = seed, scheduling_seed
 
-    def sample(self, time, outputs, state=None, name=None):
+    def sample(self, time, outputs, state=None, name: str | None = None):
         chance = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seeds[1])
         drawn = op("Reshape", random_ops.categorical(outputs, 1, "int32", self._seeds[0]), [-1])
         chosen = op("Less", chance, self._share)
         return op("Select", chosen, drawn, op("ZerosLike", drawn) - 1)
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
         done, known, state = super().next_inputs(time, outputs, state, sample_ids)
         drawn = self._embed(op("Maximum", sample_ids, 0))
         return done, op("Select", op("GreaterEqual", sample_ids, 0), drawn, known), state
@@ -269,39 +283,39 @@ class ScheduledEmbeddingTrainingHelper(seq2seq.TrainingHelper):
 
 @_named("ScheduledOutputTrainingHelper")
 class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
-    """Known sequences, of which some steps are what the decoder gave instead."""
+    """TrainingHelper that replaces inputs by outputs of the decoder with a probability."""
 
     def __init__(
         self,
-        inputs,
-        sequence_length,
+        inputs: Any,
+        sequence_length: Any,
         sampling_probability,
-        time_major=False,
-        seed=None,
+        time_major: bool = False,
+        seed: int | None = None,
         next_inputs_fn=None,
         auxiliary_inputs=None,
-        name=None,
-    ):
+        name: str | None = None,
+    ) -> None:
         super().__init__(inputs, sequence_length, time_major)
         self._share = convert_to_tensor(sampling_probability, "float32")
         self._seed, self._next = seed, next_inputs_fn or (lambda outputs: outputs)
 
-    def sample(self, time, outputs, state=None, name=None):
+    def sample(self, time, outputs, state=None, name: str | None = None):
         chance = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seed)
         return cast(op("Less", chance, self._share), "int32")
 
-    def next_inputs(self, time, outputs, state, sample_ids=None, name=None):
+    def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
         done, known, state = super().next_inputs(time, outputs, state, sample_ids)
         return done, op("Select", op("Greater", sample_ids, 0), self._next(outputs), known), state
 
 
 @_named("InferenceHelper")
 class InferenceHelper(CustomHelper):
-    """A program's functions over samples, for decoding without known sequences."""
+    """Helper of functions of the program, for decoding without given sequences."""
 
     def __init__(
         self, sample_fn, sample_shape, sample_dtype, start_inputs, end_fn, next_inputs_fn=None
-    ):
+    ) -> None:
         start = convert_to_tensor(start_inputs)
 
         def begin():
@@ -321,8 +335,8 @@ class InferenceHelper(CustomHelper):
 
 
 @_named("hardmax")
-def hardmax(logits, name=None):
-    """1 where the largest is, else 0."""
+def hardmax(logits, name: str | None = None):
+    """Returns the one-hot vector of the argmax."""
     logits = convert_to_tensor(logits)
     return OPS["OneHot"](
         op("ArgMax", logits, -1),

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """slim.py: tf.contrib.slim: variables by scope, losses, queues of batches, slim.learning.train."""
 
+from __future__ import annotations
+
 import re
 import sys
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from situ._src.framework import api, logs
 from situ._src.framework.api import V1, export
@@ -36,7 +40,7 @@ def _both(name):
 
 @export(v1=_both("get_variables"))
 def get_variables(scope=None, suffix=None, collection=GraphKeys.GLOBAL_VARIABLES):
-    """The variables of a scope, whose names end as given."""
+    """Returns the variables of a scope whose names end with suffix."""
     if isinstance(scope, variable_scope.VariableScope):
         scope = scope.name
     if suffix is not None:
@@ -61,7 +65,7 @@ for _name, _key in (
 
 @export(v1=_both("get_variables_by_name"))
 def get_variables_by_name(given_name, scope=None):
-    """The variables of that last name in a scope."""
+    """Returns the variables of a scope with a given last name."""
     return [
         v for v in get_variables(scope) if re.search(f"(^|/){re.escape(given_name)}(:0)?$", v.name)
     ]
@@ -76,7 +80,7 @@ V1.update(
 
 @export(v1=_both("get_unique_variable"))
 def get_unique_variable(var_op_name):
-    """The one variable of that name."""
+    """Returns the variable with a name; raises a ValueError unless there is exactly one."""
     result = [v for v in get_variables(var_op_name) if v.op.name == var_op_name]
     if not result:
         raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable")
@@ -85,7 +89,7 @@ def get_unique_variable(var_op_name):
 
 @export(v1=_both("get_variables_to_restore"))
 def get_variables_to_restore(include=None, exclude=None):
-    """The variables of some scopes, without those of others."""
+    """Returns the variables of included scopes without those of excluded scopes."""
 
     def of(scopes):
         return [
@@ -103,8 +107,8 @@ def add_model_variable(var):
 
 
 @export(v1=_both("assign_from_checkpoint"))
-def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
-    """(an operation, a feed) that give variables their values from a checkpoint."""
+def assign_from_checkpoint(model_path, var_list, ignore_missing_vars: bool = False):
+    """Returns (op, feed_dict) that restore variables from a checkpoint."""
     reader = V1["train.NewCheckpointReader"](model_path)
     named = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
     updates, feed = [], {}
@@ -181,9 +185,14 @@ for _name in (
 
 @export(v1="contrib.slim.prefetch_queue.prefetch_queue")
 def prefetch_queue(
-    tensors, capacity=8, num_threads=1, dynamic_pad=False, shared_name=None, name=None
+    tensors: Any,
+    capacity: int = 8,
+    num_threads: int = 1,
+    dynamic_pad: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
 ):
-    """A queue that threads fill with these tensors, ahead of need."""
+    """Returns a queue that threads fill with batches of these tensors."""
     names = sorted(tensors) if isinstance(tensors, dict) else None
     flat = [convert_to_tensor(t) for t in ([tensors[n] for n in names] if names else tensors)]
     with name_scope(name, "prefetch_queue"):
@@ -201,8 +210,8 @@ def prefetch_queue(
         "contrib.layers.utils.convert_collection_to_dict",
     )
 )
-def convert_collection_to_dict(collection, clear_collection=False):
-    """The tensors of a collection by their aliases, or names."""
+def convert_collection_to_dict(collection, clear_collection: bool = False):
+    """Returns the tensors of a collection by alias or name."""
     graph = get_default_graph()
     result = {getattr(t, "alias", None) or t.op.name: t for t in graph.get_collection(collection)}
     if clear_collection:
@@ -212,7 +221,7 @@ def convert_collection_to_dict(collection, clear_collection=False):
 
 @export(v1=("contrib.slim.metrics.aggregate_metrics", "contrib.metrics.aggregate_metrics"))
 def aggregate_metrics(*value_update_tuples):
-    """([values], [updates]) of pairs."""
+    """Returns (values, updates) of (value, update) pairs."""
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
     values, updates = zip(*value_update_tuples)
@@ -221,7 +230,7 @@ def aggregate_metrics(*value_update_tuples):
 
 @export(v1=("contrib.slim.metrics.aggregate_metric_map", "contrib.metrics.aggregate_metric_map"))
 def aggregate_metric_map(names_to_tuples):
-    """({name: value}, {name: update}) of named pairs."""
+    """Returns ({name: value}, {name: update}) of named pairs."""
     return (
         {n: pair[0] for n, pair in names_to_tuples.items()},
         {n: pair[1] for n, pair in names_to_tuples.items()},
@@ -239,7 +248,7 @@ _DEFAULT = supervisor.Supervisor.USE_DEFAULT
 
 @export(v1="contrib.slim.learning.train_step")
 def train_step(sess, train_op, global_step, train_step_kwargs):
-    """A step: (its loss, whether it was the last)."""
+    """Runs a training step; returns (loss, whether to stop)."""
     began = time.time()
     loss, step = sess.run([train_op, global_step])
     took = time.time() - began
@@ -274,7 +283,7 @@ def train(
     log_every_n_steps=1,
     graph=None,
     master="",
-    is_chief=True,
+    is_chief: bool = True,
     global_step=None,
     number_of_steps=None,
     init_op=_DEFAULT,
@@ -292,8 +301,8 @@ def train(
     session_config=None,
     session_wrapper=None,
     trace_every_n_steps=None,
-    ignore_live_threads=False,
-):
+    ignore_live_threads: bool = False,
+) -> Any:
     """Runs a training step until it is told to stop; returns the last loss. Checkpoints and
     summaries go to logdir."""
     if train_op is None:
@@ -342,7 +351,7 @@ def train(
 @export(v1="contrib.slim.evaluation.evaluate_once")
 def evaluate_once(
     master,
-    checkpoint_path,
+    checkpoint_path: str | None,
     logdir=None,
     num_evals=1,
     initial_op=None,
@@ -355,9 +364,9 @@ def evaluate_once(
     summary_op_feed_dict=None,
     variables_to_restore=None,
     session_config=None,
-    hooks=None,
+    hooks: Sequence | None = None,
 ):
-    """Restores a checkpoint, runs eval_op so often, and gives the value of final_op."""
+    """Restores a checkpoint, runs eval_op num_evals times and returns the value of final_op."""
     unsupported("evaluate_once", hooks=(hooks or None, None))
     saver = V1["train.Saver"](variables_to_restore)
     local = initial_op if initial_op is not None else V1["local_variables_initializer"]()

@@ -7,7 +7,10 @@ window where the scope tells another one, `/2` for a stride, `~` for margins. La
 are joined by `+`, the branches of a block stand between bars.
 """
 
+from __future__ import annotations
+
 import re
+from typing import Any
 
 from situ._src.framework.api import V1
 from situ._src.legacy.slim_nets import args_of, layer, named
@@ -119,7 +122,7 @@ def _made(net, spec, depth, padding):
 
 
 def _block(net, scope, branches, depth, halving):
-    """Branches side by side; `halving`: the padding of layers with a stride."""
+    """Builds parallel branches; `halving` is the padding of layers with a stride."""
     result = []
     with variable_scope.variable_scope(scope):
         for i, branch in enumerate(branches.split("|")):
@@ -132,7 +135,7 @@ def _block(net, scope, branches, depth, halving):
 
 
 def _base(parts, inputs, final_endpoint, depth, padding):
-    """(net, end points) up to an end point."""
+    """Returns (net, end points) up to an end point."""
     end_points, net = {}, inputs
     for part in parts:
         name = _WORD.match(part).group(1) if isinstance(part, str) else part[0]
@@ -154,7 +157,7 @@ def _depth(least, multiplier):
 
 
 def _window(net, most):
-    """The size of a window that is no larger than the image."""
+    """Returns a window size that is at most the image size."""
     return [
         side if known is None else min(known, side)
         for known, side in zip(net.shape.as_list()[1:3], most)
@@ -178,7 +181,9 @@ def _named(module):
 
 
 def _finished(net, end_points, num_classes, keep, squeeze, drop, last):
-    """Dropout and logits behind the last pooling; without classes what stands before them."""
+    """Applies dropout and the logits layer after the last pooling; without classes returns the
+    input.
+    """
     net = end_points["PreLogits"] = layer("dropout")(net, keep_prob=keep, scope=drop)
     return _logits(net, num_classes, squeeze, last) if num_classes else net
 
@@ -193,8 +198,8 @@ def _predicted(logits, end_points, prediction_fn):
 
 
 @_named("inception_v1")
-def inception_v1_base(inputs, final_endpoint="Mixed_5c", scope="InceptionV1"):
-    """(net, end points) without the last layers."""
+def inception_v1_base(inputs: Any, final_endpoint="Mixed_5c", scope="InceptionV1"):
+    """Returns (net, end points) of Inception V1 without the last layers."""
     with (
         variable_scope.variable_scope(scope, "InceptionV1", [inputs]),
         args_of(["conv2d", "fully_connected"], weights_initializer=_small(0.01)),
@@ -204,16 +209,16 @@ def inception_v1_base(inputs, final_endpoint="Mixed_5c", scope="InceptionV1"):
 
 @_named("inception_v1")
 def inception_v1(
-    inputs,
-    num_classes=1000,
-    is_training=True,
+    inputs: Any,
+    num_classes: int | None = 1000,
+    is_training: Any = True,
     dropout_keep_prob=0.8,
     prediction_fn=None,
-    spatial_squeeze=True,
-    reuse=None,
+    spatial_squeeze: bool = True,
+    reuse: bool | None = None,
     scope="InceptionV1",
 ):
-    """(logits, end points) of Inception V1 for images of 224 pixels."""
+    """Returns (logits, end points) of Inception V1 for images of 224 pixels."""
     with (
         variable_scope.variable_scope(
             scope, "InceptionV1", [inputs, num_classes], reuse=reuse
@@ -243,16 +248,16 @@ inception_v1.default_image_size = 224
 
 @_named("inception_v3")
 def inception_v3_base(
-    inputs, final_endpoint="Mixed_7c", min_depth=16, depth_multiplier=1.0, scope=None
+    inputs: Any, final_endpoint="Mixed_7c", min_depth=16, depth_multiplier=1.0, scope=None
 ):
-    """(net, end points) without the last layers."""
+    """Returns (net, end points) of Inception V3 without the last layers."""
     depth = _depth(min_depth, depth_multiplier)
     with variable_scope.variable_scope(scope, "InceptionV3", [inputs]):
         return _base(V3_PARTS, inputs, final_endpoint, depth, "VALID")
 
 
 def _auxiliary(net, num_classes, depth, squeeze):
-    """Logits of what the middle of the net knows, to train it."""
+    """Returns the auxiliary logits of the middle of the network."""
     conv = layer("conv2d")
     with variable_scope.variable_scope("AuxLogits"):
         net = layer("avg_pool2d")(net, [5, 5], stride=3, padding="VALID", scope="AvgPool_1a_5x5")
@@ -273,19 +278,19 @@ def _auxiliary(net, num_classes, depth, squeeze):
 
 @_named("inception_v3")
 def inception_v3(
-    inputs,
-    num_classes=1000,
-    is_training=True,
+    inputs: Any,
+    num_classes: int | None = 1000,
+    is_training: Any = True,
     dropout_keep_prob=0.8,
     min_depth=16,
     depth_multiplier=1.0,
     prediction_fn=None,
-    spatial_squeeze=True,
-    reuse=None,
-    create_aux_logits=True,
+    spatial_squeeze: bool = True,
+    reuse: bool | None = None,
+    create_aux_logits: bool = True,
     scope="InceptionV3",
 ):
-    """(logits, end points) of Inception V3 for images of 299 pixels."""
+    """Returns (logits, end points) of Inception V3 for images of 299 pixels."""
     depth = _depth(min_depth, depth_multiplier)
     with (
         variable_scope.variable_scope(

@@ -2,7 +2,10 @@
 """slim_nets.py: tf.contrib.slim.nets: AlexNet, VGG, OverFeat and ResNets, with the scopes and
 the names of variables that their checkpoints have."""
 
+from __future__ import annotations
+
 import collections
+from typing import Any
 
 from situ._src.framework.api import V1
 from situ._src.framework.keywords import unsupported
@@ -39,7 +42,7 @@ def _squeeze(net, end_points, scope, wanted):
 
 
 def _regularized(weight_decay, **more):
-    """The arg_scope of nets with a penalty on weights."""
+    """Returns the arg_scope of networks with weight decay."""
     kwargs = {
         "weights_regularizer": V1["contrib.layers.l2_regularizer"](weight_decay),
         "activation_fn": lambda x: op("Relu", x),
@@ -98,14 +101,14 @@ def _collected(scope, default, inputs, body, num_classes, squeeze):
 
 @named("alexnet")
 def alexnet_v2(
-    inputs,
-    num_classes=1000,
-    is_training=True,
+    inputs: Any,
+    num_classes: int | None = 1000,
+    is_training: Any = True,
     dropout_keep_prob=0.5,
-    spatial_squeeze=True,
+    spatial_squeeze: bool = True,
     scope="alexnet_v2",
 ):
-    """(logits, end points) of AlexNet for images of 224 pixels."""
+    """Returns (logits, end points) of AlexNet for images of 224 pixels."""
 
     def body(x):
         conv, pool = layer("conv2d"), layer("max_pool2d")
@@ -175,14 +178,14 @@ for _short, _net in (
 
 @named("overfeat")
 def overfeat(
-    inputs,
-    num_classes=1000,
-    is_training=True,
+    inputs: Any,
+    num_classes: int | None = 1000,
+    is_training: Any = True,
     dropout_keep_prob=0.5,
-    spatial_squeeze=True,
+    spatial_squeeze: bool = True,
     scope="overfeat",
 ):
-    """(logits, end points) of OverFeat for images of 231 pixels."""
+    """Returns (logits, end points) of OverFeat for images of 231 pixels."""
 
     def body(x):
         conv, pool = layer("conv2d"), layer("max_pool2d")
@@ -207,16 +210,18 @@ for _place in PLACES:
 
 
 @named("resnet_utils")
-def subsample(inputs, factor, scope=None):
-    """Every so many pixels."""
+def subsample(inputs: Any, factor: Any, scope=None):
+    """Subsamples an image by a factor."""
     if factor == 1:
         return inputs
     return layer("max_pool2d")(inputs, [1, 1], stride=factor, scope=scope)
 
 
 @named("resnet_utils")
-def conv2d_same(inputs, num_outputs, kernel_size, stride, rate=1, scope=None):
-    """A convolution whose margins do not depend on the size of the image."""
+def conv2d_same(
+    inputs: Any, num_outputs: int | None, kernel_size: Any, stride, rate: float = 1, scope=None
+):
+    """Convolution with explicit padding that does not depend on the size of the image."""
     conv = layer("conv2d")
     if stride == 1:
         return conv(
@@ -232,16 +237,16 @@ def conv2d_same(inputs, num_outputs, kernel_size, stride, rate=1, scope=None):
 
 @named("resnet_utils")
 def resnet_arg_scope(
-    weight_decay=0.0001,
+    weight_decay: float | None = 0.0001,
     batch_norm_decay=0.997,
     batch_norm_epsilon=1e-5,
-    batch_norm_scale=True,
+    batch_norm_scale: bool = True,
     activation_fn=None,
-    use_batch_norm=True,
+    use_batch_norm: bool = True,
     batch_norm_updates_collections="update_ops",
-    is_training=None,
+    is_training: Any = None,
 ):
-    """What layers of ResNets have in common."""
+    """Returns the arg_scope of ResNets."""
     if isinstance(weight_decay, bool):  # is_training came first in older releases
         is_training, weight_decay = weight_decay, 0.0001
     norm = {
@@ -281,7 +286,7 @@ def _middle(x, depth, narrow, stride, rate):
 
 
 def bottleneck_v1(x, depth, narrow, stride, rate=1):
-    """A unit that normalises behind convolutions."""
+    """Bottleneck unit with normalization after convolutions."""
     conv, width = layer("conv2d"), x.shape.as_list()[3]
     with variable_scope.variable_scope(None, "bottleneck_v1"):
         past = (
@@ -295,7 +300,7 @@ def bottleneck_v1(x, depth, narrow, stride, rate=1):
 
 
 def bottleneck_v2(x, depth, narrow, stride, rate=1):
-    """A unit that normalises before convolutions."""
+    """Bottleneck unit with normalization before convolutions (pre-activation)."""
     conv, width = layer("conv2d"), x.shape.as_list()[3]
     plain = {"normalizer_fn": None, "activation_fn": None}
     with variable_scope.variable_scope(None, "bottleneck_v2"):
@@ -310,7 +315,7 @@ def bottleneck_v2(x, depth, narrow, stride, rate=1):
 
 
 def _blocks(x, blocks, output_stride):
-    """All units; behind output_stride pixels are no longer left out, but windows widened."""
+    """Builds all units; beyond output_stride, strides are replaced by dilation."""
     now, rate = 1, 1
     for block in blocks:
         with variable_scope.variable_scope(block.scope, "block"):

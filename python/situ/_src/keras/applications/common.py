@@ -2,10 +2,13 @@
 """common.py: what the networks of tf.keras.applications share: their input, their end, their
 weights, what is done to images before, and the names of the classes of ImageNet."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import json
 import os
+from typing import Any
 
 import numpy
 
@@ -176,7 +179,7 @@ def preprocessing(mode, *modules):
 
 
 @keras_export("applications.imagenet_utils.preprocess_input")
-def preprocess_input(x, data_format=None, mode="caffe"):
+def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"):
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(
             f"Expected mode to be one of `caffe`, `tf` or `torch`. Received: mode={mode}"

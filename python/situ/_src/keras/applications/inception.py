@@ -2,6 +2,10 @@
 """inception.py: InceptionV3 and InceptionResNetV2: windows of several sizes side by side
 (Szegedy and others, 2015 and 2016)."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 from situ._src.keras.layer import Layer
@@ -79,7 +83,7 @@ def _top(x, include_top, pooling, classes, classifier_activation):
 
 @named("inception_v3")
 def InceptionV3(
-    include_top=True,
+    include_top: bool = True,
     weights="imagenet",
     input_tensor=None,
     input_shape=None,
@@ -117,11 +121,11 @@ def InceptionV3(
 class CustomScaleLayer(Layer):
     """The first of two tensors plus a part of the second."""
 
-    def __init__(self, scale, **kwargs):
+    def __init__(self, scale, **kwargs) -> None:
         super().__init__(**kwargs)
         self.scale = scale
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "scale": self.scale}
 
     def call(self, inputs):
@@ -147,7 +151,7 @@ def _residual(x, scale, kind, number, activation="relu"):
 
 @named("inception_resnet_v2")
 def InceptionResNetV2(
-    include_top=True,
+    include_top: bool = True,
     weights="imagenet",
     input_tensor=None,
     input_shape=None,

@@ -2,6 +2,8 @@
 """mobilenet.py: MobileNet and MobileNetV2: convolutions by channel, for small machines (Howard
 and others, 2017; Sandler and others, 2018)."""
 
+from __future__ import annotations
+
 from situ._src.keras import context
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
@@ -54,8 +56,8 @@ def MobileNet(
     input_shape=None,
     alpha=1.0,
     depth_multiplier=1,
-    dropout=1e-3,
-    include_top=True,
+    dropout: float | None = 1e-3,
+    include_top: bool = True,
     weights="imagenet",
     input_tensor=None,
     pooling=None,
@@ -135,7 +137,7 @@ def _inverted(x, expansion, stride, alpha, filters, number):
 def MobileNetV2(
     input_shape=None,
     alpha=1.0,
-    include_top=True,
+    include_top: bool = True,
     weights="imagenet",
     input_tensor=None,
     pooling=None,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """vgg.py: VGG16 and VGG19: blocks of 3x3 convolutions (Simonyan and Zisserman, 2014)."""
 
+from __future__ import annotations
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -39,7 +41,7 @@ def _vgg(
 
 @named("vgg16")
 def VGG16(
-    include_top=True,
+    include_top: bool = True,
     weights="imagenet",
     input_tensor=None,
     input_shape=None,
@@ -63,7 +65,7 @@ def VGG16(
 
 @named("vgg19")
 def VGG19(
-    include_top=True,
+    include_top: bool = True,
     weights="imagenet",
     input_tensor=None,
     input_shape=None,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """xception.py: Xception: separable convolutions with short ways past them (Chollet, 2016)."""
 
+from __future__ import annotations
+
 from situ._src.keras.applications import common
 from situ._src.keras.applications.common import layers, named
 
@@ -33,7 +35,7 @@ def _shrinking(x, widths, number):
 
 @named("xception")
 def Xception(
-    include_top=True,
+    include_top: bool = True,
     weights="imagenet",
     input_tensor=None,
     input_shape=None,

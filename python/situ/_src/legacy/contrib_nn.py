@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""contrib_nn.py: tf.contrib.nn: cross-entropies with the argument order before TensorFlow 1.0."""
+
+from __future__ import annotations
+
+from situ._src.framework.api import export
+from situ._src.ops.nn import losses
+
+
+@export(v1="contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits")
+def flipped_softmax_cross_entropy(logits, labels, dim=-1, name: str | None = None):
+    """tf.nn.softmax_cross_entropy_with_logits with the argument order before TensorFlow 1.0."""
+    return losses.softmax_cross_entropy_with_logits(
+        labels=labels, logits=logits, dim=dim, name=name
+    )
+
+
+@export(v1="contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits")
+def flipped_sparse_softmax_cross_entropy(logits, labels, name: str | None = None):
+    """tf.nn.sparse_softmax_cross_entropy_with_logits with the argument order before TensorFlow
+    1.0.
+    """
+    return losses.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
+
+
+@export(v1="contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits")
+def flipped_sigmoid_cross_entropy(logits, targets, name: str | None = None):
+    """tf.nn.sigmoid_cross_entropy_with_logits with the argument order before TensorFlow 1.0."""
+    return losses.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)
