@@ -22,10 +22,10 @@ def weights(model):
 
 
 def chain(tf, shape, *layers, dtype=None):
-    made = tensor = tf.keras.Input(shape=shape, dtype=dtype)
+    result = tensor = tf.keras.Input(shape=shape, dtype=dtype)
     for layer in layers:
         tensor = layer(tensor)
-    return tf.keras.Model(made, tensor)
+    return tf.keras.Model(result, tensor)
 
 
 def _masked(tf):
@@ -121,9 +121,9 @@ def cases(tf):
     """Name -> a function that gives model, x, y and loss."""
     L, R = tf.keras.layers, draw
     penalties = tf.keras.regularizers
-    words = np.random.RandomState(1).randint(0, 10, (6, 5)).astype("int32")
+    kwargs = np.random.RandomState(1).randint(0, 10, (6, 5)).astype("int32")
     signs, yes = np.sign(R(6, 3)), np.array([[0.0], [1], [1], [0], [1], [0]], "f")
-    c = lambda *args, **words: chain(tf, *args, **words)
+    c = lambda *args, **kwargs: chain(tf, *args, **kwargs)
     return {
         "dense": lambda: (
             c((5,), L.Dense(4, activation="relu"), L.Dense(3, activation="softmax")),
@@ -236,7 +236,7 @@ def cases(tf):
                 L.Dense(1, activation="sigmoid"),
                 dtype="int32",
             ),
-            words,
+            kwargs,
             yes,
             "binary_crossentropy",
         ),

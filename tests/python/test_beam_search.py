@@ -27,12 +27,12 @@ def fresh_graph():
 
 def all_ways(logs):
     """(log probability, words) of every sequence that ends, or has as many words as it may."""
-    found = {}
-    for words in itertools.product(range(WORDS), repeat=STEPS):
-        cut = words.index(END) + 1 if END in words else STEPS
-        words = words[:cut]
-        found[words] = sum(logs[a, b] for a, b in zip((START, *words), words))
-    return sorted(((p, w) for w, p in found.items()), reverse=True)
+    result = {}
+    for kwargs in itertools.product(range(WORDS), repeat=STEPS):
+        cut = kwargs.index(END) + 1 if END in kwargs else STEPS
+        kwargs = kwargs[:cut]
+        result[kwargs] = sum(logs[a, b] for a, b in zip((START, *kwargs), kwargs))
+    return sorted(((p, w) for w, p in result.items()), reverse=True)
 
 
 def decode(logits, width, weight=0.0):
@@ -47,9 +47,9 @@ def decode(logits, width, weight=0.0):
         width,
         length_penalty_weight=weight,
     )
-    made, state, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=STEPS)
+    result, state, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=STEPS)
     with tf.Session() as session:
-        return session.run([made.predicted_ids, state.log_probs, state.lengths])
+        return session.run([result.predicted_ids, state.log_probs, state.lengths])
 
 
 def test_a_wide_beam_finds_the_best_ways():
@@ -60,29 +60,29 @@ def test_a_wide_beam_finds_the_best_ways():
     best = all_ways(logs)
     assert ids.shape == (2, STEPS, width)
     for beam in range(3):
-        probability, words = best[beam]
+        probability, kwargs = best[beam]
         for batch in range(2):
-            found = ids[batch, :, beam].tolist()
-            assert found == [*words, *[END] * (STEPS - len(words))]
+            result = ids[batch, :, beam].tolist()
+            assert result == [*kwargs, *[END] * (STEPS - len(kwargs))]
             assert abs(probs[batch, beam] - probability) < 1e-5
-            assert lengths[batch, beam] == len(words)
+            assert lengths[batch, beam] == len(kwargs)
 
 
 def test_one_way_is_greedy():
     logits = numpy.random.RandomState(1).randn(WORDS, WORDS).astype("float32")
     ids, _, _ = decode(logits, 1)
-    at, words = START, []
+    at, kwargs = START, []
     for _ in range(STEPS):
-        at = END if END in words else int(logits[at].argmax())
-        words.append(at)
-    assert ids[0, :, 0].tolist() == words[: ids.shape[1]]
+        at = END if END in kwargs else int(logits[at].argmax())
+        kwargs.append(at)
+    assert ids[0, :, 0].tolist() == kwargs[: ids.shape[1]]
 
 
 def test_words_of_a_tree():
     ids = [[[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]]
     parents = [[[0, 0, 0]], [[0, 1, 1]], [[2, 1, 2]]]
-    made = tf.contrib.seq2seq.gather_tree(tf.constant(ids), tf.constant(parents), [3], 10)
-    assert tf.Session().run(made)[:, 0].T.tolist() == [[2, 6, 7], [2, 5, 8], [2, 6, 9]]
+    result = tf.contrib.seq2seq.gather_tree(tf.constant(ids), tf.constant(parents), [3], 10)
+    assert tf.Session().run(result)[:, 0].T.tolist() == [[2, 6, 7], [2, 5, 8], [2, 6, 9]]
 
 
 def test_scheduled_sampling():
@@ -93,9 +93,9 @@ def test_scheduled_sampling():
         decoder = seq2seq.BasicDecoder(
             tf.nn.rnn_cell.GRUCell(3, name=f"cell{share:.0f}"), helper, tf.zeros([2, 3])
         )
-        made, _, _ = seq2seq.dynamic_decode(decoder)
+        result, _, _ = seq2seq.dynamic_decode(decoder)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
-            ids = session.run(made.sample_id)
+            ids = session.run(result.sample_id)
         assert ids.shape == (2, 4)
         assert (ids == -1).all() if first else (ids >= 0).all()

@@ -13,8 +13,8 @@ import situ.compat.v1 as tf
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as result:
+        yield result
 
 
 def _run(*fetches):
@@ -64,8 +64,8 @@ def test_categorical_and_bernoulli():
 def test_decoders_of_lists():
     seq = tf.contrib.legacy_seq2seq
     cell = tf.nn.rnn_cell.BasicLSTMCell(4)
-    words = [tf.constant([1, 2]) for _ in range(3)]
-    out, state = seq.embedding_rnn_seq2seq(words, words, cell, 5, 6, 3)
+    kwargs = [tf.constant([1, 2]) for _ in range(3)]
+    out, state = seq.embedding_rnn_seq2seq(kwargs, kwargs, cell, 5, 6, 3)
     assert [v.name for v in tf.trainable_variables()] == [
         "embedding_rnn_seq2seq/rnn/embedding_wrapper/embedding:0",
         "embedding_rnn_seq2seq/rnn/embedding_wrapper/basic_lstm_cell/kernel:0",
@@ -79,7 +79,7 @@ def test_decoders_of_lists():
         "kernel:0",
         "embedding_rnn_seq2seq/embedding_rnn_decoder/rnn_decoder/output_projection_wrapper/bias:0",
     ]
-    loss = seq.sequence_loss(out, words, [tf.ones([2])] * 3)
+    loss = seq.sequence_loss(out, kwargs, [tf.ones([2])] * 3)
     value, last = _run(loss, state)
     assert abs(value - np.log(6)) < 0.5 and last.h.shape == (2, 4)
     assert all(g is not None for g in tf.gradients(loss, tf.trainable_variables()))
@@ -103,11 +103,11 @@ def test_a_decoder_that_reads_itself():
 
 
 def test_words_as_numbers(tmp_path):
-    made = tf.contrib.learn.preprocessing.VocabularyProcessor(4)
-    rows = np.array(list(made.fit_transform(["the cat sat", "the dog sat on the mat"])))
+    result = tf.contrib.learn.preprocessing.VocabularyProcessor(4)
+    rows = np.array(list(result.fit_transform(["the cat sat", "the dog sat on the mat"])))
     assert rows.tolist() == [[1, 2, 3, 0], [1, 4, 3, 5]]
-    assert len(made.vocabulary_) == 7
-    made.save(str(tmp_path / "vocab"))
+    assert len(result.vocabulary_) == 7
+    result.save(str(tmp_path / "vocab"))
     again = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "vocab"))
     assert list(again.transform(["a dog"]))[0].tolist() == [0, 4, 0, 0]
     assert list(again.reverse([[1, 4]])) == ["the dog"]
@@ -136,9 +136,9 @@ def test_a_vocabulary_runs_no_code_of_its_file(tmp_path):
         pickle.dump(_Malicious(str(mark)), file)
     with pytest.raises(pickle.UnpicklingError, match="asks to call '.*system'"):
         kind.restore(path)
-    made = kind(4)
-    made.extra = _Malicious(str(mark))
-    made.save(path)
+    result = kind(4)
+    result.extra = _Malicious(str(mark))
+    result.save(path)
     with pytest.raises(pickle.UnpicklingError):
         kind.restore(path)
     for other in {"a": 1}, [1, 2], tf.contrib.learn.preprocessing.CategoricalVocabulary():
@@ -146,8 +146,8 @@ def test_a_vocabulary_runs_no_code_of_its_file(tmp_path):
             pickle.dump(other, file)
         with pytest.raises(ValueError, match="holds no VocabularyProcessor"):
             kind.restore(path)
-    made = kind(4, tokenizer_fn=subprocess.getoutput)
-    made.save(path)
+    result = kind(4, tokenizer_fn=subprocess.getoutput)
+    result.save(path)
     with pytest.raises(ValueError, match="getoutput"):
         kind.restore(path)
     assert not mark.exists()
@@ -155,9 +155,9 @@ def test_a_vocabulary_runs_no_code_of_its_file(tmp_path):
 
 def test_a_vocabulary_with_a_function_of_the_program(tmp_path):
     kind = tf.contrib.learn.preprocessing.VocabularyProcessor
-    made = kind(3, tokenizer_fn=words_of_lines)
-    assert [r.tolist() for r in made.fit_transform(["a b|c"])] == [[1, 2, 0]]
-    made.save(str(tmp_path / "vocab"))
+    result = kind(3, tokenizer_fn=words_of_lines)
+    assert [r.tolist() for r in result.fit_transform(["a b|c"])] == [[1, 2, 0]]
+    result.save(str(tmp_path / "vocab"))
     again = kind.restore(str(tmp_path / "vocab"))
     assert [r.tolist() for r in again.transform(["c|a b|d"])] == [[2, 1, 0]]
 

@@ -25,7 +25,7 @@ def test_batches_of_like_lengths():
         allow_smaller_final_batch=True,
     )
     assert rows.shape.as_list() == [None, None]
-    found = []
+    result = []
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         coordinator = tf.train.Coordinator()
@@ -35,10 +35,10 @@ def test_batches_of_like_lengths():
                 n, batch = session.run([lengths, rows])
                 assert len({sum(k >= b for b in (3, 5)) for k in n}) == 1
                 assert batch.shape == (len(n), max(n))
-                found += n.tolist()
+                result += n.tolist()
         coordinator.request_stop()
         coordinator.join(threads)
-    assert sorted(found) == sorted(2 * [1, 2, 3, 4, 5, 6, 7])
+    assert sorted(result) == sorted(2 * [1, 2, 3, 4, 5, 6, 7])
 
 
 def test_training_and_evaluation_of_checkpoints(tmp_path):

@@ -13,8 +13,8 @@ from situ._src.summary.file_writer import FileWriterCache
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as result:
+        yield result
     FileWriterCache.clear()
 
 
@@ -42,8 +42,8 @@ def _inputs(x, y, epochs=None, shuffle=True):
     return tf.estimator.inputs.numpy_input_fn({"x": x}, y, 32, epochs, shuffle)
 
 
-def _estimator(folder, **words):
-    return tf.estimator.Estimator(_model, str(folder), params={"rate": 0.02}, **words)
+def _estimator(folder, **kwargs):
+    return tf.estimator.Estimator(_model, str(folder), params={"rate": 0.02}, **kwargs)
 
 
 def test_trains_evaluates_and_predicts(tmp_path):
@@ -138,16 +138,16 @@ def test_warm_start(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, text",
+    "kwargs, text",
     [
         ({"mode": "train", "loss": 1}, "Missing train_op."),
         ({"mode": "eval"}, "Missing loss."),
         ({"mode": "infer"}, "Missing predictions."),
     ],
 )
-def test_a_spec_lacks_something(words, text):
+def test_spec_without_required_argument(kwargs, text):
     with pytest.raises(ValueError, match=text):
-        tf.estimator.EstimatorSpec(**words)
+        tf.estimator.EstimatorSpec(**kwargs)
 
 
 def test_wrong_arguments(tmp_path):

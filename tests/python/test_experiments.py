@@ -96,10 +96,10 @@ def test_flags_as_older_programs_read_them(situ):
 
 def test_images_whose_size_a_run_tells():
     image = tf.placeholder(tf.float32, [None, None, 1])
-    made = tf.image.resize_image_with_pad(image, 4, 6)
-    assert made.shape.as_list() == [4, 6, 1]
+    result = tf.image.resize_image_with_pad(image, 4, 6)
+    assert result.shape.as_list() == [4, 6, 1]
     with tf.Session() as session:
-        value = session.run(made, {image: numpy.ones((2, 2, 1))})[:, :, 0]
+        value = session.run(result, {image: numpy.ones((2, 2, 1))})[:, :, 0]
     assert value.tolist() == [[0, 1, 1, 1, 1, 0]] * 4
 
 

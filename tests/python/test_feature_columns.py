@@ -12,8 +12,8 @@ fc = tf.feature_column
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as result:
+        yield result
     FileWriterCache.clear()
 
 
@@ -29,8 +29,8 @@ def _input(features, *columns):
 
 def test_fingerprints():
     """As TensorFlow's: the first four of its own test, the others FarmHash's."""
-    words = ["a", "b", "c", "d"]
-    assert _run(tf.string_to_hash_bucket_fast(words, 10)).tolist() == [9, 2, 2, 5]
+    kwargs = ["a", "b", "c", "d"]
+    assert _run(tf.string_to_hash_bucket_fast(kwargs, 10)).tolist() == [9, 2, 2, 5]
     longer = ["x" * n for n in (3, 10, 20, 50, 100, 150)]
     assert _run(tf.strings.to_hash_bucket_fast(longer, 1000)).tolist() == [
         28,
@@ -45,9 +45,9 @@ def test_fingerprints():
 @pytest.mark.parametrize("function", [tf.strings.to_hash_bucket, tf.string_to_hash_bucket])
 def test_the_first_hash_of_texts(function):
     """TensorFlow's numbers for texts of no byte, of less than a word, of words and a rest."""
-    words = ["a", "", "hello", "hello world!", "12345678", "caf\u00e9 au lait"]
-    assert _run(function(words, 10)).tolist() == [8, 9, 8, 3, 7, 9]
-    assert _run(function(input=words[:2], num_buckets=1 << 40)).tolist() == [
+    kwargs = ["a", "", "hello", "hello world!", "12345678", "caf\u00e9 au lait"]
+    assert _run(function(kwargs, 10)).tolist() == [8, 9, 8, 3, 7, 9]
+    assert _run(function(input=kwargs[:2], num_buckets=1 << 40)).tolist() == [
         825286642172,
         142163811899,
     ]
@@ -67,16 +67,16 @@ def test_words_are_compared():
 
 
 def test_tables(tmp_path):
-    words = tf.constant([["b", "zz"], ["a", "b"]])
+    kwargs = tf.constant([["b", "zz"], ["a", "b"]])
     table = tf.contrib.lookup.index_table_from_tensor(["a", "b"], default_value=7)
-    assert _run(table.lookup(words)).tolist() == [[1, 7], [0, 1]]
+    assert _run(table.lookup(kwargs)).tolist() == [[1, 7], [0, 1]]
     table = tf.contrib.lookup.index_table_from_tensor(["a", "b"], num_oov_buckets=3)
-    found = _run(table.lookup(words)).tolist()
-    assert found[1] == [0, 1] and 2 <= found[0][1] < 5 and _run(table.size()) == 5
+    result = _run(table.lookup(kwargs)).tolist()
+    assert result[1] == [0, 1] and 2 <= result[0][1] < 5 and _run(table.size()) == 5
     path = tmp_path / "words.txt"
     path.write_text("a\nb\nc\n")
     table = tf.contrib.lookup.index_table_from_file(str(path))
-    assert _run(table.lookup(words)).tolist() == [[1, -1], [0, 1]]
+    assert _run(table.lookup(kwargs)).tolist() == [[1, -1], [0, 1]]
     back = tf.contrib.lookup.index_to_string_table_from_file(str(path))
     assert _run(back.lookup(tf.constant([2, 0, 9], tf.int64))).tolist() == [b"c", b"a", b"UNK"]
     numbers = tf.contrib.lookup.HashTable(
@@ -116,8 +116,10 @@ def test_categories():
 
 def test_embeddings_and_their_names():
     w = fc.categorical_column_with_vocabulary_list("w", ["x", "y", "z"])
-    made = fc.embedding_column(w, 2, initializer=tf.constant_initializer([[1, 2], [3, 4], [5, 6]]))
-    out = fc.input_layer({"w": [["x", "y"], ["z", ""], ["", ""]]}, [made])
+    result = fc.embedding_column(
+        w, 2, initializer=tf.constant_initializer([[1, 2], [3, 4], [5, 6]])
+    )
+    out = fc.input_layer({"w": [["x", "y"], ["z", ""], ["", ""]]}, [result])
     assert [v.name for v in tf.trainable_variables()] == [
         "input_layer/w_embedding/embedding_weights:0"
     ]
@@ -139,8 +141,8 @@ def test_linear_model_and_spec():
 
 def _data(n=256):
     x = np.random.RandomState(1).randn(n, 2).astype(np.float32)
-    words = np.where(x[:, 0] > 0, "up", "down")
-    return {"a": x[:, 0], "b": x[:, 1], "w": words}, x
+    kwargs = np.where(x[:, 0] > 0, "up", "down")
+    return {"a": x[:, 0], "b": x[:, 1], "w": kwargs}, x
 
 
 def _inputs(features, labels, epochs=None):
@@ -156,27 +158,27 @@ def test_deep_classifier_of_three(tmp_path):
     labels = (x[:, 0] > 0).astype(np.int32) + (x[:, 1] > 0)
     model = tf.estimator.DNNClassifier([16, 16], COLUMNS, str(tmp_path), n_classes=3)
     model.train(_inputs(features, labels), steps=200)
-    found = model.evaluate(_inputs(features, labels, 1))
-    assert sorted(found) == ["accuracy", "average_loss", "global_step", "loss"]
-    assert found["accuracy"] > 0.9 and found["global_step"] == 200
-    np.testing.assert_allclose(found["loss"], found["average_loss"] * 64, rtol=1e-4)  # sums
+    result = model.evaluate(_inputs(features, labels, 1))
+    assert sorted(result) == ["accuracy", "average_loss", "global_step", "loss"]
+    assert result["accuracy"] > 0.9 and result["global_step"] == 200
+    np.testing.assert_allclose(result["loss"], result["average_loss"] * 64, rtol=1e-4)  # sums
     said = next(model.predict(_inputs(features, None, 1)))
     assert said["probabilities"].shape == (3,) and said["classes"][0] in (b"0", b"1", b"2")
     assert "dnn/hiddenlayer_1/kernel/Adagrad" in model.get_variable_names()
 
 
-def test_linear_classifier_of_words(tmp_path):
+def test_linear_classifier_of_strings(tmp_path):
     features, x = _data()
     labels = np.where(x[:, 0] > 0, "yes", "no")
     model = tf.estimator.LinearClassifier(
         [WORDS, COLUMNS[1]], str(tmp_path), label_vocabulary=["no", "yes"]
     )
     model.train(_inputs(features, labels), steps=50)
-    found = model.evaluate(_inputs(features, labels, 1))
-    assert found["accuracy"] == 1 and found["auc"] > 0.99 and found["precision"] == 1
-    assert found["auc_precision_recall"] > 0.99
+    result = model.evaluate(_inputs(features, labels, 1))
+    assert result["accuracy"] == 1 and result["auc"] > 0.99 and result["precision"] == 1
+    assert result["auc_precision_recall"] > 0.99
     np.testing.assert_allclose(
-        found["accuracy_baseline"], max(found["label/mean"], 1 - found["label/mean"])
+        result["accuracy_baseline"], max(result["label/mean"], 1 - result["label/mean"])
     )
     assert next(model.predict(_inputs(features, None, 1)))["classes"][0] == labels[0].encode()
     assert model.get_variable_value("linear/linear_model/w/weights").shape == (2, 1)
@@ -204,18 +206,18 @@ def test_regressors(tmp_path, make):
     labels = (2 * x[:, 0] - x[:, 1] + 1)[:, None]
     model = make(str(tmp_path))
     model.train(_inputs(features, labels), steps=150)
-    found = model.evaluate(_inputs(features, labels, 1))
-    assert found["average_loss"] < 0.3 and found["global_step"] == 150
+    result = model.evaluate(_inputs(features, labels, 1))
+    assert result["average_loss"] < 0.3 and result["global_step"] == 150
 
 
 def test_area_under_a_curve():
     labels, share = tf.constant([0, 0, 1, 1]), tf.constant([0.1, 0.4, 0.35, 0.8])
-    made = {c: tf.metrics.auc(labels, share, curve=c) for c in ("ROC", "PR")}
+    result = {c: tf.metrics.auc(labels, share, curve=c) for c in ("ROC", "PR")}
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
-        sess.run([m[1] for m in made.values()])
-        assert abs(sess.run(made["ROC"][0]) - 0.75) < 1e-4
-        assert 0.7 < sess.run(made["PR"][0]) < 0.9
+        sess.run([m[1] for m in result.values()])
+        assert abs(sess.run(result["ROC"][0]) - 0.75) < 1e-4
+        assert 0.7 < sess.run(result["PR"][0]) < 0.9
 
 
 def test_names_that_programs_log(tmp_path):

@@ -35,7 +35,7 @@ def pictures(tmp_path):
 )
 def test_affine_map(mode, first):
     x = np.arange(36.0).reshape(6, 6, 1)
-    made = image.apply_affine_transform(
+    result = image.apply_affine_transform(
         x,
         theta=30,
         tx=1.5,
@@ -47,7 +47,7 @@ def test_affine_map(mode, first):
         channel_axis=2,
         fill_mode=mode,
     )
-    np.testing.assert_allclose(made[0, :, 0], first, atol=0.006)
+    np.testing.assert_allclose(result[0, :, 0], first, atol=0.006)
 
 
 def test_flow_of_arrays_has_the_numbers_of_a_seed():
@@ -59,8 +59,8 @@ def test_flow_of_arrays_has_the_numbers_of_a_seed():
         fill_mode="reflect",
     )
     x = np.arange(72.0).reshape(2, 6, 6, 1)
-    made, y = change.flow(x, np.array([0, 1]), 2, shuffle=False, seed=5).next()
-    np.testing.assert_allclose(made[0, 0, :, 0], [11.71, 9.97, 9.08, 8.19, 7.3, 6.4], atol=0.006)
+    result, y = change.flow(x, np.array([0, 1]), 2, shuffle=False, seed=5).next()
+    np.testing.assert_allclose(result[0, 0, :, 0], [11.71, 9.97, 9.08, 8.19, 7.3, 6.4], atol=0.006)
     assert y.tolist() == [0, 1]
 
 
@@ -95,10 +95,10 @@ def test_table_of_files(pictures):
     table = pandas.DataFrame(
         {"filename": ["cats/1.png", "dogs/2.png", "none.png"], "class": ["c", "d", "c"]}
     )
-    found = image.ImageDataGenerator().flow_from_dataframe(
+    result = image.ImageDataGenerator().flow_from_dataframe(
         table, pictures, target_size=(4, 4), shuffle=False
     )
-    assert found.samples == 2 and found[0][1].tolist() == [[1, 0], [0, 1]]
+    assert result.samples == 2 and result[0][1].tolist() == [[1, 0], [0, 1]]
 
 
 def test_dataset_of_a_folder(pictures, capsys):
@@ -119,15 +119,17 @@ def test_dataset_of_texts(tmp_path):
     for name in ("neg", "pos"):
         os.makedirs(tmp_path / name)
         (tmp_path / name / "a.txt").write_text(name + "!")
-    found = tf.keras.utils.text_dataset_from_directory(tmp_path, shuffle=False, label_mode="binary")
-    x, y = next(iter(found))
+    result = tf.keras.utils.text_dataset_from_directory(
+        tmp_path, shuffle=False, label_mode="binary"
+    )
+    x, y = next(iter(result))
     assert x.numpy().tolist() == [b"neg!", b"pos!"] and y.numpy().tolist() == [[0], [1]]
 
 
 def test_windows_of_a_series():
     series = np.arange(20.0)
-    found = tf.keras.utils.timeseries_dataset_from_array(series, series[5:], 5, batch_size=4)
-    x, y = list(found)[-1]
+    result = tf.keras.utils.timeseries_dataset_from_array(series, series[5:], 5, batch_size=4)
+    x, y = list(result)[-1]
     assert x.numpy()[0].tolist() == [12, 13, 14, 15, 16] and y.numpy().tolist() == [17, 18, 19]
-    found = tf.keras.utils.timeseries_dataset_from_array(series, None, 3, 3, 2, batch_size=4)
-    assert list(found)[1].numpy().tolist() == [[12, 14, 16], [15, 17, 19]]
+    result = tf.keras.utils.timeseries_dataset_from_array(series, None, 3, 3, 2, batch_size=4)
+    assert list(result)[1].numpy().tolist() == [[12, 14, 16], [15, 17, 19]]

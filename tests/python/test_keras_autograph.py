@@ -16,12 +16,12 @@ class Folded(tf.keras.layers.Layer):
     def call(self, inputs):
         total = tf.reduce_sum(inputs)
         if total > 0.0:
-            made = inputs * 2.0
+            result = inputs * 2.0
         else:
-            made = -inputs
+            result = -inputs
         for _ in tf.range(tf.cast(tf.abs(total), tf.int32)):
-            made = made + self.weight
-        return made
+            result = result + self.weight
+        return result
 
 
 def by_hand(x):
@@ -43,10 +43,10 @@ def test_call_of_a_model_trains():
             self.folded, self.dense = Folded(), tf.keras.layers.Dense(1, use_bias=False)
 
         def call(self, inputs, training=False):
-            made = self.folded(inputs)
-            while tf.reduce_max(made) > 4.0:
-                made = made * 0.5
-            return self.dense(made)
+            result = self.folded(inputs)
+            while tf.reduce_max(result) > 4.0:
+                result = result * 0.5
+            return self.dense(result)
 
     model = Deciding()
     model.compile(tf.keras.optimizers.SGD(0.01), "mse")
@@ -85,8 +85,8 @@ def test_own_step_and_loss():
     model = Deciding(inputs, tf.keras.layers.Dense(1, kernel_initializer="ones")(inputs))
     model.compile(tf.keras.optimizers.SGD(0.1))
     x = np.array([[1.0]], "f")
-    found = model.fit(x, x * 3, epochs=3, verbose=0).history["loss"]
-    assert found[0] == 4.0 and found[2] < found[1] < found[0]
+    result = model.fit(x, x * 3, epochs=3, verbose=0).history["loss"]
+    assert result[0] == 4.0 and result[2] < result[1] < result[0]
     model.fit(x * 1e5, x, epochs=1, verbose=0)  # the loss is too large: nothing changes
     plain = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones")])
     plain.compile("sgd", loss)

@@ -54,8 +54,8 @@ def test_it_gives_what_fit_evaluate_and_predict_give(tf, tmp_path):
     model = _model(tf)
     estimator = tf.keras.estimator.model_to_estimator(keras_model=model, model_dir=str(tmp_path))
     loss, accuracy, auc = model.evaluate([X, Z], Y, 32, verbose=0)
-    found = estimator.evaluate(_input(tf))
-    assert found == pytest.approx(
+    result = estimator.evaluate(_input(tf))
+    assert result == pytest.approx(
         {"loss": loss, "accuracy": accuracy, "auc": auc, "global_step": 0}
     )
     said = np.array([p["out"] for p in estimator.predict(_input(tf))])
@@ -103,13 +103,13 @@ def test_several_outputs_by_their_names(tf, tmp_path):
         {"x": X}, {"one": X[:, :1], "two": Y}, 32, None, False
     )
     estimator.train(entries, steps=9)
-    found = estimator.evaluate(entries, steps=3)
-    assert set(found) == {"loss", "right", "global_step"}
+    result = estimator.evaluate(entries, steps=3)
+    assert set(result) == {"loss", "right", "global_step"}
     for _ in range(3):
         model.fit(X, {"one": X[:, :1], "two": Y}, 32, shuffle=False, verbose=0)
     values = model.evaluate(X, {"one": X[:, :1], "two": Y}, 32, verbose=0, return_dict=True)
-    assert found["loss"] == pytest.approx(values["loss"])
-    assert found["right"] == pytest.approx(values["two_accuracy"])
+    assert result["loss"] == pytest.approx(values["loss"])
+    assert result["right"] == pytest.approx(values["two_accuracy"])
     assert set(next(estimator.predict(entries))) == {"one", "two"}
 
 
@@ -183,8 +183,8 @@ def test_metrics_of_keras_in_a_model_of_ones_own(tmp_path):
         labels = (X[:, :1] > 0).astype(np.float32)
         estimator = tf1.estimator.Estimator(model_fn, str(tmp_path))
         estimator.train(tf1.estimator.inputs.numpy_input_fn(X, labels, 32, 20, True))
-        found = estimator.evaluate(tf1.estimator.inputs.numpy_input_fn(X, labels, shuffle=False))
-    assert found["right"] > 0.8
+        result = estimator.evaluate(tf1.estimator.inputs.numpy_input_fn(X, labels, shuffle=False))
+    assert result["right"] > 0.8
 
 
 def test_fit_in_graph_style_takes_optimizers_and_metrics_as_objects():

@@ -16,9 +16,9 @@ X = np.random.RandomState(0).randn(8, 3).astype("f")
 
 def small():
     inputs = keras.Input((3,), name="in")
-    made = keras.layers.Dense(4, activation="relu", name="first")(inputs)
-    made = keras.layers.BatchNormalization(name="norm")(made)
-    return keras.Model(inputs, keras.layers.Dense(2, name="second")(made), name="small")
+    result = keras.layers.Dense(4, activation="relu", name="first")(inputs)
+    result = keras.layers.BatchNormalization(name="norm")(result)
+    return keras.Model(inputs, keras.layers.Dense(2, name="second")(result), name="small")
 
 
 @pytest.mark.parametrize("name", ["dense", "conv2d", "lstm", "bi", "merge", "two", "nest", "bn"])
@@ -135,8 +135,8 @@ def test_file_of_keras_is_read(tmp_path):
     model = keras.models.load_model(tmp_path / "k.h5")
     np.testing.assert_allclose(model.predict(X, verbose=0), np.tanh(X @ kernel + bias), rtol=1e-5)
     assert float(model.optimizer.learning_rate.numpy()) == 0.5
-    found = model.evaluate(X, np.zeros((8, 2)), verbose=0)
-    np.testing.assert_allclose(found[1], np.abs(np.tanh(X @ kernel + bias)).mean(), rtol=1e-5)
+    result = model.evaluate(X, np.zeros((8, 2)), verbose=0)
+    np.testing.assert_allclose(result[1], np.abs(np.tanh(X @ kernel + bias)).mean(), rtol=1e-5)
     other = keras.Sequential([keras.layers.Dense(2, input_shape=(3,))])
     other.load_weights(tmp_path / "k.h5")
     np.testing.assert_array_equal(other.get_weights()[0], kernel)

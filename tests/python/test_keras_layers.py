@@ -72,8 +72,8 @@ def test_cell_of_a_program():
         def call(self, inputs, states):
             return inputs + states[0], [inputs + states[0]]
 
-    made = tf.keras.layers.RNN(Plus(), return_sequences=True)(np.ones((1, 3, 3), "f"))
-    np.testing.assert_array_equal(made.numpy()[0, :, 0], [1, 2, 3])
+    result = tf.keras.layers.RNN(Plus(), return_sequences=True)(np.ones((1, 3, 3), "f"))
+    np.testing.assert_array_equal(result.numpy()[0, :, 0], [1, 2, 3])
 
 
 def test_dropout_trains_only():
@@ -84,7 +84,7 @@ def test_dropout_trains_only():
     assert set(np.unique(dropped)) == {0, 2} and 0.4 < (dropped == 0).mean() < 0.6
 
 
-def test_wrong_words():
+def test_unknown_arguments():
     with pytest.raises(TypeError, match="Keyword argument not understood: colour"):
         tf.keras.layers.Dense(1, colour=3)
     with pytest.raises(ValueError, match="Unknown activation function: 'wave'"):

@@ -91,9 +91,9 @@ def test_class_ids_have_one_dimension_less_than_predictions(labels):
 def test_a_vector_is_a_column(name, labels, predictions):
     y, p = numpy.array([1, 0, 1, 0], "float32"), numpy.array([0.9, 0.2, 0.4, 0.6], "float32")
     column = getattr(L, name)(reduction="none")(y[:, None], p[:, None]).numpy()
-    found = getattr(L, name)(reduction="none")(y.reshape(labels), p.reshape(predictions)).numpy()
-    assert found.shape == (4,)
-    assert found == pytest.approx(column)
+    result = getattr(L, name)(reduction="none")(y.reshape(labels), p.reshape(predictions)).numpy()
+    assert result.shape == (4,)
+    assert result == pytest.approx(column)
 
 
 def test_sequences_with_a_last_dimension_of_1():
@@ -147,9 +147,9 @@ def test_reductions():
 
 
 def test_focal_and_overlap_losses():
-    found = L.CategoricalFocalCrossentropy(reduction="none")(ONE_HOT, SCORES).numpy()
+    result = L.CategoricalFocalCrossentropy(reduction="none")(ONE_HOT, SCORES).numpy()
     share = (ONE_HOT * SCORES).sum(1)
-    assert found == pytest.approx(-0.25 * (1 - share) ** 2 * numpy.log(share), rel=1e-4)
+    assert result == pytest.approx(-0.25 * (1 - share) ** 2 * numpy.log(share), rel=1e-4)
     both = (ONE_HOT * SCORES).sum()
     assert L.Dice()(ONE_HOT, SCORES).numpy() == pytest.approx(
         1 - 2 * both / (ONE_HOT.sum() + SCORES.sum()), rel=1e-5
@@ -248,8 +248,8 @@ def test_accuracy_of_class_ids_with_other_time_steps():
         M.sparse_categorical_accuracy(numpy.zeros((8, 1, 1)), numpy.zeros((8, 3, 4), "float32"))
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
         M.sparse_top_k_categorical_accuracy(0, numpy.zeros((1, 4), "float32"))
-    found = M.sparse_categorical_accuracy(numpy.zeros((8, 1)), numpy.zeros((8, 1, 4), "float32"))
-    assert found.shape == (8,) and found.numpy().all()
+    result = M.sparse_categorical_accuracy(numpy.zeros((8, 1)), numpy.zeros((8, 1, 4), "float32"))
+    assert result.shape == (8,) and result.numpy().all()
 
 
 def test_keras_of_graph_style_expands_vectors_and_checks_targets(python):
@@ -282,8 +282,8 @@ def test_scores_take_labels_in_the_shape_of_predictions():
         for metric in (M.R2Score(), M.F1Score()):
             with pytest.raises(ValueError, match="incompatible"):
                 metric.update_state(numpy.ones(y), numpy.ones(p))
-    found, y = M.R2Score(), numpy.arange(8.0)
-    found.update_state(y, y[:, None] + 1)  # a vector is a column
-    assert found.result().numpy() == pytest.approx(1 - 8 / 42)
+    result, y = M.R2Score(), numpy.arange(8.0)
+    result.update_state(y, y[:, None] + 1)  # a vector is a column
+    assert result.result().numpy() == pytest.approx(1 - 8 / 42)
     with pytest.raises(ValueError, match="at least 2 dimensions"):
         M.OneHotMeanIoU(4).update_state(numpy.ones(8), numpy.ones(8))

@@ -137,8 +137,8 @@ def test_scores():
 
 def test_sorted_class_ids():
     best = numpy.argsort(-P, 1)
-    found = M.sparse_top_k_categorical_accuracy([1, 1, 2, 0], best, k=2, from_sorted_ids=True)
-    assert found.numpy().tolist() == [1.0, 1.0, 1.0, 0.0]
+    result = M.sparse_top_k_categorical_accuracy([1, 1, 2, 0], best, k=2, from_sorted_ids=True)
+    assert result.numpy().tolist() == [1.0, 1.0, 1.0, 0.0]
     with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
         M.TopKCategoricalAccuracy().update_state(Y[0], P[0])
 

@@ -258,8 +258,8 @@ def test_losses_and_metrics_of_symbolic_tensors():
     model.add_metric(size, name="size", aggregation="mean")
     model.compile(keras.optimizers.Adam(0.05))
     x = np.random.RandomState(0).randn(64, 3).astype("f")
-    found = model.fit(x, epochs=20, verbose=0).history
-    assert found["loss"][-1] < found["loss"][0] and set(found) == {"loss", "size"}
+    result = model.fit(x, epochs=20, verbose=0).history
+    assert result["loss"][-1] < result["loss"][0] and set(result) == {"loss", "size"}
     before = model.get_weights()
     assert len(before) == 4 and model.predict(x, verbose=0).shape == (64, 3)
 

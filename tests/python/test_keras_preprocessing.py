@@ -38,14 +38,14 @@ def test_rescaling_resizing_and_crops():
 )
 def test_what_is_seen_outside(mode, wanted):
     row = tf.constant(np.arange(4, dtype="f").reshape(1, 1, 4, 1))
-    made = warp(row, tf.constant([[1.0, 0, -2, 0, 1, 0]]), mode, -1.0)
-    assert made.numpy().reshape(-1).tolist() == wanted
+    result = warp(row, tf.constant([[1.0, 0, -2, 0, 1, 0]]), mode, -1.0)
+    assert result.numpy().reshape(-1).tolist() == wanted
 
 
 def test_between_pixels():
     row = tf.constant(np.arange(4, dtype="f").reshape(1, 1, 4, 1))
-    made = warp(row, tf.constant([[1.0, 0, 0.25, 0, 1, 0]]), "nearest")
-    np.testing.assert_allclose(made.numpy().reshape(-1), [0.25, 1.25, 2.25, 3.0])
+    result = warp(row, tf.constant([[1.0, 0, 0.25, 0, 1, 0]]), "nearest")
+    np.testing.assert_allclose(result.numpy().reshape(-1), [0.25, 1.25, 2.25, 3.0])
 
 
 def test_quarter_turn():
@@ -93,10 +93,10 @@ def test_normalization_learns_batch_by_batch():
     whole, parts = L.Normalization(), L.Normalization()
     whole.adapt(data)
     parts.adapt(tf.data.Dataset.from_tensor_slices(data).batch(7))
-    made = whole(data).numpy()
-    np.testing.assert_allclose(made.mean(0), 0, atol=1e-5)
-    np.testing.assert_allclose(made.std(0), 1, rtol=1e-5)
-    np.testing.assert_allclose(parts(data).numpy(), made, rtol=1e-4, atol=1e-5)
+    result = whole(data).numpy()
+    np.testing.assert_allclose(result.mean(0), 0, atol=1e-5)
+    np.testing.assert_allclose(result.std(0), 1, rtol=1e-5)
+    np.testing.assert_allclose(parts(data).numpy(), result, rtol=1e-4, atol=1e-5)
     given = L.Normalization(mean=3.0, variance=4.0)
     np.testing.assert_allclose(given([[5.0], [1.0]]).numpy(), [[1.0], [-1.0]])
     back = L.Normalization(mean=3.0, variance=4.0, invert=True)
@@ -152,7 +152,7 @@ def test_attention_with_heads(causal):
     random = np.random.RandomState(0)
     x, z = random.randn(2, 4, 6).astype("f"), random.randn(2, 5, 6).astype("f")
     layer = L.MultiHeadAttention(2, 3)
-    made, scores = layer(x, z, return_attention_scores=True, use_causal_mask=causal)
+    result, scores = layer(x, z, return_attention_scores=True, use_causal_mask=causal)
     wq, bq, wk, bk, wv, bv, wo, bo = layer.get_weights()
     q = np.einsum("abc,cde->abde", x, wq) + bq
     k, v = np.einsum("abc,cde->abde", z, wk) + bk, np.einsum("abc,cde->abde", z, wv) + bv
@@ -163,15 +163,15 @@ def test_attention_with_heads(causal):
     np.testing.assert_allclose(scores.numpy(), wanted, rtol=1e-4, atol=1e-6)
     inner = np.einsum("ants,asnh->atnh", wanted, v)
     np.testing.assert_allclose(
-        made.numpy(), np.einsum("atnh,nho->ato", inner, wo) + bo, rtol=1e-4, atol=1e-5
+        result.numpy(), np.einsum("atnh,nho->ato", inner, wo) + bo, rtol=1e-4, atol=1e-5
     )
     again = L.MultiHeadAttention.from_config(layer.get_config())
     assert again(x, z).shape.as_list() == [2, 4, 6]
 
 
 def test_mask_of_steps_reaches_attention():
-    words = np.array([[1, 2, 0], [3, 0, 0]])
-    inputs = L.Embedding(5, 4, mask_zero=True)(words)
+    kwargs = np.array([[1, 2, 0], [3, 0, 0]])
+    inputs = L.Embedding(5, 4, mask_zero=True)(kwargs)
     layer = L.MultiHeadAttention(1, 2)
     _, scores = layer(inputs, inputs, return_attention_scores=True)
     assert np.all(scores.numpy()[0, 0, :2, 2] == 0) and np.all(scores.numpy()[1, 0, :1, 1:] == 0)
@@ -180,10 +180,10 @@ def test_mask_of_steps_reaches_attention():
 def test_shape_that_a_program_tells_is_known_behind():
     @tf.function
     def f(x):
-        made = tf.numpy_function(lambda a: a + 1, [x], tf.float32)
-        made.set_shape([None, 3])
-        f.shape = tf.reshape(made, [-1, 1, 3]).shape.as_list(), (made * 2).shape.as_list()
-        return made
+        result = tf.numpy_function(lambda a: a + 1, [x], tf.float32)
+        result.set_shape([None, 3])
+        f.shape = tf.reshape(result, [-1, 1, 3]).shape.as_list(), (result * 2).shape.as_list()
+        return result
 
     assert f(tf.zeros([2, 3])).numpy().tolist() == [[1, 1, 1], [1, 1, 1]]
     assert f.shape == ([None, 1, 3], [None, 3])
@@ -236,17 +236,17 @@ def test_layers_and_decisions_in_a_pipeline():
 def test_shape_that_a_program_tells_wrongly():
     @tf.function
     def cut(x, k):
-        made = x[:k]
-        made.set_shape([3, 4])
-        return made * 2.0
+        result = x[:k]
+        result.set_shape([3, 4])
+        return result * 2.0
 
     assert cut(np.ones((5, 4), "f"), tf.constant(2)).shape.as_list() == [2, 4]
 
     @tf.function
     def called(x):
-        made = tf.numpy_function(lambda a: a[:2], [x], tf.float32)
-        made.set_shape([3, 4])
-        return made * 2.0
+        result = tf.numpy_function(lambda a: a[:2], [x], tf.float32)
+        result.set_shape([3, 4])
+        return result * 2.0
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="the graph says"):
         called(np.ones((5, 4), "f"))

@@ -19,9 +19,9 @@ def trained(kind, unroll, masked, sequences, both_ways, steps=37):
     inputs = tf.keras.Input((steps, 3))
     layer = kind(5, return_sequences=sequences, unroll=unroll)
     layer = L.Bidirectional(layer) if both_ways else layer
-    made = layer(L.Masking()(inputs) if masked else inputs)
-    made = L.LSTM(4, go_backwards=True, unroll=unroll)(made) if sequences else made
-    model = tf.keras.Model(inputs, L.Dense(1)(made))
+    result = layer(L.Masking()(inputs) if masked else inputs)
+    result = L.LSTM(4, go_backwards=True, unroll=unroll)(result) if sequences else result
+    model = tf.keras.Model(inputs, L.Dense(1)(result))
     model.compile(tf.keras.optimizers.SGD(0.1), "mse")
     losses = model.fit(x, y, epochs=3, verbose=0, shuffle=False).history["loss"]
     return losses, model.predict(x, verbose=0)
@@ -37,8 +37,8 @@ def test_loop_gives_what_steps_give(kind, masked, sequences, both_ways):
     np.testing.assert_allclose(one[1], other[1], rtol=1e-5, atol=1e-6)
 
 
-def count_of_ops(steps, **words):
-    layer = L.LSTM(4, **words)
+def count_of_ops(steps, **kwargs):
+    layer = L.LSTM(4, **kwargs)
     function = tf.function(layer).get_concrete_function(tf.TensorSpec([2, steps, 3]))
     return len(function.graph.get_operations())
 
@@ -75,8 +75,8 @@ def test_own_cell_in_a_loop():
             self.kernel = self.add_weight("kernel", [shape[-1], 4])
 
         def call(self, inputs, states):
-            made = states[0] * 0.5 + tf.matmul(inputs, self.kernel)
-            return made, [made]
+            created = states[0] * 0.5 + tf.matmul(inputs, self.kernel)
+            return created, [created]
 
     x = np.random.RandomState(0).randn(2, 50, 3).astype("f")
     layer = L.RNN(Cell(), return_sequences=True)
@@ -87,23 +87,23 @@ def test_own_cell_in_a_loop():
     @tf.function
     def looped():
         with tf.GradientTape() as tape:
-            found = tf.reduce_sum(layer(x) ** 2)
-        return found, tape.gradient(found, layer.trainable_variables)[0]
+            result = tf.reduce_sum(layer(x) ** 2)
+        return result, tape.gradient(result, layer.trainable_variables)[0]
 
-    found, again = looped()
-    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-5)
+    result, again = looped()
+    np.testing.assert_allclose(result.numpy(), wanted.numpy(), rtol=1e-5)
     np.testing.assert_allclose(again.numpy(), slope, rtol=1e-4)
 
 
-@pytest.mark.parametrize("old, words", [("LSTM", {}), ("GRU", {"reset_after": True})])
-def test_layers_of_old_for_gpus(old, words):
+@pytest.mark.parametrize("old, kwargs", [("LSTM", {}), ("GRU", {"reset_after": True})])
+def test_cudnn_layers(old, kwargs):
     from situ.compat import v1
 
-    made = getattr(v1.keras.layers, "CuDNN" + old)(4, return_sequences=True)
-    plain = getattr(L, old)(4, return_sequences=True, recurrent_activation="sigmoid", **words)
+    result = getattr(v1.keras.layers, "CuDNN" + old)(4, return_sequences=True)
+    plain = getattr(L, old)(4, return_sequences=True, recurrent_activation="sigmoid", **kwargs)
     with tf.Graph().as_default():
         again = tf.keras.Sequential.from_config(
-            tf.keras.Sequential([tf.keras.Input((5, 3)), made]).get_config()
+            tf.keras.Sequential([tf.keras.Input((5, 3)), result]).get_config()
         )
-    assert type(again.layers[0]) is type(made)
-    assert {**made.get_config(), "name": ""} == {**plain.get_config(), "name": ""}
+    assert type(again.layers[0]) is type(result)
+    assert {**result.get_config(), "name": ""} == {**plain.get_config(), "name": ""}

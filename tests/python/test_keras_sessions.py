@@ -21,8 +21,8 @@ def _model():
 @pytest.fixture(autouse=True)
 def graph():
     tf.keras.backend.clear_session()
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as result:
+        yield result
 
 
 def test_a_session_trains_a_model_that_was_built():
@@ -71,8 +71,8 @@ def test_fit_after_a_call_that_builds():
     model = Model()
     model(tf.zeros([1, 4]))
     model.compile("sgd", "mse")
-    found = model.fit(X, Y, epochs=2, verbose=0).history["loss"]
-    assert found[1] < found[0]
+    result = model.fit(X, Y, epochs=2, verbose=0).history["loss"]
+    assert result[1] < result[0]
 
 
 def test_a_compiled_model_keeps_its_weights():
@@ -92,8 +92,8 @@ def test_data_sets_of_tensors_of_the_graph():
     rows = tf.data.Dataset.from_tensor_slices((tf.random_uniform([8, 4]), tf.ones([8, 1])))
     model = _model()
     model.compile("sgd", "mse")
-    found = model.fit(rows.repeat().batch(4), steps_per_epoch=3, epochs=2, verbose=0)
-    assert len(found.history["loss"]) == 2 and np.isfinite(found.history["loss"]).all()
+    result = model.fit(rows.repeat().batch(4), steps_per_epoch=3, epochs=2, verbose=0)
+    assert len(result.history["loss"]) == 2 and np.isfinite(result.history["loss"]).all()
 
 
 def test_tensors_of_the_graph_are_batches():

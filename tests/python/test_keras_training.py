@@ -11,7 +11,7 @@ X = np.arange(8, dtype="f").reshape(8, 1) / 4
 Y = 3 * X + 1
 
 
-def line(**words):
+def line(**kwargs):
     model = keras.Sequential(
         [
             keras.layers.Dense(
@@ -22,7 +22,7 @@ def line(**words):
             )
         ]
     )
-    model.compile(keras.optimizers.SGD(0.02), "mse", **words)
+    model.compile(keras.optimizers.SGD(0.02), "mse", **kwargs)
     return model
 
 
@@ -62,7 +62,7 @@ def test_kinds_of_input():
             return X[4 * i : 4 * i + 4], Y[4 * i : 4 * i + 4]
 
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
-    for words in (
+    for kwargs in (
         {"x": batches()},
         {"x": Halves()},
         {"x": data},
@@ -70,8 +70,8 @@ def test_kinds_of_input():
         {"x": tf.constant(X), "y": tf.constant(Y), "batch_size": 4},
         {"x": X.tolist(), "y": Y.tolist(), "batch_size": 4},
     ):
-        found = line().fit(**words, verbose=0, shuffle=False).history["loss"]
-        np.testing.assert_allclose(found, want, rtol=1e-6)
+        result = line().fit(**kwargs, verbose=0, shuffle=False).history["loss"]
+        np.testing.assert_allclose(result, want, rtol=1e-6)
 
 
 def test_dataset_for_validation_and_prediction():
@@ -113,8 +113,8 @@ def test_metrics():
         ]
     )
     model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
-    found = model.evaluate(x, y, verbose=0, return_dict=True)
-    assert list(found) == ["loss", "accuracy"] and found["accuracy"] == pytest.approx(2 / 3)
+    result = model.evaluate(x, y, verbose=0, return_dict=True)
+    assert list(result) == ["loss", "accuracy"] and result["accuracy"] == pytest.approx(2 / 3)
     assert model.metrics_names == ["loss", "accuracy"]
     model.compile(
         "adam",
@@ -126,8 +126,8 @@ def test_metrics():
             keras.metrics.AUC(name="area"),
         ],
     )
-    found = model.fit(x, np.eye(3)[y], verbose=0).history
-    assert sorted(found) == ["acc", "area", "loss", "mse", "third"]
+    result = model.fit(x, np.eye(3)[y], verbose=0).history
+    assert sorted(result) == ["acc", "area", "loss", "mse", "third"]
 
 
 def test_metrics_by_themselves():
@@ -155,9 +155,9 @@ def test_validation():
     model = line(metrics=["mae"])
     history = model.fit(X, Y, batch_size=2, epochs=2, validation_split=0.25, verbose=0)
     assert set(history.history) == {"loss", "mae", "val_loss", "val_mae"}
-    found = model.evaluate(X[6:], Y[6:], verbose=0)
+    result = model.evaluate(X[6:], Y[6:], verbose=0)
     np.testing.assert_allclose(
-        [history.history[k][-1] for k in ("val_loss", "val_mae")], found, rtol=1e-6
+        [history.history[k][-1] for k in ("val_loss", "val_mae")], result, rtol=1e-6
     )
     model.fit(X, Y, validation_data=(X, Y), validation_freq=2, epochs=3, verbose=0)
     assert len(model.history.history["val_loss"]) == 1
@@ -175,10 +175,10 @@ def test_several_inputs_and_outputs():
         "sgd", {"p": "mse", "q": "mae"}, loss_weights={"p": 2.0, "q": 0.5}, metrics={"p": "mae"}
     )
     one = np.ones((4, 2), "f")
-    found = model.fit({"a": one, "b": one}, {"p": one[:, :1], "q": one}, verbose=0).history
-    assert list(found) == ["loss", "p_loss", "q_loss", "p_mae"]
+    result = model.fit({"a": one, "b": one}, {"p": one[:, :1], "q": one}, verbose=0).history
+    assert list(result) == ["loss", "p_loss", "q_loss", "p_mae"]
     np.testing.assert_allclose(
-        found["loss"][0], 2 * found["p_loss"][0] + 0.5 * found["q_loss"][0], rtol=1e-5
+        result["loss"][0], 2 * result["p_loss"][0] + 0.5 * result["q_loss"][0], rtol=1e-5
     )
     p, q = model.predict([one, one])
     assert p.shape == (4, 1) and q.shape == (4, 2)
@@ -229,8 +229,8 @@ def test_own_step_of_training():
     a = keras.Input((1,))
     net = Net(a, keras.layers.Dense(1)(a))
     net.compile(keras.optimizers.SGD(0.1))
-    found = net.fit(X, Y, epochs=20, verbose=0).history["mine"]
-    assert found[-1] < found[0]
+    result = net.fit(X, Y, epochs=20, verbose=0).history["mine"]
+    assert result[-1] < result[0]
 
 
 def test_losses_of_layers():

@@ -20,14 +20,14 @@ def with_weights(layer, x):
 
 
 def test_lstm_of_images():
-    made = with_weights(
+    result = with_weights(
         layers.ConvLSTM2D(
             3, 2, return_state=True, go_backwards=True, recurrent_activation="sigmoid"
         ),
         IMAGES,
     )
     np.testing.assert_allclose(
-        [m.numpy().sum() for m in made], [13.5973, 13.5973, 29.557], rtol=1e-4
+        [m.numpy().sum() for m in result], [13.5973, 13.5973, 29.557], rtol=1e-4
     )
     model = tf.keras.Sequential(
         [
@@ -57,25 +57,25 @@ def test_lstm_of_images():
     ],
 )
 def test_rows(layer, sums):
-    made = with_weights(layer(), ROWS)
-    np.testing.assert_allclose(made.numpy().sum(1), sums, atol=2e-4)
+    result = with_weights(layer(), ROWS)
+    np.testing.assert_allclose(result.numpy().sum(1), sums, atol=2e-4)
 
 
 def test_groups_of_channels():
     x = tf.random.normal([2, 5, 8]) * 3 + 1
-    made = layers.GroupNormalization(groups=2)(x).numpy().reshape(2, 5, 2, 4)
-    np.testing.assert_allclose(made.mean((1, 3)), 0, atol=1e-5)
-    np.testing.assert_allclose(made.std((1, 3)), 1, atol=1e-2)
+    result = layers.GroupNormalization(groups=2)(x).numpy().reshape(2, 5, 2, 4)
+    np.testing.assert_allclose(result.mean((1, 3)), 0, atol=1e-5)
+    np.testing.assert_allclose(result.std((1, 3)), 1, atol=1e-2)
 
 
 def test_columns_of_features():
     column = tf.feature_column
-    words = column.categorical_column_with_vocabulary_list("t", ["a", "b"])
+    kwargs = column.categorical_column_with_vocabulary_list("t", ["a", "b"])
     columns = [
         column.numeric_column("age"),
-        column.indicator_column(words),
+        column.indicator_column(kwargs),
         column.bucketized_column(column.numeric_column("age"), [20, 40]),
-        column.embedding_column(words, 2),
+        column.embedding_column(kwargs, 2),
     ]
     features = {"age": np.array([10.0, 30.0]), "t": np.array(["a", "z"])}
     plain = layers.DenseFeatures(columns[:3])(features)
@@ -99,9 +99,9 @@ def test_functions_of_the_backend():
 
 def test_windows_and_pairs():
     sequence = tf.keras.preprocessing.sequence
-    made = sequence.TimeseriesGenerator(np.arange(10), np.arange(10), 3, batch_size=2)
-    x, y = made[0]
-    assert len(made) == 4 and x.tolist() == [[0, 1, 2], [1, 2, 3]] and y.tolist() == [3, 4]
+    result = sequence.TimeseriesGenerator(np.arange(10), np.arange(10), 3, batch_size=2)
+    x, y = result[0]
+    assert len(result) == 4 and x.tolist() == [[0, 1, 2], [1, 2, 3]] and y.tolist() == [3, 4]
     pairs, labels = sequence.skipgrams([1, 2, 3], 5, 1, 0, shuffle=False)
     assert pairs == [[1, 2], [2, 1], [2, 3], [3, 2]] and labels == [1] * 4
     np.testing.assert_allclose(
@@ -113,8 +113,8 @@ def test_hashes_are_those_of_tensorflow():
     assert layers.Hashing(1000)(["a", "b", "hello world"]).numpy().tolist() == [939, 822, 11]
     assert layers.Hashing(1000, mask_value="")(["a", ""]).numpy().tolist() == [958, 0]
     assert layers.Hashing(1000)([1, 2]).numpy().tolist() == [849, 759]
-    words = layers.StringLookup(vocabulary=["a", "b"], num_oov_indices=3)
-    assert words(["b", "z", "q", "hello"]).numpy().tolist() == [4, 1, 2, 1]
+    kwargs = layers.StringLookup(vocabulary=["a", "b"], num_oov_indices=3)
+    assert kwargs(["b", "z", "q", "hello"]).numpy().tolist() == [4, 1, 2, 1]
     numbers = layers.IntegerLookup(vocabulary=[5, 6], num_oov_indices=3)
     assert numbers([5, 7, 8, 100]).numpy().tolist() == [3, 1, 2, 1]
 
@@ -151,9 +151,9 @@ def test_metrics_of_overlap_and_f1():
         metrics.BinaryIoU([0, 1], 0.3), [0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7]
     ) == pytest.approx(1 / 3)
     labels = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0]], "f")
-    found = np.array([[0.2, 0.6, 0.7], [0.2, 0.6, 0.6], [0.6, 0.8, 0.0]], "f")
+    result = np.array([[0.2, 0.6, 0.7], [0.2, 0.6, 0.6], [0.6, 0.8, 0.0]], "f")
     np.testing.assert_allclose(
-        value(metrics.F1Score(threshold=0.5), labels, found), [0.5, 0.8, 0.6666667], rtol=1e-5
+        value(metrics.F1Score(threshold=0.5), labels, result), [0.5, 0.8, 0.6666667], rtol=1e-5
     )
     explained = value(metrics.R2Score(), [[1.0], [4], [3]], [[2.0], [4], [4]])
     assert explained == pytest.approx(0.5714286)
@@ -171,12 +171,12 @@ class Pair(tf.keras.Model):
 def test_weights_that_are_loaded_before_they_are_made(tmp_path):
     x = np.ones((2, 4), "float32")
     model = Pair()
-    made = model(x).numpy()
+    result = model(x).numpy()
     model.save_weights(tmp_path / "w")
     for use in (lambda m: m(x).numpy(), lambda m: m.predict(x, verbose=0)):
         again = Pair()
         again.load_weights(tmp_path / "w").expect_partial()
-        np.testing.assert_allclose(use(again), made, rtol=1e-6)
+        np.testing.assert_allclose(use(again), result, rtol=1e-6)
 
 
 def test_layer_that_needs_values_in_a_sequence():

@@ -16,8 +16,8 @@ START = np.array([[1, 0], [0, 1], [-1, -0.5]], np.float32)
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as result:
+        yield result
     FileWriterCache.clear()
 
 
@@ -31,17 +31,19 @@ def _distances(points, centers, metric):
     return ((points[:, None] - centers) ** 2).sum(2)
 
 
-def _run(points, steps=1, starts=1, **words):
+def _run(points, steps=1, starts=1, **kwargs):
     """(all_scores, cluster_index, scores, initialized, centers) after some steps."""
     x = tf.placeholder(tf.float32, [None, 2])
-    made = KMeans(x, 3, **words).training_graph()
+    result = KMeans(x, 3, **kwargs).training_graph()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for _ in range(starts):
-            session.run(made[5], {x: points})
+            session.run(result[5], {x: points})
         for _ in range(steps):
-            session.run(made[6], {x: points})
-        return session.run([made[0][0], made[1][0], made[2][0], made[3], made[4]], {x: points})
+            session.run(result[6], {x: points})
+        return session.run(
+            [result[0][0], result[1][0], result[2][0], result[3], result[4]], {x: points}
+        )
 
 
 @pytest.mark.parametrize("metric", ["squared_euclidean", "cosine"])
@@ -74,12 +76,16 @@ def test_small_steps_move_centers_less_and_less():
 
 
 def test_centers_change_every_so_many_small_steps():
-    words = {"initial_clusters": START, "use_mini_batch": True, "mini_batch_steps_per_iteration": 2}
-    np.testing.assert_array_equal(_run(POINTS, 2, **words)[4], START)
+    kwargs = {
+        "initial_clusters": START,
+        "use_mini_batch": True,
+        "mini_batch_steps_per_iteration": 2,
+    }
+    np.testing.assert_array_equal(_run(POINTS, 2, **kwargs)[4], START)
     middle = np.stack(
         [POINTS[_distances(POINTS, START, "").argmin(1) == i].mean(0) for i in range(3)]
     )
-    np.testing.assert_allclose(_run(POINTS, 3, **words)[4], middle, rtol=1e-5)
+    np.testing.assert_allclose(_run(POINTS, 3, **kwargs)[4], middle, rtol=1e-5)
 
 
 @pytest.mark.parametrize("first", ["random", "kmeans_plus_plus", lambda x, count: x[:count]])
@@ -103,23 +109,23 @@ def test_few_points_at_a_time_begin_too():
 
 def test_one_center_is_enough():
     x = tf.constant(POINTS)
-    made = KMeans(x, 1, "kmeans_plus_plus").training_graph()
+    result = KMeans(x, 1, "kmeans_plus_plus").training_graph()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        session.run(made[5])
-        session.run(made[6])
-        np.testing.assert_allclose(session.run(made[4]), POINTS.mean(0, keepdims=True), rtol=1e-5)
+        session.run(result[5])
+        session.run(result[6])
+        np.testing.assert_allclose(session.run(result[4]), POINTS.mean(0, keepdims=True), rtol=1e-5)
 
 
 def test_several_inputs_are_one():
     a, b = tf.constant(POINTS[:40]), tf.constant(POINTS[40:])
-    made = KMeans([a, b], 3, START).training_graph()
+    result = KMeans([a, b], 3, START).training_graph()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        session.run(made[5])
-        session.run(made[6])
-        centers = session.run(made[4])
-        assert [t.shape.as_list()[0] for t in made[1]] == [40, 50]
+        session.run(result[5])
+        session.run(result[6])
+        centers = session.run(result[4])
+        assert [t.shape.as_list()[0] for t in result[1]] == [40, 50]
     np.testing.assert_allclose(centers, _run(POINTS, 1, initial_clusters=START)[4], rtol=1e-5)
 
 

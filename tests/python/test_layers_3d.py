@@ -13,8 +13,8 @@ VOLUME = RNG.randn(2, 4, 5, 6, 3).astype("f")
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as result:
+        yield result
 
 
 def run(*fetches):
@@ -33,13 +33,13 @@ def run(*fetches):
     ],
 )
 def test_transpose_of_a_convolution_of_volumes_is_its_gradient(taps, strides, padding):
-    made = tf.layers.conv3d_transpose(VOLUME, 4, taps, strides, padding.lower(), use_bias=False)
+    result = tf.layers.conv3d_transpose(VOLUME, 4, taps, strides, padding.lower(), use_bias=False)
     kernel = tf.trainable_variables()[0]
     assert kernel.shape.as_list() == [*taps, 4, 3]
-    x = tf.zeros(made.shape)
+    x = tf.zeros(result.shape)
     y = tf.nn.conv3d(x, kernel, [1, *strides, 1], padding)
     assert y.shape.as_list() == list(VOLUME.shape)
-    got, want = run(made, tf.gradients(y, x, VOLUME)[0])
+    got, want = run(result, tf.gradients(y, x, VOLUME)[0])
     np.testing.assert_allclose(got, want, atol=1e-4)
 
 
@@ -57,8 +57,8 @@ def test_layers_of_rows_and_volumes():
     assert tf.layers.average_pooling1d(x, 3, 2, padding="same").shape.as_list() == [None, 5, 3]
     assert tf.layers.max_pooling3d(VOLUME, 2, 2).shape.as_list() == [2, 2, 2, 3, 3]
     assert tf.layers.average_pooling3d(VOLUME, 2, 2, "same").shape.as_list() == [2, 2, 3, 3, 3]
-    made = tf.layers.conv3d(VOLUME, 4, 3, 2, "same", activation=tf.nn.relu)
-    assert made.shape.as_list() == [2, 2, 3, 3, 4] and made.op.name == "conv3d/Relu"
+    result = tf.layers.conv3d(VOLUME, 4, 3, 2, "same", activation=tf.nn.relu)
+    assert result.shape.as_list() == [2, 2, 3, 3, 4] and result.op.name == "conv3d/Relu"
     planes = tf.layers.conv3d(
         VOLUME.transpose(0, 4, 1, 2, 3),
         4,
@@ -70,20 +70,20 @@ def test_layers_of_rows_and_volumes():
         name="conv3d",
         reuse=True,
     )
-    got, want = run(planes, made)
+    got, want = run(planes, result)
     np.testing.assert_allclose(got.transpose(0, 2, 3, 4, 1), want, atol=1e-5)
 
 
 def test_convolutions_channel_by_channel():
     x = RNG.randn(2, 7, 6, 3).astype("f")
-    made = tf.layers.separable_conv2d(x, 5, 3, padding="same", depth_multiplier=2)
+    result = tf.layers.separable_conv2d(x, 5, 3, padding="same", depth_multiplier=2)
     deep, flat, _ = tf.trainable_variables()
     assert [v.op.name for v in tf.trainable_variables()] == [
         "separable_conv2d/depthwise_kernel",
         "separable_conv2d/pointwise_kernel",
         "separable_conv2d/bias",
     ]
-    got, want = run(made, tf.nn.separable_conv2d(x, deep, flat, [1, 1, 1, 1], "SAME"))
+    got, want = run(result, tf.nn.separable_conv2d(x, deep, flat, [1, 1, 1, 1], "SAME"))
     np.testing.assert_allclose(got, want, atol=1e-5)
     rows = tf.layers.separable_conv1d(x[:, 0], 4, 3, strides=2)
     assert rows.shape.as_list() == [2, 2, 4]
@@ -93,14 +93,14 @@ def test_convolutions_channel_by_channel():
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 def test_where_the_largest_elements_are(padding):
     x = RNG.randn(2, 5, 6, 3).astype("f")
-    made, places = tf.nn.max_pool_with_argmax(x, [1, 2, 3, 1], [1, 2, 2, 1], padding)
+    result, places = tf.nn.max_pool_with_argmax(x, [1, 2, 3, 1], [1, 2, 2, 1], padding)
     _, whole = tf.nn.max_pool_with_argmax(
         x, [1, 2, 3, 1], [1, 2, 2, 1], padding, include_batch_in_index=True
     )
-    made, places, whole = run(made, places, whole)
+    result, places, whole = run(result, places, whole)
     assert places.dtype == "int64"
-    assert (x.reshape(-1)[whole] == made).all()
-    assert (x.reshape(2, -1)[1][places[1]] == made[1]).all()
+    assert (x.reshape(-1)[whole] == result).all()
+    assert (x.reshape(2, -1)[1][places[1]] == result[1]).all()
 
 
 def test_pooling_by_the_number_of_sides():

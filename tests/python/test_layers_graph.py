@@ -10,8 +10,8 @@ import situ.compat.v1 as tf
 
 @pytest.fixture(autouse=True)
 def graph():
-    with tf.Graph().as_default() as made:
-        yield made
+    with tf.Graph().as_default() as result:
+        yield result
 
 
 def test_dropout_of_a_rate_without_a_shape_keeps_the_shape():
@@ -50,8 +50,8 @@ def test_random_ops_in_branches_and_loops_count_with_their_graph(graph):
     a = tf.cond(choice, lambda: tf.random_uniform([]), lambda: tf.random_uniform([]))
     tf.while_loop(lambda i: i < 3, lambda i: i + tf.random_uniform([]), [a])
     last = tf.random_uniform([])
-    found = [o.get_attr("seed2") for o in graph.get_operations() if o.type == "RandomUniform"]
-    assert found == [3]
+    result = [o.get_attr("seed2") for o in graph.get_operations() if o.type == "RandomUniform"]
+    assert result == [3]
     with tf.Session() as sess:
         np.testing.assert_allclose(sess.run(last), 0.2886784, rtol=1e-6)
 
@@ -99,21 +99,21 @@ def test_averages_are_the_same_whether_training_is_known_or_fed():
 
 def test_losses_are_called_value():
     a, b = tf.constant([[1.0, 3.0, 2.0], [0.0, 1.0, 5.0]]), tf.zeros([2, 3])
-    made = [
+    result = [
         tf.losses.mean_squared_error(b, a),
         tf.losses.softmax_cross_entropy(b, a),
         tf.losses.sparse_softmax_cross_entropy([0, 1], a),
         tf.losses.huber_loss(b, a, 1.0, 0.5, "mine"),
     ]
-    assert [t.op.name for t in made] == [
+    assert [t.op.name for t in result] == [
         "mean_squared_error/value",
         "softmax_cross_entropy_loss/value",
         "sparse_softmax_cross_entropy_loss/value",
         "mine/value",
     ]
     with tf.Session() as sess:
-        np.testing.assert_allclose(sess.run(made[0]), 40 / 6, rtol=1e-6)
-        np.testing.assert_allclose(sess.run(made[3]), (0.5 * 12 - 5 * 0.125) / 6, rtol=1e-6)
+        np.testing.assert_allclose(sess.run(result[0]), 40 / 6, rtol=1e-6)
+        np.testing.assert_allclose(sess.run(result[3]), (0.5 * 12 - 5 * 0.125) / 6, rtol=1e-6)
 
 
 def test_mean_pairwise_squared_error():

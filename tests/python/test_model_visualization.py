@@ -57,12 +57,12 @@ def test_a_program_that_fails(tmp_path, graphviz):
 
 
 def test_what_is_drawn():
-    made = model()
-    text = str(tf.keras.utils.model_to_dot(made))
+    result = model()
+    text = str(tf.keras.utils.model_to_dot(result))
     assert text.count("->") == 4 and "<b>left</b> (Dense)" in text and "rankdir=TB" in text
     text = str(
         tf.keras.utils.model_to_dot(
-            made,
+            result,
             show_shapes=True,
             show_dtype=True,
             show_layer_names=False,

@@ -198,12 +198,12 @@ def _strings(*values):
 
 
 def test_strings_are_padded_where_they_are():
-    (found,) = _padded(
+    (result,) = _padded(
         [tf.string],
         [[None]],
         [[_strings("a", "b")], [_strings("c")], [_strings("d", "e", "f")], [_strings()]],
     )
-    assert found == [[b"a", b"b", b""], [b"c", b"", b""], [b"d", b"e", b"f"], [b""] * 3]
+    assert result == [[b"a", b"b", b""], [b"c", b"", b""], [b"d", b"e", b"f"], [b""] * 3]
 
 
 def test_strings_are_padded_in_every_dimension():
@@ -231,31 +231,36 @@ def test_strings_are_padded_in_every_dimension():
 
 def test_batches_of_strings_of_any_length():
     number = tf.train.slice_input_producer([tf.constant([0, 1, 2, 3])], 1, shuffle=False)[0]
-    words, numbers = tf.train.batch(
+    kwargs, numbers = tf.train.batch(
         [tf.strings.as_string(tf.range(number)), number], 4, dynamic_pad=True
     )
     with tf.Session() as sess:
         sess.run(tf.local_variables_initializer())
         coord = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(sess, coord)
-        found = sess.run([words, numbers])
+        result = sess.run([kwargs, numbers])
         coord.request_stop()
         coord.join(threads)
-    assert found[0].tolist() == [[b""] * 3, [b"0", b"", b""], [b"0", b"1", b""], [b"0", b"1", b"2"]]
-    assert found[1].tolist() == [0, 1, 2, 3]
+    assert result[0].tolist() == [
+        [b""] * 3,
+        [b"0", b"", b""],
+        [b"0", b"1", b""],
+        [b"0", b"1", b"2"],
+    ]
+    assert result[1].tolist() == [0, 1, 2, 3]
 
 
 def _read(reader, path):
     """All values that a reader gives of one file."""
     queue = tf.FIFOQueue(1, tf.string, shapes=[[]])
-    put, close, value, found = queue.enqueue([str(path)]), queue.close(), reader.read(queue)[1], []
+    put, close, value, result = queue.enqueue([str(path)]), queue.close(), reader.read(queue)[1], []
     with tf.Session() as sess:
         sess.run(put)
         sess.run(close)
         with pytest.raises(tf.errors.OutOfRangeError):
             while True:
-                found.append(sess.run(value))
-    return found
+                result.append(sess.run(value))
+    return result
 
 
 BODY = bytes(range(30))
@@ -304,13 +309,13 @@ def test_data_sets_of_compressed_records_of_a_fixed_length(tmp_path, kind):
 
     def read(*sizes):
         records = tf.data.FixedLengthRecordDataset(str(path), *sizes, compression_type=kind)
-        value, found = tf.data.make_one_shot_iterator(records).get_next(), []
+        value, result = tf.data.make_one_shot_iterator(records).get_next(), []
         with tf.Session() as sess:
             try:
                 while True:
-                    found.append(sess.run(value))
+                    result.append(sess.run(value))
             except tf.errors.OpError as error:
-                return found, type(error)
+                return result, type(error)
 
     whole = [BODY[:10], BODY[10:20], BODY[20:]]
     assert read(10, 2, 1) == (whole, tf.errors.OutOfRangeError)

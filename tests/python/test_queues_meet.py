@@ -22,10 +22,10 @@ def test_a_step_takes_what_it_gives(first):
     queue = tf.FIFOQueue(3, tf.float32, shapes=[[]])
     x = tf.placeholder(tf.float32, [])
     names = [first, *{"enqueue", "dequeue"} - {first}]
-    made = {n: queue.enqueue(x) if n == "enqueue" else queue.dequeue() * 2 for n in names}
+    result = {n: queue.enqueue(x) if n == "enqueue" else queue.dequeue() * 2 for n in names}
     with tf.Session() as sess:
         for value in (3.0, 4.0):
-            assert sess.run([made["dequeue"], made["enqueue"]], {x: value})[0] == 2 * value
+            assert sess.run([result["dequeue"], result["enqueue"]], {x: value})[0] == 2 * value
         assert sess.run(queue.size()) == 0
 
 
@@ -58,7 +58,7 @@ def test_way_round_through_other_queues():
         assert sess.run([last, put])[0] == 3.0
 
 
-def test_shapes_that_are_told_late():
+def test_shapes_known_at_run_time():
     queue = tf.FIFOQueue(2, tf.float32)
     total = tf.reduce_sum(queue.dequeue()) + 1
     put = queue.enqueue(tf.ones([tf.placeholder_with_default(4, [])]))

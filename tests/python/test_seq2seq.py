@@ -32,11 +32,11 @@ def test_luong_attention_is_the_softmax_of_products():
         weights, _ = attention(tf.constant(query), None)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        found = session.run(weights)
+        result = session.run(weights)
     memory[1, 2] = 0
     scores = np.einsum("bu,btu->bt", query, memory @ np.full([UNITS, UNITS], 0.5, "f"))
     scores[1, 2] = -np.inf
-    np.testing.assert_allclose(found, softmax(scores), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(result, softmax(scores), rtol=1e-5, atol=1e-6)
 
 
 def test_bahdanau_attention_is_additive():
@@ -46,9 +46,9 @@ def test_bahdanau_attention_is_additive():
         weights, _ = seq2seq.BahdanauAttention(UNITS, memory)(tf.constant(query), None)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        found = session.run(weights)
+        result = session.run(weights)
     keys = memory @ np.full([UNITS, UNITS], 0.5) + (query @ np.full([5, UNITS], 0.5))[:, None]
-    np.testing.assert_allclose(found, softmax(0.5 * np.tanh(keys).sum(-1)), rtol=1e-5)
+    np.testing.assert_allclose(result, softmax(0.5 * np.tanh(keys).sum(-1)), rtol=1e-5)
 
 
 def decoder(helper, state, cell, layer):
@@ -78,7 +78,7 @@ def test_training_and_greedy_decoding():
     wanted = np.array([[3, 4, 5, 2], [3, 5, 2, 0]])
     lengths = tf.constant([4, 3])
     helper = seq2seq.TrainingHelper(tf.nn.embedding_lookup(table, said), lengths)
-    output, last, found = seq2seq.dynamic_decode(
+    output, last, result = seq2seq.dynamic_decode(
         decoder(helper, state, cell, layer), impute_finished=True
     )
     mask = tf.sequence_mask(lengths, 4, tf.float32)
@@ -86,19 +86,19 @@ def test_training_and_greedy_decoding():
     train = tf.train.AdamOptimizer(0.05).minimize(loss)
     with tf.variable_scope(tf.get_variable_scope(), reuse=True):
         greedy = seq2seq.GreedyEmbeddingHelper(table, [1, 1], 2)
-        words, _, ends = seq2seq.dynamic_decode(
+        kwargs, _, ends = seq2seq.dynamic_decode(
             decoder(greedy, state, cell, layer), maximum_iterations=6
         )
     history = last.alignment_history.stack()
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        logits, sizes, weights = session.run([output.rnn_output, found, history])
+        logits, sizes, weights = session.run([output.rnn_output, result, history])
         assert logits.shape == (2, 4, WORDS) and sizes.tolist() == [4, 3]
         assert not logits[1, 3].any() and weights.shape == (4, 2, 4)
         np.testing.assert_allclose(weights.sum(-1), np.ones([4, 2]), rtol=1e-5)
         for _ in range(150):
             session.run(train)
-        ids, ends = session.run([words.sample_id, ends])
+        ids, ends = session.run([kwargs.sample_id, ends])
         assert ends.tolist() == [4, 3]
         assert ids[0, :4].tolist() == [3, 4, 5, 2] and ids[1, :3].tolist() == [3, 5, 2]
 

@@ -98,11 +98,13 @@ def test_repeat_stack_and_other_layers():
 @pytest.mark.parametrize("where, count", [(tf.GraphKeys.UPDATE_OPS, 2), (None, 0)])
 def test_batch_norm_updates(where, count):
     x = tf.placeholder(tf.float32, [4, 2])
-    made = slim.batch_norm(x, decay=0.5, updates_collections=where, scope="bn")
+    result = slim.batch_norm(x, decay=0.5, updates_collections=where, scope="bn")
     assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == count
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
-        session.run([made] + tf.get_collection(tf.GraphKeys.UPDATE_OPS), {x: numpy.full([4, 2], 6)})
+        session.run(
+            [result] + tf.get_collection(tf.GraphKeys.UPDATE_OPS), {x: numpy.full([4, 2], 6)}
+        )
         assert session.run("bn/moving_mean:0").tolist() == [3, 3]
 
 
@@ -141,8 +143,8 @@ def test_prefetch_queue():
 def test_the_loop_trains_saves_and_goes_on(tmp_path):
     def build():
         x = tf.constant([[1.0], [2.0], [3.0]])
-        made = slim.fully_connected(x, 1, activation_fn=None, scope="line")
-        loss = slim.losses.mean_squared_error(made, x * 2)
+        result = slim.fully_connected(x, 1, activation_fn=None, scope="line")
+        loss = slim.losses.mean_squared_error(result, x * 2)
         return slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.05))
 
     folder = str(tmp_path)

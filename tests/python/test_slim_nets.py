@@ -27,20 +27,20 @@ def test_resnets(version, unit):
         net, points = getattr(module, version + "_50")(image, 10, is_training=False)
     assert net.shape.as_list() == [2, 1, 1, 10] and "predictions" in points
     assert not tf.get_collection("update_ops")
-    found = names(version + "_50")
+    result = names(version + "_50")
     for name in (
         "conv1/weights",
         f"block4/unit_3/{unit}/conv3/weights",
         "logits/biases",
         f"block1/unit_1/{unit}/shortcut/weights",
     ):
-        assert f"{version}_50/{name}" in found
+        assert f"{version}_50/{name}" in result
     with slim.arg_scope(module.resnet_arg_scope()):
         net, _ = getattr(module, version + "_50")(
             image, None, global_pool=False, output_stride=16, reuse=True
         )
     assert net.shape.as_list() == [2, 4, 4, 2048] and tf.get_collection("update_ops")
-    assert names(version + "_50") == found
+    assert names(version + "_50") == result
 
 
 def test_nets_of_convolutions():
@@ -57,12 +57,12 @@ def test_nets_of_convolutions():
     assert net.shape.as_list() == [1, 7]
 
 
-def _parameters(base, **words):
+def _parameters(base, **kwargs):
     """How many numbers the model variables of a net hold."""
     tf.reset_default_graph()
     module = slim.nets.inception
     with slim.arg_scope(getattr(module, base.replace("base", "arg_scope"))()):
-        getattr(module, base)(tf.zeros([1, 299, 299, 3]), **words)
+        getattr(module, base)(tf.zeros([1, 299, 299, 3]), **kwargs)
     return sum(v.shape.num_elements() for v in slim.get_model_variables())
 
 
@@ -106,8 +106,8 @@ def test_inception_v3():
     }
     assert {k: v.shape.as_list()[1:] for k, v in points.items()} == sizes
     assert points["Logits"] is net and not tf.get_collection("update_ops")
-    found = names("InceptionV3")
-    assert len(found) == 388
+    result = names("InceptionV3")
+    assert len(result) == 388
     for name in (
         "Conv2d_1a_3x3/weights",
         "Mixed_5b/Branch_0/Conv2d_0a_1x1/weights",
@@ -119,11 +119,11 @@ def test_inception_v3():
         "AuxLogits/Conv2d_2b_1x1/biases",
         "Logits/Conv2d_1c_1x1/weights",
     ):
-        assert f"InceptionV3/{name}" in found
+        assert f"InceptionV3/{name}" in result
     assert len(tf.get_collection("moving_vars")) == 192
     with slim.arg_scope(module.inception_v3_arg_scope()):
         module.inception_v3(image, 7, reuse=True)
-    assert names("InceptionV3") == found and len(tf.get_collection("update_ops")) == 192
+    assert names("InceptionV3") == result and len(tf.get_collection("update_ops")) == 192
     with pytest.raises(ValueError, match="Unknown final endpoint Mixed_9"):
         module.inception_v3_base(image, "Mixed_9", scope="other")
 

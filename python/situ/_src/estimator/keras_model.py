@@ -54,7 +54,7 @@ def _graph_variables(model):
     pairs = [(variable, twin(variable)) for variable in model.weights]
     layers = model._flat_layers()
     keys = [graphs.GraphKeys.LOCAL_VARIABLES]  # what counts for metrics is not kept
-    given = model._given
+    given = model._compile_args
     metric_objects = compile_utils.objects(
         [[layer._metrics for layer in layers], given["metrics"], given["weighted_metrics"]]
     )
@@ -116,7 +116,7 @@ def _train_op(model, loss, trained):
 
 def _metrics_of(model, labels, outputs, renamed):
     """Returns {name: (value, update op)} of the metrics of compile."""
-    graph, given = graphs.get_default_graph(), model._given
+    graph, given = graphs.get_default_graph(), model._compile_args
     result = compile_utils.MetricsContainer(given["metrics"], given["weighted_metrics"])
     result.build(model, labels, outputs)
     before = len(graph.get_operations())
@@ -140,7 +140,9 @@ def _parts(model, features, labels, mode, renamed):
     if mode == ModeKeys.PREDICT:
         return {"predictions": predictions}
     labels = _tensors(_ordered(labels, names, "labels", "output"))
-    losses = compile_utils.LossesContainer(model._given["loss"], model._given["loss_weights"])
+    losses = compile_utils.LossesContainer(
+        model._compile_args["loss"], model._compile_args["loss_weights"]
+    )
     loss = losses(labels, outputs, regularization_losses=model.losses, model=model)
     make_local(losses.metrics)
     if mode == ModeKeys.TRAIN:

@@ -13,7 +13,7 @@ def _between(at, size):
 
 
 def _mapped(at, size, mode):
-    """A coordinate inside of the image; with "constant" it may stay outside."""
+    """Maps a coordinate into the image; with "constant" it may stay outside."""
     if mode == "constant":
         return at
     if mode == "reflect":
@@ -25,7 +25,7 @@ def _mapped(at, size, mode):
 
 
 def _read(images, x, y, width, height, value):
-    """The pixels at whole coordinates [batch, h, w]; `value` outside."""
+    """Returns the pixels at integer coordinates [batch, h, w]; `value` outside."""
     inside = op(
         "LogicalAnd",
         op("LogicalAnd", op("GreaterEqual", x, cast(0.0, x.dtype)), op("Less", x, width)),
@@ -41,7 +41,7 @@ def _read(images, x, y, width, height, value):
 
 
 def warp(images, maps, fill_mode="reflect", fill_value=0.0, interpolation="bilinear"):
-    """Images [batch, h, w, channels] through maps [batch, 6]."""
+    """Applies affine maps [batch, 6] to images [batch, h, w, channels]."""
     if fill_mode not in MODES:
         raise ValueError(f"Unknown `fill_mode` {fill_mode}. Only {', '.join(MODES)} are supported.")
     sizes = cast(op("Shape", images), "float32")

@@ -6,25 +6,25 @@ from situ._src.keras import context, loss_classes, losses, metrics, mixed_precis
 from situ._src.ops.array_ops import cast, convert_to_tensor, op, shape
 
 
-def spread(given, outputs, names):
+def spread(argument, outputs, names):
     """Returns one entry per output from a single value, a list, or a dictionary by name."""
     count = len(names)
-    if isinstance(given, dict):
-        unknown = set(given) - set(names)
+    if isinstance(argument, dict):
+        unknown = set(argument) - set(names)
         if unknown and not isinstance(outputs, dict):
             raise ValueError(
                 f"Found unexpected keys that do not correspond to any Model output: "
                 f"{sorted(unknown)}. Expected: {names}"
             )
-        return [given.get(n) for n in names]
-    if isinstance(given, (list, tuple)):
-        if len(given) != count:
+        return [argument.get(n) for n in names]
+    if isinstance(argument, (list, tuple)):
+        if len(argument) != count:
             raise ValueError(
                 f"When passing a list, it should have one entry per model output. The "
-                f"model has {count} outputs, but you passed {given}"
+                f"model has {count} outputs, but you passed {argument}"
             )
-        return list(given)
-    return [given] * count
+        return list(argument)
+    return [argument] * count
 
 
 def output_names(model, outputs):
@@ -116,10 +116,10 @@ class LossesContainer:
 
     def build(self, model, outputs):
         names = self._names = output_names(model, outputs)
-        given = self._loss
-        if isinstance(given, (list, tuple)) and len(given) == 1 == len(names):
-            given = given[0]
-        self._losses = [loss_classes.as_loss(x) for x in spread(given, outputs, names)]
+        argument = self._loss
+        if isinstance(argument, (list, tuple)) and len(argument) == 1 == len(names):
+            argument = argument[0]
+        self._losses = [loss_classes.as_loss(x) for x in spread(argument, outputs, names)]
         self._factors = spread(self._weights, outputs, names)
         self._parts = (
             [None] * len(names)
@@ -133,7 +133,7 @@ class LossesContainer:
     def __call__(self, y_true, y_pred, sample_weight=None, regularization_losses=None, model=None):
         if self._losses is None:
             self.build(model, y_pred)
-        share, values, seen = context.call.share, [], []
+        share, values, reported = context.call.share, [], []
         flat, size = nest.flatten(y_pred), None
         labels = in_order(y_true, y_pred, self._names)
         weights = in_order(sample_weight, y_pred, self._names)
@@ -150,14 +150,14 @@ class LossesContainer:
                 self._parts[i].update_state(value, sample_weight=batch_size(p))
             factor = self._factors[i]
             values.append(scaled if factor is None else scaled * factor)
-            seen.append(value if factor is None else value * factor)
+            reported.append(value if factor is None else value * factor)
         for penalty in regularization_losses or []:
             penalty = convert_to_tensor(penalty)
             values.append(penalty if share is None else penalty * share)
-            seen.append(penalty)
+            reported.append(penalty)
         if not values:
             return convert_to_tensor(0.0)
-        self._total.update_state(_sum(seen), sample_weight=size if size is not None else 1.0)
+        self._total.update_state(_sum(reported), sample_weight=size if size is not None else 1.0)
         return _sum(values)
 
     def reset_state(self):
@@ -191,20 +191,20 @@ def _kind(y_true, y_pred):
     return "categorical"
 
 
-def _as_metric(given, y_true, y_pred):
+def _as_metric(argument, y_true, y_pred):
     """Returns the metric of an argument of compile."""
-    if given is None or isinstance(given, metrics.Metric):
-        return given
-    name = given if isinstance(given, str) else None
+    if argument is None or isinstance(argument, metrics.Metric):
+        return argument
+    name = argument if isinstance(argument, str) else None
     if name in ("accuracy", "acc"):
         function = _ACCURACIES[_kind(y_true, y_pred)]
     elif name in ("crossentropy", "ce"):
         function = _ENTROPIES[_kind(y_true, y_pred)]
     else:
         try:
-            function = metrics.KIND.get(given)
+            function = metrics.KIND.get(argument)
         except ValueError:
-            function = losses.KIND.get(given)
+            function = losses.KIND.get(argument)
     if isinstance(function, metrics.Metric):
         return function
     if isinstance(function, loss_classes.Loss):
@@ -212,33 +212,35 @@ def _as_metric(given, y_true, y_pred):
     return metrics.MeanMetricWrapper(function, name or getattr(function, "__name__", "metric"))
 
 
-def objects(given):
+def objects(argument):
     """Returns the Metric objects among the arguments of compile."""
-    return [m for m in nest.flatten(given) if isinstance(m, metrics.Metric)]
+    return [m for m in nest.flatten(argument) if isinstance(m, metrics.Metric)]
 
 
 class MetricsContainer:
     """Metrics of a model, for each output."""
 
-    def __init__(self, given=None, weighted_metrics=None):
-        self._given, self._weighted, self._made = given, weighted_metrics, None
+    def __init__(self, argument=None, weighted_metrics=None):
+        self._metric_args, self._weighted, self._built = argument, weighted_metrics, None
 
     @property
     def metrics(self):
-        return [] if self._made is None else [m for some in self._made for m, _ in some]
+        return [] if self._built is None else [m for some in self._built for m, _ in some]
 
-    def _lists(self, given, outputs, names):
+    def _lists(self, argument, outputs, names):
         """Returns one list of metrics per output."""
-        if given is None:
+        if argument is None:
             return [[] for _ in names]
-        if isinstance(given, dict):
-            result = [given.get(n) for n in names]
+        if isinstance(argument, dict):
+            result = [argument.get(n) for n in names]
         elif len(names) == 1:
-            result = [given]
-        elif isinstance(given, (list, tuple)) and any(isinstance(g, (list, tuple)) for g in given):
-            result = list(given)
+            result = [argument]
+        elif isinstance(argument, (list, tuple)) and any(
+            isinstance(g, (list, tuple)) for g in argument
+        ):
+            result = list(argument)
         else:
-            result = [given] * len(names)
+            result = [argument] * len(names)
         return [
             list(f) if isinstance(f, (list, tuple)) else [] if f is None else [f] for f in result
         ]
@@ -246,32 +248,32 @@ class MetricsContainer:
     def build(self, model, y_true, y_pred):
         names = self._names = output_names(model, y_pred)
         labels = in_order(y_true, y_pred, names)
-        metrics = self._lists(self._given, y_pred, names)
+        metrics = self._lists(self._metric_args, y_pred, names)
         weighted_metrics = self._lists(self._weighted, y_pred, names)
-        self._made, taken = [], set()
+        self._built, taken = [], set()
         for name, y, p, a, b in zip(names, labels, nest.flatten(y_pred), metrics, weighted_metrics):
             result = []
-            for given, with_weights in [(g, False) for g in a] + [(g, True) for g in b]:
+            for argument, with_weights in [(g, False) for g in a] + [(g, True) for g in b]:
                 if y is None:
                     continue
-                metric = _as_metric(given, convert_to_tensor(y), convert_to_tensor(p))
-                if len(names) > 1 and metric is not given:
+                metric = _as_metric(argument, convert_to_tensor(y), convert_to_tensor(p))
+                if len(names) > 1 and metric is not argument:
                     metric._name = f"{name}_{metric.name}"
                 while metric.name in taken:
                     metric._name += "_1"
                 taken.add(metric.name)
                 result.append((metric, with_weights))
-            self._made.append(result)
+            self._built.append(result)
 
     def update_state(self, y_true, y_pred, sample_weight=None, model=None):
-        if self._given is None and self._weighted is None:
-            self._made = self._made or []
+        if self._metric_args is None and self._weighted is None:
+            self._built = self._built or []
             return
-        if self._made is None:
+        if self._built is None:
             self.build(model, y_true, y_pred)
         labels = in_order(y_true, y_pred, self._names)
         weights = in_order(sample_weight, y_pred, self._names)
-        for some, y, p, w in zip(self._made, labels, nest.flatten(y_pred), weights):
+        for some, y, p, w in zip(self._built, labels, nest.flatten(y_pred), weights):
             if y is None:
                 continue
             y, p = matched(y, p)

@@ -21,7 +21,7 @@ def _data(name):
 
 
 def _list_files(directory, labels, class_names, endings, follow_links):
-    """Paths, numbers of classes (or None) and names of classes."""
+    """Returns paths, class ids (or None) and class names."""
     directory = os.fspath(directory)
     if labels != "inferred":
         paths = _listed(directory, endings, follow_links)
@@ -93,7 +93,7 @@ def _part(values, share, subset):
 
 
 def _dataset(paths, labels, label_mode, classes, read):
-    """Elements of files, with labels where there are some."""
+    """Returns a dataset of the contents of files, with labels if any."""
     result = _data("Dataset").from_tensor_slices(numpy.array(paths, object)).map(read)
     if label_mode is None:
         return result
@@ -174,7 +174,7 @@ def image_dataset_from_directory(
     data_format: str | None = None,
     verbose: str | int = True,
 ):
-    """Batches of the pictures in the folders of a folder, each of which is a class."""
+    """Returns a dataset of batches of the images in the subfolders (classes) of a folder."""
     unsupported("image_dataset_from_directory", pad_to_aspect_ratio=(pad_to_aspect_ratio, False))
     if data_format not in (None, "channels_last"):
         unsupported("image_dataset_from_directory", data_format=(data_format, "channels_last"))
@@ -233,7 +233,7 @@ def text_dataset_from_directory(
     subset=None,
     follow_links: bool = False,
 ):
-    """Batches of the texts (.txt) in the folders of a folder, each of which is a class."""
+    """Returns a dataset of batches of the .txt files in the subfolders (classes) of a folder."""
 
     def read(path):
         text = api.named("io.read_file")(path)
@@ -269,7 +269,9 @@ def timeseries_dataset_from_array(
     start_index=None,
     end_index=None,
 ):
-    """Batches of windows of a series, with the target at the first step of each."""
+    """Returns a dataset of batches of windows of a series, with the target of the first step of
+    each.
+    """
     start, end = start_index or 0, len(data) if end_index is None else end_index
     last = end - (sequence_length - 1) * sampling_rate
     if targets is not None:

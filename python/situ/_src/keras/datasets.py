@@ -21,7 +21,7 @@ from situ._src.legacy.mnist import (
 
 
 def folder():
-    """Where Keras keeps data sets."""
+    """Returns the folder in which Keras keeps datasets."""
     return os.path.join(os.environ.get("KERAS_HOME", os.path.expanduser("~/.keras")), "datasets")
 
 
@@ -38,7 +38,7 @@ def _path(path):
 
 @export("keras.datasets.mnist.load_data")
 def load_mnist(path="mnist.npz"):
-    """(images, labels) of training and test: uint8, [n, 28, 28] and [n]."""
+    """Returns (x_train, y_train), (x_test, y_test) of MNIST: uint8 [n, 28, 28] and [n]."""
     path = _path(path)
     if os.path.exists(path):
         with numpy.load(path, allow_pickle=False) as data:
@@ -48,11 +48,12 @@ def load_mnist(path="mnist.npz"):
 
 @export("keras.datasets.fashion_mnist.load_data")
 def load_fashion_mnist():
+    """Returns (x_train, y_train), (x_test, y_test) of Fashion-MNIST: uint8 [n, 28, 28] and [n]."""
     return _idx("fashion_mnist", os.path.join(folder(), "fashion-mnist"))
 
 
 def _idx(name, where, *others):
-    """The four files of MNIST's format in a folder."""
+    """Reads the four IDX files of a dataset in a folder."""
     result = []
     for file_name in (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS):
         path = os.path.join(where, file_name)
@@ -69,7 +70,7 @@ def _idx(name, where, *others):
 
 
 class _Plain(pickle.Unpickler):
-    """Reads arrays and nothing that could run code."""
+    """Unpickles arrays and nothing that could run code."""
 
     def find_class(self, module, name):
         if (
@@ -82,7 +83,7 @@ class _Plain(pickle.Unpickler):
 
 
 def _pickled(archive, folder_, name):
-    """A part of CIFAR: of the folder, or of the archive."""
+    """Returns a part of CIFAR from the folder or the archive."""
     path = os.path.join(folder_, name)
     if os.path.exists(path):
         with open(path, "rb") as file:
@@ -109,7 +110,7 @@ def _cifar(name, stem, train, test, label):
 
 @export("keras.datasets.cifar10.load_data")
 def load_cifar10():
-    """(images, labels) of training and test: uint8, [n, 32, 32, 3] and [n, 1]."""
+    """Returns (x_train, y_train), (x_test, y_test) of CIFAR-10: uint8 [n, 32, 32, 3] and [n, 1]."""
     return _cifar(
         "cifar10",
         "cifar-10-batches-py",
@@ -121,6 +122,7 @@ def load_cifar10():
 
 @export("keras.datasets.cifar100.load_data")
 def load_cifar100(label_mode="fine"):
+    """Returns (x_train, y_train), (x_test, y_test) of CIFAR-100; label_mode: "fine" or "coarse"."""
     if label_mode not in ("fine", "coarse"):
         raise ValueError(
             f'`label_mode` must be one of `"fine"`, `"coarse"`. Received: label_mode={label_mode}.'
@@ -132,6 +134,7 @@ def load_cifar100(label_mode="fine"):
 
 @export("keras.datasets.boston_housing.load_data")
 def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed: int | None = 113):
+    """Returns (x_train, y_train), (x_test, y_test) of the Boston housing prices."""
     path = _path(path)
     if not os.path.exists(path):
         raise _missing("boston_housing", path)
@@ -143,7 +146,7 @@ def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed: int | N
 
 
 def _filter_indices(name, sequences, labels, given):
-    """Reviews or news as lists of numbers: the rarest and the commonest words are left out."""
+    """Returns sequences of word indices without the rarest and the most frequent words."""
     start, oov, index = given["start_char"], given["oov_char"], given["index_from"]
     most, skip = given["num_words"], given["skip_top"]
     head = [] if start is None else [start]
@@ -197,7 +200,7 @@ def _array_of_lists(file):
 
 
 def _old_words(num_words, kwargs):
-    """num_words, which was nb_words before Keras 2; there are no other keywords."""
+    """Returns num_words, whose name was nb_words before Keras 2; rejects other keywords."""
     num_words = kwargs.pop("nb_words", num_words)
     if kwargs:
         raise TypeError(f"Unrecognized keyword arguments: {kwargs}.")
@@ -216,7 +219,9 @@ def load_imdb(
     index_from=3,
     **kwargs,
 ):
-    """Reviews as lists of the ranks of their words, and whether they praise."""
+    """Returns (x_train, y_train), (x_test, y_test) of IMDB: lists of word indices and sentiment
+    labels.
+    """
     num_words = _old_words(num_words, kwargs)
     given = locals()
     x, y, x_test, y_test = _read_words("imdb", path, ("x_train", "y_train", "x_test", "y_test"))
@@ -249,7 +254,9 @@ def load_reuters(
     index_from=3,
     **kwargs,
 ):
-    """News as lists of the ranks of their words, and their topics."""
+    """Returns (x_train, y_train), (x_test, y_test) of Reuters: lists of word indices and topic
+    labels.
+    """
     num_words = _old_words(num_words, kwargs)
     given = locals()
     x, y = _read_words("reuters", path, ("x", "y"))
@@ -272,10 +279,11 @@ def _index(name, path):
 
 @export("keras.datasets.imdb.get_word_index")
 def imdb_words(path="imdb_word_index.json"):
-    """The rank of each word."""
+    """Returns the dictionary from words to indices of IMDB."""
     return _index("imdb", path)
 
 
 @export("keras.datasets.reuters.get_word_index")
 def reuters_words(path="reuters_word_index.json"):
+    """Returns the dictionary from words to indices of Reuters."""
     return _index("reuters", path)

@@ -13,7 +13,16 @@ from situ._src.ops.init_ops import TruncatedNormal
 
 @named("DenseFeatures")
 class DenseFeatures(Layer):
-    """Feature columns side by side, in the order of their names, of a dict of features."""
+    """Concatenates dense feature columns in the order of their names.
+
+    Args:
+      feature_columns: Dense feature columns.
+      trainable: Whether the variables are trained.
+      name: Name of the layer.
+
+    Call arguments:
+      features: Dictionary from names to tensors.
+    """
 
     def __init__(self, feature_columns, trainable=True, name=None, **kwargs):
         super().__init__(name=name, trainable=trainable, **{"dtype": "float32", **kwargs})

@@ -172,9 +172,9 @@ def write_model(path, model, training):
         write_weights(file.create_group("model_weights"), model)
         if training is None:
             return
-        given = dict(training)
-        given["optimizer_config"] = given.pop("optimizer")
-        file.attrs["training_config"] = json.dumps(given).encode()
+        compile_args = dict(training)
+        compile_args["optimizer_config"] = compile_args.pop("optimizer")
+        file.attrs["training_config"] = json.dumps(compile_args).encode()
         state = list(model.optimizer.variables)
         if state:
             _put(file.create_group("optimizer_weights"), state, weights.values(state))
@@ -214,27 +214,27 @@ def read_model(path, custom_objects, compile):
             read_weights(file["model_weights"], model)
         if not compile or "training_config" not in file.attrs:
             return model, None, []
-        given = _cleaned(_json(file.attrs["training_config"]))
-        given["optimizer"] = given.pop("optimizer_config")
+        compile_args = _cleaned(_json(file.attrs["training_config"]))
+        compile_args["optimizer"] = compile_args.pop("optimizer_config")
         for key in ("metrics", "weighted_metrics"):
-            given[key] = _metrics(given.get(key))
+            compile_args[key] = _metrics(compile_args.get(key))
         known = ("optimizer", "loss", "metrics", "loss_weights", "weighted_metrics")
         state = _values(file["optimizer_weights"]) if "optimizer_weights" in file else []
-        return model, {k: given.get(k) for k in known}, state
+        return model, {k: compile_args.get(k) for k in known}, state
 
 
-def _metrics(given):
+def _metrics(compile_args):
     """Returns metrics by the names that compile accepts."""
-    if isinstance(given, dict) and "class_name" in given:
-        inner = given.get("config", {})
+    if isinstance(compile_args, dict) and "class_name" in compile_args:
+        inner = compile_args.get("config", {})
         return (
             inner.get("fn") or inner.get("name")
-            if given["class_name"] in ("MeanMetricWrapper", "SumOverBatchSizeMetricWrapper")
-            else given
+            if compile_args["class_name"] in ("MeanMetricWrapper", "SumOverBatchSizeMetricWrapper")
+            else compile_args
         )
-    if isinstance(given, dict):
-        return {k: _metrics(v) for k, v in given.items()}
-    if isinstance(given, list):
-        result = [_metrics(g) for g in given]
+    if isinstance(compile_args, dict):
+        return {k: _metrics(v) for k, v in compile_args.items()}
+    if isinstance(compile_args, list):
+        result = [_metrics(g) for g in compile_args]
         return result[0] if len(result) == 1 and isinstance(result[0], list) else result
-    return given
+    return compile_args

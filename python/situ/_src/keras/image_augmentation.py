@@ -17,7 +17,7 @@ def _named(function):
 
 
 def _fold_index(at, size, mode):
-    """Coordinates inside of an axis."""
+    """Maps coordinates into an axis by clipping or reflection."""
     if mode == "reflect":
         at = numpy.mod(at, 2 * size)
         at = numpy.where(at >= size, 2 * size - 1 - at, at)
@@ -25,14 +25,16 @@ def _fold_index(at, size, mode):
 
 
 def _wrapped(at, size):
-    """Coordinates outside of an axis as SciPy's "wrap" has them: the last place is the first."""
+    """Wraps coordinates as SciPy's mode "wrap" does: the last element coincides with the first."""
     round_ = max(size - 1, 1)
     below = at + round_ * (numpy.floor(-at / round_) + 1)
     return numpy.where(at < 0, below, numpy.where(at > size - 1, numpy.mod(at, round_), at))
 
 
 def _look(x, matrix, offset, order, mode, cval):
-    """x [rows, columns, channels] seen through a map from places of the result to places of x."""
+    """Samples x [rows, columns, channels] at the affine map of output coordinates to coordinates
+    of x.
+    """
     rows, columns = x.shape[:2]
     i, j = numpy.meshgrid(numpy.arange(rows), numpy.arange(columns), indexing="ij")
     at = [matrix[k, 0] * i + matrix[k, 1] * j + offset[k] for k in (0, 1)]
@@ -77,7 +79,7 @@ def apply_affine_transform(
     cval=0.0,
     order=1,
 ):
-    """A picture turned by degrees, shifted by pixels, sheared by degrees and zoomed."""
+    """Rotates (degrees), shifts (pixels), shears (degrees) and zooms an image."""
     turn, lean = numpy.deg2rad(theta), numpy.deg2rad(shear)
     parts = []
     if theta != 0:
@@ -132,6 +134,7 @@ def random_rotation(
     cval=0.0,
     interpolation_order=1,
 ):
+    """Rotates an image by a random angle of at most rg degrees."""
     theta = numpy.random.uniform(-rg, rg)
     return _affine(
         x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, theta=theta
@@ -150,6 +153,7 @@ def random_shift(
     cval=0.0,
     interpolation_order=1,
 ):
+    """Shifts an image by random fractions of at most wrg of its width and hrg of its height."""
     tx = numpy.random.uniform(-hrg, hrg) * x.shape[row_axis]
     ty = numpy.random.uniform(-wrg, wrg) * x.shape[col_axis]
     return _affine(
@@ -168,6 +172,7 @@ def random_shear(
     cval=0.0,
     interpolation_order=1,
 ):
+    """Shears an image by a random angle of at most intensity degrees."""
     shear = numpy.random.uniform(-intensity, intensity)
     return _affine(
         x, row_axis, col_axis, channel_axis, fill_mode, cval, interpolation_order, shear=shear
@@ -185,6 +190,7 @@ def random_zoom(
     cval=0.0,
     interpolation_order=1,
 ):
+    """Zooms an image by random factors in zoom_range."""
     if len(zoom_range) != 2:
         raise ValueError(
             f"`zoom_range` should be a tuple or list of two floats. Received: {zoom_range}"
@@ -197,12 +203,13 @@ def random_zoom(
 
 @_named
 def apply_channel_shift(x: Any, intensity, channel_axis=0):
-    """All channels lighter by a number, between the least and the largest of each picture."""
+    """Adds intensity to all channels, clipped to the range of the image."""
     return numpy.clip(x + intensity, x.min(), x.max())
 
 
 @_named
 def random_channel_shift(x: Any, intensity_range, channel_axis=0):
+    """Adds a random value of at most intensity_range to all channels."""
     return apply_channel_shift(
         x, numpy.random.uniform(-intensity_range, intensity_range), channel_axis
     )
@@ -210,7 +217,7 @@ def random_channel_shift(x: Any, intensity_range, channel_axis=0):
 
 @_named
 def apply_brightness_shift(x: Any, brightness, scale: bool = True):
-    """The picture as bright as Pillow makes it with a factor."""
+    """Multiplies the brightness by a factor, as Pillow does."""
     image_utils.pillow()
     from PIL import ImageEnhance
 
@@ -225,6 +232,7 @@ def apply_brightness_shift(x: Any, brightness, scale: bool = True):
 
 @_named
 def random_brightness(x: Any, brightness_range, scale: bool = True):
+    """Multiplies the brightness by a random factor in brightness_range."""
     if len(brightness_range) != 2:
         raise ValueError(
             f"`brightness_range should be tuple or list of two floats. Received: {brightness_range}"

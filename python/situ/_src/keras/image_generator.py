@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""image_generator.py: tf.keras.preprocessing.image.ImageDataGenerator: pictures from arrays and
-folders, changed by chance and scaled, in batches without end."""
+"""image_generator.py: tf.keras.preprocessing.image.ImageDataGenerator: endless batches of augmented
+images from arrays, folders and data frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from situ._src.keras.registry import keras_export
 
 @keras_export("preprocessing.image.ImageDataGenerator")
 class ImageDataGenerator:
-    """What is done to pictures; flow and its kin say which pictures."""
+    """Augments and normalizes images; flow, flow_from_directory and flow_from_dataframe yield
+    batches.
+    """
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class ImageDataGenerator:
         ignore_class_split: bool = False,
         subset=None,
     ):
-        """Batches of arrays."""
+        """Returns an iterator over batches of arrays."""
         return image_iterators.NumpyArrayIterator(
             x,
             y,
@@ -132,7 +134,9 @@ class ImageDataGenerator:
         interpolation="nearest",
         keep_aspect_ratio: bool = False,
     ):
-        """Batches of the pictures of a folder with a folder for each class."""
+        """Returns an iterator over batches of the images of a folder with one subfolder per
+        class.
+        """
         return image_iterators.DirectoryIterator(
             directory,
             self,
@@ -176,7 +180,7 @@ class ImageDataGenerator:
         validate_filenames: bool = True,
         **kwargs,
     ):
-        """Batches of the pictures that a table of pandas names."""
+        """Returns an iterator over batches of the images that a pandas data frame names."""
         for old in ("has_ext", "sort", "drop_duplicates"):  # Keras accepts and ignores these
             kwargs.pop(old, None)
         reject_unknown(self.flow_from_dataframe, kwargs)
@@ -207,7 +211,7 @@ class ImageDataGenerator:
     # What is done to each
 
     def standardize(self, x):
-        """Scales and centres a batch, in place where it can."""
+        """Rescales and normalizes a batch, in place if possible."""
         if self.preprocessing_function:
             x = self.preprocessing_function(x)
         if self.rescale:
@@ -245,16 +249,16 @@ class ImageDataGenerator:
         return shift * size if numpy.max(range_) < 1 else shift
 
     def get_random_transform(self, img_shape, seed=None):
-        """A change by chance, as a dict for apply_transform."""
+        """Returns random parameters for apply_transform."""
         if seed is not None:
             numpy.random.seed(seed)
-        chance = numpy.random.uniform
-        theta = chance(-self.rotation_range, self.rotation_range) if self.rotation_range else 0
+        uniform = numpy.random.uniform
+        theta = uniform(-self.rotation_range, self.rotation_range) if self.rotation_range else 0
         tx = self._shift(self.height_shift_range, img_shape[self.row_axis - 1])
         ty = self._shift(self.width_shift_range, img_shape[self.col_axis - 1])
-        shear = chance(-self.shear_range, self.shear_range) if self.shear_range else 0
+        shear = uniform(-self.shear_range, self.shear_range) if self.shear_range else 0
         low, high = self.zoom_range
-        zx, zy = (1, 1) if low == high == 1 else chance(low, high, 2)
+        zx, zy = (1, 1) if low == high == 1 else uniform(low, high, 2)
         horizontal = (numpy.random.random() < 0.5) * self.horizontal_flip
         vertical = (numpy.random.random() < 0.5) * self.vertical_flip
         colour = self.channel_shift_range
@@ -267,12 +271,12 @@ class ImageDataGenerator:
             "zy": zy,
             "flip_horizontal": horizontal,
             "flip_vertical": vertical,
-            "channel_shift_intensity": chance(-colour, colour) if colour else None,
-            "brightness": chance(*self.brightness_range) if self.brightness_range else None,
+            "channel_shift_intensity": uniform(-colour, colour) if colour else None,
+            "brightness": uniform(*self.brightness_range) if self.brightness_range else None,
         }
 
     def apply_transform(self, x, transform_parameters):
-        """A picture after a change."""
+        """Returns a transformed image."""
         given = transform_parameters
         row, column, channel = self.row_axis - 1, self.col_axis - 1, self.channel_axis - 1
         x = image_augmentation.apply_affine_transform(
@@ -301,10 +305,11 @@ class ImageDataGenerator:
         return x
 
     def random_transform(self, x: Any, seed: int | None = None):
+        """Applies a random transform to an image."""
         return self.apply_transform(x, self.get_random_transform(x.shape, seed))
 
     def fit(self, x, augment=False, rounds=1, seed=None):
-        """Finds the mean, the deviation and the whitening of pictures."""
+        """Computes the mean, standard deviation and whitening matrix of images."""
         x = numpy.array(x, self.dtype)
         if x.ndim != 4:
             raise ValueError(

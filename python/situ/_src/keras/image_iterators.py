@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""image_iterators.py: the batches of ImageDataGenerator: of arrays, of a folder, of a table."""
+"""image_iterators.py: the iterators of ImageDataGenerator over arrays, folders and data frames."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _named(thing):
 
 @_named
 class Iterator(data_adapter.Sequence):
-    """Batches by number, and one after the other without end."""
+    """Batches by index, and as an endless iterator."""
 
     white_list_formats = WHITE_LIST
 
@@ -82,7 +82,7 @@ class Iterator(data_adapter.Sequence):
         raise NotImplementedError
 
     def _save(self, batch, indices):
-        """Writes the pictures of a batch where that was asked for."""
+        """Saves the images of a batch if save_to_dir is set."""
         if not self.save_to_dir:
             return
         for i, j in enumerate(indices):
@@ -92,7 +92,7 @@ class Iterator(data_adapter.Sequence):
 
 
 def _share(count, split, subset):
-    """The first and the last of what belongs to a subset."""
+    """Returns the range of the examples of a subset."""
     if subset is None or not split:
         return 0, count
     if subset not in ("training", "validation"):
@@ -180,7 +180,7 @@ class NumpyArrayIterator(Iterator):
 
 
 class _Files(Iterator):
-    """Batches of files; a sub-class knows `filepaths`, `labels` and `class_mode`."""
+    """Base class of batches of files; subclasses define `filepaths`, `labels` and `class_mode`."""
 
     sample_weight = None
 
@@ -250,7 +250,7 @@ class _Files(Iterator):
 
 @_named
 class DirectoryIterator(_Files):
-    """Batches of the pictures of a folder, whose folders are the classes."""
+    """Batches of the images of a folder, whose subfolders are the classes."""
 
     def __init__(
         self,
@@ -316,14 +316,14 @@ class DirectoryIterator(_Files):
 
 
 def _files(folder, follow_links=False):
-    """The files below a folder, in order."""
+    """Returns the files below a folder, sorted."""
     for root, _, names in sorted(os.walk(folder, followlinks=follow_links)):
         yield from (os.path.join(root, name) for name in sorted(names))
 
 
 @_named
 class DataFrameIterator(_Files):
-    """Batches of the pictures that a column of a table names."""
+    """Batches of the images that a column of a data frame names."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ _FILTERS = {
 
 
 def pillow():
-    """PIL.Image, or an error that says how to get it."""
+    """Returns PIL.Image; raises an ImportError with installation instructions."""
     try:
         from PIL import Image
     except ImportError:
@@ -41,7 +41,13 @@ def _names(name):
 
 @_names("img_to_array")
 def img_to_array(img, data_format: str | None = None, dtype: Any = None):
-    """The picture as an array [height, width, channels]."""
+    """Converts a PIL image to an array [height, width, channels].
+
+    Args:
+      img: PIL image.
+      data_format: "channels_last" or "channels_first".
+      dtype: Type of the array; default: `tf.keras.backend.floatx()`.
+    """
     data_format = data_format or context.setting("format")
     x = numpy.asarray(img, dtype=dtype or context.setting("float"))
     if x.ndim == 2:
@@ -53,7 +59,14 @@ def img_to_array(img, data_format: str | None = None, dtype: Any = None):
 
 @_names("array_to_img")
 def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None):
-    """The array as a picture; `scale`: its least value becomes 0, its largest 255."""
+    """Converts an array to a PIL image.
+
+    Args:
+      x: Array of rank 3.
+      data_format: "channels_last" or "channels_first".
+      scale: Whether to scale the values to the range from 0 to 255.
+      dtype: Type of the computation.
+    """
     Image = pillow()
     x = numpy.asarray(x, dtype=dtype or context.setting("float"))
     if x.ndim != 3:
@@ -79,7 +92,7 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
 def save_img(
     path, x: Any, data_format: str | None = None, file_format=None, scale: bool = True, **kwargs
 ):
-    """Writes an array as a picture."""
+    """Saves an array as an image file."""
     img = array_to_img(x, data_format, scale)
     if img.mode == "RGBA" and (
         file_format in ("jpg", "jpeg") or str(path).lower().endswith((".jpg", ".jpeg"))
@@ -97,7 +110,7 @@ def load_img(
     interpolation="nearest",
     keep_aspect_ratio=False,
 ):
-    """The picture of a file, in a size of our choice."""
+    """Loads an image file as a PIL image, optionally resized."""
     Image = pillow()
     with open(path, "rb") if isinstance(path, (str, os.PathLike)) else path as file:
         img = Image.open(file)
@@ -124,7 +137,7 @@ def load_img(
 
 
 def _middle(width, height, to_width, to_height):
-    """The largest box in the middle with the proportions of another."""
+    """Returns the largest centered box with the aspect ratio of another."""
     w = min(width, height * to_width // to_height)
     h = min(height, width * to_height // to_width)
     return (width - w) // 2, (height - h) // 2, (width + w) // 2, (height + h) // 2
@@ -132,7 +145,7 @@ def _middle(width, height, to_width, to_height):
 
 @_names("smart_resize")
 def smart_resize(x: Any, size, interpolation="bilinear"):
-    """An image resized without distortion: the middle of it is cut out."""
+    """Resizes an image to size without distortion, by cropping its center first."""
     array = numpy.asarray(x)
     height, width = array.shape[-3], array.shape[-2]
     left, top, right, bottom = _middle(width, height, size[1], size[0])

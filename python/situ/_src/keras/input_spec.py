@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""input_spec.py: what a layer wants of its inputs, and the errors where they are different."""
+"""input_spec.py: tf.keras.layers.InputSpec: checks of the rank, shape and type of layer inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from situ._src.keras.registry import keras_export
 
 @keras_export("layers.InputSpec")
 class InputSpec:
-    """What a layer wants of its input."""
+    """Rank, shape and axes that a layer requires of its input."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class InputSpec:
         self.min_ndim, self.axes, self.name = min_ndim, axes or {}, name
 
     def wrong(self, sizes):
-        """What is wrong with an input of these sizes: a text, or None."""
+        """Returns what is wrong with an input of these sizes, or None."""
         rank, full = len(sizes), f"Full shape received: {tuple(sizes)}"
         if self.ndim is not None and rank != self.ndim:
             return f"expected ndim={self.ndim}, found ndim={rank}. {full}"
@@ -46,7 +46,7 @@ class InputSpec:
 
 
 def check(layer, inputs):
-    """Raises where an input is not what the layer wants."""
+    """Raises a ValueError if an input does not match the input_spec of a layer."""
     specs = layer.input_spec
     if specs is None:
         return

@@ -170,7 +170,7 @@ class Layer(Module):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         return (kwargs.get("batch_size"), *shape)
 
-    # What it is
+    # Attributes
 
     dtype = property(lambda s: (s._dtype or as_dtype(context.setting("float"))).name)
     variable_dtype = dtype
@@ -277,7 +277,7 @@ class Layer(Module):
         """
         assign_weights(self.weights, weights, f'"{self.name}"')
 
-    # What a sub-class uses
+    # For subclasses
 
     def add_weight(
         self,
@@ -611,7 +611,7 @@ class Layer(Module):
         """Returns the class name in saved models."""
         return getattr(type(self), "_registered_name", type(self).__name__)
 
-    # Where it stands in models
+    # Position in models
 
     @property
     def inbound_nodes(self):

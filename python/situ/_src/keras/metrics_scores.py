@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""metrics_scores.py: precision and recall together (F-scores), and R2."""
+"""metrics_scores.py: F-scores (FBetaScore, F1Score) and R2Score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from situ._src.ops.array_ops import cast, op
 
 
 def _matrices(metric, y_true, y_pred):
-    """Both as tensors of rank 2 and of one shape; ValueError where they are not."""
+    """Returns both as tensors of rank 2 and equal shape; raises a ValueError otherwise."""
     y_true, y_pred = to_floatx(y_true), to_floatx(y_pred)
     if metric == "R2Score":  # a vector stands for a column
         y_true, y_pred = squeeze_or_expand(y_true, y_pred)
@@ -28,7 +28,7 @@ def _matrices(metric, y_true, y_pred):
 
 @named("FBetaScore", v2=False)
 class FBetaScore(Metric):
-    """Precision and recall in one number, recall counting beta times as much."""
+    """F-beta score: harmonic mean of precision and recall, with recall weighted by beta."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class FBetaScore(Metric):
 
 @named("F1Score", v2=False)
 class F1Score(FBetaScore):
-    """The harmonic mean of precision and recall."""
+    """F1 score: harmonic mean of precision and recall."""
 
     def __init__(
         self, average=None, threshold: Any = None, name: str | None = "f1_score", dtype: Any = None
@@ -123,7 +123,7 @@ class F1Score(FBetaScore):
 
 @named("R2Score", v2=False)
 class R2Score(Metric):
-    """How much of the variance of labels predictions explain."""
+    """Coefficient of determination: the explained fraction of the variance of the labels."""
 
     def __init__(
         self,

@@ -83,8 +83,9 @@ _global: dict = {"policy": None}  # None: that of the backend's floatx
 
 
 def as_policy(value):
-    """What a layer was given as its dtype: a type, a policy, its name or its configuration; None
-    where that is a plain type, or nothing."""
+    """Returns the policy of a dtype argument (type, policy, name or configuration); None: a
+    plain type.
+    """
     if value is None:
         return _global["policy"]
     if isinstance(value, dict):
@@ -102,10 +103,10 @@ def as_policy(value):
     "mixed_precision.experimental.set_policy",
 )
 def set_global_policy(policy) -> None:
-    """Sets the policy of layers that are made from now on and are given no dtype.
+    """Sets the policy of new layers without a dtype.
 
     Args:
-      policy: a Policy, or its name; None: that of tf.keras.backend.floatx().
+      policy: Policy or its name; None: that of tf.keras.backend.floatx().
     """
     _global["policy"] = policy if policy is None or isinstance(policy, Policy) else Policy(policy)
 
@@ -117,7 +118,7 @@ def set_global_policy(policy) -> None:
     "mixed_precision.experimental.global_policy",
 )
 def global_policy() -> Policy:
-    """The policy of layers that are given no dtype."""
+    """Returns the policy of layers without a dtype."""
     return _global["policy"] or Policy(context.setting("float"))
 
 
@@ -125,7 +126,7 @@ def global_policy() -> Policy:
 
 
 class _Scope(threading.local):
-    """Of each thread: what floating point weights are read as; None: as they are."""
+    """Thread-local type in which floating-point weights are read; None: their own."""
 
     dtype = None
 
@@ -135,7 +136,7 @@ _scope = _Scope()
 
 @contextlib.contextmanager
 def reading_as(dtype: Any):
-    """Floating point weights of mixed layers are read in this type."""
+    """Context in which floating-point weights of mixed layers are read in a type."""
     before, _scope.dtype = _scope.dtype, dtype
     try:
         yield
@@ -144,7 +145,7 @@ def reading_as(dtype: Any):
 
 
 class _Autocast:
-    """A variable that is read in the type that its layer computes in, and changed in its own."""
+    """Variable that is read in the compute type of its layer and assigned in its own type."""
 
     @property
     def dtype(self):
@@ -187,7 +188,7 @@ _kinds: dict[type, type] = {}
 
 
 def autocast(variable):
-    """Makes a weight one that layers read in the type that they compute in."""
+    """Makes a variable readable in the compute type of layers."""
     kind = type(variable)
     if not variable.dtype.is_floating or issubclass(kind, _Autocast):
         return variable
@@ -198,7 +199,7 @@ def autocast(variable):
 
 
 def cast_all(structure, dtype):
-    """The floating point tensors of a structure in a type; all else stays."""
+    """Casts the floating-point tensors of a structure; other values stay."""
     dtype = as_dtype(dtype)
     return nest.map_structure(
         lambda t: (
@@ -211,12 +212,12 @@ def cast_all(structure, dtype):
 
 
 def large_negative(dtype) -> float:
-    """What is added to scores that a mask hides: finite, also in float16."""
+    """Returns the value added to masked scores; finite also in float16."""
     return -3e4 if as_dtype(dtype).size == 2 else -1e9
 
 
 def at_least_floatx(tensor):
-    """A prediction as losses and metrics see it: halves in the backend's type."""
+    """Casts half-precision predictions to floatx for losses and metrics."""
     wanted = as_dtype(context.setting("float"))
     if not tensor.dtype.is_floating or tensor.dtype.size >= wanted.size:
         return tensor
@@ -262,15 +263,18 @@ def _is_eager():
     "mixed_precision.experimental.LossScaleOptimizer",
 )
 class LossScaleOptimizer:
-    """An optimizer whose losses are multiplied by a scale, so that gradients in float16 do not
-    become 0, and whose gradients are divided by it. A step whose gradients are not finite is left
-    out and halves the scale; many good steps double it.
+    """Optimizer that scales the loss so that float16 gradients do not underflow.
+
+    Gradients are divided by the scale. A step with non-finite gradients is skipped and halves the
+    scale; dynamic_growth_steps good steps in a row double it.
 
     Args:
-      inner_optimizer: the optimizer that changes the variables.
-      dynamic: whether the scale changes.
-      initial_scale: the first scale.
-      dynamic_growth_steps: how many good steps in a row double it.
+      inner_optimizer: Optimizer that changes the variables.
+      dynamic: Whether the scale changes.
+      initial_scale: Initial scale; default: 2 ** 15.
+      dynamic_growth_steps: Number of good steps in a row that double the scale.
+      name: Name of the optimizer.
+      loss_scale: A number makes the scale constant.
     """
 
     def __init__(
@@ -445,7 +449,7 @@ class LossScaleOptimizer:
 
 
 def scaled_if_mixed(optimizer, model):
-    """The optimizer that trains a model: one that scales losses where it computes in float16."""
+    """Wraps the optimizer in a LossScaleOptimizer if the model computes in float16."""
     policy = model.dtype_policy
     if policy.name != "mixed_float16" or isinstance(optimizer, LossScaleOptimizer):
         return optimizer

@@ -25,13 +25,13 @@ _NO_GRAPHVIZ = (
 
 
 class Dot(str):
-    """A drawing in the language of Graphviz, with the methods of pydot.Dot that programs use."""
+    """A Graphviz graph with the methods of pydot.Dot that programs use."""
 
     def to_string(self) -> str:
         return str(self)
 
     def create(self, prog: str = "dot", format: str = "ps") -> bytes:
-        """The drawing in a format: the program `dot` makes it."""
+        """Returns the rendered graph; runs the program `dot`."""
         result = shutil.which(prog)
         if result is None:
             raise ImportError(_NO_GRAPHVIZ)
@@ -43,7 +43,7 @@ class Dot(str):
         return done.stdout
 
     def write(self, path, prog: str = "dot", format: str = "raw") -> bool:
-        """Writes the drawing to a file; "raw" and "dot" are the language itself."""
+        """Writes the graph to a file; "raw" and "dot" write the DOT source."""
         data = self.encode() if format in ("raw", "dot") else self.create(prog, format)
         with open(path, "wb") as file:
             file.write(data)
@@ -60,7 +60,7 @@ def _shape(tensors):
 
 
 def _cells(layer, options):
-    """What is said below the name of a layer."""
+    """Returns the table cells below the name of a layer."""
     cells = []
     activation = getattr(layer, "activation", None)
     if options["show_layer_activations"] and activation is not None:
@@ -94,7 +94,7 @@ def _label(layer, options):
 
 
 def _is_graph(layer):
-    """Whether it is a model whose layers have inputs and outputs."""
+    """Whether a layer is a model with symbolic inputs and outputs."""
     return (
         layer._is_model
         and bool(getattr(layer, "layers", ()))
@@ -103,7 +103,7 @@ def _is_graph(layer):
 
 
 class _Drawing:
-    """The lines of a drawing: the layers of a model and what leads from one to another."""
+    """The DOT lines of a model: its layers and their edges."""
 
     def __init__(self, options):
         self._options, self.lines, self._edges = options, [], set()
@@ -263,7 +263,7 @@ def plot_model(
 
 
 def _displayed(path, suffix):
-    """What a notebook shows."""
+    """Returns the image object for a notebook."""
     if "IPython" not in sys.modules or suffix in ("pdf", "dot"):
         return None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""op_layer.py: an op that was called on a symbolic tensor, as a layer."""
+"""op_layer.py: TensorFlowOpLayer: an op that was called on a symbolic tensor, as a layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from situ._src.ops.array_ops import constant, convert_to_tensor
 
 @keras_export("layers.TensorFlowOpLayer", "layers.TFOpLambda")
 class TensorFlowOpLayer(Layer):
-    """One op; its inputs that depend on nothing are kept."""
+    """Layer of one op; inputs that do not depend on symbolic tensors are stored."""
 
     UNTRACKED = Layer.UNTRACKED
 
@@ -61,7 +61,7 @@ LAYERS.add(TensorFlowOpLayer)
 
 
 def _tensor(value):
-    """A kept input; integers become constants of the graph, which shapes are found by."""
+    """Returns a stored input; integers become graph constants, which shape inference needs."""
     if isinstance(value, weights.VARIABLE):
         return value._situ_tensor_()
     if _situ.current_graph() is not None and value.dtype.is_integer and value.shape.rank <= 1:

@@ -17,7 +17,7 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 
 @keras_export("layers.experimental.RandomFourierFeatures")
 class RandomFourierFeatures(Layer):
-    """Random projections whose products approach a kernel."""
+    """Random features whose inner products approximate a kernel."""
 
     def __init__(
         self,

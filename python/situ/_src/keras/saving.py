@@ -33,12 +33,12 @@ def _named(variables):
     return {f"{i:05d}/{v.name.split(':')[0]}": a for i, (v, a) in enumerate(zip(variables, result))}
 
 
-def _described(thing):
+def _serialize_all(thing):
     """Returns losses or metrics as JSON values."""
     if isinstance(thing, dict):
-        return {k: _described(v) for k, v in thing.items()}
+        return {k: _serialize_all(v) for k, v in thing.items()}
     if isinstance(thing, (list, tuple)):
-        return [_described(v) for v in thing]
+        return [_serialize_all(v) for v in thing]
     return to_json_value(serialize_keras_object(thing))
 
 
@@ -239,7 +239,7 @@ class Saving:
         """
         reject_unknown(self.save, kwargs)
         unsupported("save", signatures=(signatures, None))
-        training, path = self._described_training(include_optimizer), _place(filepath, save_format)
+        training, path = self._serialize_training(include_optimizer), _place(filepath, save_format)
         if hdf5.wanted(path, save_format):
             hdf5.write_model(_target(path, overwrite), self, training)
             return
@@ -285,7 +285,7 @@ class Saving:
         unsupported("export", input_signature=(input_signature, None))
         save.export_model(self, filepath)
 
-    def _described_training(self, include_optimizer):
+    def _serialize_training(self, include_optimizer):
         """Returns the arguments of compile as JSON values, or None."""
         if (
             not self._is_compiled
@@ -293,8 +293,10 @@ class Saving:
             or not hasattr(self.optimizer, "get_config")
         ):
             return None
-        given = {k: _described(v) for k, v in self._given.items() if k != "optimizer"}
-        return {**given, "optimizer": to_json_value(optimizer.serialize(self.optimizer))}
+        compile_args = {
+            k: _serialize_all(v) for k, v in self._compile_args.items() if k != "optimizer"
+        }
+        return {**compile_args, "optimizer": to_json_value(optimizer.serialize(self.optimizer))}
 
 
 class _Status:
@@ -350,7 +352,7 @@ def load_model(
         raise ValueError(f"{filepath} holds weights, but no model: use load_weights.")
     from situ._src.keras.registry import custom_object_scope
 
-    known = {**_living(), **(custom_objects or {})}  # a folder needs no custom_objects
+    known = {**_program_layers(), **(custom_objects or {})}  # a folder needs no custom_objects
     with (
         context.eager(),
         custom_object_scope(known if os.path.isdir(filepath) else custom_objects or {}),
@@ -375,7 +377,7 @@ def load_model(
     return model
 
 
-def _living():
+def _program_layers():
     """Returns the layer classes that the program has defined, by name."""
     from situ._src.keras.layer import Layer
 
@@ -392,35 +394,35 @@ def _load_hdf5(path, custom_objects, compile):
     from situ._src.keras.registry import custom_object_scope
 
     with context.eager(), custom_object_scope(custom_objects or {}):
-        model, given, state = hdf5.read_model(path, custom_objects, compile)
-        if given is not None:
-            _compile(model, given, custom_objects, state)
+        model, compile_args, state = hdf5.read_model(path, custom_objects, compile)
+        if compile_args is not None:
+            _compile(model, compile_args, custom_objects, state)
     return model
 
 
-def _made(described, kind, custom_objects):
-    """Returns the losses or metrics that _described wrote."""
+def _deserialize_all(described, kind, custom_objects):
+    """Returns the losses or metrics that _serialize_all wrote."""
     if isinstance(described, dict) and set(described) == {"class_name", "config"}:
         return kind.deserialize(described, custom_objects)
     if isinstance(described, dict):
-        return {k: _made(v, kind, custom_objects) for k, v in described.items()}
+        return {k: _deserialize_all(v, kind, custom_objects) for k, v in described.items()}
     if isinstance(described, list):
-        return [_made(v, kind, custom_objects) for v in described]
+        return [_deserialize_all(v, kind, custom_objects) for v in described]
     if isinstance(described, str):  # one of the program's own is known now, and later perhaps not
         return custom(described, custom_objects) or described
     return described
 
 
-def _compile(model, given, custom_objects, state):
-    given["optimizer"] = optimizer.deserialize(given["optimizer"], custom_objects)
+def _compile(model, compile_args, custom_objects, state):
+    compile_args["optimizer"] = optimizer.deserialize(compile_args["optimizer"], custom_objects)
     for key, kind in (
         ("loss", losses.KIND),
         ("metrics", metrics.KIND),
         ("weighted_metrics", metrics.KIND),
     ):
-        if key in given:
-            given[key] = _made(given[key], kind, custom_objects)
-    model.compile(**given)
+        if key in compile_args:
+            compile_args[key] = _deserialize_all(compile_args[key], kind, custom_objects)
+    model.compile(**compile_args)
     _restore(model, state)
 
 

@@ -19,7 +19,7 @@ def _named(thing):
 
 @_named
 def make_sampling_table(size, sampling_factor=1e-5):
-    """How likely words are kept, by their rank, as word2vec does it."""
+    """Returns the probability of keeping a word by its rank, as in word2vec."""
     gamma = 0.577
     rank = numpy.arange(size)
     rank[0] = 1
@@ -39,7 +39,7 @@ def skipgrams(
     sampling_table=None,
     seed: int | None = None,
 ):
-    """Pairs (word, word near it) with label 1, and pairs with words by chance with label 0."""
+    """Returns pairs of a word and a word in its window (label 1) or a random word (label 0)."""
     couples, labels = [], []
     for i, word in enumerate(sequence):
         if not word:
@@ -69,7 +69,7 @@ def skipgrams(
 
 @_named
 class TimeseriesGenerator(Sequence):
-    """Batches of windows of a series, with the target behind each."""
+    """Batches of windows of a series, with the target after each window."""
 
     def __init__(
         self,

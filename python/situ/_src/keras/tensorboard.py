@@ -19,7 +19,7 @@ _STRING = 7
 
 
 def _batches(profile_batch):
-    """The first and the last batch to profile; (0, 0): none."""
+    """Returns the first and the last batch to profile; (0, 0): none."""
     wrong = ValueError(
         "profile_batch must be a non-negative integer or 2-tuple of positive integers. A pair of "
         f"positive integers signifies a range of batches to profile. Found: {profile_batch}"
@@ -41,7 +41,7 @@ def _batches(profile_batch):
 
 
 def _images(weight):
-    """A weight as images [number, height, width, 1]; None where it has too many dimensions."""
+    """Returns a weight as images [n, height, width, 1]; None if its rank is too high."""
     array = numpy.squeeze(weight)
     if array.ndim == 1:
         return array.reshape(1, -1, 1, 1)

@@ -21,7 +21,17 @@ def _named(thing):
 
 @_named
 def text_to_word_sequence(input_text, filters: Any = _FILTERS, lower: bool = True, split=" "):
-    """The words of a text; characters of `filters` stand between them."""
+    """Splits a string into words.
+
+    Args:
+      input_text: The string.
+      filters: Characters that separate words.
+      lower: Whether to convert to lower case.
+      split: Separator.
+
+    Returns:
+      List of words.
+    """
     text = input_text.lower() if lower else input_text
     return [w for w in text.translate({ord(c): split for c in filters}).split(split) if w]
 
@@ -36,7 +46,7 @@ def hashing_trick(
     split=" ",
     analyzer=None,
 ):
-    """Numbers from 1 to n - 1 by a hash: Python's own, 'md5' or a function."""
+    """Converts a string to a list of word indices from 1 to n - 1 by a hash function."""
     if hash_function == "md5":
         from hashlib import md5
 
@@ -52,12 +62,13 @@ def hashing_trick(
 def one_hot(
     input_text, n: int, filters: Any = _FILTERS, lower: bool = True, split=" ", analyzer=None
 ):
+    """Converts a string to a list of word indices from 1 to n - 1 by Python's hash."""
     return hashing_trick(input_text, n, hash, filters, lower, split, analyzer)
 
 
 @_named
 class Tokenizer:
-    """Numbers for words, the commonest first; 0 is no word."""
+    """Maps words to indices, the most frequent first; index 0 is reserved."""
 
     def __init__(
         self,
@@ -92,7 +103,7 @@ class Tokenizer:
         return text_to_word_sequence(text, self.filters, self.lower, self.split)
 
     def fit_on_texts(self, texts):
-        """Learns words and how often they come."""
+        """Counts the words of a list of strings and updates the vocabulary."""
         for text in texts:
             self.document_count += 1
             words = self._split(text)
@@ -117,13 +128,16 @@ class Tokenizer:
                 yield unknown
 
     def texts_to_sequences_generator(self, texts):
+        """Yields the word indices of each string."""
         for text in texts:
             yield list(self._indices_of(text))
 
     def texts_to_sequences(self, texts):
+        """Returns the word indices of each string."""
         return list(self.texts_to_sequences_generator(texts))
 
     def sequences_to_texts(self, sequences):
+        """Returns the strings of lists of word indices."""
         unknown = self.index_word.get(self.word_index.get(self.oov_token))
         known = lambda i: i in self.index_word and not (self.num_words and i >= self.num_words)
         return [
@@ -136,10 +150,11 @@ class Tokenizer:
         ]
 
     def texts_to_matrix(self, texts, mode: str = "binary"):
+        """Returns one row per string; mode: "binary", "count", "freq" or "tfidf"."""
         return self.sequences_to_matrix(self.texts_to_sequences(texts), mode)
 
     def sequences_to_matrix(self, sequences, mode: str = "binary"):
-        """One row per text: which words (binary), how often (count, freq), how telling (tfidf)."""
+        """Returns one row per list of word indices; mode: "binary", "count", "freq" or "tfidf"."""
         if not self.num_words and not self.word_index:
             raise ValueError(
                 "Specify a dimension (`num_words` argument), or fit on some text data first."
@@ -185,7 +200,7 @@ class Tokenizer:
 
 @_named
 def tokenizer_from_json(json_string):
-    """The tokenizer that to_json wrote down."""
+    """Creates a Tokenizer from the result of to_json."""
     config = json.loads(json_string)["config"]
     parts = {
         k: json.loads(config.pop(k))

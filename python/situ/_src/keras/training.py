@@ -18,7 +18,7 @@ from situ._src.keras.compiled_step import Programs
 from situ._src.variables import variable
 
 
-def _to_numbers(logs):
+def _to_floats(logs):
     """Converts the results of a step to floats and arrays."""
     result = {}
     for name, value in logs.items():
@@ -34,7 +34,7 @@ class Training:
         """Initializes the attributes of the mixin."""
         self.optimizer = self.compiled_loss = self.compiled_metrics = None
         self.loss, self.stop_training, self.history = None, False, None
-        self._is_compiled, self._eagerly, self._given = False, False, {}
+        self._is_compiled, self._eagerly, self._compile_args = False, False, {}
         self._clear_programs()
 
     def _clear_programs(self):
@@ -108,7 +108,7 @@ class Training:
             self._make_weights_eager()
             getattr(self.optimizer, "iterations", None)  # made here: not by a graph that asks
         self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
-        self._given = {
+        self._compile_args = {
             "optimizer": optimizer,
             "loss": loss,
             "metrics": metrics,
@@ -385,7 +385,7 @@ class Training:
                 "out of data, or the dataset is empty."
             )
         callbacks.learn_steps(step + 1)
-        return _to_numbers(logs)
+        return _to_floats(logs)
 
     def _test(self, batches, callbacks):
         """Runs an evaluation and returns its logs."""
@@ -396,7 +396,7 @@ class Training:
             callbacks.on_test_batch_begin(step)
             logs = self._programs.run("test", batch)
             callbacks.on_test_batch_end(step, logs)
-        result = _to_numbers(logs or {})
+        result = _to_floats(logs or {})
         callbacks.on_test_end(result)
         return result
 
@@ -529,7 +529,7 @@ class Training:
             )
             if reset:
                 self.reset_metrics()
-            return _to_numbers(self._programs.run(kind, next(iter(batches))))
+            return _to_floats(self._programs.run(kind, next(iter(batches))))
 
     def train_on_batch(
         self: Any,

@@ -18,7 +18,13 @@ from situ._src.ops import random_ops
 
 @keras_export("utils.normalize")
 def normalize(x: Any, axis: Any = -1, order=2):
-    """An array with length 1 along an axis."""
+    """Scales an array to norm 1 along an axis.
+
+    Args:
+      x: Array.
+      axis: The axis.
+      order: Order of the norm.
+    """
     length = numpy.atleast_1d(numpy.linalg.norm(x, order, axis))
     length[length == 0] = 1
     return x / numpy.expand_dims(length, axis)
@@ -26,7 +32,7 @@ def normalize(x: Any, axis: Any = -1, order=2):
 
 @keras_export("utils.set_random_seed")
 def set_random_seed(seed: int):
-    """Seeds Python's, NumPy's and situ's random numbers, and the initial weights of layers."""
+    """Seeds the random numbers of Python, NumPy and situ, and the initial weights of layers."""
     import random
 
     random.seed(seed)

@@ -270,9 +270,9 @@ class ScheduledEmbeddingTrainingHelper(seq2seq.TrainingHelper):
         self._seeds = seed, scheduling_seed
 
     def sample(self, time, outputs, state=None, name: str | None = None):
-        chance = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seeds[1])
+        draw = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seeds[1])
         drawn = op("Reshape", random_ops.categorical(outputs, 1, "int32", self._seeds[0]), [-1])
-        chosen = op("Less", chance, self._share)
+        chosen = op("Less", draw, self._share)
         return op("Select", chosen, drawn, op("ZerosLike", drawn) - 1)
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
@@ -301,8 +301,8 @@ class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
         self._seed, self._next = seed, next_inputs_fn or (lambda outputs: outputs)
 
     def sample(self, time, outputs, state=None, name: str | None = None):
-        chance = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seed)
-        return cast(op("Less", chance, self._share), "int32")
+        draw = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seed)
+        return cast(op("Less", draw, self._share), "int32")
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
         done, known, state = super().next_inputs(time, outputs, state, sample_ids)

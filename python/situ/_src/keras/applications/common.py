@@ -18,12 +18,12 @@ from situ._src.keras.registry import keras_export
 
 
 def layers():
-    """tf.keras.layers: layers by name."""
+    """Returns an object whose attributes are the layers of tf.keras.layers."""
     return _LAYERS
 
 
 class _Layers:
-    """Layers by the names that programs give them."""
+    """Layer classes as attributes."""
 
     def __getattr__(self, name):
         return registry.LAYERS.find(name)
@@ -38,7 +38,7 @@ def folder():
 
 
 def named(module, *kinds):
-    """A decorator: a network's names: in the module of its family and beside it."""
+    """Decorator: exports a network under tf.keras.applications and in the module of its family."""
 
     def record(function):
         @functools.wraps(function)
@@ -76,7 +76,7 @@ def check(weights, include_top, classes, name):
 
 
 def image_input(input_tensor, input_shape, default, least, include_top, weights=None):
-    """The input of a network: [height, width, channels], or the tensor that was given."""
+    """Returns the input of a network: a new symbolic tensor, or the given one."""
     first = context.setting("format") == "channels_first"
     if input_shape is None and input_tensor is None:
         input_shape = (default, default, 3) if include_top else (None, None, 3)
@@ -106,7 +106,7 @@ def image_input(input_tensor, input_shape, default, least, include_top, weights=
 
 
 def axis():
-    """Of the channels."""
+    """Returns the axis of the channels."""
     return 1 if context.setting("format") == "channels_first" else 3
 
 
@@ -117,7 +117,9 @@ def pooled(x, pooling):
 
 
 def finished(inputs, x, name, weights, files, include_top):
-    """The model, with the weights that were asked for; `files`: names with and without the top."""
+    """Returns the model, with its weights loaded; `files` are the names with and without the
+    top.
+    """
     result = model.Model(inputs, x, name=name)
     if weights == "imagenet":
         path = os.path.join(folder(), files[0] if include_top else files[1])
@@ -180,6 +182,7 @@ def preprocessing(mode, *modules):
 
 @keras_export("applications.imagenet_utils.preprocess_input")
 def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"):
+    """Scales images as the network expects them."""
     if mode not in ("caffe", "tf", "torch"):
         raise ValueError(
             f"Expected mode to be one of `caffe`, `tf` or `torch`. Received: mode={mode}"
@@ -189,7 +192,12 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
 
 @keras_export("applications.imagenet_utils.decode_predictions")
 def decode_predictions(preds, top=5):
-    """The names of the likeliest classes of ImageNet: (number of WordNet, name, score)."""
+    """Returns the most likely ImageNet classes: (WordNet id, name, score).
+
+    Args:
+      preds: Predictions of shape `(batch, 1000)`.
+      top: Number of classes per example.
+    """
     preds = numpy.asarray(preds)
     if preds.ndim != 2 or preds.shape[1] != 1000:
         raise ValueError(
