@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_image_generator.py: pictures of folders and arrays in batches, changed by chance; the
-numbers are TensorFlow's."""
+"""test_image_generator.py: ImageDataGenerator and its iterators; the expected
+values are TensorFlow's."""
 
 import os
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""image_augmentation.py: changes of pictures as arrays, by chance (NumPy's): turns, shifts,
-shears, zooms, brightness, colours: the functions of tf.keras.preprocessing.image."""
+"""image_augmentation.py: random affine transforms, channel and brightness shifts of images."""
 
 from __future__ import annotations
 
