@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * args.c: sorts the words behind `situ` into a command, its words and its options. */
+ * args.c: parses the command line of `situ` into a command, positional arguments and options. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "command.h"
 
 const struct option args_common[] = {
-    {"gpus", "TEXT", "simulated GPUs, as SITU_SIM_GPUS: 4, or 'Tesla K40c@0000:05:00.0=12GiB'"},
-    {"help", NULL, "this text"},
+    {"gpus", "SPEC", "simulate GPUs, as SITU_SIM_GPUS: 4, or 'Tesla K40c@0000:05:00.0=12GiB'"},
+    {"help", NULL, "show this help"},
     {0}};
 
 enum { MAX_NAME = 32 };
 
-/* Letters to add, drop or change to make one word of the other. */
-static int distance(const char *a, const char *b) {
+/* Levenshtein distance. */
+static int edit_distance(const char *a, const char *b) {
   int row[MAX_NAME + 1];
   const int n = (int)strlen(b);
   if (n > MAX_NAME || strlen(a) > MAX_NAME) return MAX_NAME;
@@ -33,10 +33,10 @@ static int distance(const char *a, const char *b) {
   return row[n];
 }
 
-/* Near enough to be meant: at most half of the letters differ. */
-static bool is_near(int letters, const char *a, const char *b) {
+/* Similar enough for a suggestion: at most half of the letters differ. */
+static bool is_near(int edits, const char *a, const char *b) {
   const size_t longer = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
-  return 2 * (size_t)letters <= longer;
+  return 2 * (size_t)edits <= longer;
 }
 
 const char *args_nearest(const char *wrong, const char *(*get)(const void *list, int i),
@@ -46,9 +46,9 @@ const char *args_nearest(const char *wrong, const char *(*get)(const void *list,
   for (int i = 0; i < count; i++) {
     const char *name = get(list, i);
     const bool begins = *wrong && !strncmp(name, wrong, strlen(wrong));
-    const int letters = begins ? 0 : distance(wrong, name);
-    if (letters >= least || !is_near(letters, wrong, name)) continue;
-    least = letters;
+    const int edits = begins ? 0 : edit_distance(wrong, name);
+    if (edits >= least || !is_near(edits, wrong, name)) continue;
+    least = edits;
     nearest = name;
   }
   return nearest;
@@ -73,84 +73,86 @@ const struct option *args_find_option(const struct command *command, const char 
   return NULL;
 }
 
-/* Where the options of the script go. */
-static const char *hint_rest(const struct args *args) {
-  const bool behind = args->command && args->command->passes_on_rest && args->n_words;
-  return behind ? " Options of the script stand behind --." : "";
+/* Hint where to put the options of the script. */
+static const char *separator_hint(const struct args *args) {
+  const bool behind = args->command && args->command->passes_rest && args->n_positional;
+  return behind ? " Put options of the script after --." : "";
 }
 
-static bool unknown_option(const struct args *args, const char *word, size_t length) {
+static bool unknown_option(const struct args *args, const char *arg, size_t length) {
   char name[MAX_NAME + 1];
-  snprintf(name, sizeof name, "%.*s", (int)length, word);
-  const char *near = NULL;
+  snprintf(name, sizeof name, "%.*s", (int)length, arg);
+  const char *suggestion = NULL;
   if (args->command)
-    near = args_nearest(name, option_name, args->command->options,
-                        count_options(args->command->options));
-  if (!near) near = args_nearest(name, option_name, args_common, count_options(args_common));
-  if (near)
-    command_misuse(args, "there is no option --%s. Did you mean --%s?%s", name, near,
-                   hint_rest(args));
+    suggestion = args_nearest(name, option_name, args->command->options,
+                              count_options(args->command->options));
+  if (!suggestion)
+    suggestion = args_nearest(name, option_name, args_common, count_options(args_common));
+  if (suggestion)
+    command_misuse(args, "Unknown option --%s. Did you mean --%s?%s", name, suggestion,
+                   separator_hint(args));
   else
-    command_misuse(args, "there is no option --%s.%s", name, hint_rest(args));
+    command_misuse(args, "Unknown option --%s.%s", name, separator_hint(args));
   return false;
 }
 
-/* Whether the next word is an option, and no value. */
-static bool is_option(const char *word) { return !strncmp(word, "--", 2); }
+/* Whether the argument is an option and not a value. */
+static bool is_option(const char *arg) { return !strncmp(arg, "--", 2); }
 
-/* Of an option that may be given once, two values would leave one unheard. */
-static bool check_twice(const struct args *args, const struct option *option, const char *value) {
-  const bool many =
-      args->command && args->command->many && strstr(args->command->many, option->name);
-  const char *before = option->value && !many ? args_value(args, option->name) : NULL;
-  if (!before || !strcmp(before, value)) return true;
-  command_misuse(args, "--%s is given twice: %s and %s.", option->name, before, value);
+/* An option that is not repeatable may not be given twice with different values. */
+static bool check_duplicate(const struct args *args, const struct option *option,
+                            const char *value) {
+  const bool repeatable =
+      args->command && args->command->repeatable && strstr(args->command->repeatable, option->name);
+  const char *previous = option->value && !repeatable ? args_value(args, option->name) : NULL;
+  if (!previous || !strcmp(previous, value)) return true;
+  command_misuse(args, "Option --%s is given twice: %s and %s.", option->name, previous, value);
   return false;
 }
 
-/* Takes "--name", "--name=value", "--name value"; *at moves over the words that were used. */
-static bool take_option(int argc, char **argv, int *at, struct args *out) {
-  const char *word = argv[*at] + 2;
-  const char *equals = strchr(word, '=');
-  const size_t length = equals ? (size_t)(equals - word) : strlen(word);
-  const struct option *option = args_find_option(out->command, word, length);
-  if (!option) return unknown_option(out, word, length);
+/* Parses "--name", "--name=value" or "--name value"; advances *at past the value. */
+static bool parse_option(int argc, char **argv, int *at, struct args *out) {
+  const char *arg = argv[*at] + 2;
+  const char *equals = strchr(arg, '=');
+  const size_t length = equals ? (size_t)(equals - arg) : strlen(arg);
+  const struct option *option = args_find_option(out->command, arg, length);
+  if (!option) return unknown_option(out, arg, length);
   const char *value = equals ? equals + 1 : NULL;
   if (!option->value && value) {
-    command_misuse(out, "--%s takes no value.", option->name);
+    command_misuse(out, "Option --%s takes no value.", option->name);
     return false;
   }
   if (option->value && !value) {
     if (*at + 1 >= argc || is_option(argv[*at + 1])) {
-      command_misuse(out, "--%s needs a value: --%s %s.", option->name, option->name,
+      command_misuse(out, "Option --%s needs a value: --%s %s.", option->name, option->name,
                      option->value);
       return false;
     }
     value = argv[++*at];
   }
-  if (!check_twice(out, option, value)) return false;
-  out->given[out->n_given++] = (struct given){option, value};
+  if (!check_duplicate(out, option, value)) return false;
+  out->options[out->n_options++] = (struct given_option){option, value};
   return true;
 }
 
-/* The first word names the command, the others are the command's. */
-static bool take_word(const char *word, const struct command *(*find)(const char *name),
-                      struct args *out) {
+/* The first positional argument is the command, the others are its arguments. */
+static bool parse_positional(const char *arg, const struct command *(*find)(const char *name),
+                             struct args *out) {
   if (out->command) {
-    out->words[out->n_words++] = word;
+    out->positional[out->n_positional++] = arg;
     return true;
   }
-  out->command = find(word);
+  out->command = find(arg);
   return out->command;
 }
 
-static bool check_words(const struct args *args) {
+static bool check_positional(const struct args *args) {
   const struct command *command = args->command;
   if (!command || args_has(args, "help")) return true;
-  if (args->n_words < command->least)
-    command_misuse(args, "%s is missing.", command->words);
-  else if (args->n_words > command->most)
-    command_misuse(args, "'%s' is one word too many.", args->words[command->most]);
+  if (args->n_positional < command->min_args)
+    command_misuse(args, "Missing argument %s.", command->positional);
+  else if (args->n_positional > command->max_args)
+    command_misuse(args, "Unexpected argument '%s'.", args->positional[command->max_args]);
   else
     return true;
   return false;
@@ -158,61 +160,62 @@ static bool check_words(const struct args *args) {
 
 bool args_parse(int argc, char **argv, const struct command *(*find)(const char *name),
                 struct args *out) {
-  *out = (struct args){.words = calloc((size_t)argc + 1, sizeof *out->words),
-                       .given = calloc((size_t)argc + 1, sizeof *out->given)};
-  if (!out->words || !out->given) {
-    fprintf(stderr, "situ: no memory\n");
+  *out = (struct args){.positional = calloc((size_t)argc + 1, sizeof *out->positional),
+                       .options = calloc((size_t)argc + 1, sizeof *out->options)};
+  if (!out->positional || !out->options) {
+    fprintf(stderr, "situ: out of memory\n");
     return false;
   }
-  bool is_word = false; /* everything behind "--" is */
+  bool only_positional = false; /* after "--" */
   for (int i = 1; i < argc; i++) {
-    const char *word = !strcmp(argv[i], "-h") ? "--help" : argv[i];
-    const bool ours = !is_word && !(out->command && out->command->passes_on && out->n_words);
-    if (!ours) word = argv[i];
-    if (ours && out->command && out->command->passes_on && !strcmp(word, "-m")) {
-      out->words[out->n_words++] = word;
-    } else if (ours && !strcmp(word, "--")) {
-      is_word = true;
-    } else if (ours && !strncmp(word, "--", 2)) {
-      argv[i] = (char *)word;
-      if (!take_option(argc, argv, &i, out)) return false;
-    } else if (ours && word[0] == '-' && word[1]) {
-      command_misuse(out, "there is no option %s.%s", word, hint_rest(out));
+    const char *arg = !strcmp(argv[i], "-h") ? "--help" : argv[i];
+    const bool is_ours =
+        !only_positional && !(out->command && out->command->passes_args && out->n_positional);
+    if (!is_ours) arg = argv[i];
+    if (is_ours && out->command && out->command->passes_args && !strcmp(arg, "-m")) {
+      out->positional[out->n_positional++] = arg;
+    } else if (is_ours && !strcmp(arg, "--")) {
+      only_positional = true;
+    } else if (is_ours && !strncmp(arg, "--", 2)) {
+      argv[i] = (char *)arg;
+      if (!parse_option(argc, argv, &i, out)) return false;
+    } else if (is_ours && arg[0] == '-' && arg[1]) {
+      command_misuse(out, "Unknown option %s.%s", arg, separator_hint(out));
       return false;
-    } else if (!take_word(word, find, out)) {
+    } else if (!parse_positional(arg, find, out)) {
       return false;
     }
   }
-  return check_words(out);
+  return check_positional(out);
 }
 
 bool args_has(const struct args *args, const char *option) { return args_count(args, option) > 0; }
 
 const char *args_value(const struct args *args, const char *option) {
-  for (int i = args->n_given; i-- > 0;)
-    if (!strcmp(args->given[i].option->name, option)) return args->given[i].value;
+  for (int i = args->n_options; i-- > 0;)
+    if (!strcmp(args->options[i].option->name, option)) return args->options[i].value;
   return NULL;
 }
 
 int args_count(const struct args *args, const char *option) {
   int n = 0;
-  for (int i = 0; i < args->n_given; i++) n += !strcmp(args->given[i].option->name, option);
+  for (int i = 0; i < args->n_options; i++) n += !strcmp(args->options[i].option->name, option);
   return n;
 }
 
 void args_free(struct args *args) {
-  free(args->words);
-  free(args->given);
+  free(args->positional);
+  free(args->options);
   *args = (struct args){0};
 }
 
-static void say_command(const struct args *args) {
+static void print_prefix(const struct args *args) {
   fflush(stdout);
   fprintf(stderr, args->command ? "situ %s: " : "situ: ", args->command ? args->command->name : "");
 }
 
 int command_fail(const struct args *args, situ_status status) {
-  say_command(args);
+  print_prefix(args);
   situ_status_report(status, stderr);
   return FAILED;
 }
@@ -220,10 +223,10 @@ int command_fail(const struct args *args, situ_status status) {
 int command_misuse(const struct args *args, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_command(args);
+  print_prefix(args);
   vfprintf(stderr, format, list);
   va_end(list);
   fprintf(stderr, "\nTry 'situ %s%s--help'.\n", args->command ? args->command->name : "",
           args->command ? " " : "");
-  return MISUSED;
+  return WRONG_USAGE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cluster.c: `situ cluster`: the processes that mpirun started, and what each has. */
+ * cluster.c: `situ cluster`: lists the ranks that mpirun started, with their machines and GPUs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "json.h"
 #include "table.h"
 
-/* What a rank says of itself. */
+/* The description of a rank. */
 struct entry {
   situ_member member;
   int32_t gpus;
@@ -64,7 +64,7 @@ static void print_json(const struct entry *entries, int n) {
   json_close();
 }
 
-/* Rank 0 prints what all say. */
+/* Gathers the descriptions of all ranks; rank 0 prints them. */
 static situ_status show(const struct args *args) {
   struct entry own = {0};
   void *entries = NULL;
@@ -73,15 +73,15 @@ static situ_status show(const struct args *args) {
   if (!s) s = describe_self(&own);
   const int n = situ_cluster_size();
   if (!s) sizes = calloc((size_t)n, sizeof *sizes);
-  if (!s && !sizes) s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
+  if (!s && !sizes) s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
   if (!s) s = situ_cluster_all_gather(&own, sizeof own, &entries, sizes);
   if (!s && situ_cluster_rank() == 0) {
     if (args_has(args, "json"))
       print_json(entries, n);
     else if (!print_table(entries, n))
-      s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
+      s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
     if (!s && n == 1 && !args_has(args, "json"))
-      printf("\nThis process is alone. Several: mpirun -np 4 situ cluster\n");
+      printf("\nThis is the only process. To start several: mpirun -np 4 situ cluster\n");
   }
   free(entries);
   free(sizes);
@@ -90,19 +90,19 @@ static situ_status show(const struct args *args) {
 
 static int run(const struct args *args) {
   const situ_status s = show(args);
-  const int code = s ? command_fail(args, s) : DONE;
+  const int code = s ? command_fail(args, s) : SUCCESS;
   situ_cluster_leave();
   return code;
 }
 
-static const struct option options[] = {{"json", NULL, "the same as JSON"}, {0}};
+static const struct option options[] = {{"json", NULL, "print JSON"}, {0}};
 
 const struct command cluster_command = {
     .name = "cluster",
-    .words = "",
-    .help = "the processes that compute together, and on which machine each is",
-    .more =
-        "Run it the way the program will be run; rank 0 prints for all:\n\n"
+    .positional = "",
+    .help = "list the processes of a cluster and their machines",
+    .details =
+        "Start it like the program; rank 0 prints:\n\n"
         "  mpirun -np 4 situ cluster\n"
         "  mpirun --host a:4,b:4 situ cluster --gpus 2\n",
     .options = options,

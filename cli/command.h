@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * command.h: what a command of `situ` is, and the words it was called with. */
+ * command.h: commands of `situ`, and their parsed arguments. */
 #ifndef SITU_CLI_COMMAND_H
 #define SITU_CLI_COMMAND_H
 
 #include <situ/situ.h>
 
-/* What the process returns. */
-enum { DONE = 0, FAILED = 1, MISUSED = 2 };
+/* Exit codes of the process. */
+enum { SUCCESS = 0, FAILED = 1, WRONG_USAGE = 2 };
 
 /* An option: "--json", or "--fetch NAME" where `value` is "NAME". */
 struct option {
@@ -16,68 +16,67 @@ struct option {
 
 struct args;
 
-/* A command; the table of all is in main.c. */
+/* A command; main.c has the table of commands. */
 struct command {
   const char *name;
-  const char *words;            /* what it takes besides options: "GRAPH", "[NAME]" */
-  const char *choices;          /* the allowed words, "bash zsh fish"; NULL: files */
-  const char *usage;            /* what stands behind its name in its usage line; NULL: words and
-                                   options */
-  int least, most;              /* how many words */
-  const char *help;             /* a line */
-  const char *more;             /* what its own --help says besides */
-  const struct option *options; /* ends in a name of NULL */
-  const char *many;             /* those that may be given several times: "fetch feed" */
+  const char *positional;       /* positional arguments for the help: "GRAPH", "[NAME]" */
+  const char *choices;          /* allowed values of the argument: "bash zsh fish"; NULL: files */
+  const char *usage;            /* usage line after the name; NULL: positional and options */
+  int min_args, max_args;       /* number of positional arguments */
+  const char *help;             /* one line */
+  const char *details;          /* further text of its --help */
+  const struct option *options; /* terminated by a NULL name */
+  const char *repeatable;       /* names of options that may be repeated: "fetch feed" */
   int (*run)(const struct args *args);
-  bool passes_on;      /* what follows its first word is the program's: words and options */
-  bool passes_on_rest; /* the same of what follows "--" behind it; other options are ours */
+  bool passes_args; /* everything after the first positional argument is passed to the script */
+  bool passes_rest; /* everything after "--" is passed to the script */
 };
 
 extern const struct command devices_command, ops_command, explain_command, plan_command,
     run_command, selftest_command, cluster_command, simulate_command, completion_command;
 
-/* All commands, in the order of the help; ends in NULL. */
+/* All commands in the order of the help; NULL-terminated. */
 extern const struct command *const commands[];
 
-/* The words behind `situ`, sorted. */
+/* The parsed command line. */
 struct args {
-  const struct command *command; /* NULL until it is known */
-  const char **words;            /* the command's own */
-  int n_words;
-  struct given {
+  const struct command *command; /* NULL until it is parsed */
+  const char **positional;       /* without the command */
+  int n_positional;
+  struct given_option {
     const struct option *option;
     const char *value;
-  } * given;
-  int n_given;
+  } * options;
+  int n_options;
 };
 
-/* Options that every command has; ends in a name of NULL. */
+/* Options of every command; terminated by a NULL name. */
 extern const struct option args_common[];
 
-/* Sorts the words of main(); `find` gives the command of a name or NULL. Prints what is wrong with
- * them and returns false. */
+/* Parses the arguments of main(); `find` returns the command with a name or NULL. On failure prints
+ * an error and returns false. */
 bool args_parse(int argc, char **argv, const struct command *(*find)(const char *name),
                 struct args *out);
 
-/* Whether an option was given, and the value of the last such one (NULL if there is none). */
+/* Returns whether an option was given, and the value of its last occurrence (or NULL). */
 bool args_has(const struct args *args, const char *option);
 const char *args_value(const struct args *args, const char *option);
 
-/* The option of that name among the command's and the common ones; NULL if there is none. */
+/* Finds an option of the command or a common one; NULL if there is none. */
 const struct option *args_find_option(const struct command *command, const char *name,
                                       size_t length);
 
-/* The number of times an option was given. */
+/* Returns how often an option was given. */
 int args_count(const struct args *args, const char *option);
 
-/* Frees what args_parse made. */
+/* Frees what args_parse allocated. */
 void args_free(struct args *args);
 
-/* Of `count` names that `get` gives, the one nearest to a wrong name; NULL if none is near. */
+/* Returns the most similar of `count` names, for suggestions; NULL if none is similar. */
 const char *args_nearest(const char *wrong, const char *(*get)(const void *list, int i),
                          const void *list, int count);
 
-/* Prints "situ COMMAND: text" on standard error; returns FAILED or MISUSED. */
+/* Print "situ COMMAND: message" to stderr; return FAILED or WRONG_USAGE. */
 int command_fail(const struct args *args, situ_status status);
 int command_misuse(const struct args *args, const char *format, ...) SITU_FORMAT(2, 3);
 

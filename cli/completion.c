@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * completion.c: situ completion: completion scripts for bash, zsh and fish, from the command table.
- */
+ * completion.c: `situ completion`: prints completion scripts for bash, zsh and fish, generated from
+ * the command table. */
 #include <string.h>
 
 #include "command.h"
@@ -87,7 +87,7 @@ static void print_zsh(void) {
     printf("    %s)\n      _arguments", commands[i]->name);
     each_option(commands[i], print_zsh_option);
     if (commands[i]->choices)
-      printf(" ':%s:(%s)' ;;\n", commands[i]->words, commands[i]->choices);
+      printf(" ':%s:(%s)' ;;\n", commands[i]->positional, commands[i]->choices);
     else
       printf(" '*:file:_files' ;;\n");
   }
@@ -128,23 +128,24 @@ static const struct {
 
 static int run(const struct args *args) {
   for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-    if (!strcmp(shells[i].name, args->words[0])) {
+    if (!strcmp(shells[i].name, args->positional[0])) {
       shells[i].print();
-      return DONE;
+      return SUCCESS;
     }
-  return command_misuse(args, "unknown shell '%s'. Supported: bash, zsh, fish.", args->words[0]);
+  return command_misuse(args, "unknown shell '%s'. Supported: bash, zsh, fish.",
+                        args->positional[0]);
 }
 
 const struct command completion_command = {
     .name = "completion",
-    .words = "SHELL",
+    .positional = "SHELL",
 #define SHELL_CHOICE(name) #name " "
     .choices = SHELLS(SHELL_CHOICE),
 #undef SHELL_CHOICE
-    .least = 1,
-    .most = 1,
+    .min_args = 1,
+    .max_args = 1,
     .help = "print a completion script for bash, zsh or fish",
-    .more =
+    .details =
         "bash:  eval \"$(situ completion bash)\"                in ~/.bashrc\n"
         "zsh:   eval \"$(situ completion zsh)\"                 in ~/.zshrc, after compinit\n"
         "fish:  situ completion fish > ~/.config/fish/completions/situ.fish\n",

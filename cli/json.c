@@ -11,9 +11,8 @@ static char closers[MAX_DEPTH];
 static int depth;
 static bool has_members[MAX_DEPTH + 1];
 
-/* A byte that begins a letter of more than one byte, with what follows: its length, or 0 if it is
- * no UTF-8. */
-static int letter_bytes(const unsigned char *c) {
+/* Returns the length of a multi-byte UTF-8 sequence; 0 if it is invalid. */
+static int utf8_length(const unsigned char *c) {
   const int n = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : c[0] >= 0xC2 ? 2 : 0;
   if (c[0] > 0xF4) return 0;
   for (int i = 1; i < n; i++)
@@ -23,10 +22,10 @@ static int letter_bytes(const unsigned char *c) {
   return overlong || outside ? 0 : n;
 }
 
-static void print_text(const char *text) {
+static void print_string(const char *text) {
   putchar('"');
   for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-    const int n = *c < 0x80 ? 1 : letter_bytes(c);
+    const int n = *c < 0x80 ? 1 : utf8_length(c);
     if (*c == '"' || *c == '\\') {
       printf("\\%c", *c);
     } else if (*c < 0x20 || *c == 0x7F) {
@@ -41,18 +40,18 @@ static void print_text(const char *text) {
   putchar('"');
 }
 
-/* What stands before a member: comma, line end, indent, key. */
-static void begin(const char *key) {
+/* Prints the separator, newline, indentation and key before a member. */
+static void begin_member(const char *key) {
   if (has_members[depth]) putchar(',');
   if (depth) printf("\n%*s", 2 * depth, "");
   has_members[depth] = true;
   if (!key) return;
-  print_text(key);
+  print_string(key);
   fputs(": ", stdout);
 }
 
 void json_open(const char *key, char bracket) {
-  begin(key);
+  begin_member(key);
   putchar(bracket);
   if (depth < MAX_DEPTH) closers[depth++] = bracket == '{' ? '}' : ']';
   has_members[depth] = false;
@@ -69,21 +68,21 @@ void json_close(void) {
 }
 
 void json_string(const char *key, const char *value) {
-  begin(key);
-  print_text(value);
+  begin_member(key);
+  print_string(value);
 }
 
 void json_number(const char *key, int64_t value) {
-  begin(key);
+  begin_member(key);
   printf("%" PRId64, value);
 }
 
 void json_size(const char *key, uint64_t value) {
-  begin(key);
+  begin_member(key);
   printf("%" PRIu64, value);
 }
 
 void json_bool(const char *key, bool value) {
-  begin(key);
+  begin_member(key);
   fputs(value ? "true" : "false", stdout);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * json.h: prints JSON on standard output, two blanks per level, commas where they belong. */
+ * json.h: writes indented JSON to standard output. */
 #ifndef SITU_CLI_JSON_H
 #define SITU_CLI_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins an object '{' or a list '['; `key` is NULL in a list and for the whole. */
+/* Opens an object '{' or array '['; `key` is NULL in an array and at the top level. */
 void json_open(const char *key, char bracket);
 
-/* Ends what was begun last; the end of the whole ends its line. */
+/* Closes the innermost object or array; ends the line at the top level. */
 void json_close(void);
 
-/* A member of an object, or of a list where `key` is NULL. */
+/* Writes a member of an object, or an array element if `key` is NULL. */
 void json_string(const char *key, const char *value);
 void json_number(const char *key, int64_t value);
 void json_size(const char *key, uint64_t value);

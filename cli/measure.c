@@ -11,20 +11,20 @@
 #include <unistd.h>
 
 #include "costs.h"
-#include "planned.h"
+#include "graph_plan.h"
 #include "python.h"
 
-/* How many simulated GPUs a script gets that fails with one: it may name its GPUs. */
+/* GPUs for a script that fails with one GPU: it may request GPUs by index. */
 static const char MANY_GPUS[] = "16";
 
-/* In the child: the script on simulated GPUs; its own output is not what is asked for. */
-static void become_script(const struct args *args, const char *path, const char *gpus, int errors) {
-  char room[PATH_MAX];
-  const char *python = python_find(room, sizeof room);
-  char **argv = calloc((size_t)args->n_words + 8, sizeof *argv);
-  const int nowhere = open("/dev/null", O_WRONLY);
+/* In the child process: runs the script on simulated GPUs, with stdout discarded. */
+static void exec_script(const struct args *args, const char *path, const char *gpus, int errors) {
+  char buffer[PATH_MAX];
+  const char *python = python_find(buffer, sizeof buffer);
+  char **argv = calloc((size_t)args->n_positional + 8, sizeof *argv);
+  const int null_fd = open("/dev/null", O_WRONLY);
   int n = 0;
-  if (!argv || nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
+  if (!argv || null_fd < 0 || dup2(null_fd, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
     _exit(FAILED);
   setenv("SITU_COSTS", path, 1);
   setenv("SITU_SIM_GPUS", gpus, 1);
@@ -32,24 +32,24 @@ static void become_script(const struct args *args, const char *path, const char 
   argv[n++] = (char *)"-c";
   argv[n++] = (char *)PYTHON_RUN;
   argv[n++] = (char *)"--";
-  for (int i = 0; i < args->n_words; i++) argv[n++] = (char *)args->words[i];
+  for (int i = 0; i < args->n_positional; i++) argv[n++] = (char *)args->positional[i];
   execvp(python, argv);
   fprintf(stderr, "situ simulate: cannot start %s: %s\n", python, strerror(errno));
   _exit(FAILED);
 }
 
-/* Runs the script; its errors go to a file. False where it did not come to its end. */
+/* Runs the script with stderr redirected to a file. Returns false if it failed. */
 static bool run_script(const struct args *args, const char *path, const char *gpus, int errors) {
   fflush(NULL);
   if (truncate(path, 0) || ftruncate(errors, 0) || lseek(errors, 0, SEEK_SET)) return false;
   const pid_t child = fork();
-  if (child == 0) become_script(args, path, gpus, errors);
+  if (child == 0) exec_script(args, path, gpus, errors);
   int status = -1;
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
          !WEXITSTATUS(status);
 }
 
-/* Whether the script failed because it asks for a GPU that is not there. */
+/* Returns whether the script failed because a requested GPU does not exist. */
 static bool lacks_gpu(int errors) {
   char text[1 << 16];
   const ssize_t length = pread(errors, text, sizeof text - 1, 0);
@@ -70,8 +70,7 @@ static situ_status run_and_read(const struct args *args, const char *path, int e
   bool ran = run_script(args, path, "1", errors);
   if (!ran && lacks_gpu(errors)) ran = run_script(args, path, MANY_GPUS, errors);
   show_errors(errors);
-  if (!ran)
-    return situ_status_create(SITU_UNAVAILABLE, "%s did not run to its end.", args->words[0]);
+  if (!ran) return situ_status_create(SITU_UNAVAILABLE, "%s failed.", args->positional[0]);
   return costs_read(path, gpu, reached, !args_has(args, "gradients"), out);
 }
 
@@ -81,19 +80,19 @@ int measure_script(const struct args *args, const struct scaling_gpu *gpu, doubl
   const int file = mkstemp(path), errors = mkstemp(log);
   situ_status s = NULL;
   if (file < 0 || errors < 0)
-    s = situ_status_create(SITU_UNAVAILABLE, "No file for costs: %s", strerror(errno));
+    s = situ_status_create(SITU_UNAVAILABLE, "Cannot create a temporary file: %s", strerror(errno));
   else
     s = run_and_read(args, path, errors, gpu, reached, out);
   if (file >= 0) close(file);
   if (errors >= 0) close(errors);
   if (file >= 0) unlink(path);
   if (errors >= 0) unlink(log);
-  return s ? command_fail(args, s) : DONE;
+  return s ? command_fail(args, s) : SUCCESS;
 }
 
-/* Of a graph that trains nothing there is nothing to predict, but where the bytes are given. */
+/* A graph without gradients has no scaling to predict, unless --gradients is given. */
 static int check_gradients(const struct args *args, const struct measured *measured) {
-  if (measured->gradients > 0 || args_has(args, "gradients")) return DONE;
+  if (measured->gradients > 0 || args_has(args, "gradients")) return SUCCESS;
   return command_fail(
       args, situ_status_create(
                 SITU_NOT_FOUND,
@@ -102,7 +101,7 @@ static int check_gradients(const struct args *args, const struct measured *measu
                 "ScatterSub of an optimizer). Name one (--fetch), or give --gradients BYTES."));
 }
 
-/* The kernels of the device that has most to do: of a GPU where one has any. */
+/* Sets the compute cost of the busiest device; GPUs take precedence over the host. */
 static void add_busiest(const situ_plan *plan, const struct scaling_gpu *gpu, double reached,
                         struct measured *out) {
   int n_devices = 0, count = 0;
@@ -126,18 +125,18 @@ static void add_busiest(const situ_plan *plan, const struct scaling_gpu *gpu, do
 
 int measure_graph(const struct args *args, const struct scaling_gpu *gpu, double reached,
                   struct measured *out) {
-  struct planned planned;
-  const int code = planned_make(args, &planned);
+  struct graph_plan graph_plan;
+  const int code = graph_plan_create(args, &graph_plan);
   int count = 0;
-  add_busiest(planned.plan, gpu, reached, out);
-  const situ_memory_need *needs = situ_plan_memory(planned.plan, &count);
+  add_busiest(graph_plan.plan, gpu, reached, out);
+  const situ_memory_need *needs = situ_plan_memory(graph_plan.plan, &count);
   for (int i = 0; i < count; i++)
     if ((double)needs[i].step_bytes > out->block) out->block = (double)needs[i].step_bytes;
   for (int i = 0; i < count; i++)
     if ((double)needs[i].variable_bytes > out->variables)
       out->variables = (double)needs[i].variable_bytes;
-  out->gradients = (double)situ_plan_gradient_bytes(planned.plan);
+  out->gradients = (double)situ_plan_gradient_bytes(graph_plan.plan);
   out->steps = 1;
-  planned_free(&planned);
-  return code == DONE ? check_gradients(args, out) : code;
+  graph_plan_free(&graph_plan);
+  return code == SUCCESS ? check_gradients(args, out) : code;
 }

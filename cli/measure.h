@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * measure.h: what a step of a program costs on one GPU: from a script that is run on a simulated
- * one, or from the plan of a graph. */
+ * measure.h: measures the cost of a training step on one GPU, by running a script on a simulated
+ * GPU or by planning a graph. */
 #ifndef SITU_CLI_MEASURE_H
 #define SITU_CLI_MEASURE_H
 
 #include "command.h"
 #include "scaling.h"
 
-/* A training step that was found: counted in an iteration so many times, or not (0). */
+/* A training step of a script. */
 struct measured_part {
-  double times, runs, kernels, gradients; /* kernels: 0 of eager ones, which share what runs */
-  bool is_variant;                        /* trains the same variables as a counted one */
+  double times, runs, kernels, gradients; /* times: runs per iteration, 0: not counted; kernels: 0
+                                             for eager steps, which share programs */
+  bool is_variant;                        /* trains the same variables as a counted step */
 };
 
 enum { MEASURED_PARTS = 16 };
@@ -18,16 +19,16 @@ enum { MEASURED_PARTS = 16 };
 struct measured {
   double seconds; /* of the kernels of a step */
   double flops;
-  double kernels, steps; /* how many: calls of a step, steps that were seen */
-  double block;          /* bytes: memory of a step */
+  double kernels, steps; /* kernel calls per step; number of steps observed */
+  double block;          /* memory of a step in bytes */
   double variables;      /* bytes of all variables */
-  double gradients;      /* bytes of those that are trained */
+  double gradients;      /* bytes of the gradients of trained variables */
   struct measured_part parts[MEASURED_PARTS];
-  int n_parts; /* of a script; those that are not counted last */
+  int n_parts; /* of a script; uncounted ones last */
 };
 
-/* Runs a script, whose output goes nowhere, on one simulated GPU. Returns DONE, or prints what is
- * wrong and returns the exit code. */
+/* Runs a script on one simulated GPU, with stdout discarded. Returns SUCCESS, or prints an error
+ * and returns the exit code. */
 int measure_script(const struct args *args, const struct scaling_gpu *gpu, double reached,
                    struct measured *out);
 

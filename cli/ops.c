@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops.c: `situ ops`: the catalogue of operations, or one of them in full. */
+ * ops.c: `situ ops`: lists the operations or describes one. */
 #include <string.h>
 
 #include "command.h"
 #include "json.h"
-#include "row.h"
+#include "op_def.h"
 #include "table.h"
 
 enum { WIDTH = 88, INDENT = 12 };
 
 /* ---- The list ---- */
 
-static const char *python_names(const situ_op *op, char out[ROW_TEXT]) {
+static const char *python_names(const situ_op *op, char out[OP_DEF_STRING]) {
   const char *at = op->python;
-  char word[ROW_TEXT];
+  char word[OP_DEF_STRING];
   out[0] = 0;
-  while (row_word(&at, word)) row_append(out, " ", "tf.", word);
+  while (op_def_word(&at, word)) append_word(out, " ", "tf.", word);
   return out;
 }
 
 static situ_status print_list(void) {
-  struct table table = {.heads = {"name", "family", "devices", "Python", "what it gives"}};
+  struct table table = {.heads = {"name", "family", "devices", "Python", "description"}};
   situ_status s = NULL;
   for (int i = 0; !s && i < situ_ops_count(); i++) {
     situ_op op;
-    char text[ROW_TEXT];
+    char text[OP_DEF_STRING];
     s = situ_ops_get(i, &op);
     if (s) break;
     table_add(&table, op.name);
     table_add(&table, op.family);
-    table_add(&table, row_kinds(op.devices, text));
+    table_add(&table, op_def_devices(op.devices, text));
     const char *python = python_names(&op, text);
     text[strcspn(text, " ")] = 0;
     table_add(&table, python);
-    table_add(&table, row_sentence(op.doc, text));
+    table_add(&table, first_sentence(op.doc, text));
   }
-  if (!table_print(&table) && !s) s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
-  if (!s) printf("\n%d operations; situ ops NAME shows one in full.\n", situ_ops_count());
+  if (!table_print(&table) && !s) s = situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
+  if (!s) printf("\n%d operations; situ ops NAME describes one.\n", situ_ops_count());
   return s;
 }
 
 /* ---- One op ---- */
 
 static void print_ports(const char *ports) {
-  struct row_port port;
+  struct op_def_port port;
   bool first = true;
   putchar('(');
-  for (; row_port(&ports, &port); first = false)
+  for (; op_def_port(&ports, &port); first = false)
     printf("%s%s: %s%s%s%s", first ? "" : ", ", port.name, port.number, *port.number ? " x " : "",
            port.type,
            port.is_ref      ? " by reference"
@@ -55,33 +55,33 @@ static void print_ports(const char *ports) {
   putchar(')');
 }
 
-/* A set without its braces, with commas. */
-static const char *kind_words(const struct row_attr *attr, char out[ROW_TEXT]) {
+/* Formats the allowed values of an attribute as a comma-separated list. */
+static const char *kind_words(const struct op_def_attr *attr, char out[OP_DEF_STRING]) {
   if (attr->kind[0] != '{') {
-    snprintf(out, ROW_TEXT, "%s", attr->kind);
+    snprintf(out, OP_DEF_STRING, "%s", attr->kind);
     return out;
   }
-  char inside[ROW_TEXT], word[ROW_TEXT];
+  char inside[OP_DEF_STRING], word[OP_DEF_STRING];
   snprintf(inside, sizeof inside, "%s", attr->kind + 1);
   inside[strcspn(inside, "}")] = 0;
   for (char *c = inside; *c; c++)
     if (*c == ',') *c = ' ';
   const char *at = inside;
   out[0] = 0;
-  while (row_word(&at, word)) row_append(out, ", ", "", word);
+  while (op_def_word(&at, word)) append_word(out, ", ", "", word);
   return out;
 }
 
 static bool print_attrs(const situ_op *op) {
-  struct table table = {.heads = {"attribute", "default", "what it may be"}};
+  struct table table = {.heads = {"attribute", "default", "type"}};
   const char *at = op->attrs;
-  struct row_attr attr;
-  while (row_attr(&at, &attr)) {
-    char kind[ROW_TEXT];
+  struct op_def_attr attr;
+  while (op_def_attr(&at, &attr)) {
+    char kind[OP_DEF_STRING];
     table_add(&table, attr.name);
-    table_add(&table, row_infers(op->inputs, attr.name) ? "(from the inputs)"
-                      : attr.has_preset                 ? attr.preset
-                                                        : "(must be given)");
+    table_add(&table, op_def_infers(op->inputs, attr.name) ? "(from the inputs)"
+                      : attr.has_default                   ? attr.default_value
+                                                           : "(required)");
     table_add(&table, kind_words(&attr, kind));
   }
   if (!table.n_cells) return true;
@@ -98,7 +98,7 @@ static void print_field(const char *head, const char *text, int indent) {
 /* Prints the sentence of an argument and returns 0; with an indent of 0 returns the length of its
  * name instead. Arguments without a sentence are ignored. */
 static int print_argument(const situ_op *op, const char *name, int indent, situ_status *status) {
-  char sentence[ROW_TEXT] = "";
+  char sentence[OP_DEF_STRING] = "";
   if (!*status) *status = situ_ops_argument_doc(op->number, name, sentence, sizeof sentence);
   if (!*sentence) return 0;
   if (!indent) return (int)strlen(name);
@@ -110,15 +110,15 @@ static int print_argument(const situ_op *op, const char *name, int indent, situ_
  * if the indent is 0. */
 static int print_arguments(const situ_op *op, int indent, situ_status *status) {
   const char *ports = op->inputs, *attrs = op->attrs;
-  struct row_port port;
-  struct row_attr attr;
+  struct op_def_port port;
+  struct op_def_attr attr;
   int longest = 0;
-  while (row_port(&ports, &port)) {
+  while (op_def_port(&ports, &port)) {
     const int length = print_argument(op, port.name, indent, status);
     if (length > longest) longest = length;
   }
-  while (row_attr(&attrs, &attr)) {
-    if (row_infers(op->inputs, attr.name)) continue;
+  while (op_def_attr(&attrs, &attr)) {
+    if (op_def_infers(op->inputs, attr.name)) continue;
     const int length = print_argument(op, attr.name, indent, status);
     if (length > longest) longest = length;
   }
@@ -126,7 +126,7 @@ static int print_arguments(const situ_op *op, int indent, situ_status *status) {
 }
 
 static situ_status print_op(const situ_op *op) {
-  char python[ROW_TEXT];
+  char python[OP_DEF_STRING];
   fputs(op->name, stdout);
   print_ports(op->inputs);
   fputs(" -> ", stdout);
@@ -140,7 +140,7 @@ static situ_status print_op(const situ_op *op) {
     print_arguments(op, longest + 2 < INDENT ? INDENT : longest + 2, &s);
   }
   if (s) return s;
-  if (!print_attrs(op)) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.");
+  if (!print_attrs(op)) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
   putchar('\n');
   print_field("devices", op->devices, INDENT);
   print_field("on the host", op->host, INDENT);
@@ -152,16 +152,16 @@ static situ_status print_op(const situ_op *op) {
 /* ---- JSON ---- */
 
 static void json_ports(const char *key, const char *ports, const char *host) {
-  struct row_port port;
+  struct op_def_port port;
   json_open(key, '[');
-  while (row_port(&ports, &port)) {
+  while (op_def_port(&ports, &port)) {
     json_open(NULL, '{');
     json_string("name", port.name);
     json_string("type", port.type);
     if (*port.number) json_string("count", port.number);
     if (port.is_ref) json_bool("reference", true);
     if (port.is_handle) json_bool("handle", true);
-    if (row_holds(host, port.name)) json_bool("host", true);
+    if (contains_word(host, port.name)) json_bool("host", true);
     json_close();
   }
   json_close();
@@ -169,23 +169,23 @@ static void json_ports(const char *key, const char *ports, const char *host) {
 
 static void json_attrs(const situ_op *op) {
   const char *at = op->attrs;
-  struct row_attr attr;
+  struct op_def_attr attr;
   json_open("attributes", '[');
-  while (row_attr(&at, &attr)) {
+  while (op_def_attr(&at, &attr)) {
     json_open(NULL, '{');
     json_string("name", attr.name);
     json_string("kind", attr.kind);
-    if (attr.has_preset) json_string("default", attr.preset);
-    json_bool("inferred", row_infers(op->inputs, attr.name));
+    if (attr.has_default) json_string("default", attr.default_value);
+    json_bool("inferred", op_def_infers(op->inputs, attr.name));
     json_close();
   }
   json_close();
 }
 
 static void json_words(const char *key, const char *words) {
-  char word[ROW_TEXT];
+  char word[OP_DEF_STRING];
   json_open(key, '[');
-  while (row_word(&words, word)) json_string(NULL, word);
+  while (op_def_word(&words, word)) json_string(NULL, word);
   json_close();
 }
 
@@ -227,22 +227,22 @@ static situ_status show_one(const char *name, bool as_json) {
 
 static int run(const struct args *args) {
   const bool as_json = args_has(args, "json");
-  const situ_status s = args->n_words ? show_one(args->words[0], as_json)
-                        : as_json     ? json_list()
-                                      : print_list();
-  return s ? command_fail(args, s) : DONE;
+  const situ_status s = args->n_positional ? show_one(args->positional[0], as_json)
+                        : as_json          ? json_list()
+                                           : print_list();
+  return s ? command_fail(args, s) : SUCCESS;
 }
 
-static const struct option options[] = {{"json", NULL, "the same as JSON"}, {0}};
+static const struct option options[] = {{"json", NULL, "print JSON"}, {0}};
 
 const struct command ops_command = {
     .name = "ops",
-    .words = "[NAME]",
-    .most = 1,
-    .help = "which operations there are; one of them in full",
-    .more =
-        "A device kind with types in brackets, GPU(float double), has kernels for these types\n"
-        "only. Attributes \"from the inputs\" need not be given.\n\n"
+    .positional = "[NAME]",
+    .max_args = 1,
+    .help = "list the operations, or describe one",
+    .details =
+        "GPU(float double) means that GPUs have kernels for these types only. Attributes\n"
+        "\"from the inputs\" are inferred.\n\n"
         "  situ ops\n  situ ops MatMul\n  situ ops MatMul --json\n",
     .options = options,
     .run = run};

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan.c: `situ plan`: what a run of a graph will copy and need, against what devices have. */
+ * plan.c: `situ plan`: the copies and the memory of a run, compared with the limits of the devices.
+ * */
 #include "json.h"
-#include "planned.h"
+#include "graph_plan.h"
 #include "table.h"
 
 static bool fits(const situ_memory_need *need) { return need->peak_bytes <= need->limit_bytes; }
 
 static bool print_needs(const situ_memory_need *needs, int count) {
   struct table table = {
-      .heads = {"device", ">variables", ">step", ">peak", ">limit", ">part", ">kernels", "fits"}};
+      .heads = {"device", ">variables", ">step", ">peak", ">limit", ">used", ">kernels", "fits"}};
   for (int i = 0; i < count; i++) {
     char part[32];
     const double of =
@@ -27,17 +28,17 @@ static bool print_needs(const situ_memory_need *needs, int count) {
   return table_print(&table);
 }
 
-/* Where the variables' initial values take more than a step does. */
+/* Reports initializers that need more memory than the step. */
 static void print_initializers(const situ_memory_need *needs, int count) {
   for (int i = 0; i < count; i++) {
     char bytes[32];
     if (needs[i].initializer_bytes <= needs[i].step_bytes) continue;
-    printf("\nThe initializers of the variables take more of %s than a step: %s.\n",
+    printf("\nThe variable initializers need more memory of %s than a step: %s.\n",
            table_device(needs[i].device), table_size(needs[i].initializer_bytes, bytes));
   }
 }
 
-/* The devices whose memory is too small, and the way out. */
+/* Reports whether the run fits, and how to make it fit. */
 static void print_verdict(const situ_plan *plan, const situ_memory_need *needs, int count) {
   const char *uncounted = situ_plan_uncounted(plan);
   bool all = true;
@@ -46,16 +47,17 @@ static void print_verdict(const situ_plan *plan, const situ_memory_need *needs, 
     if (fits(&needs[i])) continue;
     if (all) putchar('\n');
     all = false;
-    printf("It does not fit on %s: %s are missing.\n", table_device(needs[i].device),
+    printf("It does not fit on %s: %s too little.\n", table_device(needs[i].device),
            table_size(needs[i].peak_bytes - needs[i].limit_bytes, missing));
   }
   if (all && uncounted)
-    printf("\nWhether it fits cannot be told: only a run can tell the memory of %s.\n", uncounted);
+    printf("\nCannot determine whether it fits: the memory of %s is known only at run time.\n",
+           uncounted);
   else if (all)
     printf("\nIt fits.\n");
   else
     printf(
-        "Use a smaller batch, place a part of the graph on another device, or raise the limit "
+        "Reduce the batch size, move nodes to another device, or raise the limit "
         "(SITU_GPU_MEMORY).\n");
 }
 
@@ -77,52 +79,53 @@ static void print_json(const situ_plan *plan, const situ_memory_need *needs, int
     json_close();
   }
   json_close();
-  planned_copies_json(plan);
+  graph_plan_copies_json(plan);
   json_close();
 }
 
 static int run(const struct args *args) {
-  struct planned planned;
-  int code = planned_make(args, &planned), count = 0;
-  if (code == DONE) {
-    const situ_memory_need *needs = situ_plan_memory(planned.plan, &count);
+  struct graph_plan graph_plan;
+  int code = graph_plan_create(args, &graph_plan), count = 0;
+  if (code == SUCCESS) {
+    const situ_memory_need *needs = situ_plan_memory(graph_plan.plan, &count);
     bool all = true, ok = true;
     for (int i = 0; i < count; i++) all = all && fits(&needs[i]);
     if (args_has(args, "json")) {
-      print_json(planned.plan, needs, count, all);
+      print_json(graph_plan.plan, needs, count, all);
     } else {
       ok = print_needs(needs, count);
       if (ok) print_initializers(needs, count);
-      if (ok) ok = planned_copies(planned.plan);
-      if (ok) print_verdict(planned.plan, needs, count);
+      if (ok) ok = graph_plan_print_copies(graph_plan.plan);
+      if (ok) print_verdict(graph_plan.plan, needs, count);
     }
-    if (!ok) code = command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory."));
-    const bool sure = all && !situ_plan_uncounted(planned.plan);
+    if (!ok)
+      code = command_fail(args, situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory."));
+    const bool sure = all && !situ_plan_uncounted(graph_plan.plan);
     if (ok && !sure && args_has(args, "check")) code = FAILED;
   }
-  planned_free(&planned);
+  graph_plan_free(&graph_plan);
   return code;
 }
 
 static const struct option options[] = {
-    PLANNED_OPTIONS,
-    {"check", NULL, "exit code 1 if it does not fit, or if that cannot be told"},
+    GRAPH_PLAN_OPTIONS,
+    {"check", NULL, "exit with 1 if it does not fit or this cannot be determined"},
     {0}};
 
 const struct command plan_command = {
     .name = "plan",
-    .words = "GRAPH",
-    .least = 1,
-    .most = 1,
-    .help = "what a run of a graph will copy, and how much memory it needs where",
-    .more =
-        "GRAPH is a file with a GraphDef as text, as JSON or in binary form (.pb); - is\n"
-        "standard input. variables stay from run to run; step is what one run takes besides:\n"
-        "values, copies, scratch and constants; peak the smallest limit with which a session\n"
-        "can initialize all variables and run the step; limit what may be taken of the device.\n"
-        "Nothing runs, no memory is taken.\n\n"
+    .positional = "GRAPH",
+    .min_args = 1,
+    .max_args = 1,
+    .help = "compute the memory and the copies of a run",
+    .details =
+        "GRAPH is a file with a GraphDef in text, JSON or binary format (.pb); - is standard\n"
+        "input. variables is memory that persists between runs; step is what one run needs in\n"
+        "addition: values, copies, scratch memory and constants; peak is the smallest limit with\n"
+        "which a session can initialize all variables and run the step; limit is the memory that\n"
+        "may be allocated. Nothing runs, and no memory is allocated.\n\n"
         "  situ plan model.pbtxt --gpus 'Tesla K40c=12GiB' --feed x=512x784\n"
         "  SITU_GPU_MEMORY=limit=2GiB situ plan model.pbtxt --gpus 1 --check\n",
     .options = options,
-    .many = PLANNED_MANY,
+    .repeatable = GRAPH_PLAN_REPEATABLE,
     .run = run};

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The .venv beside the folder of this program; false if there is none. */
+/* Finds the .venv next to the folder of this program. */
 static bool find_venv(char *out, size_t size) {
   char self[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -23,8 +23,8 @@ static bool find_venv(char *out, size_t size) {
   return n > 0 && (size_t)n < size && access(out, X_OK) == 0;
 }
 
-const char *python_find(char *room, size_t size) {
+const char *python_find(char *buffer, size_t size) {
   const char *named = getenv("SITU_PYTHON");
   if (named && *named) return named;
-  return find_venv(room, size) ? room : "python3";
+  return find_venv(buffer, size) ? buffer : "python3";
 }

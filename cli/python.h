@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * python.h: the Python that runs programs. */
+ * python.h: finds the Python interpreter that runs scripts. */
 #ifndef SITU_CLI_PYTHON_H
 #define SITU_CLI_PYTHON_H
 
 #include <stddef.h>
 
-/* $SITU_PYTHON, else the .venv beside the build, else python3; in `room` if need be. */
-const char *python_find(char *room, size_t size);
+/* Returns $SITU_PYTHON, else the .venv next to the build (stored in `buffer`), else python3. */
+const char *python_find(char *buffer, size_t size);
 
-/* What it is told with -c to run programs; not -m, which would look for modules of its own, such as
- * types, in the folder of the caller first. */
+/* The -c argument that runs a script. Not -m, which would import modules such as types from the
+ * current folder first. */
 #define PYTHON_RUN                                                                        \
   "import sys\n"                                                                          \
   "if sys.path[:1] == ['']:\n  del sys.path[0]\n"                                         \

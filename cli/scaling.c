@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Peaks from data sheets: single precision (tensor cores where programs use them by default). */
+/* Data sheet peaks: single precision, with tensor cores where programs use them by default. */
 static const struct scaling_gpu gpus[] = {
     {"k80", "Tesla K80 (one of two)", 4.1e12, 240e9, 12e9},
     {"p100", "Tesla P100", 10.6e12, 732e9, 16e9},
@@ -16,7 +16,7 @@ static const struct scaling_gpu gpus[] = {
     {"h100", "H100, TF32", 494e12, 3350e9, 80e9},
 };
 
-/* One way. Between GPUs: of one GPU. Between machines: of all adapters of one machine. */
+/* Bandwidth in one direction, per GPU within a machine, and of all adapters of a machine. */
 static const struct scaling_link links[] = {
     {"pcie", "PCI Express 3.0 x16", 15.75e9, 5e-6},
     {"nvlink", "NVLink 2, six links (V100)", 150e9, 3e-6},
@@ -35,7 +35,7 @@ static const struct scaling_link links[] = {
 };
 
 const char *const scaling_names[SCALING_ALGORITHMS] = {"ring", "tree", "hierarchical"};
-static const double launch_seconds = 5e-6; /* between two kernels */
+static const double launch_seconds = 5e-6; /* launch overhead per kernel */
 
 bool scaling_gpu_at(int i, struct scaling_gpu *out) {
   if (i < 0 || i >= (int)(sizeof gpus / sizeof *gpus)) return false;
@@ -65,15 +65,15 @@ bool scaling_find_link(const char *name, struct scaling_link *out) {
   return end != name && !*end && out->bandwidth > 0 && out->latency >= 0;
 }
 
-static double least(double a, double b) { return a < b ? a : b; }
-static double most(double a, double b) { return a > b ? a : b; }
+static double min_of(double a, double b) { return a < b ? a : b; }
+static double max_of(double a, double b) { return a > b ? a : b; }
 
-/* Every GPU sends and receives all but its own share twice, in a circle through all machines. */
+/* Ring all-reduce over all GPUs: each sends 2 (n - 1) / n of the bytes. */
 static double ring(double n, double bytes, double bandwidth, double latency) {
   return n < 2 ? 0 : 2 * (n - 1) / n * bytes / bandwidth + 2 * (n - 1) * latency;
 }
 
-/* Up to a root and down again, in portions that follow each other. */
+/* Pipelined reduction to a root and broadcast, over a binary tree. */
 static double tree(double n, double bytes, double bandwidth, double latency) {
   return n < 2 ? 0 : 2 * bytes / bandwidth + 2 * ceil(log2(n)) * latency;
 }
@@ -81,37 +81,37 @@ static double tree(double n, double bytes, double bandwidth, double latency) {
 double scaling_all_reduce(const struct scaling_cluster *cluster, enum scaling_algorithm algorithm,
                           double bytes) {
   const double g = cluster->gpus, m = cluster->nodes, n = g * m;
-  const double near = cluster->near.bandwidth * cluster->efficiency;
-  const double far = cluster->far.bandwidth * cluster->efficiency;
-  const double all = m > 1 ? g > 1 ? least(near, far) : far : near;
-  const double latency = m > 1 ? cluster->far.latency : cluster->near.latency;
+  const double intranode = cluster->intranode.bandwidth * cluster->efficiency;
+  const double internode = cluster->internode.bandwidth * cluster->efficiency;
+  const double all = m > 1 ? g > 1 ? min_of(intranode, internode) : internode : intranode;
+  const double latency = m > 1 ? cluster->internode.latency : cluster->intranode.latency;
   if (algorithm == SCALING_RING) return ring(n, bytes, all, latency);
   if (algorithm == SCALING_TREE) return tree(n, bytes, all, latency);
-  /* A share for each GPU inside the machine; over machines, where the shares of a machine's GPUs go
-   * through its adapters together; and back. */
+  /* Reduce-scatter within a machine; all-reduce between machines, over all adapters of a machine at
+   * once; all-gather within a machine. */
   const double inside =
-      g < 2 ? 0 : 2 * ((g - 1) / g * bytes / near + (g - 1) * cluster->near.latency);
-  return inside + least(ring(m, bytes, far, latency), tree(m, bytes, far, latency));
+      g < 2 ? 0 : 2 * ((g - 1) / g * bytes / intranode + (g - 1) * cluster->intranode.latency);
+  return inside + min_of(ring(m, bytes, internode, latency), tree(m, bytes, internode, latency));
 }
 
-/* Gradients appear at an even pace during the backward pass. A portion is reduced when it is
- * complete and the portion before is done. */
+/* Gradients become available at a constant rate during the backward pass. A bucket is reduced when
+ * it is complete and the previous one is done. */
 struct scaling_result scaling_predict(const struct scaling_cluster *cluster,
                                       const struct scaling_step *step,
                                       enum scaling_algorithm algorithm) {
   const double begin = step->compute * (1 - step->backward);
   double clock = 0, busy = 0;
   for (double done = 0; done < step->gradients;) {
-    const double bytes = least(cluster->bucket, step->gradients - done);
+    const double bytes = min_of(cluster->bucket, step->gradients - done);
     done += bytes;
     const double ready = cluster->overlap
                              ? begin + step->compute * step->backward * done / step->gradients
                              : step->compute;
     const double seconds = scaling_all_reduce(cluster, algorithm, bytes);
     busy += seconds;
-    clock = most(clock, ready) + seconds;
+    clock = max_of(clock, ready) + seconds;
   }
-  struct scaling_result result = {.step = most(clock, step->compute), .communication = busy};
+  struct scaling_result result = {.step = max_of(clock, step->compute), .communication = busy};
   result.exposed = result.step - step->compute;
   result.efficiency = result.step > 0 ? step->compute / result.step : 1;
   return result;
@@ -119,5 +119,5 @@ struct scaling_result scaling_predict(const struct scaling_cluster *cluster,
 
 double scaling_kernel(const struct scaling_gpu *gpu, double reached, double flops, double bytes) {
   return launch_seconds +
-         most(flops / (gpu->flops * reached), bytes / (gpu->bandwidth * most(reached, 0.7)));
+         max_of(flops / (gpu->flops * reached), bytes / (gpu->bandwidth * max_of(reached, 0.7)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * selftest.c: `situ selftest`: does a device do what it should, and how fast is it. */
+ * selftest.c: `situ selftest`: tests a device and measures its speed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +12,25 @@
 
 enum { MOST_PROBLEMS = 20 };
 
-/* What was seen so far. */
+/* The progress so far. */
 struct report {
   bool json;
-  bool live; /* somebody looks on: a line on the terminal says how far it is */
+  bool shows_progress; /* print a progress line to the terminal */
   double start;
-  char part[32]; /* the last one, and how many of its checks passed, in all */
+  char part[32]; /* the current part; counts below are for this part */
   int passed, checks;
   int problems;
 };
 
-/* The line on the terminal; it is wiped before anything else is printed. */
+/* The progress line is erased before anything else is printed. */
 static void show_progress(const struct report *report, const char *name) {
-  if (report->live)
+  if (report->shows_progress)
     fprintf(stderr, "\r  %s: %d, %s, %.0f s\033[K", report->part, report->checks, name,
             speed_now() - report->start);
 }
 
 static void wipe_progress(const struct report *report) {
-  if (report->live) fprintf(stderr, "\r\033[K");
+  if (report->shows_progress) fprintf(stderr, "\r\033[K");
 }
 
 static void end_part(struct report *report) {
@@ -50,7 +50,7 @@ static void show_json(const situ_selftest_check *check) {
   json_close();
 }
 
-/* Says what is worth a line of its own. */
+/* Prints a failure or a measurement. */
 static void show(struct report *report, const situ_selftest_check *check) {
   if (!check->problem && !check->figure) return;
   wipe_progress(report);
@@ -61,7 +61,7 @@ static void show(struct report *report, const situ_selftest_check *check) {
   fflush(stdout);
 }
 
-static void seen(void *context, const situ_selftest_check *check) {
+static void on_check(void *context, const situ_selftest_check *check) {
   struct report *report = context;
   if (strcmp(report->part, check->part)) {
     end_part(report);
@@ -98,8 +98,8 @@ static void print_head(const situ_device *device, bool json) {
          device->has_half ? "yes" : "no", device->has_double ? "yes" : "no", device->backend);
 }
 
-/* Seconds for all ops, if the others are like those that were tried. */
-static double enough(const situ_selftest_result *result) {
+/* Estimates the seconds that all ops need. */
+static double estimate_seconds(const situ_selftest_result *result) {
   const int all = result->ops + result->halves, tried = result->ops_run + result->halves_run;
   return 10 * ceil(result->seconds * 1.5 * all / (tried ? tried : 1) / 10);
 }
@@ -107,9 +107,9 @@ static double enough(const situ_selftest_result *result) {
 static void print_verdict(const situ_selftest_result *result, bool json) {
   const bool all = result->ops_run == result->ops && result->halves_run == result->halves;
   const char *verdict = result->failed    ? "FAILED"
-                        : !result->checks ? "NOTHING WAS CHECKED"
+                        : !result->checks ? "NO CHECKS"
                         : all             ? "PASSED"
-                                          : "PASSED as far as the time went";
+                                          : "PASSED (time limit reached)";
   if (json) {
     json_close();
     json_number("passed", result->checks - result->failed);
@@ -123,16 +123,16 @@ static void print_verdict(const situ_selftest_result *result, bool json) {
     json_close();
     return;
   }
-  if (!all) printf("  --seconds %.0f should be enough for all ops\n", enough(result));
+  if (!all) printf("  --seconds %.0f should suffice for all ops\n", estimate_seconds(result));
   printf("%s: %d of %d checks, %d of %d ops, %.0f s\n", verdict, result->checks - result->failed,
          result->checks, result->ops_run, result->ops, result->seconds);
 }
 
-/* The device to look at: the one that was asked for, or the first GPU, or the CPU. */
-static situ_status choose(const char *wanted, situ_device *out) {
+/* Finds the device by name; by default the first GPU, else the CPU. */
+static situ_status find_device(const char *name, situ_device *out) {
   int number = 0;
-  situ_status s = situ_devices_find(wanted ? wanted : "/gpu:0", &number);
-  if (s && !wanted) {
+  situ_status s = situ_devices_find(name ? name : "/gpu:0", &number);
+  if (s && !name) {
     situ_status_release(s);
     s = situ_devices_find("/cpu:0", &number);
   }
@@ -143,44 +143,44 @@ static int run(const struct args *args) {
   situ_device device = {0};
   situ_selftest_result result = {0};
   struct report report = {.json = args_has(args, "json"), .start = speed_now()};
-  report.live = isatty(STDERR_FILENO) && !(report.json && isatty(STDOUT_FILENO));
+  report.shows_progress = isatty(STDERR_FILENO) && !(report.json && isatty(STDOUT_FILENO));
   const char *seconds = args_value(args, "seconds");
   char *end = NULL;
-  situ_selftest_options options = {.op = args_value(args, "op"), .seen = seen, .context = &report};
+  situ_selftest_options options = {
+      .op = args_value(args, "op"), .on_check = on_check, .context = &report};
   if (seconds) options.seconds = strtod(seconds, &end);
   if (seconds && (end == seconds || *end || options.seconds <= 0))
-    return command_misuse(args, "--seconds takes a number above 0, not '%s'.", seconds);
-  situ_status s = choose(args_value(args, "device"), &device);
+    return command_misuse(args, "Option --seconds must be a number above 0, not '%s'.", seconds);
+  situ_status s = find_device(args_value(args, "device"), &device);
   if (s) return command_fail(args, s);
   options.device = device.name;
   print_head(&device, report.json);
   fflush(stdout);
   s = situ_selftest(&options, &result);
-  if (!s && !options.op && !result.failed) s = speed_measure(device.name, seen, &report);
+  if (!s && !options.op && !result.failed) s = speed_measure(device.name, on_check, &report);
   wipe_progress(&report);
   if (s) return command_fail(args, s);
   end_part(&report);
   result.seconds = speed_now() - report.start;
   print_verdict(&result, report.json);
-  return result.failed || !result.checks ? FAILED : DONE;
+  return result.failed || !result.checks ? FAILED : SUCCESS;
 }
 
 static const struct option options[] = {
-    {"device", "NAME", "the device: /gpu:1; the first GPU if not given"},
-    {"op", "NAME", "this op only, or those that match: 'Conv*'"},
-    {"seconds", "N", "begin no further op after that long; 60 if not given"},
-    {"json", NULL, "one object with all checks"},
+    {"device", "NAME", "the device: /gpu:1. Default: the first GPU"},
+    {"op", "NAME", "test only ops that match: MatMul, 'Conv*'"},
+    {"seconds", "N", "start no further op after this time. Default: 60"},
+    {"json", NULL, "print JSON"},
     {0}};
 
 const struct command selftest_command = {
     .name = "selftest",
-    .words = "",
-    .help = "whether a device does what it should, and how fast it is",
-    .more =
-        "Looks at queues, memory and copies, runs the samples of every op on the device and on\n"
-        "the CPU and compares, and measures. The last line is the verdict; the exit code is 1\n"
-        "where something failed or nothing was checked. A report of a GPU that nobody has tried\n"
-        "yet is welcome: send all of the output.\n\n"
+    .positional = "",
+    .help = "test a device and measure its speed",
+    .details =
+        "Tests queues, memory and copies, compares every op with the CPU, and measures speed.\n"
+        "The last line is the verdict; the exit code is 1 if a check failed or nothing was\n"
+        "checked. Reports of untested GPUs are welcome: send the whole output.\n\n"
         "  situ selftest\n"
         "  situ selftest --device /gpu:1 --op MatMul\n",
     .options = options,

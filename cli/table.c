@@ -36,7 +36,7 @@ void table_bytes(struct table *table, uint64_t bytes) {
   table_add(table, table_size(bytes, text));
 }
 
-/* Letters, not bytes: a name may hold any. */
+/* Returns the number of code points. */
 static int width_of(const char *text) {
   int n = 0;
   for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
@@ -59,7 +59,7 @@ static void print_rows(const struct table *table, int columns, const int *widths
   }
 }
 
-/* The widths of the columns; returns how many there are. */
+/* Computes the column widths; returns the number of columns. */
 static int measure(const struct table *table, int widths[MAX_COLUMNS]) {
   int columns = 0;
   for (; table->heads[columns]; columns++)

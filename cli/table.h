@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * table.h: rows of text in columns as wide as they need to be. */
+ * table.h: prints tables with aligned columns. */
 #ifndef SITU_CLI_TABLE_H
 #define SITU_CLI_TABLE_H
 
@@ -8,30 +8,29 @@
 
 enum { MAX_COLUMNS = 12 };
 
-/* Zero, with heads, is an empty table. A head that begins with '>' makes a column that ends right.
- */
+/* Initialize with heads only. A head that begins with '>' right-aligns its column. */
 struct table {
-  const char *heads[MAX_COLUMNS + 1]; /* ends in NULL */
+  const char *heads[MAX_COLUMNS + 1]; /* NULL-terminated */
   char **cells;
   int n_cells, capacity;
-  bool failed; /* without memory */
+  bool failed; /* out of memory */
 };
 
-/* Adds the next cell; "-" stands for an empty one. */
+/* Adds the next cell; an empty string is printed as "-". */
 void table_add(struct table *table, const char *text);
 void table_number(struct table *table, int64_t number);
 void table_bytes(struct table *table, uint64_t bytes);
 
-/* Prints the heads and all rows, indented, and empties the table; false without memory. */
+/* Prints the table and clears it; false if out of memory. */
 bool table_print(struct table *table);
 
-/* A number of bytes as people read it: 512B, 1.5KiB, 12.00GiB. */
+/* Formats bytes: 512B, 1.5KiB, 12.00GiB. */
 const char *table_size(uint64_t bytes, char out[32]);
 
-/* The part of a device's full name behind job, replica and task, where these are the local ones. */
+/* Returns a device name without job, replica and task if these are the local ones. */
 const char *table_device(const char *full);
 
-/* Prints a text in lines of at most `width` columns, each behind `indent` blanks but the first. */
+/* Prints text wrapped at `width` columns, with continuation lines indented. */
 void table_wrap(const char *text, int indent, int width);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * catalog.h: the catalogue of ops, for listings, documentation and bindings. */
+ * catalog.h: queries the table of op definitions, for listings, documentation and bindings. */
 #ifndef SITU_CATALOG_H
 #define SITU_CATALOG_H
 
@@ -12,32 +12,31 @@
 extern "C" {
 #endif
 
-/* An op as its row says it; the grammar of the texts is that of src/schema/schema.h. Static data.
- */
+/* An op definition. Strings are static; src/schema/schema.h describes their grammar. */
 typedef struct situ_op {
-  int number; /* in the catalogue, for situ_eager_run */
+  int number; /* the index of the op, for situ_call.op */
   const char *name, *family;
   const char *inputs, *outputs, *attrs;
   const char *python;  /* names under tf */
-  const char *devices; /* where it has kernels */
+  const char *devices; /* device kinds with kernels: "CPU GPU(float double)" */
   const char *host;    /* inputs that are read on the host */
   const char *doc;
-  const char *samples;
-  bool on_host; /* runs in the caller's thread and may wait: for files, queues, other processes */
+  const char *samples; /* test inputs, for situ_selftest */
+  bool on_host;        /* a host op: runs in the caller's thread and may block */
 } situ_op;
 
-/* The number of ops, and op 0 <= number < count. */
+/* Returns the number of ops; situ_ops_get describes op 0 <= number < count. */
 SITU_API int situ_ops_count(void);
 SITU_API situ_status situ_ops_get(int number, situ_op *out) SITU_MUST_USE;
 
-/* The op of that name, or NotFound with the nearest one. */
+/* Finds an op by name. NotFound suggests the most similar name. */
 SITU_API situ_status situ_ops_find(const char *name, situ_op *out) SITU_MUST_USE;
 
 /* Copies the sentence that documents an input or attribute of an op; empty if there is none. */
 SITU_API situ_status situ_ops_argument_doc(int number, const char *argument, char *out,
                                            size_t size) SITU_MUST_USE;
 
-/* The version of the library: "0.1.0". */
+/* Returns the version of the library: "0.1.0". */
 SITU_API const char *situ_version(void);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checkpoint.h: files of named tensors, and savers of a session's variables.
+ * checkpoint.h: saves named tensors to files, and saves and restores a session's variables.
  *
- * A checkpoint `prefix` is the file prefix.data-00000-of-00001, in the layout of safetensors with a
- * checksum of each tensor, and prefix.index, a list for people. tf.train.Saver of the Python
- * package writes and reads the same files. They are written aside and put in their place whole: a
- * crash in the middle of a save leaves the checkpoint that was there before.
+ * A checkpoint consists of PREFIX.data-00000-of-00001, in the safetensors format with a checksum
+ * per tensor, and PREFIX.index, a human-readable list. tf.train.Saver of the Python package uses
+ * the same files. Saving is atomic: files are written under a temporary name and renamed, so that
+ * a crash during a save leaves the previous checkpoint intact.
  */
 #ifndef SITU_CHECKPOINT_H
 #define SITU_CHECKPOINT_H
@@ -21,32 +21,32 @@ typedef struct situ_named {
   situ_tensor *tensor; /* on any device */
 } situ_named;
 
-/* Writes tensors as a checkpoint, in place of one of the same name. Strings cannot be kept. */
+/* Writes tensors to a checkpoint and replaces an existing one. String tensors are not supported. */
 SITU_API situ_status situ_checkpoint_write(const char *prefix, const situ_named *tensors,
                                            int count) SITU_MUST_USE;
 
-/* Reads tensors of a checkpoint by their names, to host memory; each is released by the caller. On
- * failure all results are NULL: NotFound where there is no such file or name, DataLoss with the
- * file and the byte where it is damaged. */
+/* Reads tensors of a checkpoint by name into host memory; the caller releases them. On failure all
+ * results are NULL: NotFound for a missing file or name, DataLoss with the file and offset for a
+ * corrupt file. */
 SITU_API situ_status situ_checkpoint_read(const char *prefix, const char *const *names, int count,
                                           situ_tensor **results) SITU_MUST_USE;
 
-/* Saves and restores some variables of a graph. */
+/* Saves and restores a set of variables of a graph. */
 typedef struct situ_saver situ_saver;
 
-/* Makes a saver; the graph gets the nodes that restore each variable. Variables are references
- * (VariableV2) or handles (VarHandleOp); they are kept under their names. */
+/* Creates a saver and adds the nodes that restore the variables to the graph. A variable is a
+ * reference (VariableV2) or a handle (VarHandleOp); its name is its key in the checkpoint. */
 SITU_API situ_status situ_saver_create(situ_graph *graph, const situ_value *variables, int count,
                                        situ_saver **out) SITU_MUST_USE;
 
-/* Frees a saver; NULL may be released. */
+/* Frees a saver; NULL is ignored. */
 SITU_API void situ_saver_release(situ_saver *saver);
 
-/* Writes the variables of a session as a checkpoint. */
+/* Writes the variables of a session to a checkpoint. */
 SITU_API situ_status situ_saver_save(const situ_saver *saver, situ_session *session,
                                      const char *prefix) SITU_MUST_USE;
 
-/* Gives the variables of a session the values of a checkpoint: all of them, or on failure none. */
+/* Assigns the values of a checkpoint to the variables of a session; on failure none changes. */
 SITU_API situ_status situ_saver_restore(const situ_saver *saver, situ_session *session,
                                         const char *prefix) SITU_MUST_USE;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * data.h: input pipelines: data sets and iterators over them.
  *
- * A data set describes elements, each some tensors, and does nothing. It is made of tensors, files
- * or a function, or of other data sets, and never changes. An iterator gives the elements one by
- * one; whatever runs besides (prefetching, parallel calls) ends with it. Both are counted: see
- * "Ownership" in situ.h.
+ * A data set is an immutable description of a sequence of elements, each a fixed number of tensors
+ * (components). Its source is tensors, files, a callback or other data sets. An iterator produces
+ * the elements one by one and owns the threads for prefetching and parallel calls. Both are
+ * reference-counted: see "Ownership" in situ.h.
  */
 #ifndef SITU_DATA_H
 #define SITU_DATA_H
@@ -19,8 +19,8 @@ typedef struct situ_dataset situ_dataset;
 typedef struct situ_iterator situ_iterator;
 typedef struct situ_transform situ_transform;
 
-/* A function of elements: the graph computes `outputs` when `inputs` are fed. Several threads may
- * run it at once. */
+/* Creates a function of elements: the graph computes `outputs` from the fed `inputs`. Several
+ * threads may run it concurrently. */
 SITU_API situ_status situ_transform_create(situ_graph *graph, const situ_value *inputs,
                                            int n_inputs, const situ_value *outputs, int n_outputs,
                                            situ_transform **out) SITU_MUST_USE;
@@ -31,84 +31,85 @@ SITU_API situ_transform *situ_transform_retain(situ_transform *transform);
 /* Drops a reference; NULL is ignored. */
 SITU_API void situ_transform_release(situ_transform *transform);
 
-/* A value that a data set needs. A NULL tensor: the value is the argument of that number, given
- * when an iterator begins. */
+/* A parameter of a data set: a tensor, or (tensor NULL) the index of an argument that is passed to
+ * situ_iterator_create. */
 typedef struct situ_param {
   situ_tensor *tensor;
   int argument;
 } situ_param;
 
-/* Elements that a callback produces. `next` fills in one tensor per part, or sets *end; every
- * iterator has a state of its own, which may be NULL. All may be called by any thread. */
+/* Callbacks that produce elements. `next` sets one tensor per component, or *end. `open` creates
+ * the state of an iterator, which may be NULL. Any thread may call them. */
 typedef struct situ_generator {
   situ_status (*open)(void *context, void **state);
-  situ_status (*next)(void *state, situ_tensor **parts, int n_parts, bool *end);
+  situ_status (*next)(void *state, situ_tensor **components, int n_components, bool *end);
   void (*close)(void *state);
-  void (*release)(void *context); /* with the data set; may be NULL */
+  void (*release)(void *context); /* called when the data set is freed; may be NULL */
   void *context;
 } situ_generator;
 
 enum {
-  SITU_DROP_REMAINDER = 1, /* a batch or window that is not full is left out */
-  SITU_RESHUFFLE = 4,      /* each iterator shuffles in another order */
+  SITU_DROP_REMAINDER = 1, /* drop a final batch or window that is not full */
+  SITU_RESHUFFLE = 4,      /* each iterator shuffles in a different order */
 };
 
-/* Choosing the number of parallel calls, or of elements to prefetch, is left to situ. */
+/* As `parallel` or prefetch count: situ chooses the number. */
 enum { SITU_AUTOTUNE = -1 };
 
-/* The arguments of a data set; unused members are zero. Which members are read depends on the
- * kind. */
+/* The arguments of a data set; unused members are zero. The kind determines which are read. */
 typedef struct situ_dataset_spec {
   situ_dataset *const *inputs;
   int n_inputs;
   const situ_param *params;
   int n_params;
-  situ_transform *transform;       /* its inputs: the parts of an element, then captured values */
+  situ_transform *transform;       /* inputs: the components of an element, then captured values */
   const situ_generator *generator; /* copied */
-  situ_dataset *inner;             /* what `transform` gives the arguments of */
-  int parallel;                    /* calls at a time; 0: in the caller's thread; or AUTOTUNE */
-  int cycle, block;                /* Interleave: elements under way, and how many from each;
-                                      Unbatch: rows of each element, 0: not known */
+  situ_dataset *inner;             /* its arguments are the outputs of `transform` */
+  int parallel;                    /* concurrent calls; 0: in the caller's thread; or AUTOTUNE */
+  int cycle, block;                /* Interleave: cycle_length and block_length;
+                                      Unbatch: block is the batch size, 0 if unknown */
   unsigned flags;
-  int n_parts;             /* Generator, Scan, Rows: tensors of an element */
-  situ_type type;          /* Numbers: of them */
-  const situ_shape *shape; /* PaddedBatch: per part */
-  const char *text;        /* CopyToDevice: its name; of files: GZIP or ZLIB, NULL: not packed */
+  int n_components;        /* Generator, Scan, Elements: tensors per element */
+  situ_type type;          /* Numbers: the element type */
+  const situ_shape *shape; /* PaddedBatch: one per component */
+  const char *device;      /* CopyToDevice */
+  const char *compression; /* files: "GZIP" or "ZLIB"; NULL: none */
 } situ_dataset_spec;
 
-/* Makes a data set of a kind:
- *   Tensor, TensorSlice      params: tensors; one element, or one for each row
+/* Creates a data set of a kind:
+ *   Tensor, TensorSlice      params: tensors; one element, or one per slice of dimension 0
  *   Numbers                  params: start, stop, step (int64)
  *   Random                   params: two seeds; flags
- *   Generator                generator, n_parts
- *   TextLine, TFRecord       params: names of files
- *   FixedLengthRecord        params: names, header, record and footer bytes
+ *   Generator                generator, n_components
+ *   TextLine, TFRecord       params: file names; compression
+ *   FixedLengthRecord        params: file names, header, record and footer bytes; compression
  *   Zip, Concatenate         inputs
- *   Repeat, Take, Skip       params: count; -1: for ever, all
- *   AssertCardinality        params: count; another one is an error
+ *   Repeat, Take, Skip       params: count; -1: forever, all
+ *   AssertCardinality        params: count; any other number of elements is an error
  *   Shard                    params: number of shards, index
- *   Batch                    params: size, or several that take turns; flags
- *   PaddedBatch              params: size, a padding value per part, and unless `shape` says them
- *                            a shape (a vector) per part; flags
- *   Unbatch, Cache           input alone
- *   CacheFile                params: the name of a file
- *   Window                   params: size, shift, stride; flags; parts become data sets
- *   Shuffle                  params: room, two seeds; flags
- *   Prefetch                 params: how many
+ *   Batch                    params: size, or several sizes that are used in turn; flags
+ *   PaddedBatch              params: size, a padding value per component and, unless `shape` is
+ *                            set, a shape vector per component; flags
+ *   Unbatch, Cache           inputs
+ *   CacheFile                params: file name
+ *   Window                   params: size, shift, stride; flags; components become data sets
+ *   Shuffle                  params: buffer size, two seeds; flags
+ *   Prefetch                 params: buffer size
  *   Map, Filter, TakeWhile   transform, params: captured values; parallel, flags (Map)
  *   FlatMap, Interleave      transform, params, inner; parallel, cycle, block, flags (Interleave)
- *   CopyToDevice             text
- *   Scan, Reduce             transform: of a state and the parts of an element, the next state and
- *                            (Scan) n_parts to give; params: the first state, captured values
- *   Group                    input: a key, a size, others; gives the key, a data set of the others
- *   Distinct                 input alone
- *   Rows                     params: tensors, n_parts for each element
- *   Bound                    inner, params: the arguments of that one
- *   Handle                   params: a handle of a data set (Window gives them) */
+ *   CopyToDevice             device
+ *   Scan, Reduce             transform: maps a state and an element to the next state and (Scan)
+ *                            n_components outputs; params: initial state, captured values
+ *   Group                    inputs: elements (key, window size, components...); produces
+ *                            (key, data set of the components)
+ *   Distinct                 inputs
+ *   Elements                 params: tensors, n_components per element
+ *   Bound                    inner, params: its arguments
+ *   Handle                   params: the handle of a data set, as Window produces */
 SITU_API situ_status situ_dataset_create(const char *kind, const situ_dataset_spec *spec,
                                          situ_dataset **out) SITU_MUST_USE;
 
-/* The kinds that are needed most. Each keeps its own references to what it is given. */
+/* The most common kinds. The new data set retains its arguments. */
 SITU_API situ_status situ_dataset_from_tensor_slices(situ_tensor *const *tensors, int n,
                                                      situ_dataset **out) SITU_MUST_USE;
 SITU_API situ_status situ_dataset_range(int64_t start, int64_t stop, int64_t step,
@@ -117,7 +118,7 @@ SITU_API situ_status situ_dataset_files(const char *kind, const char *const *nam
                                         situ_dataset **out) SITU_MUST_USE;
 SITU_API situ_status situ_dataset_map(situ_dataset *input, situ_transform *transform, int parallel,
                                       situ_dataset **out) SITU_MUST_USE;
-SITU_API situ_status situ_dataset_shuffle(situ_dataset *input, int64_t room, int64_t seed,
+SITU_API situ_status situ_dataset_shuffle(situ_dataset *input, int64_t buffer_size, int64_t seed,
                                           situ_dataset **out) SITU_MUST_USE;
 SITU_API situ_status situ_dataset_batch(situ_dataset *input, int64_t size, bool drop_remainder,
                                         situ_dataset **out) SITU_MUST_USE;
@@ -126,13 +127,13 @@ SITU_API situ_status situ_dataset_repeat(situ_dataset *input, int64_t count,
 SITU_API situ_status situ_dataset_prefetch(situ_dataset *input, int64_t count,
                                            situ_dataset **out) SITU_MUST_USE;
 
-/* The number of components of an element. */
+/* Returns the number of components of an element. */
 SITU_API int situ_dataset_components(const situ_dataset *dataset);
 
-/* The number of elements: -1 for infinite, -2 for unknown, as in TensorFlow. */
+/* Returns the number of elements: -1 for infinite, -2 for unknown, as in TensorFlow. */
 SITU_API int64_t situ_dataset_cardinality(const situ_dataset *dataset);
 
-/* A scalar of type resource that names the data set. */
+/* Creates a scalar resource handle of the data set. */
 SITU_API situ_status situ_dataset_handle(situ_dataset *dataset, situ_tensor **out) SITU_MUST_USE;
 
 /* Adds a reference; returns the data set. */
@@ -141,17 +142,18 @@ SITU_API situ_dataset *situ_dataset_retain(situ_dataset *dataset);
 /* Drops a reference; NULL is ignored. */
 SITU_API void situ_dataset_release(situ_dataset *dataset);
 
-/* Begins with the first element. `arguments` are the values of params that are arguments. */
+/* Creates an iterator at the first element. `arguments` are the values of params without a tensor.
+ */
 SITU_API situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *arguments,
                                           int n_arguments, situ_iterator **out) SITU_MUST_USE;
 
-/* The next element: one tensor per part, which the caller releases. *end: there is none. Waits
- * where that has to be; several threads may ask. After a failure the next call goes on. */
-SITU_API situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts,
+/* Gets the next element: one tensor per component, which the caller releases; or sets *end. May
+ * block. Thread-safe. After a failure the next call continues with the following element. */
+SITU_API situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **components,
                                         bool *end) SITU_MUST_USE;
 
-/* Makes functions of the data set print where each of their nodes goes, once per function, when the
- * iterator is the first to call it. */
+/* Makes the functions of the data set log the placement of their nodes, each when this iterator is
+ * the first to call it. */
 SITU_API void situ_iterator_log_placement(situ_iterator *iterator);
 
 /* Saves the position of an iterator as a vector, for situ_iterator_restore of an iterator over an
@@ -161,7 +163,7 @@ SITU_API situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **o
 SITU_API situ_status situ_iterator_restore(situ_iterator *iterator,
                                            const situ_tensor *saved) SITU_MUST_USE;
 
-/* A scalar of type resource that names the iterator, for IteratorGetNext nodes. */
+/* Creates a scalar resource handle of the iterator, for IteratorGetNext nodes. */
 SITU_API situ_status situ_iterator_handle(situ_iterator *iterator, situ_tensor **out) SITU_MUST_USE;
 
 /* Adds a reference; returns the iterator. */

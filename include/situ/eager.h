@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * eager.h: running ops eagerly, without a graph.
+ * eager.h: runs ops eagerly, without a graph.
  *
- * An op runs on the device that is asked for, else where graphs would place it: GPU:0 before CPU:0.
- * Inputs may live on any device; outputs stay on the device that computed them. The first call with
- * some op, types and shapes compiles it; later ones only execute.
+ * An op runs on the requested device, or else where a graph would place it: GPU:0 before CPU:0.
+ * Inputs may be on any device; outputs stay on the device that computes them. The first call with
+ * an op, types, shapes and attributes compiles it; equal calls reuse the compiled op.
  */
 #ifndef SITU_EAGER_H
 #define SITU_EAGER_H
@@ -18,43 +18,42 @@ extern "C" {
 /* The context of eager calls: devices, options and compiled ops. Thread-safe. */
 typedef struct situ_eager situ_eager;
 
-/* Makes one; `config` (may be NULL) as for a session: log_device_placement prints "Executing op
- * MatMul in device ..." for the first of equal calls, allow_soft_placement lets an op run on
- * another device where the requested one has no kernel for it. */
+/* Creates a context; `config` (may be NULL) is that of a session. log_device_placement prints
+ * "Executing op MatMul in device ..." for the first of equal calls; allow_soft_placement lets an op
+ * run on another device if the requested one has no kernel for it. */
 SITU_API situ_status situ_eager_create(const situ_config *config, situ_eager **out) SITU_MUST_USE;
 
-/* Frees it; NULL is ignored. */
+/* Frees a context; NULL is ignored. */
 SITU_API void situ_eager_release(situ_eager *eager);
 
-/* Sets log_device_placement and allow_soft_placement. */
+/* Set log_device_placement and allow_soft_placement. */
 SITU_API void situ_eager_set_log_placement(situ_eager *eager, bool on);
 SITU_API void situ_eager_set_soft_placement(situ_eager *eager, bool on);
 
-/* Logs an op that the caller carries out itself, if logging is on: Python variables replace their
- * tensor and log TensorFlow's "AssignVariableOp". `type` is the element type, `device` the name of
- * a device. */
+/* Logs an op that the caller implements itself, if placement logging is on. Python variables, which
+ * replace their tensor, log TensorFlow's "AssignVariableOp" this way. */
 SITU_API situ_status situ_eager_log_op(situ_eager *eager, const char *op, situ_type type,
                                        const char *device) SITU_MUST_USE;
 
-/* Drops all compiled calls, and with them the state of their random number generators. */
+/* Drops all compiled ops and the state of their random number generators. */
 SITU_API void situ_eager_clear_cache(situ_eager *eager);
 
-/* A call. */
+/* A call of an op. */
 typedef struct situ_call {
-  int op;                     /* its index in the catalogue */
-  const char *device;         /* "/gpu:1"; NULL or "" for none */
+  int op;                     /* situ_op.number */
+  const char *device;         /* "/gpu:1"; NULL or "": no request */
   situ_tensor *const *inputs; /* borrowed */
   int n_inputs;
   const situ_attr *attrs;
   int n_attrs;
 } situ_call;
 
-/* Runs an op. `outputs` has room for `capacity` tensors; *count gets how many there are. */
+/* Runs an op. `outputs` has room for `capacity` tensors; *count is set to the number of outputs. */
 SITU_API situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor **outputs,
                                     int capacity, int *count) SITU_MUST_USE;
 
-/* A tensor with the same elements on another device ("/cpu:0"), or the same tensor if it is there.
- */
+/* Copies a tensor to a device ("/cpu:0"); retains and returns the same tensor if it is already on
+ * that device. */
 SITU_API situ_status situ_eager_copy(situ_eager *eager, situ_tensor *tensor, const char *device,
                                      situ_tensor **out) SITU_MUST_USE;
 

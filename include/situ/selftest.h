@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * selftest.h: does a device do what it should: the way to find out on a machine that nobody has
- * tried before. `situ selftest` prints it.
+ * selftest.h: tests a device against the CPU, for hardware that situ was not tested on before. Used
+ * by `situ selftest`.
  */
 #ifndef SITU_SELFTEST_H
 #define SITU_SELFTEST_H
@@ -11,34 +11,34 @@
 extern "C" {
 #endif
 
-/* One thing that was looked at; texts are borrowed for the call. */
+/* The result of one check. Strings are valid during the callback. */
 typedef struct situ_selftest_check {
   const char *part;    /* "queues", "memory", "copies", "ops", "half", "speed" */
   const char *name;    /* "MatMul", "from the host" */
-  const char *problem; /* NULL: it is as it should be */
-  const char *figure;  /* "12.3 GB/s", or NULL */
+  const char *problem; /* why the check failed; NULL: it passed */
+  const char *figure;  /* a measurement: "12.3 GB/s"; or NULL */
 } situ_selftest_check;
 
-/* What to look at. */
+/* Options of situ_selftest. */
 typedef struct situ_selftest_options {
   const char *device; /* "/gpu:0" */
-  double seconds;     /* after that long no further op is begun; 0: 60 seconds */
-  const char *op;     /* only this op, or ops that match: "*Conv*"; NULL: all parts */
-  void (*seen)(void *context, const situ_selftest_check *check); /* may be NULL */
+  double seconds;     /* starts no further op after this time; 0: 60 seconds */
+  const char *op;     /* tests only ops that match this pattern ("*Conv*"); NULL: everything */
+  void (*on_check)(void *context, const situ_selftest_check *check); /* may be NULL */
   void *context;
 } situ_selftest_options;
 
-/* What came out. */
+/* The summary of a self-test. */
 typedef struct situ_selftest_result {
   int checks, failed;
-  int ops, ops_run;       /* with kernels for the device; tried in the time */
-  int halves, halves_run; /* those of them that were tried in half, too, where the device has it */
+  int ops, ops_run;       /* ops with kernels for the device; ops tested within `seconds` */
+  int halves, halves_run; /* the same for float16, if the device supports it */
   double seconds;
 } situ_selftest_result;
 
-/* Looks at a device: queues, memory, copies, every op's samples against the CPU (in float where it
- * takes that, and in half where the device has it), speed. A check
- * that fails is no error; an error says that the device cannot be looked at. */
+/* Tests a device: queues, memory, copies, the samples of every op against the CPU (in float32 if
+ * the op supports it, and in float16 if the device does) and speed. A failed check is not an error;
+ * an error means that the device cannot be tested. */
 SITU_API situ_status situ_selftest(const situ_selftest_options *options,
                                    situ_selftest_result *out) SITU_MUST_USE;
 

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
- * situ.h: everything, in reading order.
+ * situ.h: includes the whole C API, in reading order.
  *
  *   status.h   how calls report failure
  *   tensor.h   element types, shapes, tensors
  *   graph.h    building a graph
  *   gradient.h gradients of a graph
  *   device.h   devices and their memory
- *   trace.h    profiling: kernels and copies of runs
- *   session.h  running a graph; where things go and what they will need
- *   checkpoint.h tensors in files, variables of a session to files and back
+ *   trace.h    profiling
+ *   session.h  running a graph; placement and memory plans
+ *   checkpoint.h saving and restoring tensors and variables
  *   data.h     input pipelines
  *   eager.h    running ops eagerly
  *   distribute.h all-reduce over devices
  *   tape.h     gradients of eager calls
- *   cluster.h  several processes that compute together
- *   catalog.h  what ops there are
- *   ops.h      a function for each op, made from the catalogue
+ *   cluster.h  communication between processes
+ *   catalog.h  the table of op definitions
+ *   selftest.h testing a device
+ *   ops.h      a function for each op, generated from the op definitions
  *
- * Ownership. Functions called create, and every `**out` or `results`, give a reference that the
- * caller gives back with the matching release. Arguments are borrowed: a callee that keeps one
- * retains it. Everything else that is returned is borrowed from what it was asked of. NULL may be
- * released.
+ * Ownership. Objects are reference-counted. A `create` function, and every `**out` or `results`
+ * parameter, transfers a reference to the caller, who drops it with the matching `release`.
+ * Arguments are borrowed: a callee that keeps one retains it. All other return values are borrowed
+ * from the object they were obtained from. `release` ignores NULL.
  *
- * Threads. Statuses, tensors, devices and sessions may be used from every thread; a graph from one
- * at a time while it is being built.
+ * Threads. Statuses, tensors, devices and sessions are thread-safe; see graph.h for graphs.
  */
 #ifndef SITU_SITU_H
 #define SITU_SITU_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * status.h: how calls report failure.
+ * status.h: error codes and statuses.
  *
- * A situ_status is a pointer; NULL is success. A status that is not NULL carries a code with
- * TensorFlow's number and a text, belongs to whoever received it, and is freed by
- * situ_status_release or situ_status_report. It may travel between threads.
+ * A situ_status is a pointer; NULL is success. An error has a code (numbered as in TensorFlow) and
+ * a message. The receiver owns it and frees it with situ_status_release or situ_status_report. A
+ * status may be passed between threads.
  */
 #ifndef SITU_STATUS_H
 #define SITU_STATUS_H
@@ -26,7 +26,7 @@ extern "C" {
 #define SITU_FORMAT(string, first)
 #endif
 
-/* Every code once: name, number, the class that Python raises. */
+/* The error codes: name, number, Python exception class. */
 #define SITU_CODES(X)                                  \
   X(OK, 0, "OK")                                       \
   X(CANCELLED, 1, "CancelledError")                    \
@@ -54,30 +54,30 @@ typedef enum situ_code {
 
 typedef struct situ_error *situ_status;
 
-/* Makes a status from a printf format. Never fails: without memory it gives a fixed one. */
+/* Creates a status from a printf format. Never NULL: returns a static status if out of memory. */
 SITU_API situ_status situ_status_create(situ_code code, const char *format,
                                         ...) SITU_MUST_USE SITU_NOT_NULL SITU_FORMAT(2, 3);
 
-/* The code; SITU_OK of NULL. */
+/* Returns the code; SITU_OK for NULL. */
 SITU_API situ_code situ_status_code(situ_status status);
 
-/* The text; "" of NULL. Borrowed from the status. */
+/* Returns the message; "" for NULL. Borrowed from the status. */
 SITU_API const char *situ_status_message(situ_status status);
 
-/* The name of the node that failed, or NULL where no node did. Borrowed from the status. */
+/* Returns the name of the node that failed, or NULL. Borrowed from the status. */
 SITU_API const char *situ_status_node(situ_status status);
 
-/* "INVALID_ARGUMENT" for SITU_INVALID_ARGUMENT; "UNKNOWN" for a number that is no code. */
+/* Returns "INVALID_ARGUMENT" for SITU_INVALID_ARGUMENT; "UNKNOWN" for an invalid code. */
 SITU_API const char *situ_code_name(situ_code code);
 
-/* "InvalidArgumentError" for SITU_INVALID_ARGUMENT: the name of the class that Python raises. */
+/* Returns the Python exception class: "InvalidArgumentError" for SITU_INVALID_ARGUMENT. */
 SITU_API const char *situ_code_python(situ_code code);
 
 /* Frees a status; NULL is ignored. */
 SITU_API void situ_status_release(situ_status status);
 
-/* Prints a status ("InvalidArgumentError: text") to the stream and frees it; returns the exit code
- * of the program: 0 of NULL, 1 otherwise. The last line of main(). */
+/* Prints an error ("InvalidArgumentError: message") to the stream and frees it. Returns the exit
+ * code for main(): 0 for NULL, else 1. */
 SITU_API int situ_status_report(situ_status status, FILE *stream);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tensor.h: element types, shapes and tensors.
  *
- * A tensor is an immutable block of elements of one type, in row-major order, in host memory or on
- * a device. It is counted: see "Ownership" in situ.h.
+ * A tensor is an immutable array of elements of one type, in row-major order, in host memory or on
+ * a device. It is reference-counted: see "Ownership" in situ.h.
  */
 #ifndef SITU_TENSOR_H
 #define SITU_TENSOR_H
@@ -19,10 +19,10 @@
 extern "C" {
 #endif
 
-/* Every element type once: name, TensorFlow's number, bytes, TensorFlow's word, NumPy's word. A
- * string element is a pointer to text that the tensor owns (see situ_tensor_string); a resource
- * element is a handle of a queue, a variable, ...; a variant is a list of tensors
- * (schema/tensor_list.h). All three live in host memory only. */
+/* The element types: name, TensorFlow's number, bytes, TensorFlow's name, NumPy's name. A string
+ * element points to bytes that the tensor owns (see situ_tensor_string); a resource element is the
+ * handle of a variable, queue, ...; a variant element is a list of tensors. These three are in host
+ * memory only. */
 #define SITU_TYPES(X)                        \
   X(FLOAT, 1, 4, "float", "float32")         \
   X(DOUBLE, 2, 8, "double", "float64")       \
@@ -47,14 +47,14 @@ typedef enum situ_type {
 
 enum { SITU_MAX_RANK = 8, SITU_ANY = -1 };
 
-/* A shape is a plain value. A rank of SITU_ANY is a shape of which nothing is known; a
- * dimension of SITU_ANY is not known yet (placeholders). */
+/* A shape, passed by value. Rank SITU_ANY means unknown rank; dimension SITU_ANY means unknown
+ * dimension. */
 typedef struct situ_shape {
   int rank;
   int64_t dim[SITU_MAX_RANK];
 } situ_shape;
 
-/* SITU_SHAPE(2, 3); use SITU_SCALAR for a shape without dimensions. */
+/* SITU_SHAPE(2, 3) is the shape [2, 3]; SITU_SCALAR has rank 0. */
 #ifdef __cplusplus
 #define SITU_SHAPE(...) \
   (situ_shape{(int)std::initializer_list<int64_t>{__VA_ARGS__}.size(), {__VA_ARGS__}})
@@ -67,68 +67,67 @@ typedef struct situ_shape {
 #define SITU_ANY_SHAPE ((situ_shape){SITU_ANY, {0}})
 #endif
 
-/* "float" for SITU_FLOAT; "invalid" for a number that is no type. */
+/* Returns "float" for SITU_FLOAT; "invalid" for an invalid type. */
 SITU_API const char *situ_type_name(situ_type type);
 
-/* "float32" for SITU_FLOAT: NumPy's word. */
+/* Returns NumPy's name: "float32" for SITU_FLOAT. */
 SITU_API const char *situ_type_numpy(situ_type type);
 
-/* Bytes of one element; 0 for a number that is no type. */
+/* Returns the bytes of one element; 0 for an invalid type. */
 SITU_API size_t situ_type_size(situ_type type);
 
-/* The type of that name ("float", "float32", "DT_FLOAT"); SITU_NO_TYPE if there is none. */
+/* Returns the type with a name ("float", "float32", "DT_FLOAT"); SITU_NO_TYPE if there is none. */
 SITU_API situ_type situ_type_parse(const char *name);
 
-/* Number of elements; SITU_ANY if a dimension is not known or the product passes 2^63 - 1. */
+/* Returns the number of elements; SITU_ANY if a dimension is unknown or the product overflows. */
 SITU_API int64_t situ_shape_count(situ_shape shape);
 
 typedef struct situ_tensor situ_tensor;
 
-/* Makes a tensor in host memory with a copy of `data` (zeros when NULL). For SITU_STRING `data` is
- * an array of `const char *`, whose texts are copied. */
+/* Creates a tensor in host memory with a copy of `data` (zeros if NULL). For SITU_STRING `data` is
+ * an array of `const char *`; the strings are copied. */
 SITU_API situ_status situ_tensor_create(situ_type type, situ_shape shape, const void *data,
                                         situ_tensor **out) SITU_MUST_USE;
 
-/* Bytes of a string element, which may hold zeros; behind them stands one more 0. */
+/* A string element. It may contain NUL bytes and is NUL-terminated. */
 typedef struct situ_string {
   const char *data;
   size_t length;
 } situ_string;
 
-/* Makes a tensor of strings; `texts` has one element for each, and is copied. */
-SITU_API situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *texts,
+/* Creates a tensor of strings, which are copied. */
+SITU_API situ_status situ_tensor_create_strings(situ_shape shape, const situ_string *strings,
                                                 situ_tensor **out) SITU_MUST_USE;
 
-/* Element `index` of a tensor of strings; borrowed from it. */
+/* Returns element `index` of a tensor of strings; borrowed. */
 SITU_API situ_string situ_tensor_string(const situ_tensor *tensor, int64_t index);
 
-/* Makes a tensor over memory of the caller without a copy (strings are copied); `release(context)`
- * is called when the last reference is gone (NULL: nothing is called). The memory must stay as it
- * is until then. */
+/* Creates a tensor over the caller's memory without a copy (strings are copied). The memory must
+ * not change until `release(context)` is called, when the last reference is dropped; `release` may
+ * be NULL. */
 SITU_API situ_status situ_tensor_wrap(situ_type type, situ_shape shape, const void *data,
                                       void (*release)(void *context), void *context,
                                       situ_tensor **out) SITU_MUST_USE;
 
-/* The element type and the shape. */
+/* Return the element type and the shape. */
 SITU_API situ_type situ_tensor_type(const situ_tensor *tensor);
 SITU_API situ_shape situ_tensor_shape(const situ_tensor *tensor);
 
-/* Bytes of all elements. */
+/* Returns the bytes of all elements. */
 SITU_API size_t situ_tensor_bytes(const situ_tensor *tensor);
 
-/* The full name of the device that holds the tensor. Borrowed. */
+/* Returns the full name of the device that holds the tensor. Borrowed. */
 SITU_API const char *situ_tensor_device(const situ_tensor *tensor);
 
-/* The elements of a tensor in host memory, or NULL if it is on another device: see
- * situ_tensor_read. Borrowed. */
+/* Returns the elements of a tensor in host memory; NULL if it is on another device (see
+ * situ_tensor_read). Borrowed. */
 SITU_API const void *situ_tensor_data(const situ_tensor *tensor);
 
-/* Copies the elements to host memory of `bytes` bytes (which must be situ_tensor_bytes), from
- * whichever device. */
+/* Copies the elements from any device to host memory. `bytes` must equal situ_tensor_bytes. */
 SITU_API situ_status situ_tensor_read(const situ_tensor *tensor, void *to,
                                       size_t bytes) SITU_MUST_USE;
 
-/* Prints the elements as NumPy prints an array, and a line end. */
+/* Prints the elements in NumPy's format, and a newline. */
 SITU_API situ_status situ_tensor_print(const situ_tensor *tensor, FILE *stream) SITU_MUST_USE;
 
 /* Adds a reference; returns the tensor. */

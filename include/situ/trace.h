@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace.h: profiling: which kernels and copies ran where and when.
+ * trace.h: profiling: device, queue and time of each kernel and copy.
  *
- * A trace collects one record per kernel and copy of the runs that are told to fill it. Without one
- * nothing is measured and nothing is slower.
+ * A trace collects one record per kernel and copy of the runs that it is passed to
+ * (situ_run_options.trace), or of all runs (situ_trace_set_global). Runs without a trace have no
+ * overhead.
  */
 #ifndef SITU_TRACE_H
 #define SITU_TRACE_H
@@ -18,31 +19,31 @@ extern "C" {
 
 typedef struct situ_trace situ_trace;
 
-/* A piece of work. Texts belong to the trace. */
+/* A kernel or copy. The trace owns the strings. */
 typedef struct situ_trace_record {
-  const char *node, *op;    /* the node it was done for */
-  const char *device;       /* the full name of the device that did it */
-  const char *from;         /* of a copy: the device that it was read from; NULL of a kernel */
-  int queue;                /* of the device: 0 computes, 1 copies in, 2 copies out */
-  uint64_t bytes;           /* of a copy */
+  const char *node, *op;    /* the node that it belongs to */
+  const char *device;       /* the full name of the device that ran it */
+  const char *from;         /* copy: the source device; kernel: NULL */
+  int queue;                /* 0: compute, 1: copies to the device, 2: copies from it */
+  uint64_t bytes;           /* copy: its size */
   int64_t start_ns, end_ns; /* nanoseconds since 1970 */
 } situ_trace_record;
 
-/* Makes an empty trace. Several threads may fill it. */
+/* Creates an empty trace. Concurrent runs may add to it. */
 SITU_API situ_status situ_trace_create(situ_trace **out) SITU_MUST_USE;
 
-/* Frees it; no run may be filling it. NULL is ignored. */
+/* Frees a trace, which no run may be using. NULL is ignored. */
 SITU_API void situ_trace_release(situ_trace *trace);
 
-/* The records so far, as many as *count: borrowed until the next run that fills the trace. */
+/* Returns the *count records collected so far; borrowed until the next run that adds to them. */
 SITU_API const situ_trace_record *situ_trace_records(const situ_trace *trace, int *count);
 
-/* Writes the trace as chrome://tracing and ui.perfetto.dev read it: JSON, a process per device, a
- * thread per queue. */
+/* Writes the trace as JSON for chrome://tracing and ui.perfetto.dev, with a process per device and
+ * a thread per queue. */
 SITU_API situ_status situ_trace_write(const situ_trace *trace, FILE *stream) SITU_MUST_USE;
 
-/* From now on all runs and eager calls of the process fill this trace, whatever other trace they
- * fill; NULL ends that. */
+/* Makes all runs and eager calls of the process add to this trace, in addition to their own; NULL
+ * ends it. */
 SITU_API void situ_trace_set_global(situ_trace *trace);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * array.c: NumPy arrays out of tensors. NumPy is imported when the first is asked for. */
+ * array.c: converts tensors to NumPy arrays. NumPy is imported on first use. */
 #include <stdlib.h>
 
 #include "situ_python.h"
@@ -23,8 +23,8 @@ static int prepare(void) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-/* An array of bytes objects. */
-static PyObject *texts(const situ_tensor *tensor) {
+/* Creates an object array of bytes. */
+static PyObject *string_array(const situ_tensor *tensor) {
   const int64_t count = situ_shape_count(situ_tensor_shape(tensor));
   PyObject *list = PyList_New(count), *shape = types_tuple(situ_tensor_shape(tensor));
   for (int64_t i = 0; list && i < count; i++) {
@@ -60,17 +60,17 @@ static int read_into(const situ_tensor *tensor, PyObject *array) {
   return status ? -1 : 0;
 }
 
-PyObject *array_of(situ_tensor *tensor) {
+PyObject *array_from_tensor(situ_tensor *tensor) {
   if (prepare()) return NULL;
   const situ_type type = situ_tensor_type(tensor);
   const situ_shape shape = situ_tensor_shape(tensor);
   PyObject *array = NULL;
   if (type == SITU_RESOURCE || type == SITU_VARIANT) {
-    PyErr_SetString(PyExc_TypeError, "A handle of a resource is no value of NumPy.");
+    PyErr_SetString(PyExc_TypeError, "A resource handle cannot be converted to a NumPy array.");
     return NULL;
   }
   if (type == SITU_STRING) {
-    array = texts(tensor);
+    array = string_array(tensor);
   } else {
     PyObject *tuple = types_tuple(shape);
     PyObject *args[2] = {tuple, numpy_types[type]};

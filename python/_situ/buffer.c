@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * buffer.c: tensors out of objects with the buffer protocol: NumPy arrays and scalars, memory
- * views. */
+ * buffer.c: creates tensors from objects with the buffer protocol: NumPy arrays and scalars,
+ * memoryviews. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "situ_python.h"
 
-/* The type of a format of one letter. */
+/* Returns the type of a single-letter format. */
 static situ_type type_of(const Py_buffer *view) {
   const char *format = view->format ? view->format : "B";
   if (*format == '<' || *format == '=' || *format == '@') format++;
@@ -80,7 +80,7 @@ void buffer_store(char *at, situ_type type, double real, int64_t whole) {
     case SITU_DOUBLE:
       *(double *)at = real;
       break;
-    case SITU_HALF: /* what is too large is an infinity */
+    case SITU_HALF: /* overflow becomes infinity */
       PyFloat_Pack2(fabs(real) < 65520 ? real : real * INFINITY, at, 1);
       break;
     case SITU_INT32:
@@ -109,13 +109,13 @@ void buffer_store(char *at, situ_type type, double real, int64_t whole) {
   }
 }
 
-/* A real number as an integer, or as 0 or 1 for a bool; NumPy's result where it has none. */
+/* Converts a real number to an integer or bool; out-of-range values as in NumPy. */
 static int64_t truncated(double real, situ_type want) {
   if (want == SITU_BOOL) return real != 0;
   return real > -0x1p63 && real < 0x1p63 ? (int64_t)real : INT64_MIN;
 }
 
-/* Copies one dimension after the other, following strides, into rows. */
+/* Copies a strided array to row-major order, dimension by dimension. */
 static char *copy(const Py_buffer *view, int dimension, const char *from, situ_type have,
                   situ_type want, char *to) {
   if (dimension == view->ndim) {
@@ -139,12 +139,12 @@ static void release(void *context) {
   PyGILState_Release(state);
 }
 
-/* Without a copy: the tensor keeps the buffer. */
+/* Shares the memory: the tensor owns the buffer view. */
 static situ_status wrap(Py_buffer *view, situ_type type, situ_shape shape, situ_tensor **out) {
   Py_buffer *kept = PyMem_Malloc(sizeof *kept);
   if (!kept) return situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.");
   *kept = *view;
-  view->obj = NULL; /* it is the tensor's now */
+  view->obj = NULL; /* owned by the tensor now */
   const situ_status status = situ_tensor_wrap(type, shape, kept->buf, release, kept, out);
   if (status) release(kept);
   return status;
@@ -169,7 +169,7 @@ static situ_status make(Py_buffer *view, situ_type have, situ_type want, bool sh
 static PyObject *refuse(PyObject *value, situ_type want) {
   if (context_graph())
     return PyErr_Format(PyExc_TypeError, "Expected %s, got %R of type '%s' instead.",
-                        types_word(want), value, Py_TYPE(value)->tp_name);
+                        types_name(want), value, Py_TYPE(value)->tp_name);
   return PyErr_Format(PyExc_ValueError,
                       "Failed to convert a NumPy array to a Tensor (Unsupported object type %s).",
                       Py_TYPE(value)->tp_name);
@@ -186,7 +186,7 @@ situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unf
   situ_tensor *tensor = NULL;
   if (have != SITU_NO_TYPE && view.ndim <= SITU_MAX_RANK) {
     *unfit = false;
-    if (want == SITU_STRING) { /* arrays of numbers and bools may become any other type */
+    if (want == SITU_STRING) { /* numeric and bool arrays convert to all types but strings */
       refuse(value, want);
     } else {
       const situ_status status = make(&view, have, want, share, &tensor);

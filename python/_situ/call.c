@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * call.c: binds the arguments of a call of an op to the parameters of its row. */
+ * call.c: binds the arguments of a call to the parameters of an op. */
 #include "call.h"
 
 #include <string.h>
 
-static PyObject *wrong(const struct call *call, const char *what, PyObject *key) {
+static PyObject *raise_type_error(const struct call *call, const char *what, PyObject *key) {
   return PyErr_Format(PyExc_TypeError, "%U() %s '%S'", call->function->name, what, key);
 }
 
-/* The parameter of a keyword, n_params for `name`, or -1. */
+/* Returns the parameter of a keyword, n_params for `name`, or -1. */
 static int find_param(const struct op_signature *signature, PyObject *key) {
   for (int pass = 0; pass < 2; pass++) { /* by identity first: names are interned */
     for (int i = 0; i < signature->n_params; i++) {
@@ -37,11 +37,11 @@ static int set_keywords(struct call *call, PyObject *const *values, PyObject *na
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
     PyObject *key = PyTuple_GET_ITEM(names, i);
     const int p = find_param(signature, key);
-    if (p < 0) return wrong(call, "got an unexpected keyword argument", key), -1;
+    if (p < 0) return raise_type_error(call, "got an unexpected keyword argument", key), -1;
     if (p == signature->n_params) {
       if (set_name(call, values[i])) return -1;
     } else if (call->values[p]) {
-      return wrong(call, "got multiple values for argument", key), -1;
+      return raise_type_error(call, "got multiple values for argument", key), -1;
     } else {
       call->values[p] = values[i];
     }
@@ -49,7 +49,8 @@ static int set_keywords(struct call *call, PyObject *const *values, PyObject *na
   return 0;
 }
 
-/* Whether an argument adds a node when it is read: that waits for the name of the op (emit.c). */
+/* Returns whether reading an argument adds a node, which has to wait for the name of the op
+ * (emit.c). */
 static bool is_read_later(PyObject *value) {
   if (!context_graph() || !PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE)) return false;
   PyObject *reads = PyObject_GetAttrString(value, "_situ_reads_");
@@ -58,12 +59,12 @@ static bool is_read_later(PyObject *value) {
   return reads == Py_True;
 }
 
-/* A tensor behind a variable stands for it; anything else stays. */
+/* Replaces a variable by its tensor; returns other values unchanged. */
 static PyObject *resolve(PyObject *value) {
   if (value == Py_None || PyObject_TypeCheck(value, &base_type)) return Py_NewRef(value);
   if (is_read_later(value)) return Py_NewRef(value);
-  PyObject *behind = tensor_behind(value);
-  if (behind) return behind;
+  PyObject *tensor_value = tensor_from_object(value);
+  if (tensor_value) return tensor_value;
   return PyErr_Occurred() ? NULL : Py_NewRef(value);
 }
 
@@ -79,7 +80,7 @@ static int reserve(struct call *call, Py_ssize_t more) {
   PyObject **larger = PyMem_Malloc(sizeof *larger * (size_t)(call->n_flat + more + MAX_INPUTS));
   if (!larger) return PyErr_NoMemory(), -1;
   memcpy(larger, call->flat, sizeof *larger * (size_t)call->n_flat);
-  if (call->flat != call->few) PyMem_Free(call->flat);
+  if (call->flat != call->inline_buffer) PyMem_Free(call->flat);
   call->flat = larger;
   return 0;
 }
@@ -105,7 +106,7 @@ static situ_type type_behind(PyObject *variable) {
   return type;
 }
 
-/* Tensors say what type attributes are. */
+/* Sets type attributes from the types of tensor inputs. */
 static void learn_types(struct call *call) {
   const struct op_signature *signature = &call->function->signature;
   int at = 0;
@@ -127,7 +128,7 @@ static int lay_inputs(struct call *call) {
   for (int p = 0; p < signature->n_inputs; p++) {
     if (signature->inputs[p].all_axes && !call->values[p]) call->values[p] = Py_None;
     if (!call->values[p])
-      return wrong(call, "missing required argument", signature->inputs[p].key), -1;
+      return raise_type_error(call, "missing required argument", signature->inputs[p].key), -1;
     call->counts[p] = 1;
     if (signature->inputs[p].is_list ? lay_list(call, p, call->values[p])
                                      : add_flat(call, call->values[p]))
@@ -142,7 +143,7 @@ int call_bind(struct call *call, struct function_object *function, PyObject *con
   const struct op_signature *signature = &function->signature;
   call->function = function;
   call->name = NULL;
-  call->flat = call->few;
+  call->flat = call->inline_buffer;
   call->n_flat = call->n_attrs = 0;
   memset(call->values, 0, sizeof *call->values * (size_t)signature->n_params);
   memset(call->types, 0, sizeof call->types);
@@ -161,7 +162,7 @@ int call_bind(struct call *call, struct function_object *function, PyObject *con
 
 static int read_integers(struct call *call, int slot, PyObject *value, situ_attr *out) {
   PyObject *list = PyLong_Check(value) ? PyTuple_Pack(1, value)
-                                       : structure_tuple(value, "a list of integers is wanted");
+                                       : structure_tuple(value, "expected a list of integers");
   if (!list) return -1;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   if (n > SITU_MAX_RANK * 2) PyErr_SetString(PyExc_ValueError, "too many integers");
@@ -173,7 +174,7 @@ static int read_integers(struct call *call, int slot, PyObject *value, situ_attr
 }
 
 static int read_reals(struct call *call, int slot, PyObject *value, situ_attr *out) {
-  PyObject *list = structure_tuple(value, "a list of numbers is wanted");
+  PyObject *list = structure_tuple(value, "expected a list of numbers");
   if (!list) return -1;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   double *reals = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *reals);
@@ -186,7 +187,7 @@ static int read_reals(struct call *call, int slot, PyObject *value, situ_attr *o
 }
 
 static int read_types(struct call *call, int slot, PyObject *value, situ_attr *out) {
-  PyObject *list = structure_tuple(value, "a list of types is wanted");
+  PyObject *list = structure_tuple(value, "expected a list of types");
   if (!list) return -1;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   int64_t *types = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *types);
@@ -202,7 +203,7 @@ static int read_types(struct call *call, int slot, PyObject *value, situ_attr *o
 }
 
 static int read_shapes(struct call *call, int slot, PyObject *value, situ_attr *out) {
-  PyObject *list = structure_tuple(value, "a list of shapes is wanted");
+  PyObject *list = structure_tuple(value, "expected a list of shapes");
   if (!list) return -1;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
   situ_shape *shapes = call->lists[slot] = PyMem_Calloc((size_t)n + 1, sizeof *shapes);
@@ -268,9 +269,10 @@ int call_attrs(struct call *call) {
     PyObject *value = call->values[p];
     if (!value || (value == Py_None && attr->has_preset)) {
       if (attr->has_preset) continue;
-      return wrong(call, "missing required argument", attr->key), -1;
+      return raise_type_error(call, "missing required argument", attr->key), -1;
     }
-    if (read_attr(call, call->n_attrs++, attr, value)) return -1; /* counted: it may own memory */
+    if (read_attr(call, call->n_attrs++, attr, value))
+      return -1; /* counted first: it may own memory */
   }
   return 0;
 }
@@ -280,7 +282,7 @@ situ_type call_type(const struct call *call, int p) {
   return input->type_attr < 0 ? input->type : call->types[input->type_attr];
 }
 
-/* An empty list has no type of its own: the default of the row's. */
+/* An empty list has no type: uses the default of the op definition. */
 situ_type call_type_for(const struct call *call, int p, PyObject *value) {
   const situ_type type = call_type(call, p);
   const int attr = call->function->signature.inputs[p].type_attr;
@@ -305,7 +307,7 @@ PyObject *call_axes(int rank) {
 
 void call_clear(struct call *call) {
   for (int i = 0; i < call->n_flat; i++) Py_DECREF(call->flat[i]);
-  if (call->flat != call->few) PyMem_Free(call->flat);
+  if (call->flat != call->inline_buffer) PyMem_Free(call->flat);
   for (int i = 0; i < call->n_attrs; i++) situ_tensor_release(call->tensors[i]);
   for (int i = 0; i < call->n_attrs; i++) PyMem_Free(call->lists[i]);
 }

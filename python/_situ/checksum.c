@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checksum.c: the checksum of records in files: CRC-32C. */
+ * checksum.c: CRC-32C, the checksum of TFRecord files. */
 #include "situ_python.h"
 
 enum { POLYNOMIAL = (int)0x82f63b78 };
@@ -27,6 +27,5 @@ static PyObject *crc32c(PyObject *self, PyObject *object) {
   return PyLong_FromUnsignedLong(c ^ 0xffffffff);
 }
 
-PyMethodDef checksum_methods[] = {
-    {"crc32c", crc32c, METH_O, "The CRC-32C of bytes, as records of files have it."},
-    {NULL, NULL, 0, NULL}};
+PyMethodDef checksum_methods[] = {{"crc32c", crc32c, METH_O, "Returns the CRC-32C of bytes."},
+                                  {NULL, NULL, 0, NULL}};

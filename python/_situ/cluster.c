@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cluster.c: joining other processes: what situ.mpi is made of. */
+ * cluster.c: the functions tensor_value situ.mpi (situ/cluster.h). */
 #include <situ/cluster.h>
 #include <stdlib.h>
 
 #include "situ_python.h"
 #include "watch.h"
 
-/* cluster_join(None) as mpirun says, or cluster_join((rank, size, name)). */
-static PyObject *join(PyObject *self, PyObject *given) {
+/* cluster_join(None) for mpirun, or cluster_join((rank, size, name)). */
+static PyObject *join(PyObject *self, PyObject *arg) {
   (void)self;
   situ_cluster_config config = {0};
-  if (given != Py_None && !PyArg_ParseTuple(given, "iis", &config.rank, &config.size, &config.name))
+  if (arg != Py_None && !PyArg_ParseTuple(arg, "iis", &config.rank, &config.size, &config.name))
     return NULL;
   struct watched watched = {0};
   watch_enter(&watched);
-  const situ_status status = situ_cluster_join(given == Py_None ? NULL : &config);
+  const situ_status status = situ_cluster_join(arg == Py_None ? NULL : &config);
   watch_leave(&watched);
   if (status) return watch_raise(status, NULL);
   Py_RETURN_NONE;
@@ -29,8 +29,8 @@ static PyObject *leave(PyObject *self, PyObject *none) {
   Py_RETURN_NONE;
 }
 
-/* (joined, rank, size, local rank, local size) */
-static PyObject *place(PyObject *self, PyObject *none) {
+/* cluster_place() -> (joined, rank, size, local rank, local size) */
+static PyObject *get_place(PyObject *self, PyObject *none) {
   (void)self;
   (void)none;
   return Py_BuildValue("Niiii", PyBool_FromLong(situ_cluster_joined()), situ_cluster_rank(),
@@ -95,37 +95,38 @@ static PyObject *fail(PyObject *self, PyObject *args) {
 }
 
 static PyObject *bytes_of(situ_tensor *tensor) {
-  PyObject *made = PyBytes_FromStringAndSize(
+  PyObject *bytes = PyBytes_FromStringAndSize(
       situ_tensor_data(tensor), (Py_ssize_t)situ_shape_count(situ_tensor_shape(tensor)));
   situ_tensor_release(tensor);
-  return made;
+  return bytes;
 }
 
-/* The bytes that a rank sent under a name; None where nothing has come. */
-static PyObject *taken(PyObject *args, situ_status (*take)(int, const char *, situ_tensor **)) {
+/* Receives bytes by name; returns None if nothing has arrived. */
+static PyObject *receive_as_bytes(PyObject *args,
+                                  situ_status (*receive)(int, const char *, situ_tensor **)) {
   int from;
   const char *name;
   if (!PyArg_ParseTuple(args, "is", &from, &name)) return NULL;
   situ_tensor *tensor = NULL;
   struct watched watched = {0};
   watch_enter(&watched);
-  const situ_status status = take(from, name, &tensor);
+  const situ_status status = receive(from, name, &tensor);
   watch_leave(&watched);
   if (status) return watch_raise(status, NULL);
   if (!tensor) Py_RETURN_NONE;
   return bytes_of(tensor);
 }
 
-/* cluster_poll(rank, name): what is there already. */
+/* cluster_poll(rank, name): non-blocking receive. */
 static PyObject *poll_bytes(PyObject *self, PyObject *args) {
   (void)self;
-  return taken(args, situ_cluster_try_receive);
+  return receive_as_bytes(args, situ_cluster_try_receive);
 }
 
-/* cluster_receive(rank, name): waits for it. */
+/* cluster_receive(rank, name): blocking receive. */
 static PyObject *receive_bytes(PyObject *self, PyObject *args) {
   (void)self;
-  return taken(args, situ_cluster_receive);
+  return receive_as_bytes(args, situ_cluster_receive);
 }
 
 /* cluster_send(bytes, rank, name) */
@@ -147,12 +148,12 @@ static PyObject *send_bytes(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* cluster_gather(bytes): those of all ranks, as a list. */
-static PyObject *gather_bytes(PyObject *self, PyObject *given) {
+/* cluster_gather(bytes) -> list of the bytes of all ranks */
+static PyObject *gather_bytes(PyObject *self, PyObject *arg) {
   (void)self;
   char *data;
   Py_ssize_t length;
-  if (PyBytes_AsStringAndSize(given, &data, &length)) return NULL;
+  if (PyBytes_AsStringAndSize(arg, &data, &length)) return NULL;
   const int n = situ_cluster_size();
   size_t *sizes = PyMem_Calloc((size_t)n, sizeof *sizes), at = 0;
   if (!sizes) return PyErr_NoMemory();
@@ -176,15 +177,18 @@ static PyObject *gather_bytes(PyObject *self, PyObject *given) {
 
 PyMethodDef cluster_methods[] = {
     {"cluster_join", join, METH_O, "Joins the processes that mpirun started, or others by name."},
-    {"cluster_leave", leave, METH_NOARGS, "Leaves them."},
-    {"cluster_place", place, METH_NOARGS, "joined, rank, size, local rank, local size"},
-    {"cluster_members", members, METH_NOARGS, "rank, machine, local rank, pid, host of each."},
-    {"cluster_gone", gone, METH_O, "Whether a rank has left or died."},
-    {"cluster_epoch", set_epoch, METH_O, "Names of tensors count within this epoch."},
-    {"cluster_fail", fail, METH_VARARGS, "Makes a rank that waits for this one fail."},
-    {"cluster_poll", poll_bytes, METH_VARARGS, "Bytes of a rank where they have come."},
-    {"cluster_send", send_bytes, METH_VARARGS, "Sends bytes to a rank, under a name."},
-    {"cluster_receive", receive_bytes, METH_VARARGS, "Waits for bytes of a rank."},
-    {"cluster_gather", gather_bytes, METH_O, "The bytes of all ranks."},
+    {"cluster_leave", leave, METH_NOARGS, "Leaves the cluster."},
+    {"cluster_place", get_place, METH_NOARGS,
+     "Returns (joined, rank, size, local rank, local size)."},
+    {"cluster_members", members, METH_NOARGS,
+     "Returns (rank, machine, local rank, pid, host) of each rank."},
+    {"cluster_gone", gone, METH_O, "Returns whether a rank has left or died."},
+    {"cluster_epoch", set_epoch, METH_O, "Sets the epoch of sends and receives."},
+    {"cluster_fail", fail, METH_VARARGS, "Makes receives of a rank from this one fail."},
+    {"cluster_poll", poll_bytes, METH_VARARGS,
+     "Receives bytes without blocking; None if there are none."},
+    {"cluster_send", send_bytes, METH_VARARGS, "Sends bytes to a rank by name."},
+    {"cluster_receive", receive_bytes, METH_VARARGS, "Receives bytes from a rank by name."},
+    {"cluster_gather", gather_bytes, METH_O, "Returns the bytes of all ranks."},
     {"cluster_barrier", barrier, METH_NOARGS, "Returns when all ranks have called it."},
     {NULL, NULL, 0, NULL}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * config.c: options of devices, sessions and eager calls out of a dict with their C names. */
+ * config.c: reads device, session and eager options from a dict with the names of the C members. */
 #include "situ_python.h"
 
 static PyObject *get(PyObject *dict, const char *name) {
@@ -33,11 +33,11 @@ static situ_memory_config memory_of(PyObject *dict) {
 /* device_memory: {"/gpu:0": {...}}; virtual_devices: [(gpu, bytes), ...] */
 static void read_lists(PyObject *dict, situ_device_config *out, struct config_store *store) {
   PyObject *devices = get(dict, "device_memory"), *pieces = get(dict, "virtual_devices");
-  PyObject *items =
-      devices ? PyDict_Items(devices) : NULL; /* numbers may be code that changes it */
+  PyObject *items = devices ? PyDict_Items(devices) : NULL; /* a copy: conversions may run code that
+                                                               changes the dict */
   out->device_memory = store->memory;
   for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items) && i < 64; i++) {
-    PyObject *pair = PyList_GET_ITEM(items, i); /* the dict keeps the name */
+    PyObject *pair = PyList_GET_ITEM(items, i); /* the dict owns the name */
     store->memory[out->n_device_memory++] = (situ_device_memory){
         PyUnicode_AsUTF8(PyTuple_GET_ITEM(pair, 0)), memory_of(PyTuple_GET_ITEM(pair, 1))};
   }

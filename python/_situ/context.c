@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * context.c: where ops go: the graph of this thread, the graph of the process, or eager. */
+ * context.c: the current context of ops: the graph of this thread, the default graph of the
+ * process, or eager execution. */
 #include <string.h>
 
 #include "situ_python.h"
@@ -10,7 +11,7 @@ static _Thread_local struct {
   PyObject *graph; /* owned; NULL: none entered */
   char device[256];
 } here;
-static PyObject *process_graph; /* the default graph of graph style; made by the package */
+static PyObject *process_graph; /* the default graph in graph mode; created by the package */
 static int is_eager = 1;
 static situ_eager *eager;
 static int is_logging;
@@ -51,7 +52,7 @@ situ_eager *context_eager(void) {
   return eager;
 }
 
-situ_eager *context_quick(void) {
+situ_eager *context_fast_path(void) {
   return here.graph || *here.device || !is_eager || is_logging ? NULL : eager;
 }
 
@@ -61,7 +62,7 @@ static PyObject *current_graph(PyObject *self, PyObject *none) {
   return Py_NewRef(graph ? (PyObject *)graph : Py_None);
 }
 
-/* Enters a graph (None: leaves all); returns what was there before, for the way out. */
+/* Enters a graph (None: leaves all); returns the previous one. */
 static PyObject *swap_graph(PyObject *self, PyObject *graph) {
   (void)self;
   PyObject *before = here.graph;
@@ -128,7 +129,7 @@ static PyObject *set_log(PyObject *self, PyObject *on) {
   Py_RETURN_NONE;
 }
 
-/* log_call(op, tensor, device): what is done to a variable that holds the tensor. */
+/* log_call(op, tensor, device): logs an operation on the variable that holds the tensor. */
 static PyObject *log_call(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *tensor;
@@ -172,20 +173,22 @@ static PyObject *reset(PyObject *self, PyObject *none) {
 }
 
 PyMethodDef context_methods[] = {
-    {"current_graph", current_graph, METH_NOARGS, "The graph that ops go to; None: eager."},
-    {"get_default_graph", get_default_graph, METH_NOARGS, "The graph of this thread or process."},
-    {"swap_graph", swap_graph, METH_O, "Enters a graph; returns the one before."},
-    {"current_device", current_device, METH_NOARGS, "The device that eager ops are asked for."},
-    {"swap_device", swap_device, METH_O, "Enters a device; returns the one before."},
-    {"set_default_graph", set_default_graph, METH_O, "Sets the graph of the process."},
-    {"set_eager", set_eager, METH_O, "Whether ops run at once where no graph was entered."},
-    {"executing_eagerly", executing_eagerly, METH_NOARGS, "Whether ops run at once here."},
-    {"is_started", is_started, METH_NOARGS, "Whether an eager op has run."},
-    {"start", start, METH_NOARGS, "Finds devices, as the first eager op does."},
-    {"set_log", set_log, METH_O, "Whether eager ops say where they run."},
-    {"log_call", log_call, METH_VARARGS, "Logs what is done to a variable."},
-    {"set_soft", set_soft, METH_O, "Whether a device that cannot run an op is a wish."},
-    {"copy_to", copy_to, METH_VARARGS, "A tensor with the same elements on another device."},
-    {"forget_calls", forget_calls, METH_NOARGS, "Forgets compiled eager calls."},
-    {"reset", reset, METH_NOARGS, "Forgets compiled eager calls and lets go of the devices."},
+    {"current_graph", current_graph, METH_NOARGS, "Returns the current graph; None: eager."},
+    {"get_default_graph", get_default_graph, METH_NOARGS,
+     "Returns the default graph of this thread or process."},
+    {"swap_graph", swap_graph, METH_O, "Enters a graph; returns the previous one."},
+    {"current_device", current_device, METH_NOARGS,
+     "Returns the device of the eager device scope."},
+    {"swap_device", swap_device, METH_O, "Enters a device scope; returns the previous device."},
+    {"set_default_graph", set_default_graph, METH_O, "Sets the default graph of the process."},
+    {"set_eager", set_eager, METH_O, "Sets whether ops outside of graphs run eagerly."},
+    {"executing_eagerly", executing_eagerly, METH_NOARGS, "Returns whether ops run eagerly."},
+    {"is_started", is_started, METH_NOARGS, "Returns whether an eager op has run."},
+    {"start", start, METH_NOARGS, "Initializes the eager context."},
+    {"set_log", set_log, METH_O, "Enables or disables placement logging of eager ops."},
+    {"log_call", log_call, METH_VARARGS, "Logs an operation on a variable."},
+    {"set_soft", set_soft, METH_O, "Enables or disables soft placement of eager ops."},
+    {"copy_to", copy_to, METH_VARARGS, "Copies a tensor to a device."},
+    {"forget_calls", forget_calls, METH_NOARGS, "Drops compiled eager calls."},
+    {"reset", reset, METH_NOARGS, "Drops the eager context, which releases the devices."},
     {NULL, NULL, 0, NULL}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * devices.c: devices and their memory. */
+ * devices.c: devices and their memory (situ/device.h). */
 #include <situ/distribute.h>
 
 #include "situ_python.h"
@@ -83,12 +83,12 @@ static PyObject *reduces_by_library(PyObject *self, PyObject *none) {
 }
 
 PyMethodDef devices_methods[] = {
-    {"devices", list_devices, METH_NOARGS, "All devices, as dicts."},
-    {"configure", configure, METH_O, "Says which devices this process uses."},
-    {"memory_info", memory_info, METH_O, "The memory figures of a device."},
-    {"reset_peak", reset_peak, METH_O, "Lets the peak begin again."},
+    {"devices", list_devices, METH_NOARGS, "Returns all devices as dicts."},
+    {"configure", configure, METH_O, "Configures the devices of the process."},
+    {"memory_info", memory_info, METH_O, "Returns the memory statistics of a device."},
+    {"reset_peak", reset_peak, METH_O, "Resets the peak memory of a device."},
     {"evacuate", evacuate, METH_NOARGS, "Closes sessions; moves tensors to host memory."},
     {"reduces_by_library", reduces_by_library, METH_NOARGS,
      "Whether a library (NCCL) makes sums over devices."},
-    {"devices_reset", reset, METH_NOARGS, "Closes all devices and forgets the configuration."},
+    {"devices_reset", reset, METH_NOARGS, "Closes all devices and clears the configuration."},
     {NULL, NULL, 0, NULL}};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dlpack.c: tensors in host memory to and from other libraries, without a copy: DLPack. */
+ * dlpack.c: shares tensors in host memory with other libraries through DLPack. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "situ_python.h"
 
-/* DLPack's structs, as its specification (version 0) lays them out. */
+/* The structs of DLPack version 0. */
 struct dl_device {
   int32_t type, id; /* type 1 is the CPU */
 };
@@ -18,7 +18,7 @@ struct dl_tensor {
   struct dl_device device;
   int32_t ndim;
   struct dl_type dtype;
-  int64_t *shape, *strides; /* strides in elements; NULL: rows one after the other */
+  int64_t *shape, *strides; /* strides in elements; NULL: row-major */
   uint64_t byte_offset;
 };
 struct dl_managed {
@@ -30,7 +30,7 @@ struct dl_managed {
 enum { DL_CPU = 1 };
 static const char live[] = "dltensor", used[] = "used_dltensor";
 
-/* Each type once: ours, DLPack's code and bits. */
+/* The supported types with DLPack's code and bits. */
 static const struct {
   situ_type type;
   struct dl_type dl;
@@ -40,7 +40,7 @@ static const struct {
              {SITU_BOOL, {6, 8, 1}}};
 enum { N_DL_TYPES = sizeof types / sizeof *types };
 
-/* ---- Out ---- */
+/* ---- Export ---- */
 
 struct exported {
   struct dl_managed managed;
@@ -54,7 +54,7 @@ static void delete_exported(struct dl_managed *managed) {
   free(self);
 }
 
-/* A capsule that nobody took. */
+/* Destroys a capsule that was not consumed. */
 static void drop(PyObject *capsule) {
   if (!PyCapsule_IsValid(capsule, live)) return;
   struct dl_managed *managed = PyCapsule_GetPointer(capsule, live);
@@ -101,16 +101,17 @@ static PyObject *export_tensor(situ_tensor *tensor) {
   return capsule;
 }
 
-/* ---- In ---- */
+/* ---- Import ---- */
 
 static void release(void *context) {
   struct dl_managed *managed = context;
-  const PyGILState_STATE state = PyGILState_Ensure(); /* it may be another Python library's */
+  const PyGILState_STATE state = PyGILState_Ensure(); /* the deleter may be that of another Python
+                                                         library */
   if (managed->deleter) managed->deleter(managed);
   PyGILState_Release(state);
 }
 
-/* Whether the elements lie in rows one after the other. */
+/* Returns whether the elements are contiguous. */
 static bool is_plain(const struct dl_tensor *tensor) {
   int64_t stride = 1;
   for (int i = tensor->ndim - 1; tensor->strides && i >= 0; i--) {
@@ -120,7 +121,7 @@ static bool is_plain(const struct dl_tensor *tensor) {
   return true;
 }
 
-/* Gathers elements that lie apart; `at` goes through the result. */
+/* Copies strided elements to `at`. */
 static char *gather(const struct dl_tensor *tensor, int dimension, const char *from, size_t bytes,
                     char *at) {
   if (dimension == tensor->ndim) {
@@ -144,7 +145,7 @@ static situ_status copy_in(const struct dl_tensor *tensor, situ_type type, situ_
   return status;
 }
 
-/* The tensor of a capsule, which is used up where *kept is set: memory is shared then. */
+/* Imports a tensor. *kept: the memory is shared, and the capsule consumed. */
 static situ_status import_managed(struct dl_managed *managed, bool *kept, situ_tensor **out) {
   const struct dl_tensor *tensor = &managed->tensor;
   if (tensor->device.type != DL_CPU)
@@ -168,7 +169,7 @@ static situ_status import_managed(struct dl_managed *managed, bool *kept, situ_t
 static PyObject *import_capsule(PyObject *capsule) {
   if (!PyCapsule_IsValid(capsule, live))
     return PyErr_Format(PyExc_TypeError,
-                        "from_dlpack: %R is no DLPack capsule, or it was used "
+                        "from_dlpack: %R is not a DLPack capsule, or it was already used "
                         "already",
                         capsule);
   struct dl_managed *managed = PyCapsule_GetPointer(capsule, live);
@@ -198,6 +199,6 @@ static PyObject *to_dlpack(PyObject *self, PyObject *tensor) {
 }
 
 PyMethodDef dlpack_methods[] = {
-    {"to_dlpack", to_dlpack, METH_O, "A capsule with the memory of a tensor."},
-    {"from_dlpack", from_dlpack, METH_O, "A tensor over the memory of a capsule or of an array."},
+    {"to_dlpack", to_dlpack, METH_O, "Exports a tensor as a DLPack capsule."},
+    {"from_dlpack", from_dlpack, METH_O, "Imports a tensor from a DLPack capsule or array."},
     {NULL, NULL, 0, NULL}};

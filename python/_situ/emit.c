@@ -26,8 +26,8 @@ static PyObject *list_mismatch(const struct call *call, int p) {
     PyObject *item = call->flat[first + i];
     const size_t length = strlen(types);
     snprintf(types + length, sizeof types - length, "%s%s", i ? ", " : "",
-             IS_VALUE(item)    ? types_word(((struct value_object *)item)->type)
-             : IS_TENSOR(item) ? types_word(situ_tensor_type(TENSOR_OF(item)))
+             IS_VALUE(item)    ? types_name(((struct value_object *)item)->type)
+             : IS_TENSOR(item) ? types_name(situ_tensor_type(TENSOR_OF(item)))
                                : "?");
   }
   return PyErr_Format(
@@ -39,21 +39,21 @@ static PyObject *list_mismatch(const struct call *call, int p) {
 static PyObject *mismatch(const struct call *call, int p, int at, situ_type want) {
   const struct op_signature *signature = &call->function->signature;
   const struct op_input *input = &signature->inputs[p];
-  const char *have = types_word(((struct value_object *)call->flat[at])->type);
+  const char *have = types_name(((struct value_object *)call->flat[at])->type);
   if (input->is_list) return list_mismatch(call, p);
   if (input->type_attr >= 0)
     return PyErr_Format(
         PyExc_TypeError,
         "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.",
-        input->name, signature->name, have, types_word(want),
+        input->name, signature->name, have, types_name(want),
         signature->inputs[input->same_as].name);
   return PyErr_Format(PyExc_TypeError,
                       "Input '%s' of '%s' Op has type %s that does not match expected type of %s.",
-                      input->name, signature->name, have, types_word(want));
+                      input->name, signature->name, have, types_name(want));
 }
 
-/* Whether an input may have a type; if not, with an exception. */
-static bool takes(const struct call *call, int p, situ_type have) {
+/* Checks the type of an input; sets an exception if it is not allowed. */
+static bool check_type(const struct call *call, int p, situ_type have) {
   const struct op_signature *signature = &call->function->signature;
   const int attr = signature->inputs[p].type_attr;
   const uint32_t types = attr < 0 ? 0 : signature->attrs[attr].types;
@@ -63,18 +63,17 @@ static bool takes(const struct call *call, int p, situ_type have) {
     const size_t length = strlen(list);
     if (types >> t & 1)
       snprintf(list + length, sizeof list - length, "%s%s", length ? ", " : "",
-               types_word((situ_type)t));
+               types_name((situ_type)t));
   }
   PyErr_Format(PyExc_TypeError,
                "Value passed to parameter '%s' of '%s' Op has DataType %s not in list of allowed "
                "values: %s",
-               signature->inputs[p].name, signature->name, types_word(have), list);
+               signature->inputs[p].name, signature->name, types_name(have), list);
   return false;
 }
 
-/* All dimensions of the first input: a constant of the scope, or what the package makes of it where
- * the rank is not known. */
-static PyObject *make_axes(const struct call *call, struct graph_object *graph) {
+/* Returns all axes of the first input: a constant, or a Range node if the rank is unknown. */
+static PyObject *create_axes(const struct call *call, struct graph_object *graph) {
   const int rank = ((struct value_object *)call->flat[0])->shape.rank;
   if (rank < 0) {
     PyObject *function = PyDict_GetItemString(hooks.composite, "axes");
@@ -89,9 +88,9 @@ static PyObject *make_axes(const struct call *call, struct graph_object *graph) 
   return value;
 }
 
-/* A variable that is read for an op is read in its scope: "MatMul/ReadVariableOp". */
-static PyObject *read_inside(struct graph_object *graph, PyObject *value, situ_type type,
-                             const char *name, size_t scope_length) {
+/* Reads a variable within the scope of the op: "MatMul/ReadVariableOp". */
+static PyObject *read_in_scope(struct graph_object *graph, PyObject *value, situ_type type,
+                               const char *name, size_t scope_length) {
   PyObject *before = Py_NewRef(graph->scope), *result = NULL;
   PyObject *scope = PyUnicode_FromStringAndSize(name, (Py_ssize_t)scope_length);
   if (scope && !PyObject_SetAttrString((PyObject *)graph, "_scope", scope)) {
@@ -106,9 +105,9 @@ static PyObject *read_inside(struct graph_object *graph, PyObject *value, situ_t
   return result;
 }
 
-/* Constants made of arguments are called after op and argument: "mul/y". */
-static PyObject *make_value(const struct call *call, int p, int i, PyObject *value,
-                            struct graph_object *graph, const char *name) {
+/* Names constants created from arguments by op and argument: "mul/y". */
+static PyObject *convert_input(const struct call *call, int p, int i, PyObject *value,
+                               struct graph_object *graph, const char *name) {
   char text[512];
   const struct op_input *input = &call->function->signature.inputs[p];
   if (input->is_list)
@@ -117,7 +116,7 @@ static PyObject *make_value(const struct call *call, int p, int i, PyObject *val
     snprintf(text, sizeof text, "%s/%s", name, input->name);
   if (!PyObject_HasAttrString(value, "_situ_tensor_"))
     return graph_tensor(graph, value, call_type_for(call, p, value), text);
-  return read_inside(graph, value, call_type_for(call, p, value), text, strlen(name) + 1);
+  return read_in_scope(graph, value, call_type_for(call, p, value), text, strlen(name) + 1);
 }
 
 static int make_values(struct call *call, struct graph_object *graph, const char *name) {
@@ -127,8 +126,8 @@ static int make_values(struct call *call, struct graph_object *graph, const char
     for (int i = 0; i < call->counts[p]; i++, at++) {
       if (!IS_VALUE(call->flat[at])) {
         PyObject *value = call_all_axes(call, p, at)
-                              ? make_axes(call, graph)
-                              : make_value(call, p, i, call->flat[at], graph, name);
+                              ? create_axes(call, graph)
+                              : convert_input(call, p, i, call->flat[at], graph, name);
         if (!value) return -1;
         Py_SETREF(call->flat[at], value);
       }
@@ -142,7 +141,7 @@ static int make_values(struct call *call, struct graph_object *graph, const char
                       want = call_type(call, p);
       const int attr = signature->inputs[p].type_attr;
       if (want != SITU_NO_TYPE && have != want) return mismatch(call, p, at, want), -1;
-      if (!takes(call, p, have)) return -1;
+      if (!check_type(call, p, have)) return -1;
       if (attr >= 0) call->types[attr] = have;
     }
   }
@@ -155,11 +154,11 @@ static PyObject *results(struct graph_object *graph, situ_value value,
   struct operation_object *operation = operation_of(graph, value.node);
   PyObject *outputs = operation ? operation_outputs(operation) : NULL;
   const Py_ssize_t count = outputs ? PySequence_Size(outputs) : -1;
-  if (count == 0) return Py_NewRef((PyObject *)operation); /* also of a list that is empty */
+  if (count == 0) return Py_NewRef((PyObject *)operation); /* also for an empty list */
   return count > 0 ? PySequence_List(outputs) : NULL;
 }
 
-/* What functions on the stack of devices want to see of a node to come; `name` is "name/" then. */
+/* Calls device functions with the properties of the node to add; `name` is then "name/". */
 static int enter_device(const struct call *call, struct graph_object *graph, const char *name) {
   if (!graph->functions || call->function->signature.takes_reference)
     return graph_check_open(graph);
@@ -174,10 +173,10 @@ static int enter_device(const struct call *call, struct graph_object *graph, con
   return failed;
 }
 
-/* Adds the node; `name` as situ_emit takes it. */
+/* Adds the node; `name` as in situ_emit. */
 static PyObject *add(struct call *call, struct graph_object *graph, const char *name) {
   const struct op_signature *signature = &call->function->signature;
-  situ_value few[FLAT], *flat = few;
+  situ_value inline_buffer[FLAT], *flat = inline_buffer;
   situ_values inputs[MAX_INPUTS];
   if (call->n_flat > FLAT) flat = PyMem_Malloc(sizeof *flat * (size_t)call->n_flat);
   if (!flat) return PyErr_NoMemory();
@@ -187,7 +186,8 @@ static PyObject *add(struct call *call, struct graph_object *graph, const char *
     inputs[p] = (situ_values){flat + at, call->counts[p]};
   PyObject *result = NULL;
   if (!enter_device(call, graph, name)) {
-    situ_graph_lock(graph->graph); /* runs of other threads must not see an error that is taken */
+    situ_graph_lock(graph->graph); /* keeps other threads from seeing the error before it is taken
+                                    */
     const situ_value value = situ_emit_lists(graph->graph, signature->name, name, inputs,
                                              signature->n_inputs, call->attrs, call->n_attrs);
     if (!signature->takes_reference) graph_leave_device(graph);
@@ -195,11 +195,11 @@ static PyObject *add(struct call *call, struct graph_object *graph, const char *
     situ_graph_unlock(graph->graph);
     result = value.node < 0 ? errors_raise_building(status) : results(graph, value, signature);
   }
-  if (flat != few) PyMem_Free(flat);
+  if (flat != inline_buffer) PyMem_Free(flat);
   return result;
 }
 
-/* Whether nothing needs the name of the node before it is there. */
+/* Returns whether nothing needs the name before the node exists. */
 static bool is_plain(const struct call *call, const struct graph_object *graph) {
   bool plain = !graph->functions;
   for (int i = 0; i < call->n_flat && plain; i++) plain = IS_VALUE(call->flat[i]);
@@ -208,7 +208,7 @@ static bool is_plain(const struct call *call, const struct graph_object *graph) 
 
 PyObject *call_emit(struct call *call, struct graph_object *graph) {
   const bool named = call->name && *call->name;
-  numerics_origin(graph);
+  numerics_set_origin(graph);
   if (is_plain(call, graph)) {
     if (call_attrs(call) || make_values(call, graph, "")) return NULL;
     return add(call, graph, named ? call->name : NULL);
@@ -217,7 +217,7 @@ PyObject *call_emit(struct call *call, struct graph_object *graph) {
                                 named ? call->name : call->function->signature.name);
   if (!name) return NULL;
   PyObject *result = NULL;
-  char text[512]; /* the name as it stands */
+  char text[512]; /* "name/": verbatim */
   snprintf(text, sizeof text, "%s/", PyUnicode_AsUTF8(name));
   if (!call_attrs(call) && !make_values(call, graph, PyUnicode_AsUTF8(name)))
     result = add(call, graph, text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * errors.c: the exception of a status. */
+ * errors.c: converts a status to a Python exception. */
 #include <string.h>
 
 #include "situ_python.h"
 
-/* The message as a text; what a damaged file brought along need not be one. */
+/* Decodes the message; invalid UTF-8 (from a damaged file) is replaced. */
 static PyObject *message_of(situ_status status) {
   const char *message = situ_status_message(status);
   return PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "backslashreplace");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fill.c: the elements of nested lists as a tensor. */
+ * fill.c: creates a tensor from the elements of nested lists. */
 #include <stdlib.h>
 
 #include "situ_python.h"
 
-/* Where elements go. Numbers of the program's own classes run its code, which may change the lists
- * that are read: every element is counted. */
-struct filling {
+/* The destination. Conversions may run user code that changes the lists, so elements are counted.
+ * */
+struct fill_state {
   situ_type type;
   const situ_shape *shape;
   char *at;
-  int64_t left; /* elements */
+  int64_t left; /* elements left */
 };
 
 static void changed(void) {
@@ -32,7 +32,7 @@ static void store_text(PyObject *value, char *at) {
   }
 }
 
-static void store(PyObject *value, struct filling *to) {
+static void store(PyObject *value, struct fill_state *to) {
   if (to->left-- <= 0) {
     changed();
     return;
@@ -50,7 +50,7 @@ static void store(PyObject *value, struct filling *to) {
   to->at += situ_type_size(to->type);
 }
 
-static void fill(PyObject *value, int depth, struct filling *to) {
+static void fill(PyObject *value, int depth, struct fill_state *to) {
   const bool is_list = PyList_Check(value) || PyTuple_Check(value);
   const int64_t n = is_list && depth < to->shape->rank ? to->shape->dim[depth] : -1;
   if (is_list != (depth < to->shape->rank)) {
@@ -74,7 +74,7 @@ situ_tensor *fill_tensor(PyObject *value, const situ_shape *shape, situ_type typ
   const size_t bytes = (size_t)situ_shape_count(*shape) * element;
   char small[512], *data = bytes <= sizeof small ? small : malloc(bytes);
   if (!data) return (situ_tensor *)PyErr_NoMemory();
-  struct filling to = {type, shape, data, situ_shape_count(*shape)};
+  struct fill_state to = {type, shape, data, situ_shape_count(*shape)};
   fill(value, 0, &to);
   if (to.left) changed();
   situ_tensor *tensor = NULL;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * front.c: Front: a function of the package whose simplest calls are those of an op: they go to the
- * op straight. */
+ * front.c: Front: a callable that passes simple calls directly to an op and all others to a Python
+ * function. */
 #include "call.h"
 
 struct front_object {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *op, *python; /* python: the function for all other calls */
-  PyObject *text;        /* the name that nodes get, or None: the op's */
-  const char *name;      /* the same, or NULL */
+  PyObject *text;        /* the node name, or None: the name of the op */
+  const char *name;      /* the same as a C string, or NULL */
   PyObject *weak;
-  int rank;  /* that all tensors must have; SITU_ANY: any */
-  bool real; /* whether they must hold real numbers */
+  int rank;  /* the required rank of all tensors; SITU_ANY: any */
+  bool real; /* tensors must be floating-point */
 };
 
 static bool fits(const struct front_object *self, PyObject *value) {
@@ -38,8 +38,8 @@ static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyO
 }
 
 /* Front(op, function, name, rank, real) */
-static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
-  (void)words;
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)kwargs;
   PyObject *op, *python, *text;
   int rank, real;
   if (!PyArg_ParseTuple(args, "O!OOip", &function_type, &op, &python, &text, &rank, &real))
@@ -58,7 +58,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
   return (PyObject *)self;
 }
 
-/* What it says of itself is what the function says. */
+/* Forwards attributes (__doc__, __name__, ...) to the function. */
 static PyObject *get_attribute(PyObject *self, PyObject *name) {
   PyObject *own = PyObject_GenericGetAttr(self, name);
   if (own || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
@@ -70,7 +70,7 @@ static PyObject *get_text(PyObject *self, void *name) {
   return PyObject_GetAttrString(((struct front_object *)self)->python, name);
 }
 
-/* A function for pydoc and inspect; no method of a class that holds it. */
+/* __get__: not a method, like a built-in function. */
 static PyObject *get_itself(PyObject *self, PyObject *instance, PyObject *owner) {
   (void)instance, (void)owner;
   return Py_NewRef(self);

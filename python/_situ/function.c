@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * function.c: Function: calls of a function with the kinds of arguments of an earlier call go
- * straight to its trace; all others to the method `_call` of the package. */
+ * function.c: Function: fast dispatch of tf.function. Calls whose arguments match an earlier call
+ * go directly to its trace; all others to the Python method `_call`. */
 #include "tape.h"
 #include "trace.h"
 
 enum { N_KNOWN = 8, MAX_ARGUMENTS = 16 };
 
-/* A kind of argument: a tensor, or one value. */
+/* The kind of an argument: a tensor spec or a constant. */
 struct argument {
-  PyObject *constant; /* owned; NULL for a tensor */
+  PyObject *constant; /* owned; NULL: a tensor */
   situ_type type;
   situ_shape shape;
 };
 
 struct known {
-  struct trace_object *trace; /* owned; NULL: free */
+  struct trace_object *trace; /* owned; NULL: unused */
   int n;
   struct argument arguments[MAX_ARGUMENTS];
 };
@@ -22,7 +22,7 @@ struct known {
 struct traced_object {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *dict, *weak;
-  struct known *known[N_KNOWN]; /* the last one called comes first */
+  struct known *known[N_KNOWN]; /* most recently used first */
 };
 
 static bool same_shape(const situ_shape *a, situ_shape b) {
@@ -31,7 +31,7 @@ static bool same_shape(const situ_shape *a, situ_shape b) {
   return same;
 }
 
-/* Values that have no parts and never change. */
+/* Returns whether a value is immutable and not a container. */
 static bool is_plain(PyObject *value) {
   return value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
          PyFloat_CheckExact(value) || PyUnicode_CheckExact(value);
@@ -70,7 +70,7 @@ static PyObject *call_package(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *call(PyObject *object, PyObject *const *args, size_t flags, PyObject *names) {
   const Py_ssize_t n = PyVectorcall_NARGS(flags);
-  struct known *known = names || tape_count || !context_quick()
+  struct known *known = names || tape_count || !context_fast_path()
                             ? NULL
                             : find((struct traced_object *)object, args, n);
   if (!known) return call_package(object, args, n, names);
@@ -88,7 +88,7 @@ static void forget(struct known *known) {
   PyMem_Free(known);
 }
 
-/* _remember(args, trace): such calls go straight to this trace, if they are simple enough. */
+/* _remember(args, trace): dispatches equal calls to this trace, if they are simple enough. */
 static PyObject *remember(PyObject *object, PyObject *pair) {
   struct traced_object *self = (struct traced_object *)object;
   PyObject *args, *trace;
@@ -124,8 +124,8 @@ static PyObject *remember(PyObject *object, PyObject *pair) {
   Py_RETURN_TRUE;
 }
 
-static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
-  (void)args, (void)words;
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args, (void)kwargs;
   struct traced_object *self = (struct traced_object *)type->tp_alloc(type, 0);
   if (self) self->vectorcall = call;
   return (PyObject *)self;
@@ -146,7 +146,7 @@ static void forget_all(struct traced_object *self) {
   }
 }
 
-/* _forget(): the traces of earlier calls have lost their devices. */
+/* _forget(): drops all traces, whose devices no longer exist. */
 static PyObject *forget_calls(PyObject *self, PyObject *none) {
   (void)none;
   forget_all((struct traced_object *)self);
@@ -168,8 +168,8 @@ static void dealloc(PyObject *object) {
 }
 
 static PyMethodDef methods[] = {
-    {"_forget", forget_calls, METH_NOARGS, "Calls like earlier ones go to the package again."},
-    {"_remember", remember, METH_VARARGS, "Calls like this one go straight to a trace."},
+    {"_forget", forget_calls, METH_NOARGS, "Drops all remembered traces."},
+    {"_remember", remember, METH_VARARGS, "Dispatches equal calls to a trace."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef attributes[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gradients.c: gradients of a graph. */
+ * gradients.c: gradients of a graph (situ/gradient.h). */
 #include <situ/gradient.h>
 
 #include "situ_python.h"
 
-/* The values of a tuple of graph tensors; None is an invalid one. NULL with an exception. */
-static situ_value *take(struct graph_object *graph, PyObject *tuple, int *count) {
+/* Reads a tuple of graph tensors; None is an invalid value. NULL with an exception. */
+static situ_value *read_values(struct graph_object *graph, PyObject *tuple, int *count) {
   *count = (int)PyTuple_GET_SIZE(tuple);
   situ_value *values = PyMem_Calloc((size_t)*count + 1, sizeof *values);
   if (!values) return (situ_value *)PyErr_NoMemory();
@@ -38,7 +38,7 @@ static PyObject *wrap_all(struct graph_object *graph, const situ_value *values, 
   return list;
 }
 
-/* Gradients as tensors; those that are rows as tuples (values, indices, shape of all). */
+/* Wraps gradients as tensors; sparse ones as tuples (values, indices, dense_shape). */
 static PyObject *wrap_gradients(struct graph_object *graph, const situ_value *values,
                                 const situ_indexed_slices *slices, int n) {
   PyObject *list = wrap_all(graph, values, n);
@@ -55,7 +55,7 @@ static PyObject *wrap_gradients(struct graph_object *graph, const situ_value *va
   return list;
 }
 
-/* The gradient of a node that Python computes: function(operation, dys) -> dxs. */
+/* Calls a Python gradient function: function(operation, dys) -> dxs. */
 static situ_status call_python(void *context, situ_value node, const situ_value *dys, int n_dys,
                                situ_value *dxs, int n_dxs) {
   PyObject *pair = context;
@@ -81,21 +81,21 @@ static situ_status call_python(void *context, situ_value node, const situ_value 
   return good ? NULL : situ_status_create(SITU_UNKNOWN, "the gradient of a node failed");
 }
 
-/* One node whose gradient is a function, or a pair of a function and a tuple of the tensors that it
- * gives the gradients of. */
-static int take_override(struct graph_object *graph, PyObject *key, PyObject *what, PyObject *keep,
+/* Reads an override: a function, or a pair of a function and the tensors whose gradients it
+ * returns. */
+static int read_override(struct graph_object *graph, PyObject *key, PyObject *what, PyObject *keep,
                          situ_gradient_override *out) {
   PyObject *function = PyTuple_Check(what) ? PyTuple_GET_ITEM(what, 0) : what;
-  graph = ((struct operation_object *)key)->graph; /* maybe one inside of it */
+  graph = ((struct operation_object *)key)->graph; /* possibly of a function body */
   PyObject *pair = PyTuple_Pack(2, graph, function);
   const int failed = !pair || PyList_Append(keep, pair);
-  Py_XDECREF(pair); /* the list has it */
+  Py_XDECREF(pair); /* the list owns it */
   if (failed) return -1;
   *out = (situ_gradient_override){.node = operation_native((struct operation_object *)key),
                                   .function = call_python,
                                   .context = pair};
   if (!PyTuple_Check(what)) return 0;
-  out->inputs = take(graph, PyTuple_GET_ITEM(what, 1), &out->n_inputs);
+  out->inputs = read_values(graph, PyTuple_GET_ITEM(what, 1), &out->n_inputs);
   return out->inputs ? 0 : -1;
 }
 
@@ -104,8 +104,8 @@ static void free_overrides(situ_gradient_override *all, int count) {
   PyMem_Free(all);
 }
 
-/* Nodes whose gradient is a Python function, out of a dict of operations. */
-static situ_gradient_override *take_overrides(struct graph_object *graph, PyObject *dict,
+/* Reads a dict of operations with Python gradient functions. */
+static situ_gradient_override *read_overrides(struct graph_object *graph, PyObject *dict,
                                               int *count, PyObject **keep) {
   situ_gradient_override *all = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *all);
   PyObject *key, *what;
@@ -113,11 +113,11 @@ static situ_gradient_override *take_overrides(struct graph_object *graph, PyObje
   *count = 0;
   *keep = PyList_New(0);
   if (!all || !*keep) return PyMem_Free(all), (situ_gradient_override *)PyErr_NoMemory();
-  while (PyDict_Next(dict, &at, &key, &what)) { /* runs no code that could change the dict */
+  while (PyDict_Next(dict, &at, &key, &what)) { /* PyDict_Next runs no user code */
     if (Py_TYPE(key) == &operation_type &&
-        !take_override(graph, key, what, *keep, &all[(*count)++]))
+        !read_override(graph, key, what, *keep, &all[(*count)++]))
       continue;
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "a key is no operation");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "the keys must be operations");
     return free_overrides(all, *count), NULL;
   }
   return all;
@@ -145,14 +145,15 @@ static PyObject *gradients(PyObject *self, PyObject *args) {
                         &dict))
     return NULL;
   bool good = true;
-  for (int i = 0; i < 4 && good; i++) good = (values[i] = take(graph, tuples[i], &counts[i]));
+  for (int i = 0; i < 4 && good; i++)
+    good = (values[i] = read_values(graph, tuples[i], &counts[i]));
   situ_gradient_override *overrides =
-      good ? take_overrides(graph, dict, &n_overrides, &keep) : NULL;
+      good ? read_overrides(graph, dict, &n_overrides, &keep) : NULL;
   situ_value *out = good ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *out) : NULL;
   situ_indexed_slices *slices = out ? PyMem_Calloc((size_t)counts[1] + 1, sizeof *slices) : NULL;
   if (overrides && !slices) PyErr_NoMemory();
   if (overrides && slices) {
-    numerics_origin(graph);
+    numerics_set_origin(graph);
     const situ_gradient_options options = {.scope = scope,
                                            .no_colocation = by_scope,
                                            .zero_unconnected = zero,
@@ -184,7 +185,7 @@ static PyObject *note_gradient(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "O!sO!:note_gradient", &graph_type, &graph, &variable, &PyTuple_Type,
                         &parts))
     return NULL;
-  situ_value *values = take(graph, parts, &count);
+  situ_value *values = read_values(graph, parts, &count);
   if (!values) return NULL;
   situ_gradient_register(graph->graph, variable, values, count);
   PyMem_Free(values);
@@ -193,5 +194,5 @@ static PyObject *note_gradient(PyObject *self, PyObject *args) {
 
 PyMethodDef gradients_methods[] = {
     {"gradients", gradients, METH_VARARGS, "Adds gradients to a graph."},
-    {"note_gradient", note_gradient, METH_VARARGS, "Notes the gradient of a variable."},
+    {"note_gradient", note_gradient, METH_VARARGS, "Registers the gradient of a variable."},
     {NULL, NULL, 0, NULL}};

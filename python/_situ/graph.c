@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph.c: Graph: the native graph, its names and its operations. The package adds scopes and
+ * graph.c: Graph: the native graph with its names and operations. The package adds scopes and
  * collections. */
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 #include "situ_python.h"
 
-static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
-  (void)args, (void)words;
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args, (void)kwargs;
   struct graph_object *self = (struct graph_object *)type->tp_alloc(type, 0);
   if (!self) return NULL;
   self->graph = situ_graph_create();
@@ -21,7 +21,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
 
 static int traverse(PyObject *object, visitproc visit, void *arg) {
   struct graph_object *self = (struct graph_object *)object;
-  for (int i = 0; i < self->room; i++) {
+  for (int i = 0; i < self->capacity; i++) {
     Py_VISIT(self->values[i]);
     Py_VISIT(self->operations[i]);
   }
@@ -31,7 +31,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int clear(PyObject *object) {
   struct graph_object *self = (struct graph_object *)object;
-  for (int i = 0; i < self->room; i++) {
+  for (int i = 0; i < self->capacity; i++) {
     Py_CLEAR(self->values[i]);
     Py_CLEAR(self->operations[i]);
   }
@@ -60,17 +60,18 @@ static int grow(PyObject ***array, int from, int to) {
 }
 
 int graph_reserve(struct graph_object *graph, int node) {
-  if (node < graph->room) return 0;
-  const int room = 2 * node + 64;
-  if (grow(&graph->values, graph->room, room) || grow(&graph->operations, graph->room, room))
+  if (node < graph->capacity) return 0;
+  const int capacity = 2 * node + 64;
+  if (grow(&graph->values, graph->capacity, capacity) ||
+      grow(&graph->operations, graph->capacity, capacity))
     return -1;
-  graph->room = room;
+  graph->capacity = capacity;
   return 0;
 }
 
 PyObject *graph_unique(struct graph_object *graph, const char *scope, const char *name) {
   const size_t length = strlen(name);
-  if (length && name[length - 1] == '/') /* the name of a scope: exactly this one */
+  if (length && name[length - 1] == '/') /* a scope name: used verbatim */
     return PyUnicode_FromStringAndSize(name, (Py_ssize_t)length - 1);
   const char *unique = situ_name_reserve(graph->graph, scope, name);
   if (!unique)
@@ -108,7 +109,7 @@ PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const 
     return NULL;
   }
   situ_tensor *host = situ_tensor_retain(tensor);
-  if (!situ_tensor_data(tensor) && situ_tensor_bytes(tensor)) { /* it is on a device */
+  if (!situ_tensor_data(tensor) && situ_tensor_bytes(tensor)) { /* on a device */
     situ_tensor *copy = NULL;
     situ_eager *eager = context_eager();
     const situ_status status = eager ? situ_eager_copy(eager, tensor, "/cpu:0", &copy) : NULL;
@@ -116,9 +117,9 @@ PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const 
     situ_tensor_release(host);
     host = copy;
   }
-  char text[512]; /* the name as it stands */
+  char text[512]; /* "name/": verbatim */
   snprintf(text, sizeof text, "%s/", PyUnicode_AsUTF8(unique));
-  situ_graph_lock(graph->graph); /* runs of other threads must not see an error that is taken */
+  situ_graph_lock(graph->graph); /* keeps other threads from seeing the error before it is taken */
   const situ_value value = situ_constant_tensor(graph->graph, text, host);
   graph_leave_device(graph);
   const bool added = situ_value_valid(value);
@@ -134,7 +135,7 @@ static PyObject *check_type(PyObject *value, situ_type type) {
   if (type == SITU_NO_TYPE || have == type) return Py_NewRef(value);
   return PyErr_Format(PyExc_ValueError,
                       "Tensor conversion requested dtype %s for Tensor with dtype %s: '%S'",
-                      types_word(type), types_word(have), value);
+                      types_name(type), types_name(have), value);
 }
 
 PyObject *graph_tensor(struct graph_object *graph, PyObject *value, situ_type type,
@@ -144,10 +145,10 @@ PyObject *graph_tensor(struct graph_object *graph, PyObject *value, situ_type ty
     PyObject *captured = PyObject_CallMethod((PyObject *)graph, "_capture", "Os", value, name);
     return captured;
   }
-  PyObject *behind = tensor_behind(value);
-  if (behind || PyErr_Occurred()) {
-    PyObject *result = behind ? graph_tensor(graph, behind, type, name) : NULL;
-    Py_XDECREF(behind);
+  PyObject *tensor_value = tensor_from_object(value);
+  if (tensor_value || PyErr_Occurred()) {
+    PyObject *result = tensor_value ? graph_tensor(graph, tensor_value, type, name) : NULL;
+    Py_XDECREF(tensor_value);
     return result;
   }
   if ((PyList_Check(value) || PyTuple_Check(value)) && convert_holds_tensor(value)) {
@@ -169,14 +170,14 @@ static PyObject *unique_name(PyObject *self, PyObject *args) {
   return graph_unique((struct graph_object *)self, scope, name);
 }
 
-/* _constant(value, dtype, name): the name is made unique, but not put into the scope. */
+/* _constant(value, dtype, name): the name is copied unique, but not scoped. */
 static PyObject *constant(PyObject *self, PyObject *args) {
   PyObject *value, *dtype;
   const char *name;
   situ_type type;
   if (!PyArg_ParseTuple(args, "OOs", &value, &dtype, &name)) return NULL;
   if (types_number(dtype, &type)) return NULL;
-  numerics_origin((struct graph_object *)self);
+  numerics_set_origin((struct graph_object *)self);
   if (IS_TENSOR(value)) return graph_constant((struct graph_object *)self, TENSOR_OF(value), name);
   return graph_tensor((struct graph_object *)self, value, type, name);
 }
@@ -203,7 +204,7 @@ static PyObject *push_control(PyObject *self, PyObject *operations) {
   for (Py_ssize_t i = 0; values && i < n; i++) {
     PyObject *item = PySequence_Fast_GET_ITEM(list, i);
     if (Py_TYPE(item) != &operation_type) {
-      PyErr_SetString(PyExc_TypeError, "a list of operations is wanted");
+      PyErr_SetString(PyExc_TypeError, "expected a list of operations");
       break;
     }
     values[i] = operation_native((struct operation_object *)item);
@@ -247,7 +248,7 @@ static PyObject *pop_colocation(PyObject *self, PyObject *none) {
   Py_RETURN_NONE;
 }
 
-/* The operation of a name, or None. */
+/* Returns the operation with a name, or None. */
 static PyObject *find(PyObject *self, PyObject *name) {
   struct graph_object *graph = (struct graph_object *)self;
   const char *text = PyUnicode_AsUTF8(name);
@@ -284,15 +285,15 @@ static PyObject *save(PyObject *self, PyObject *as_json) {
   return result;
 }
 
-/* The values of a list of tensors; malloc'ed, NULL with an exception. */
-static situ_value *values_of(PyObject *list) {
+/* Reads a list of tensors; malloc'ed, NULL with an exception. */
+static situ_value *read_values(PyObject *list) {
   const Py_ssize_t n = PyList_GET_SIZE(list);
   situ_value *values = PyMem_Malloc(sizeof *values * ((size_t)n + 1));
   if (!values) return (situ_value *)PyErr_NoMemory();
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *value = PyList_GET_ITEM(list, i);
     if (!IS_VALUE(value)) {
-      PyErr_Format(PyExc_TypeError, "%R is no tensor of a graph", value);
+      PyErr_Format(PyExc_TypeError, "%R is not a tensor of a graph", value);
       PyMem_Free(values);
       return NULL;
     }
@@ -309,7 +310,7 @@ static PyObject *add_function(PyObject *object, PyObject *args) {
   if (!PyArg_ParseTuple(args, "sO!O!O!", &name, &graph_type, &body, &PyList_Type, &in, &PyList_Type,
                         &out))
     return NULL;
-  situ_value *inputs = values_of(in), *outputs = inputs ? values_of(out) : NULL;
+  situ_value *inputs = read_values(in), *outputs = inputs ? read_values(out) : NULL;
   situ_status status = NULL;
   if (outputs) {
     situ_graph_lock(self->graph);
@@ -325,27 +326,27 @@ static PyObject *add_function(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* _copy(operation of another graph, inputs): an operation like it. */
+/* _copy(operation of another graph, inputs) -> operation */
 static PyObject *copy(PyObject *object, PyObject *args) {
   struct graph_object *self = (struct graph_object *)object;
   PyObject *operation = NULL, *list = NULL;
   if (!PyArg_ParseTuple(args, "O!O!", &operation_type, &operation, &PyList_Type, &list))
     return NULL;
-  situ_value *inputs = values_of(list);
+  situ_value *inputs = read_values(list);
   if (!inputs) return NULL;
-  situ_graph_lock(self->graph); /* as in emit.c: an error is taken before others see it */
-  const situ_value made =
+  situ_graph_lock(self->graph); /* as in emit.c */
+  const situ_value copied =
       situ_emit_copy(self->graph, operation_native((struct operation_object *)operation), inputs,
                      (int)PyList_GET_SIZE(list));
-  const situ_status status = made.node < 0 ? situ_graph_take_error(self->graph) : NULL;
+  const situ_status status = copied.node < 0 ? situ_graph_take_error(self->graph) : NULL;
   situ_graph_unlock(self->graph);
   PyMem_Free(inputs);
-  if (made.node < 0) return errors_raise_building(status);
-  return Py_XNewRef((PyObject *)operation_of(self, made.node));
+  if (copied.node < 0) return errors_raise_building(status);
+  return Py_XNewRef((PyObject *)operation_of(self, copied.node));
 }
 
-/* _known(tensor): the value of a constant as an eager tensor, or None. */
-static PyObject *known(PyObject *self, PyObject *value) {
+/* _known(tensor): returns the value of a constant as an eager tensor, or None. */
+static PyObject *constant_value(PyObject *self, PyObject *value) {
   (void)self;
   situ_tensor *tensor =
       IS_VALUE(value) ? situ_value_constant(value_native((struct value_object *)value)) : NULL;
@@ -354,22 +355,23 @@ static PyObject *known(PyObject *self, PyObject *value) {
 }
 
 static PyMethodDef methods[] = {
-    {"_unique", unique_name, METH_VARARGS, "A name that is not yet taken."},
-    {"_constant", constant, METH_VARARGS, "The value of anything, as a constant."},
-    {"_push_device", push_device, METH_O, "Enters a device; None hides those outside."},
-    {"_pop_device", pop_device, METH_NOARGS, "Leaves a device."},
-    {"_push_control", push_control, METH_O, "New operations run after these."},
-    {"_pop_control", pop_control, METH_NOARGS, "Ends that."},
-    {"_push_colocation", push_colocation, METH_O, "New operations go where this one does."},
-    {"_push_no_colocation", push_no_colocation, METH_NOARGS, "Hides colocation and devices."},
-    {"_name_colocation", name_colocation, METH_O, "The group of operations outside of scopes."},
-    {"_pop_colocation", pop_colocation, METH_NOARGS, "Ends that."},
-    {"_find", find, METH_O, "The operation of a name, or None."},
-    {"_add_function", add_function, METH_VARARGS, "Gives the graph a function: another graph."},
-    {"_copy", copy, METH_VARARGS, "An operation like one of another graph."},
-    {"_known", known, METH_O, "The value of a constant, or None."},
-    {"get_operations", operations, METH_NOARGS, "All operations, in the order of creation."},
-    {"_save", save, METH_O, "The graph as a GraphDef: text, or JSON."},
+    {"_unique", unique_name, METH_VARARGS, "Returns a unique name."},
+    {"_constant", constant, METH_VARARGS, "Adds a constant."},
+    {"_push_device", push_device, METH_O, "Enters a device scope; None hides outer ones."},
+    {"_pop_device", pop_device, METH_NOARGS, "Leaves a device scope."},
+    {"_push_control", push_control, METH_O, "Enters a control dependency scope."},
+    {"_pop_control", pop_control, METH_NOARGS, "Leaves a control dependency scope."},
+    {"_push_colocation", push_colocation, METH_O, "Enters a colocation scope."},
+    {"_push_no_colocation", push_no_colocation, METH_NOARGS,
+     "Hides outer colocation and device scopes."},
+    {"_name_colocation", name_colocation, METH_O, "Colocates operations outside of scopes."},
+    {"_pop_colocation", pop_colocation, METH_NOARGS, "Leaves a colocation scope."},
+    {"_find", find, METH_O, "Returns the operation with a name, or None."},
+    {"_add_function", add_function, METH_VARARGS, "Adds a function to the graph."},
+    {"_copy", copy, METH_VARARGS, "Copies an operation of another graph."},
+    {"_known", constant_value, METH_O, "Returns the value of a constant, or None."},
+    {"get_operations", operations, METH_NOARGS, "Returns all operations in creation order."},
+    {"_save", save, METH_O, "Returns the GraphDef in text or JSON format."},
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef members[] = {
@@ -386,7 +388,7 @@ static PyObject *get_scope(PyObject *self, void *closure) {
   return Py_NewRef(((struct graph_object *)self)->scope);
 }
 
-/* The native graph is always in the same scope. */
+/* Sets the scope of the native graph, too. */
 static int set_scope(PyObject *object, PyObject *scope, void *closure) {
   (void)closure;
   struct graph_object *self = (struct graph_object *)object;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * module.c: the module _situ: its types, and what the package hands over to it. */
+ * module.c: the module _situ: types, functions, and hooks to the Python package. */
 #include <string.h>
 
 #include "situ_python.h"
 #include "watch.h"
 
-/* hook(name, object): hands over an object of the package; names as in struct hooks. */
+/* hook(name, object): sets a member of struct hooks. */
 static PyObject *set_hook(PyObject *self, PyObject *args) {
   (void)self;
   const char *name;
@@ -43,7 +43,7 @@ static PyObject *set_dtype(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* extend(type, name, member): adds a method or property that is written in Python. */
+/* extend(type, name, member): adds a Python method or property to a native type. */
 static PyObject *extend(PyObject *self, PyObject *args) {
   (void)self;
   PyTypeObject *type;
@@ -58,8 +58,8 @@ static PyObject *extend(PyObject *self, PyObject *args) {
 
 static PyMethodDef module_methods[] = {
     {"extend", extend, METH_VARARGS, "Adds a method to a type of this module."},
-    {"hook", set_hook, METH_VARARGS, "Hands over an object of the package."},
-    {"set_dtype", set_dtype, METH_VARARGS, "Hands over the object of an element type."},
+    {"hook", set_hook, METH_VARARGS, "Registers an object of the package."},
+    {"set_dtype", set_dtype, METH_VARARGS, "Registers the object of an element type."},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_situ",
@@ -84,7 +84,7 @@ static int add_types(PyObject *module) {
   return 0;
 }
 
-PyMODINIT_FUNC PyInit__situ(void); /* the name that the interpreter looks for */
+PyMODINIT_FUNC PyInit__situ(void); /* entry point of the interpreter */
 
 PyMODINIT_FUNC PyInit__situ(void) {
   PyObject *module = PyModule_Create(&definition);

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * numerics.c: checks for NaN and infinities: the switch, and where the program asks for the ops
- * that a failure names. */
+ * numerics.c: numeric checks: the setting, and the source locations for error messages. */
 #include <string.h>
 
 #include "situ_python.h"
 
-/* The file of a frame, borrowed from it, where that is no file of the package; else NULL. */
+/* Returns the file of a frame (borrowed), or NULL if it belongs to the package. */
 static const char *outer_file(PyFrameObject *frame) {
   PyCodeObject *code = PyFrame_GetCode(frame);
   const char *file = PyUnicode_AsUTF8(code->co_filename);
   const char *folder = hooks.folder ? PyUnicode_AsUTF8(hooks.folder) : NULL;
-  Py_DECREF(code); /* the frame has it */
+  Py_DECREF(code); /* the frame owns it */
   if (!file || !folder) PyErr_Clear();
   const bool inner = !file || *file == '<' || (folder && !strncmp(file, folder, strlen(folder)));
   return inner ? NULL : file;
 }
 
-void numerics_origin(struct graph_object *graph) {
+void numerics_set_origin(struct graph_object *graph) {
   if (!situ_numerics_get_check()) return;
   char place[1024] = "";
   PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
@@ -40,5 +39,5 @@ static PyObject *check(PyObject *self, PyObject *on) {
 }
 
 PyMethodDef numerics_methods[] = {
-    {"check_numerics", check, METH_O, "Whether ops that make NaN or infinities fail."},
+    {"check_numerics", check, METH_O, "Enables or disables numeric checks."},
     {NULL, NULL, 0, NULL}};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op_signature.c: parses the signature of an op. The grammar stands in src/schema/schema.h. */
+ * op_signature.c: parses the signature of an op; src/schema/schema.h describes the grammar. */
 #include "op_signature.h"
 
 #include <string.h>
 
-/* The next word of a text, up to a blank outside of braces, brackets and quotes. */
+/* Gets the next word, separated by blanks outside of braces, brackets and quotes. */
 static bool next_word(const char **text, char *word, size_t size) {
   while (**text == ' ') ++*text;
   int depth = 0;
@@ -30,7 +30,7 @@ static situ_attr_kind kind_of(const char *word, size_t length) {
   return strncmp(word, "int>=", 5) ? SITU_ATTR_NONE : SITU_ATTR_INT;
 }
 
-/* The types of a set, "{float double}", as bits. */
+/* Returns a set of types, "{float double}", as bits. */
 static uint32_t types_of(const char *set) {
   char inside[256], word[32];
   const char *text = inside;
@@ -83,7 +83,7 @@ static bool parse_input(struct op_signature *signature, char *word, struct op_in
     signature->takes_reference = true;
     type++;
   }
-  if (*type == '@') { /* a handle: its type says nothing of the variable's */
+  if (*type == '@') { /* a handle: its type is not that of the variable */
     out->type_attr = -1;
     out->type = SITU_RESOURCE;
     return true;
@@ -91,7 +91,7 @@ static bool parse_input(struct op_signature *signature, char *word, struct op_in
   out->type_attr = find_attr(signature, type);
   const bool is_types =
       out->type_attr >= 0 && signature->attrs[out->type_attr].kind == SITU_ATTR_TYPES;
-  if (is_types) { /* the caller says which types */
+  if (is_types) { /* the caller supplies the types */
     out->is_list = true;
     out->type_attr = -1;
   } else if (out->type_attr >= 0)
@@ -119,8 +119,7 @@ static bool is_simple(const struct op_signature *signature) {
   return simple;
 }
 
-/* Parameters that have another name in Python than in the op, of one op or of all (NULL); both are
- * understood. */
+/* Python names that differ from the op's, for one op or all (NULL); both names are accepted. */
 static PyObject *other_name(const char *op, const char *name) {
   static const char *const names[][3] = {
       {"Select", "t", "x"},
@@ -155,7 +154,7 @@ static void find_other_names(struct op_signature *signature) {
   signature->inputs[1].all_axes = true;
 }
 
-/* Parameters behind the inputs: as in TensorFlow, attributes with a default follow the others. */
+/* Orders the parameters after the inputs: attributes with a default last, as in TensorFlow. */
 static void order_params(struct op_signature *signature) {
   signature->n_params = signature->n_inputs;
   for (int preset = 0; preset < 2; preset++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * op_signature.h: the row of an op, as a Python function needs it: parameters in order. */
+ * op_signature.h: the signature of an op as a Python function: parameters in order. */
 #ifndef SITU_PYTHON_OP_SIGNATURE_H
 #define SITU_PYTHON_OP_SIGNATURE_H
 
@@ -10,9 +10,9 @@ struct op_input {
   PyObject *key;  /* interned name */
   situ_type type; /* fixed, or SITU_NO_TYPE */
   int type_attr;  /* -1: none */
-  int same_as;    /* the first input of the same type attribute; itself where there is none */
+  int same_as;    /* the first input with the same type attribute; itself if none */
   bool is_list;
-  bool all_axes; /* may be left out, or None: then all dimensions of the first input */
+  bool all_axes; /* may be omitted or None: all axes of the first input */
 };
 
 struct op_attr {
@@ -20,29 +20,28 @@ struct op_attr {
   PyObject *key, *alias; /* interned; alias may be NULL */
   situ_attr_kind kind;
   bool inferred;
-  uint32_t types;        /* of a type attribute: bit situ_type is set for what it may be; 0: any */
-  situ_type preset_type; /* of a type attribute with a default */
-  char preset[48];       /* the default as written; "" for none */
+  uint32_t types;        /* type attribute: a bit per allowed situ_type; 0: any */
+  situ_type preset_type; /* default of a type attribute */
+  char preset[48];       /* the default as written; "": none */
   bool has_preset;
 };
 
 struct op_signature {
   const char *name;
   int n_inputs, n_attrs, n_outputs;
-  int n_needed; /* inputs that cannot be left out */
+  int n_needed; /* number of required inputs */
   struct op_input inputs[MAX_INPUTS];
   PyObject *input_alias[MAX_INPUTS];
   struct op_attr attrs[MAX_ATTRS];
   int n_params;
-  int param_attr[MAX_PARAMS]; /* of a parameter behind the inputs: the number of its attribute */
+  int param_attr[MAX_PARAMS]; /* parameter after the inputs: the index of its attribute */
   bool list_output;
-  bool
-      takes_reference; /* then it is colocated with a variable, and device functions do not count */
-  bool on_host;        /* may wait for others */
-  bool simple;         /* does not wait; tensors in, one tensor out; attributes may be left out */
+  bool takes_reference; /* colocated with a variable; device functions are not called */
+  bool on_host;         /* may block */
+  bool simple;          /* non-blocking, tensors in, one tensor out, no required attributes */
 };
 
-/* Parses the texts of a row; false with an exception. */
+/* Parses an op definition; false with an exception. */
 bool op_signature_parse(const situ_op *op, struct op_signature *out);
 
 #endif

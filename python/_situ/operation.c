@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * operation.c: Operation: a node of a graph. Each node has one such object, made when it is added
- * or first asked for. */
+ * operation.c: Operation: a node of a graph. Each node has at most one object, created on demand.
+ * */
 #include <stdlib.h>
 
 #include "situ_python.h"
@@ -114,12 +114,12 @@ static PyObject *get_type(PyObject *self, void *closure) {
   return PyUnicode_FromString(situ_value_op(operation_native((struct operation_object *)self)));
 }
 
-/* As _set_device was told, else as the engine has it. */
+/* As set by _set_device, else as in the native graph. */
 static PyObject *get_device(PyObject *self, void *closure) {
   (void)closure;
   PyObject *dict = ((struct operation_object *)self)->dict;
-  PyObject *told = dict ? PyDict_GetItemString(dict, "_device_text") : NULL;
-  if (told) return Py_NewRef(told);
+  PyObject *error = dict ? PyDict_GetItemString(dict, "_device_text") : NULL;
+  if (error) return Py_NewRef(error);
   return PyUnicode_FromString(situ_value_device(operation_native((struct operation_object *)self)));
 }
 
@@ -133,7 +133,7 @@ static PyObject *get_node(PyObject *self, void *closure) {
   return PyLong_FromLong(((struct operation_object *)self)->node);
 }
 
-/* _save(as_json): the node as a part of a GraphDef. */
+/* _save(as_json): returns the NodeDef. */
 static PyObject *save(PyObject *self, PyObject *as_json) {
   char *text = NULL;
   size_t length = 0;
@@ -158,8 +158,8 @@ static PyObject *set_device(PyObject *self, PyObject *device) {
 }
 
 static PyMethodDef methods[] = {
-    {"_save", save, METH_O, "The node as a part of a GraphDef: text, or JSON."},
-    {"_ask_device", set_device, METH_O, "Asks for another device."},
+    {"_save", save, METH_O, "Returns the NodeDef in text or JSON format."},
+    {"_ask_device", set_device, METH_O, "Sets the requested device."},
     {NULL, NULL, 0, NULL}};
 
 static PyObject *repr(PyObject *self) {
@@ -173,12 +173,12 @@ static PyObject *str(PyObject *self) { return PyObject_CallOneArg(hooks.node_def
 static PyGetSetDef attributes[] = {
     {"name", get_name, NULL, "The name.", NULL},
     {"type", get_type, NULL, "The op: \"MatMul\".", NULL},
-    {"device", get_device, NULL, "The device that was asked for.", NULL},
+    {"device", get_device, NULL, "The requested device.", NULL},
     {"graph", get_graph, NULL, "The graph.", NULL},
-    {"inputs", get_inputs, NULL, "The tensors it reads.", NULL},
-    {"outputs", get_outputs, NULL, "The tensors it makes.", NULL},
-    {"control_inputs", get_controls, NULL, "The operations that run before.", NULL},
-    {"_id", get_node, NULL, "Its number in the graph.", NULL},
+    {"inputs", get_inputs, NULL, "The input tensors.", NULL},
+    {"outputs", get_outputs, NULL, "The output tensors.", NULL},
+    {"control_inputs", get_controls, NULL, "The control inputs.", NULL},
+    {"_id", get_node, NULL, "The index in the graph.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * operators.c: + - * / ... and comparisons of tensors. */
+ * operators.c: operators and comparisons of tensors. */
 #include <string.h>
 
 #include "situ_python.h"
 
-/* Operators: the slot, the op of the catalogue, the name that nodes get. */
+/* Operators: slot, op, node name. */
 #define OPERATORS(X)                               \
   X(add, "Add", "add")                             \
   X(subtract, "Sub", "sub")                        \
@@ -48,7 +48,8 @@ int operators_prepare(void) {
   return 0;
 }
 
-/* A value that cannot become a tensor of that type is not ours to add: Python says so. */
+/* Returns NotImplemented if the other operand cannot be converted, so that Python tries its
+ * operator. */
 static PyObject *decline(PyObject *x, PyObject *y, PyObject *result) {
   if (result) return result;
   const bool both = PyObject_TypeCheck(x, &base_type) && PyObject_TypeCheck(y, &base_type);
@@ -73,20 +74,21 @@ BINARY(subtract)
 BINARY(floor_divide)
 BINARY(modulo)
 
-/* Operators that are more than one op: functions of the package. */
+/* Calls the Python function of an operator that consists of several ops. */
 static PyObject *composite(const char *name, PyObject *x, PyObject *y) {
   PyObject *function = hooks.composite ? PyDict_GetItemString(hooks.composite, name) : NULL;
-  if (!function) return PyErr_Format(PyExc_TypeError, "there is no operator %s", name);
+  if (!function) return PyErr_Format(PyExc_TypeError, "unknown operator %s", name);
   return PyObject_CallFunctionObjArgs(function, x, y, NULL);
 }
 
-/* The type of a tensor; SITU_NO_TYPE for anything else. */
+/* Returns the type of a tensor; SITU_NO_TYPE for other values. */
 static situ_type type_of(PyObject *value) {
   if (IS_TENSOR(value)) return situ_tensor_type(TENSOR_OF(value));
   return IS_VALUE(value) ? ((struct value_object *)value)->type : SITU_NO_TYPE;
 }
 
-/* The type of two operands where that is plain: tensors of one type, or a tensor and a number. */
+/* Returns the type of two operands if it is obvious: tensors of one type, or a tensor and a number.
+ * */
 static situ_type common_type(PyObject *x, PyObject *y) {
   const situ_type left = type_of(x), right = type_of(y);
   if (left == right) return left;
@@ -100,14 +102,14 @@ static bool is_matrix(PyObject *value) {
   return IS_VALUE(value) && ((struct value_object *)value)->shape.rank == 2;
 }
 
-/* A product with bools is their conjunction. */
+/* Bools: logical and. */
 static PyObject *multiply(PyObject *x, PyObject *y) {
   if (type_of(x) == SITU_BOOL || type_of(y) == SITU_BOOL)
     return decline(x, y, composite("mul", x, y));
   return binary(OP_multiply, x, y);
 }
 
-/* Texts are joined. */
+/* Strings: concatenation. */
 static PyObject *add(PyObject *x, PyObject *y) {
   if (type_of(x) == SITU_STRING || type_of(y) == SITU_STRING) return composite("join", x, y);
   return binary(OP_add, x, y);
@@ -132,11 +134,11 @@ static PyObject *invert(PyObject *x) { return composite("invert", x, NULL); }
 static PyObject *negative(PyObject *x) { return run(OP_negative, &x, 1); }
 static PyObject *absolute(PyObject *x) { return run(OP_absolute, &x, 1); }
 
-/* The value of an eager tensor with one element as a Python number. */
+/* Returns the value of an eager tensor with one element as a Python number. */
 static PyObject *scalar(PyObject *self) {
   if (!IS_TENSOR(self))
     return PyErr_Format(PyExc_TypeError, "%S has no value: it is a tensor of a graph.", self);
-  PyObject *array = array_of(TENSOR_OF(self));
+  PyObject *array = array_from_tensor(TENSOR_OF(self));
   PyObject *number = array ? PyObject_CallMethod(array, "item", NULL) : NULL;
   if (!number && array && PyErr_ExceptionMatches(PyExc_AttributeError)) {
     PyErr_Clear();
@@ -151,7 +153,7 @@ static int truth(PyObject *self) {
     Py_XDECREF(PyObject_CallMethod(self, "_refuse_bool", NULL));
     return -1;
   }
-  PyObject *array = array_of(TENSOR_OF(self));
+  PyObject *array = array_from_tensor(TENSOR_OF(self));
   const int result = array ? PyObject_IsTrue(array) : -1;
   Py_XDECREF(array);
   return result;
@@ -194,7 +196,7 @@ PyNumberMethods operators_number = {.nb_add = add,
                                     .nb_index = as_index,
                                     .nb_matrix_multiply = matrix_multiply};
 
-/* Whether == compares elements: in eager style, and in its functions. */
+/* Returns whether == compares elements: in eager mode and its functions. */
 static bool compares_elements(PyObject *a) {
   struct graph_object *graph = IS_VALUE(a) ? ((struct value_object *)a)->graph : context_graph();
   if (!graph) return IS_TENSOR(a);

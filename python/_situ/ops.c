@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops.c: a Python function for every op, made from its row. */
+ * ops.c: a Python function for every op, generated from its definition. */
 #include <string.h>
 
 #include "call.h"
 
 static PyObject **functions;
 
-/* Where a call goes: to the graph of its first tensor, unless the graph that is being built takes
- * tensors of others in. */
+/* Returns the graph of the call: that of its first tensor, unless the current graph captures
+ * tensors. */
 static struct graph_object *graph_of(const struct call *call) {
   struct graph_object *here = context_graph();
   if (here && here->captures) return here;
@@ -16,7 +16,7 @@ static struct graph_object *graph_of(const struct call *call) {
   return here;
 }
 
-/* The call in a graph, or at once. Tensors of a function that was traced are known inside alone. */
+/* Adds the call to a graph or runs it. Tensors of a traced function are only valid within it. */
 static PyObject *emit_or_run(struct call *call) {
   struct graph_object *graph = graph_of(call);
   for (int i = 0; i < call->n_flat; i++) {
@@ -33,26 +33,27 @@ static PyObject *emit_or_run(struct call *call) {
 }
 
 static PyObject *words_of(PyObject *const *args, PyObject *names) {
-  PyObject *words = PyDict_New();
-  for (Py_ssize_t i = 0; words && names && i < PyTuple_GET_SIZE(names); i++)
-    if (PyDict_SetItem(words, PyTuple_GET_ITEM(names, i), args[i])) Py_CLEAR(words);
-  return words;
+  PyObject *kwargs = PyDict_New();
+  for (Py_ssize_t i = 0; kwargs && names && i < PyTuple_GET_SIZE(names); i++)
+    if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), args[i])) Py_CLEAR(kwargs);
+  return kwargs;
 }
 
-/* A call that failed: the package may know arguments that are no tensors, such as ragged rows; it
- * says NotImplemented where it does not. */
-static PyObject *otherwise(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+/* Retries a failed call with the package, which handles arguments such as ragged tensors; it
+ * returns NotImplemented retry_in_package. */
+static PyObject *retry_in_package(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                                  PyObject *names) {
   PyObject *other = hooks.composite ? PyDict_GetItemString(hooks.composite, "otherwise") : NULL;
   if (!other ||
       !(PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)))
     return NULL;
   PyObject *type, *value, *trace, *result = NULL;
   PyErr_Fetch(&type, &value, &trace);
-  PyObject *tuple = PyTuple_New(n), *words = words_of(args + n, names);
+  PyObject *tuple = PyTuple_New(n), *kwargs = words_of(args + n, names);
   for (Py_ssize_t i = 0; tuple && i < n; i++) PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
-  if (tuple && words) result = PyObject_CallFunctionObjArgs(other, self, tuple, words, NULL);
+  if (tuple && kwargs) result = PyObject_CallFunctionObjArgs(other, self, tuple, kwargs, NULL);
   Py_XDECREF(tuple);
-  Py_XDECREF(words);
+  Py_XDECREF(kwargs);
   if (result == Py_NotImplemented) {
     Py_CLEAR(result);
     PyErr_Restore(type, value, trace);
@@ -68,13 +69,13 @@ static PyObject *run(PyObject *self, PyObject *const *args, size_t n, PyObject *
   struct call call;
   PyObject *result = NULL;
   if (!names &&
-      call_quick((struct function_object *)self, NULL, args, PyVectorcall_NARGS(n), &result))
+      call_fast_path((struct function_object *)self, NULL, args, PyVectorcall_NARGS(n), &result))
     return result;
   if (!call_bind(&call, (struct function_object *)self, args, PyVectorcall_NARGS(n), names)) {
     result = emit_or_run(&call);
   }
   call_clear(&call);
-  return result ? result : otherwise(self, args, PyVectorcall_NARGS(n), names);
+  return result ? result : retry_in_package(self, args, PyVectorcall_NARGS(n), names);
 }
 
 PyObject *ops_function(int number) {
@@ -107,7 +108,7 @@ int ops_number(const char *name) {
 PyObject *ops_call(PyObject *function, const char *name, PyObject *const *args, Py_ssize_t n) {
   struct call call;
   PyObject *result = NULL;
-  if (call_quick((struct function_object *)function, name, args, n, &result)) return result;
+  if (call_fast_path((struct function_object *)function, name, args, n, &result)) return result;
   if (!call_bind(&call, (struct function_object *)function, args, n, NULL)) {
     call.name = name;
     result = emit_or_run(&call);
@@ -136,8 +137,8 @@ static PyObject *get_signature(PyObject *self, void *closure) {
   return list;
 }
 
-/* The row as texts; those that it leaves open are None. */
-static PyObject *get_row(PyObject *self, void *closure) {
+/* Returns the strings of the op definition; missing ones are None. */
+static PyObject *get_definition(PyObject *self, void *closure) {
   (void)closure;
   situ_op op;
   const situ_status status = situ_ops_get(((struct function_object *)self)->number, &op);
@@ -157,7 +158,7 @@ static PyObject *argument_doc(PyObject *self, PyObject *name) {
   return status ? errors_raise(status, NULL) : PyUnicode_FromString(sentence);
 }
 
-/* A function for pydoc and inspect; no method of a class that holds it. */
+/* __get__: not a method, like a built-in function. */
 static PyObject *get_itself(PyObject *self, PyObject *instance, PyObject *owner) {
   (void)instance, (void)owner;
   return Py_NewRef(self);
@@ -171,7 +172,7 @@ static PyMemberDef members[] = {
     {"number", T_INT, offsetof(struct function_object, number), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyGetSetDef attributes[] = {{"row", get_row, NULL, "What the op's row says.", NULL},
+static PyGetSetDef attributes[] = {{"row", get_definition, NULL, "The op definition.", NULL},
                                    {"parameters", get_signature, NULL,
                                     "Name, name in the row, default (as written, or None).", NULL},
                                    {NULL, NULL, NULL, NULL, NULL}};
@@ -211,7 +212,7 @@ static PyObject *list_ops(PyObject *self, PyObject *none) {
   return list;
 }
 
-/* constant(value, dtype, name): in the current graph, or eager. */
+/* constant(value, dtype, name): in the current graph, or eagerly. */
 static PyObject *constant(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *value, *dtype = Py_None;
@@ -231,7 +232,7 @@ static PyObject *constant(PyObject *self, PyObject *args) {
   return graph_tensor(graph, value, type, text);
 }
 
-/* host(value, dtype): an eager tensor in host memory; starts nothing. */
+/* host(value, dtype): an eager tensor in host memory; does not initialize devices. */
 static PyObject *host(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *value, *dtype = Py_None;
@@ -243,7 +244,8 @@ static PyObject *host(PyObject *self, PyObject *args) {
 }
 
 PyMethodDef ops_methods[] = {
-    {"host", host, METH_VARARGS, "A tensor in host memory of anything but a tensor."},
-    {"ops", list_ops, METH_NOARGS, "Every op: function, name, names under tf, inputs, outputs."},
-    {"constant", constant, METH_VARARGS, "A constant of anything."},
+    {"host", host, METH_VARARGS, "Converts a value to a tensor in host memory."},
+    {"ops", list_ops, METH_NOARGS,
+     "Returns (function, name, names under tf, inputs, outputs) of every op."},
+    {"constant", constant, METH_VARARGS, "Creates a constant, in the graph or eagerly."},
     {NULL, NULL, 0, NULL}};

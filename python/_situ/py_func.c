@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * py_func.c: functions of Python that nodes of a graph call. */
+ * py_func.c: calls Python functions from PyFunc nodes. */
 #include "situ_python.h"
 
 #include <string.h>
 
 static PyObject *function; /* (token, list of arrays) -> list of arrays */
 
-/* The code of an exception of tf.errors; SITU_OK: it is another one. */
+/* Returns the code of a tf.errors exception; SITU_OK for others. */
 static situ_code code_of(PyObject *error) {
   PyObject *name = error ? PyObject_GetAttrString((PyObject *)Py_TYPE(error), "__module__") : NULL;
   const bool ours = name && PyUnicode_Check(name) && strstr(PyUnicode_AsUTF8(name), "errors");
@@ -34,12 +34,12 @@ situ_status script_exception(void) {
   for (size_t i = sizeof codes / sizeof *codes; i-- > 0;)
     if (type && PyErr_GivenExceptionMatches(type, *codes[i].type)) code = codes[i].code;
   PyObject *text = value ? PyObject_Str(value) : NULL;
-  const char *words = text ? PyUnicode_AsUTF8(text) : NULL;
+  const char *message = text ? PyUnicode_AsUTF8(text) : NULL;
   const situ_code own = code_of(value);
   const situ_status status =
-      own ? situ_status_create(own, "%s", words ? words : "")
+      own ? situ_status_create(own, "%s", message ? message : "")
           : situ_status_create(code, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "error",
-                               words ? words : "");
+                               message ? message : "");
   Py_XDECREF(text);
   Py_XDECREF(type);
   Py_XDECREF(value);
@@ -49,7 +49,7 @@ situ_status script_exception(void) {
 }
 
 static int give(PyObject *results, situ_tensor **outputs, int n) {
-  PyObject *list = structure_tuple(results, "a list of arrays is wanted");
+  PyObject *list = structure_tuple(results, "expected a list of arrays");
   if (!list) return -1;
   if (PyTuple_GET_SIZE(list) != n)
     PyErr_Format(PyExc_ValueError, "the function gave %zd values, not %d", PyTuple_GET_SIZE(list),
@@ -65,7 +65,7 @@ static situ_status call(const char *token, situ_tensor *const *inputs, int n_inp
   const PyGILState_STATE state = PyGILState_Ensure();
   PyObject *list = PyList_New(n_inputs), *results = NULL;
   for (int i = 0; list && i < n_inputs; i++) {
-    PyObject *array = array_of(inputs[i]);
+    PyObject *array = array_from_tensor(inputs[i]);
     if (!array) {
       Py_CLEAR(list);
       break;
@@ -90,5 +90,4 @@ static PyObject *set_callback(PyObject *self, PyObject *callable) {
 }
 
 PyMethodDef script_methods[] = {
-    {"set_callback", set_callback, METH_O, "Sets what nodes that call functions of Python call."},
-    {0}};
+    {"set_callback", set_callback, METH_O, "Sets the callback of PyFunc nodes."}, {0}};

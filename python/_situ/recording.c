@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * recording.c: Recording: what ran where and when. */
+ * recording.c: Recording: a trace of kernels and copies (situ/trace.h). */
 #include <errno.h>
 
 #include "situ_python.h"
@@ -12,8 +12,8 @@ situ_trace *recording_native(PyObject *object) {
   return ((struct recording_object *)object)->trace;
 }
 
-static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
-  (void)args, (void)words;
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args, (void)kwargs;
   struct recording_object *self = (struct recording_object *)type->tp_alloc(type, 0);
   if (!self) return NULL;
   const situ_status status = situ_trace_create(&self->trace);
@@ -60,9 +60,10 @@ static PyObject *everything(PyObject *self, PyObject *on) {
 }
 
 static PyMethodDef methods[] = {
-    {"records", records, METH_NOARGS, "Rows: node, op, device, from, queue, bytes, start, end."},
-    {"write", write_file, METH_O, "Writes a file that chrome://tracing reads."},
-    {"everything", everything, METH_O, "Whether all runs of the process fill this trace."},
+    {"records", records, METH_NOARGS,
+     "Returns (node, op, device, from, queue, bytes, start, end) tuples."},
+    {"write", write_file, METH_O, "Writes a file for chrome://tracing."},
+    {"everything", everything, METH_O, "Records all runs of the process, or stops it."},
     {NULL, NULL, 0, NULL}};
 
 PyTypeObject recording_type = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.c: Session: runs a graph. Fetches of any structure, feeds without a copy, without the
- * interpreter's lock. */
+ * session.c: Session: runs a graph with fetches of any structure and feeds without a copy; releases
+ * the GIL. */
 #include <string.h>
 
 #include "situ_python.h"
@@ -11,19 +11,19 @@ struct session_object {
   struct graph_object *graph;
   PyObject *dict, *weak;
   bool closed, log;
-  long long timeout_ms; /* of runs that say nothing else; 0: none */
+  long long timeout_ms; /* default timeout of runs; 0: none */
 };
 
-enum { FEW = 16 };
+enum { INLINE = 16 };
 
-/* What a run fetches, laid flat. */
+/* The flattened fetches of a run. */
 struct fetches {
-  situ_value few[FEW], *values;
+  situ_value inline_buffer[INLINE], *values;
   int count, capacity;
 };
 
-static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
-  (void)args, (void)words;
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args, (void)kwargs;
   return type->tp_alloc(type, 0);
 }
 
@@ -54,7 +54,7 @@ static int clear(PyObject *object) {
   struct session_object *self = (struct session_object *)object;
   situ_session *session = self->session;
   self->session = NULL;
-  Py_BEGIN_ALLOW_THREADS; /* threads of its iterators may need the interpreter to end */
+  Py_BEGIN_ALLOW_THREADS; /* threads of its iterators may need the GIL to end */
   situ_session_release(session);
   Py_END_ALLOW_THREADS;
   Py_CLEAR(self->graph);
@@ -75,7 +75,7 @@ static int add_value(struct fetches *fetches, situ_value value) {
     situ_value *larger = PyMem_Malloc(sizeof *larger * (size_t)capacity);
     if (!larger) return PyErr_NoMemory(), -1;
     memcpy(larger, fetches->values, sizeof *larger * (size_t)fetches->count);
-    if (fetches->values != fetches->few) PyMem_Free(fetches->values);
+    if (fetches->values != fetches->inline_buffer) PyMem_Free(fetches->values);
     fetches->values = larger;
     fetches->capacity = capacity;
   }
@@ -91,8 +91,8 @@ static int foreign(PyObject *fetch, const char *what) {
   return -1;
 }
 
-/* Something of Python's that is made of tensors: `_situ_parts_` is a list of them, and
- * `_situ_value_(values, session)` makes what the run gives (a summary). */
+/* Composite fetches: `_situ_parts_` is a list of tensors, and `_situ_value_(values, session)`
+ * creates the result (a summary, for example). */
 static PyObject *parts_name;
 
 static bool is_composite(PyObject *fetch) {
@@ -102,7 +102,7 @@ static bool is_composite(PyObject *fetch) {
 
 static int collect(struct session_object *self, PyObject *fetch, struct fetches *out);
 
-/* Names, variables and what else the graph knows. */
+/* Collects fetches that the graph resolves: names, variables, ... */
 static int collect_other(struct session_object *self, PyObject *fetch, struct fetches *out) {
   PyObject *element = PyObject_CallMethod((PyObject *)self->graph, "_fetched", "O", fetch);
   const int failed = element ? collect(self, element, out) : -1;
@@ -111,7 +111,7 @@ static int collect_other(struct session_object *self, PyObject *fetch, struct fe
 }
 
 static int collect_parts(struct session_object *self, PyObject *parts, struct fetches *out) {
-  PyObject *tuple = parts ? structure_tuple(parts, "a list of fetches is wanted") : NULL;
+  PyObject *tuple = parts ? structure_tuple(parts, "expected a list of fetches") : NULL;
   int failed = tuple ? 0 : -1;
   for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(tuple); i++)
     failed = collect(self, PyTuple_GET_ITEM(tuple, i), out);
@@ -129,7 +129,7 @@ static int collect(struct session_object *self, PyObject *fetch, struct fetches 
     const struct operation_object *operation = (struct operation_object *)fetch;
     if (operation->graph != self->graph) return foreign(fetch, "Operation");
     situ_value native = operation_native(operation);
-    native.output = SITU_ANY; /* runs it; there is no result */
+    native.output = SITU_ANY; /* runs the operation without a result */
     return add_value(out, native);
   }
   if (PyList_Check(fetch) || PyTuple_Check(fetch)) return collect_parts(self, fetch, out);
@@ -148,37 +148,38 @@ static int collect(struct session_object *self, PyObject *fetch, struct fetches 
   return collect_other(self, fetch, out);
 }
 
-/* The results that were not taken yet, and whose they are. */
-struct taking {
+/* The results that are not yet in the output structure. */
+struct result_cursor {
   situ_tensor **next, **end;
   PyObject *session;
 };
 
-static PyObject *take_array(PyObject *fetch, void *context);
+static PyObject *replace_by_array(PyObject *fetch, void *context);
 
-static PyObject *rebuild_composite(PyObject *fetch, struct taking *taking) {
+static PyObject *rebuild_composite(PyObject *fetch, struct result_cursor *result_cursor) {
   PyObject *parts = PyObject_GetAttr(fetch, parts_name);
-  PyObject *values = parts ? structure_map(parts, take_array, taking) : NULL;
+  PyObject *values = parts ? structure_map(parts, replace_by_array, result_cursor) : NULL;
   PyObject *result =
-      values ? PyObject_CallMethod(fetch, "_situ_value_", "OO", values, taking->session) : NULL;
+      values ? PyObject_CallMethod(fetch, "_situ_value_", "OO", values, result_cursor->session)
+             : NULL;
   Py_XDECREF(parts);
   Py_XDECREF(values);
   return result;
 }
 
-/* The array of the next result takes the place of what was fetched. */
-static PyObject *take_array(PyObject *fetch, void *context) {
+/* Replaces a fetch by the array of the next result. */
+static PyObject *replace_by_array(PyObject *fetch, void *context) {
   if (!IS_VALUE(fetch) && Py_TYPE(fetch) != &operation_type && is_composite(fetch))
     return rebuild_composite(fetch, context);
-  struct taking *taking = context;
-  if (taking->next == taking->end) /* another thread, or code that a fetch runs, has changed them */
+  struct result_cursor *result_cursor = context;
+  if (result_cursor->next == result_cursor->end) /* modified by another thread or user code */
     return PyErr_Format(PyExc_RuntimeError, "The fetches changed while they were computed.");
-  situ_tensor *tensor = *taking->next++;
+  situ_tensor *tensor = *result_cursor->next++;
   if (!tensor) Py_RETURN_NONE;
-  return array_of(tensor);
+  return array_from_tensor(tensor);
 }
 
-/* The tensor of a fed value. NumPy's rules where ours do not suffice. */
+/* Converts a fed value; falls back to NumPy. */
 static situ_tensor *feed_tensor(struct session_object *self, PyObject *key, PyObject *value) {
   const situ_type type = ((struct value_object *)key)->type;
   if (IS_TENSOR(value)) return situ_tensor_retain(TENSOR_OF(value));
@@ -213,31 +214,30 @@ static int check_shape(PyObject *key, const situ_tensor *tensor) {
   return -1;
 }
 
-/* The feeds of a run, each with a reference. Code of the program that converts one of them may
- * change the dict. */
-struct given {
-  PyObject *few[2 * FEW], **items; /* key, value, key, ... */
-  Py_ssize_t count;                /* of pairs */
+/* The feeds of a run, with references: converting one may run user code that changes the dict. */
+struct feed_items {
+  PyObject *inline_buffer[2 * INLINE], **items; /* key, value, key, ... */
+  Py_ssize_t count;                             /* number of pairs */
 };
 
-static int take_given(PyObject *dict, struct given *out) {
+static int take_given(PyObject *dict, struct feed_items *out) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
   const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
-  out->items = out->few;
+  out->items = out->inline_buffer;
   out->count = 0;
-  if (n > FEW) out->items = PyMem_Malloc(2 * sizeof *out->items * (size_t)n);
+  if (n > INLINE) out->items = PyMem_Malloc(2 * sizeof *out->items * (size_t)n);
   if (!out->items) return PyErr_NoMemory(), -1;
-  while (n && PyDict_Next(dict, &at, &key, &value)) { /* runs no code */
+  while (n && PyDict_Next(dict, &at, &key, &value)) { /* PyDict_Next runs no user code */
     out->items[2 * out->count] = Py_NewRef(key);
     out->items[2 * out->count++ + 1] = Py_NewRef(value);
   }
   return 0;
 }
 
-static void drop_given(struct given *given) {
-  for (Py_ssize_t i = 0; i < 2 * given->count; i++) Py_DECREF(given->items[i]);
-  if (given->items != given->few) PyMem_Free(given->items);
+static void drop_given(struct feed_items *feed_items) {
+  for (Py_ssize_t i = 0; i < 2 * feed_items->count; i++) Py_DECREF(feed_items->items[i]);
+  if (feed_items->items != feed_items->inline_buffer) PyMem_Free(feed_items->items);
 }
 
 static int read_feed(struct session_object *self, PyObject *key, PyObject *value, situ_feed *out) {
@@ -260,11 +260,12 @@ static int read_feed(struct session_object *self, PyObject *key, PyObject *value
   return failed;
 }
 
-/* `feeds` has room for all that are given. */
-static int read_feeds(struct session_object *self, const struct given *given, situ_feed *feeds,
-                      int *n) {
-  for (Py_ssize_t i = 0; i < given->count; i++) {
-    if (read_feed(self, given->items[2 * i], given->items[2 * i + 1], &feeds[*n])) return -1;
+/* `feeds` has capacity for all pairs. */
+static int read_feeds(struct session_object *self, const struct feed_items *feed_items,
+                      situ_feed *feeds, int *n) {
+  for (Py_ssize_t i = 0; i < feed_items->count; i++) {
+    if (read_feed(self, feed_items->items[2 * i], feed_items->items[2 * i + 1], &feeds[*n]))
+      return -1;
     ++*n;
   }
   return 0;
@@ -289,42 +290,41 @@ static int run_native(struct session_object *self, const struct watch_options *o
 }
 
 static PyObject *run_collected(struct session_object *self, PyObject *fetch,
-                               const struct given *given, const struct fetches *fetches,
+                               const struct feed_items *feed_items, const struct fetches *fetches,
                                const struct watch_options *options) {
-  situ_feed few[FEW], *feeds = few;
-  situ_tensor *some[FEW] = {NULL}, **results = some;
-  if (given->count > FEW) feeds = PyMem_Malloc(sizeof *feeds * (size_t)given->count);
-  if (fetches->count > FEW) results = PyMem_Calloc((size_t)fetches->count, sizeof *results);
+  situ_feed inline_buffer[INLINE], *feeds = inline_buffer;
+  situ_tensor *some[INLINE] = {NULL}, **results = some;
+  if (feed_items->count > INLINE) feeds = PyMem_Malloc(sizeof *feeds * (size_t)feed_items->count);
+  if (fetches->count > INLINE) results = PyMem_Calloc((size_t)fetches->count, sizeof *results);
   int n_feeds = 0;
   PyObject *result = NULL;
   if (!feeds || !results) {
     PyErr_NoMemory();
-  } else if (!read_feeds(self, given, feeds, &n_feeds)) {
-    struct taking taking = {results, results + fetches->count, (PyObject *)self};
-    if (check_run(self, NULL)) /* code that converts a feed may have closed the session */
+  } else if (!read_feeds(self, feed_items, feeds, &n_feeds)) {
+    struct result_cursor result_cursor = {results, results + fetches->count, (PyObject *)self};
+    if (check_run(self, NULL)) /* converting a feed may have closed the session */
       result = NULL;
     else if (!run_native(self, options, feeds, n_feeds, fetches, results))
-      result = structure_map(fetch, take_array, &taking);
+      result = structure_map(fetch, replace_by_array, &result_cursor);
   }
   for (int i = 0; i < n_feeds; i++) situ_tensor_release(feeds[i].tensor);
   for (int i = 0; results && i < fetches->count; i++) situ_tensor_release(results[i]);
-  if (feeds != few) PyMem_Free(feeds);
+  if (feeds != inline_buffer) PyMem_Free(feeds);
   if (results != some) PyMem_Free(results);
   return result;
 }
 
-static bool holds_structure(const struct given *given) {
+static bool holds_structure(const struct feed_items *feed_items) {
   bool holds = false;
-  for (Py_ssize_t i = 0; i < given->count && !holds; i++) {
-    PyObject *key = given->items[2 * i];
+  for (Py_ssize_t i = 0; i < feed_items->count && !holds; i++) {
+    PyObject *key = feed_items->items[2 * i];
     holds = !IS_VALUE(key) && (PyTuple_Check(key) || is_composite(key));
   }
   return holds;
 }
 
-/* The feeds with single tensors as keys; a key may be a structure, as the state of an LSTM or a
- * sparse tensor. */
-static int flat_feeds(const struct session_object *self, PyObject *dict, struct given *out) {
+/* Flattens feeds whose keys are structures, such as LSTM states or sparse tensors. */
+static int flat_feeds(const struct session_object *self, PyObject *dict, struct feed_items *out) {
   if (take_given(dict, out)) return -1;
   if (!holds_structure(out)) return 0;
   drop_given(out);
@@ -341,41 +341,43 @@ static PyObject *run_any(PyObject *object, PyObject *fetch, PyObject *feeds,
                          const struct watch_options *options) {
   struct session_object *self = (struct session_object *)object;
   const struct watch_options usual = {.timeout_ms = self->timeout_ms};
-  struct given given;
-  if (check_run(self, feeds) || flat_feeds(self, feeds, &given)) return NULL;
-  struct fetches fetches = {.capacity = FEW};
-  fetches.values = fetches.few;
+  struct feed_items feed_items;
+  if (check_run(self, feeds) || flat_feeds(self, feeds, &feed_items)) return NULL;
+  struct fetches fetches = {.capacity = INLINE};
+  fetches.values = fetches.inline_buffer;
   PyObject *result = NULL;
   if (!collect(self, fetch, &fetches))
-    result = run_collected(self, fetch, &given, &fetches, options ? options : &usual);
-  if (fetches.values != fetches.few) PyMem_Free(fetches.values);
-  drop_given(&given);
+    result = run_collected(self, fetch, &feed_items, &fetches, options ? options : &usual);
+  if (fetches.values != fetches.inline_buffer) PyMem_Free(fetches.values);
+  drop_given(&feed_items);
   return result;
 }
 
 /* run(fetches, feed_dict=None, options=None, run_metadata=None) */
 static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
-  PyObject *given[4] = {NULL};
+  PyObject *feed_items[4] = {NULL};
   static const char *const keys[] = {"fetches", "feed_dict", "options", "run_metadata"};
-  for (Py_ssize_t i = 0; i < n && i < 4; i++) given[i] = args[i];
+  for (Py_ssize_t i = 0; i < n && i < 4; i++) feed_items[i] = args[i];
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
     int k = 0;
     while (k < 4 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), keys[k])) k++;
     if (k == 4)
       return PyErr_Format(PyExc_TypeError, "run() got an unexpected keyword argument '%S'",
                           PyTuple_GET_ITEM(names, i));
-    given[k] = args[n + i];
+    feed_items[k] = args[n + i];
   }
-  if (!given[0]) return PyErr_Format(PyExc_TypeError, "run() missing required argument 'fetches'");
+  if (!feed_items[0])
+    return PyErr_Format(PyExc_TypeError, "run() missing required argument 'fetches'");
   for (int i = 2; i < 4; i++)
-    if (given[i] && given[i] != Py_None)
-      return PyObject_CallMethod(self, "_run_with", "OOOO", given[0], given[1] ? given[1] : Py_None,
-                                 given[2] ? given[2] : Py_None, given[3] ? given[3] : Py_None);
-  return run_any(self, given[0], given[1], NULL);
+    if (feed_items[i] && feed_items[i] != Py_None)
+      return PyObject_CallMethod(
+          self, "_run_with", "OOOO", feed_items[0], feed_items[1] ? feed_items[1] : Py_None,
+          feed_items[2] ? feed_items[2] : Py_None, feed_items[3] ? feed_items[3] : Py_None);
+  return run_any(self, feed_items[0], feed_items[1], NULL);
 }
 
-/* _run_watched(fetches, feeds, timeout_ms, trace or None, cancel=None); a bytearray `cancel` whose
- * first byte becomes 1 ends the run. */
+/* _run_watched(fetches, feeds, timeout_ms, trace or None, cancel=None): setting the first byte of
+ * the bytearray `cancel` to 1 cancels the run. */
 static PyObject *run_watched(PyObject *self, PyObject *args) {
   PyObject *fetch, *feeds, *trace, *cancel = Py_None;
   long long timeout;
@@ -383,7 +385,7 @@ static PyObject *run_watched(PyObject *self, PyObject *args) {
   if (cancel != Py_None && !(PyByteArray_Check(cancel) && PyByteArray_GET_SIZE(cancel)))
     return PyErr_Format(PyExc_TypeError, "cancel is %R, not a bytearray", cancel);
   if (trace != Py_None && Py_TYPE(trace) != &recording_type)
-    return PyErr_Format(PyExc_TypeError, "%R is no trace", trace);
+    return PyErr_Format(PyExc_TypeError, "%R is not a trace", trace);
   const struct watch_options options = {
       .timeout_ms = timeout,
       .trace = trace == Py_None ? NULL : recording_native(trace),
@@ -397,14 +399,14 @@ static PyObject *close_session(PyObject *object, PyObject *none) {
   if (self->closed) Py_RETURN_NONE;
   self->closed = true;
   situ_status status = NULL;
-  Py_BEGIN_ALLOW_THREADS; /* runs that wait in other threads end now */
+  Py_BEGIN_ALLOW_THREADS; /* blocked runs of other threads end now */
   if (self->session) status = situ_session_close(self->session);
   Py_END_ALLOW_THREADS;
   if (status) return errors_raise(status, self->graph);
   Py_RETURN_NONE;
 }
 
-/* Where every operation goes: [(name, op, requested, assigned, cause)]. */
+/* Returns the placement: [(name, op, requested, assigned, cause)]. */
 static PyObject *placement(PyObject *object, PyObject *none) {
   (void)none;
   struct session_object *self = (struct session_object *)object;
@@ -426,13 +428,13 @@ static PyObject *placement(PyObject *object, PyObject *none) {
 }
 
 static PyMethodDef methods[] = {
-    {"_open", open_session, METH_VARARGS, "Begins with a graph and options."},
+    {"_open", open_session, METH_VARARGS, "Opens the session."},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
      "run(fetches, feed_dict=None, options=None, run_metadata=None)\n\nComputes tensors and runs "
      "operations; gives arrays in the structure of the fetches."},
-    {"_run_watched", run_watched, METH_VARARGS, "The same, traced and in a limited time."},
-    {"close", close_session, METH_NOARGS, "Frees what the session holds on its devices."},
-    {"_placement", placement, METH_NOARGS, "Where every operation goes, and why."},
+    {"_run_watched", run_watched, METH_VARARGS, "Runs with trace, timeout and cancellation."},
+    {"close", close_session, METH_NOARGS, "Closes the session and frees its device memory."},
+    {"_placement", placement, METH_NOARGS, "Returns the placement of every operation."},
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef members[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * situ_python.h: what the files of the extension share. One file makes each Python object. */
+ * situ_python.h: shared declarations of the extension. Each Python type has its own file. */
 #ifndef SITU_PYTHON_H
 #define SITU_PYTHON_H
 
@@ -30,47 +30,47 @@ static inline PyObject *Py_XNewRef(PyObject *object) {
 
 enum { MAX_INPUTS = 12, MAX_ATTRS = 12, MAX_PARAMS = MAX_INPUTS + MAX_ATTRS + 1, N_TYPES = 32 };
 
-/* Python objects that the package hands over when it is imported. */
+/* Python objects that the package registers on import. */
 struct hooks {
-  PyObject *dtypes[N_TYPES]; /* by the number of the type */
+  PyObject *dtypes[N_TYPES]; /* by situ_type */
   PyObject *shape;           /* TensorShape */
   PyObject *error;           /* (code, message, node, graph) -> exception */
-  PyObject *pack;            /* (list, dtype, name) -> tensor: lists that hold tensors */
-  PyObject *device_function; /* (graph, proxy of an op) -> device */
+  PyObject *pack;            /* (list, dtype, name) -> tensor: packs lists that contain tensors */
+  PyObject *device_function; /* (graph, op properties) -> device */
   PyObject *eager_config;    /* () -> dict: options of the first eager call */
   PyObject *index;           /* (tensor, key) -> tensor */
-  PyObject *repr;            /* (eager tensor) -> str, and of str */
+  PyObject *repr;            /* repr and str of an eager tensor */
   PyObject *str;
   PyObject *node_def;  /* (operation) -> text */
-  PyObject *folder;    /* str: where the package lies */
-  PyObject *composite; /* dict: name of an operator -> function that stands for it */
+  PyObject *folder;    /* str: the directory of the package */
+  PyObject *composite; /* dict: name of an operator -> function */
 };
 extern struct hooks hooks;
 
 /* An eager tensor. */
 struct tensor_object {
   PyObject_HEAD situ_tensor *tensor;
-  PyObject *shape; /* TensorShape, once it was asked for */
+  PyObject *shape; /* TensorShape, created on demand */
   PyObject *weak;
-  int cpu; /* of a tensor in host memory: which CPU device made it */
+  int cpu; /* tensor in host memory: the index of its CPU device */
 };
 
 struct graph_object {
   PyObject_HEAD situ_graph *graph;
-  PyObject **values;     /* by node: the tensor of its first output, once asked for; owned */
-  PyObject **operations; /* by node: the operation, once asked for; owned */
-  int room;              /* of both */
+  PyObject **values;     /* per node: the tensor of its first output, created on demand; owned */
+  PyObject **operations; /* per node: the operation, created on demand; owned */
+  int capacity;          /* capacity of both */
   PyObject *scope;       /* str: "" or "a/b/" */
   PyObject *dict, *weak;
   int functions; /* device functions on the stack */
   bool finalized;
   bool captures; /* values of other graphs become inputs: _capture */
-  bool sealed;   /* of a function that is traced: its values mean nothing outside */
+  bool sealed;   /* a traced function: its values are only valid within it */
 };
 
 struct operation_object {
   PyObject_HEAD struct graph_object *graph;
-  PyObject *inputs, *outputs; /* tuples of tensors; NULL until asked for */
+  PyObject *inputs, *outputs; /* tuples of tensors, created on demand */
   PyObject *dict, *weak;
   int node;
 };
@@ -92,94 +92,93 @@ extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_ty
 #define IS_VALUE(o) (Py_TYPE(o) == &value_type)
 #define TENSOR_OF(o) (((struct tensor_object *)(o))->tensor)
 
-/* errors.c: sets the Python exception of a status and frees it; returns NULL. `graph` may be NULL.
- */
+/* errors.c: raises the exception of a status and frees it; returns NULL. `graph` may be NULL. */
 PyObject *errors_raise(situ_status status, struct graph_object *graph);
 
-/* Sets ValueError or TypeError for an error while a graph is built; frees the status. */
+/* Raises ValueError or TypeError for an error in graph construction; frees the status. */
 PyObject *errors_raise_building(situ_status status);
 
-/* context.c: where ops of this thread go: the graph, or NULL for eager. Borrowed. */
+/* context.c: returns the current graph of this thread, or NULL for eager execution. Borrowed. */
 struct graph_object *context_graph(void);
 
-/* Whether ops run at once where no graph was entered. */
+/* Returns whether ops run eagerly outside of graphs. */
 bool context_is_eager(void);
 
-/* The device of this thread's eager scope; "" for none. */
+/* Returns the device of the eager device scope; "" if none. */
 const char *context_device(void);
 
-/* The process's eager context, made on first use; NULL with an exception. */
+/* Returns the eager context of the process, created on first use; NULL with an exception. */
 situ_eager *context_eager(void);
 
-/* The same if an op may run at once without further ado: no graph, no device scope, no log; else
- * NULL without an exception. */
-situ_eager *context_quick(void);
+/* Returns the eager context if the fast path is possible: no graph, device scope or log; else NULL
+ * without an exception. */
+situ_eager *context_fast_path(void);
 
-/* Whether eager ops and functions log where they run. */
+/* Returns whether eager placement logging is on. */
 bool context_logs(void);
 
-/* Whether eager ops or sessions log on standard output: Python's buffer goes out first. */
+/* Flushes Python's stdout if eager ops or sessions log placement. */
 void context_flush(void);
 
-/* Python's buffer of standard output goes out. */
+/* Flushes Python's stdout. */
 void context_flush_stdout(void);
 extern PyMethodDef context_methods[];
 
-/* types.c: dtypes and shapes between Python and C. */
-int types_number(PyObject *dtype, situ_type *out); /* None gives SITU_NO_TYPE; 0, or -1 */
+/* types.c: converts dtypes and shapes between Python and C. */
+int types_number(PyObject *dtype, situ_type *out); /* None: SITU_NO_TYPE; returns 0, or -1 */
 PyObject *types_dtype(situ_type type);             /* new reference */
-int types_shape(PyObject *shape, situ_shape *out); /* None gives SITU_ANY_SHAPE */
+int types_shape(PyObject *shape, situ_shape *out); /* None: SITU_ANY_SHAPE */
 PyObject *types_tuple(situ_shape shape);           /* (2, None); None for an unknown rank */
 PyObject *types_tensor_shape(situ_shape shape);    /* TensorShape */
 
-/* "float32", "string": the name of a DType. */
-static inline const char *types_word(situ_type type) {
+/* Returns the name of a DType: "float32", "string". */
+static inline const char *types_name(situ_type type) {
   return type == SITU_STRING ? "string" : situ_type_numpy(type);
 }
 
-/* Whether elements are real numbers. */
+/* Returns whether a type is floating-point. */
 static inline bool types_is_real(situ_type type) {
   return type == SITU_FLOAT || type == SITU_DOUBLE || type == SITU_HALF;
 }
 
-/* convert.c: a tensor in host memory of any Python value but a tensor; NULL with an exception.
- * `type` may be SITU_NO_TYPE: then as TensorFlow chooses. */
+/* convert.c: converts a Python value (not a tensor) to a tensor in host memory; NULL with an
+ * exception. SITU_NO_TYPE: infers the type as TensorFlow does. */
 situ_tensor *convert_value(PyObject *value, situ_type type);
 
-/* fill.c: a tensor of the elements of nested lists of that shape; an exception where the lists
- * change meanwhile, or an element does not fit. */
+/* fill.c: creates a tensor from nested lists of that shape; raises if the lists change or an
+ * element does not fit. */
 situ_tensor *fill_tensor(PyObject *value, const situ_shape *shape, situ_type type);
 
-/* buffer.c: the same of an object with the buffer protocol, without a copy where that is possible
- * and `share` allows it. Sets *unfit where the object has to go another way. */
+/* buffer.c: creates a tensor from an object with the buffer protocol, without a copy if possible
+ * and `share` is set. *unfit: the buffer is not supported. */
 situ_tensor *buffer_value(PyObject *value, situ_type type, bool share, bool *unfit);
 
-/* Stores one element: `real` or `whole`, as the type asks for. */
+/* Stores one element: `real` or `whole`, depending on the type. */
 void buffer_store(char *at, situ_type type, double real, int64_t whole);
 
-/* Whether a list holds a tensor somewhere. */
+/* Returns whether a nested list contains a tensor. */
 bool convert_holds_tensor(PyObject *value);
 
-/* array.c: the NumPy array, or scalar, of a tensor; a copy. */
-PyObject *array_of(situ_tensor *tensor);
+/* array.c: copies a tensor to a NumPy array or scalar. */
+PyObject *array_from_tensor(situ_tensor *tensor);
 
-/* tensor.c: a new eager tensor; takes over the reference. */
+/* tensor.c: wraps a tensor; consumes the reference. */
 PyObject *tensor_wrap(situ_tensor *tensor);
 
-/* The same, of a tensor that was made on the device of the scope. */
-PyObject *tensor_wrap_here(situ_tensor *tensor);
+/* The same for a tensor created on the device of the scope. */
+PyObject *tensor_wrap_on_scope_device(situ_tensor *tensor);
 
-/* The tensor that an object stands for (a variable), or NULL: without an exception if it is none.
- */
-PyObject *tensor_behind(PyObject *value);
+/* Returns the tensor of an object such as a variable; NULL without an exception if there is none.
+ * */
+PyObject *tensor_from_object(PyObject *value);
 
-/* The eager tensor of any value: converted, put on the device of the scope. New reference. */
+/* Converts any value to an eager tensor on the device of the scope. New reference. */
 PyObject *tensor_of(PyObject *value, situ_type type);
 
-/* value.c: the tensor of a value of a graph: always the same object. New reference. */
+/* value.c: returns the unique Python object of a graph value. New reference. */
 PyObject *value_of(struct graph_object *graph, situ_value native);
 
-/* A new one; only for value_of and the outputs of an operation. */
+/* Creates the object; only for value_of and the outputs of an operation. */
 PyObject *value_create(struct graph_object *graph, situ_value native);
 
 static inline situ_value value_native(const struct value_object *value) {
@@ -187,59 +186,60 @@ static inline situ_value value_native(const struct value_object *value) {
 }
 PyObject *value_str(struct value_object *value);
 
-/* operation.c: the operation of a node: always the same object. Borrowed from the graph. */
+/* operation.c: returns the unique Python object of a node. Borrowed from the graph. */
 struct operation_object *operation_of(struct graph_object *graph, int node);
 
-/* The tensors that it makes: a tuple. Borrowed. */
+/* Returns the outputs as a tuple. Borrowed. */
 PyObject *operation_outputs(struct operation_object *operation);
 situ_value operation_native(const struct operation_object *operation);
 
-/* graph.c: makes room for the objects of a node. 0, or -1 with an exception. */
+/* graph.c: reserves space for the objects of a node. Returns 0, or -1 with an exception. */
 int graph_reserve(struct graph_object *graph, int node);
 
-/* A name that is not yet taken. New reference. */
+/* Returns a unique name. New reference. */
 PyObject *graph_unique(struct graph_object *graph, const char *scope, const char *name);
 
-/* A constant; `name` as it is (made unique). New reference to a tensor of the graph. */
+/* Adds a constant with a unique name. New reference. */
 PyObject *graph_constant(struct graph_object *graph, situ_tensor *tensor, const char *name);
 
-/* The value of a Python value in a graph: a tensor of it, or a constant called `name`. */
+/* Converts a Python value to a value of the graph: a tensor of it, or a constant with `name`. */
 PyObject *graph_tensor(struct graph_object *graph, PyObject *value, situ_type type,
                        const char *name);
 
-/* 0, or -1 with an exception where the graph is finalized. */
+/* Returns 0, or -1 with an exception if the graph is finalized. */
 int graph_check_open(const struct graph_object *graph);
 
-/* Enters and leaves the device that functions on the stack choose for a node to come. */
+/* Enter and leave the device that device functions choose for the next node. */
 int graph_enter_device(struct graph_object *graph, const char *op, PyObject *name,
                        PyObject *inputs);
 void graph_leave_device(struct graph_object *graph);
 
-/* config.c: options out of a dict; texts are borrowed from it. 0, or -1 with an exception. */
-/* store.c: the store in a capsule; NULL with an exception. Borrowed. */
+/* store.c: returns the store in a capsule; NULL with an exception. Borrowed. */
 situ_store *store_native(PyObject *capsule);
 extern PyMethodDef store_methods[];
 
+/* config.c: reads options from a dict, which owns the strings. Returns 0, or -1 with an exception.
+ */
 struct config_store {
   situ_device_memory memory[64];
   situ_virtual_device virtual_devices[64];
 };
 int config_read(PyObject *dict, situ_config *out, struct config_store *store);
 
-/* structure.c: the same lists, tuples and dicts with leaf(item, context), a new reference, in place
- * of each item. */
+/* structure.c: maps leaf(item, context), which returns a new reference, over nested lists, tuples
+ * and dicts. */
 typedef PyObject *structure_leaf(PyObject *item, void *context);
 PyObject *structure_map(PyObject *structure, structure_leaf *leaf, void *context);
 
-/* The elements of a sequence as a tuple of its own: code of the program that runs while they are
- * read cannot change it. TypeError with the message where it is no sequence. */
+/* Copies a sequence to a tuple, safe from changes by user code. TypeError with the message if it is
+ * not a sequence. */
 PyObject *structure_tuple(PyObject *sequence, const char *message);
 
-/* ops.c: the functions of all rows, by number; borrowed. */
+/* ops.c: returns the function of an op; borrowed. */
 PyObject *ops_function(int number);
 int ops_number(const char *name);
 
-/* Calls one with a name for the node (NULL: the op's). */
+/* Calls it with a node name (NULL: the name of the op). */
 PyObject *ops_call(PyObject *function, const char *name, PyObject *const *args, Py_ssize_t n);
 extern PyMethodDef ops_methods[];
 
@@ -248,15 +248,14 @@ extern PyNumberMethods operators_number;
 PyObject *operators_compare(PyObject *a, PyObject *b, int how);
 int operators_prepare(void);
 
-/* recording.c: what a Recording holds. Borrowed. */
+/* recording.c: returns the trace of a Recording. Borrowed. */
 situ_trace *recording_native(PyObject *object);
 
-/* py_func.c: the status of the Python exception that is set, which is cleared. */
+/* py_func.c: converts the current Python exception to a status and clears it. */
 situ_status script_exception(void);
 
-/* Tells a graph where in the program the nodes to come are asked for, where a failure would say it.
- */
-void numerics_origin(struct graph_object *graph);
+/* Sets the source location of the following nodes, if numeric checks may report it. */
+void numerics_set_origin(struct graph_object *graph);
 
 extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[],
     cluster_methods[];

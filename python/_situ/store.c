@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * store.c: stores of variables that sessions share, as capsules. */
+ * store.c: stores of variables shared by sessions, as capsules. */
 #include "situ_python.h"
 
 static const char name[] = "situ_store";
@@ -8,7 +8,7 @@ situ_store *store_native(PyObject *capsule) { return PyCapsule_GetPointer(capsul
 
 static void destroy(PyObject *capsule) {
   situ_store *store = store_native(capsule);
-  Py_BEGIN_ALLOW_THREADS; /* threads of its iterators may need the interpreter to end */
+  Py_BEGIN_ALLOW_THREADS; /* threads of its iterators may need the GIL to end */
   situ_store_release(store);
   Py_END_ALLOW_THREADS;
 }
@@ -36,6 +36,6 @@ static PyObject *reset(PyObject *self, PyObject *args) {
 }
 
 PyMethodDef store_methods[] = {
-    {"store_create", create, METH_NOARGS, "An empty store of variables, for sessions to share."},
-    {"store_reset", reset, METH_VARARGS, "Forgets the variables and resources of a store."},
+    {"store_create", create, METH_NOARGS, "Creates an empty store."},
+    {"store_reset", reset, METH_VARARGS, "Drops the variables and resources of a store."},
     {0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * structure.c: lists, tuples and dicts of things, with each thing replaced. */
+ * structure.c: maps functions over nested lists, tuples and dicts. */
 #include "situ_python.h"
 
 PyObject *structure_tuple(PyObject *sequence, const char *message) {
@@ -11,7 +11,7 @@ PyObject *structure_tuple(PyObject *sequence, const char *message) {
 }
 
 static PyObject *map_list(PyObject *structure, structure_leaf *leaf, void *context) {
-  PyObject *parts = structure_tuple(structure, "a list or a tuple is wanted");
+  PyObject *parts = structure_tuple(structure, "expected a list or a tuple");
   const Py_ssize_t n = parts ? PyTuple_GET_SIZE(parts) : 0;
   PyObject *list = parts ? PyList_New(n) : NULL;
   for (Py_ssize_t i = 0; list && i < n; i++) {
@@ -29,7 +29,7 @@ static PyObject *map_list(PyObject *structure, structure_leaf *leaf, void *conte
 }
 
 static PyObject *map_dict(PyObject *structure, structure_leaf *leaf, void *context) {
-  PyObject *items = PyDict_Items(structure); /* leaves may run code that changes the dict */
+  PyObject *items = PyDict_Items(structure); /* a copy: leaves may run code that changes the dict */
   PyObject *dict = items ? PyObject_CallNoArgs((PyObject *)Py_TYPE(structure)) : NULL;
   for (Py_ssize_t i = 0; dict && i < PyList_GET_SIZE(items); i++) {
     PyObject *pair = PyList_GET_ITEM(items, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tape.c: Tape: what tf.GradientTape is made of, and the stack of tapes that are on. */
+ * tape.c: Tape: the implementation of tf.GradientTape, and the stack of active tapes. */
 #include "tape.h"
 #include "watch.h"
 
@@ -9,17 +9,17 @@ enum { MOST_TAPES = 32 };
 
 struct tape_object {
   PyObject_HEAD situ_tape *tape;
-  PyObject *variables; /* dict: variable -> list of the tensors that were its value */
+  PyObject *variables; /* dict: variable -> list of its watched tensors */
   PyObject *dict, *weak;
   char persistent, watches, on, used;
 };
 
-/* Tapes that are on: stack[base] to before stack[top]; those below are paused. */
+/* The active tapes are stack[base] to stack[top - 1]; those below are paused. */
 _Thread_local int tape_count; /* top - base */
 static _Thread_local struct tape_object *stack[MOST_TAPES];
 static _Thread_local int base, top;
 
-int tape_told(const situ_call *call, situ_tensor *const *outputs, int n_outputs) {
+int tape_record(const situ_call *call, situ_tensor *const *outputs, int n_outputs) {
   for (int i = base; i < top; i++) {
     const situ_status status = situ_tape_record(stack[i]->tape, call, outputs, n_outputs);
     if (status) return errors_raise(status, NULL), -1;
@@ -27,12 +27,12 @@ int tape_told(const situ_call *call, situ_tensor *const *outputs, int n_outputs)
   return 0;
 }
 
-/* Life */
+/* ---- Construction ---- */
 
-static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static char *names[] = {"persistent", "watch_accessed_variables", NULL};
   int persistent = 0, watches = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, words, "|pp:GradientTape", names, &persistent, &watches))
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:GradientTape", names, &persistent, &watches))
     return NULL;
   situ_eager *eager = context_eager();
   struct tape_object *self = eager ? (struct tape_object *)type->tp_alloc(type, 0) : NULL;
@@ -68,7 +68,7 @@ static void dealloc(PyObject *object) {
   Py_TYPE(object)->tp_free(object);
 }
 
-/* On and off */
+/* ---- Start and stop ---- */
 
 static int find_on(const struct tape_object *self) {
   int at = top - 1;
@@ -121,7 +121,7 @@ static PyObject *forget(PyObject *object, PyObject *none) {
   Py_RETURN_NONE;
 }
 
-/* Watching */
+/* ---- Watching ---- */
 
 static int watch(struct tape_object *self, PyObject *tensor) {
   if (!IS_TENSOR(tensor)) return PyErr_SetString(PyExc_TypeError, "not an eager tensor"), -1;
@@ -134,7 +134,7 @@ static PyObject *watch_tensor(PyObject *self, PyObject *tensor) {
   Py_RETURN_NONE;
 }
 
-/* watch(tensor): tensors go straight; the package sees to everything else. */
+/* watch(tensor): handles tensors; the package handles everything else. */
 static PyObject *watch_any(PyObject *self, PyObject *tensor) {
   if (IS_TENSOR(tensor)) return watch_tensor(self, tensor);
   return PyObject_CallMethod(self, "_watch_others", "(O)", tensor);
@@ -161,8 +161,8 @@ static PyObject *watch_variable(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* tape_variable(variable, tensor): a variable was read, which had this value. */
-static PyObject *tell_variable(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+/* tape_variable(variable, tensor): records that a variable with this value was read. */
+static PyObject *record_variable(PyObject *self, PyObject *const *args, Py_ssize_t n) {
   (void)self;
   if (n != 2) return PyErr_Format(PyExc_TypeError, "tape_variable(variable, tensor)");
   for (int i = base; i < top; i++)
@@ -170,7 +170,7 @@ static PyObject *tell_variable(PyObject *self, PyObject *const *args, Py_ssize_t
   Py_RETURN_NONE;
 }
 
-/* tape_pause(): no tape hears of anything until tape_resume of what it gave. */
+/* tape_pause(): pauses all tapes until tape_resume with its result. */
 static PyObject *pause_all(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   const int before = base;
@@ -187,7 +187,7 @@ static PyObject *resume_all(PyObject *self, PyObject *before) {
   Py_RETURN_NONE;
 }
 
-/* tape_stack(): the tapes that record what this thread does, the outermost first. */
+/* tape_stack(): returns the active tapes of this thread, the outermost first. */
 static PyObject *list_tapes(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   PyObject *list = PyList_New(tape_count);
@@ -197,11 +197,11 @@ static PyObject *list_tapes(PyObject *self, PyObject *none) {
 }
 
 /* tape_inherit(tapes): replaces the tapes of this thread by those of the thread that started it.
- * The caller makes sure that the two threads take turns. */
+ * The caller ensures that only one of them runs at a time. */
 static PyObject *inherit_tapes(PyObject *self, PyObject *tapes) {
   (void)self;
   if (!PyList_Check(tapes) || PyList_GET_SIZE(tapes) > MOST_TAPES)
-    return PyErr_Format(PyExc_TypeError, "tape_inherit: a list of tapes is wanted");
+    return PyErr_Format(PyExc_TypeError, "tape_inherit: expected a list of tapes");
   while (top > 0) Py_DECREF((PyObject *)stack[--top]);
   base = 0;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tapes); i++)
@@ -215,7 +215,7 @@ static PyObject *count_tapes(PyObject *self, PyObject *none) {
   return PyLong_FromLong(tape_count);
 }
 
-/* Functions that give gradients */
+/* ---- Custom gradients ---- */
 
 static PyObject *wrap_list(situ_tensor *const *tensors, int n) {
   PyObject *list = PyList_New(n);
@@ -243,7 +243,7 @@ static situ_status call_function(PyObject *function, situ_tensor *const *dys, in
     good = item == Py_None || IS_TENSOR(item);
   }
   if (!good && !PyErr_Occurred())
-    PyErr_Format(PyExc_ValueError, "a gradient for each of %d inputs is wanted", n_dxs);
+    PyErr_Format(PyExc_ValueError, "expected a gradient for each of %d inputs", n_dxs);
   Py_XDECREF(items);
   Py_XDECREF(result);
   Py_XDECREF(list);
@@ -264,55 +264,55 @@ static void release_python(void *context) {
   PyGILState_Release(state);
 }
 
-/* Gives back what take_list gave; NULL is an empty list. */
-static void give_list(situ_tensor **tensors, Py_ssize_t n) {
+/* Releases the result of read_list; NULL is an empty list. */
+static void release_list(situ_tensor **tensors, Py_ssize_t n) {
   for (Py_ssize_t i = 0; tensors && i < n; i++) situ_tensor_release(tensors[i]);
   PyMem_Free(tensors);
 }
 
-/* The native tensors of a list, each with a reference: Python code that runs meanwhile may change
- * the list. The caller frees them with give_list; -1 with an exception. */
-static Py_ssize_t take_list(PyObject *list, situ_tensor ***out) {
-  PyObject *items = PySequence_Fast(list, "a list of tensors is wanted");
+/* Reads a list of tensors with references, since Python code may change the list. The caller frees
+ * them with release_list; -1 with an exception. */
+static Py_ssize_t read_list(PyObject *list, situ_tensor ***out) {
+  PyObject *items = PySequence_Fast(list, "expected a list of tensors");
   if (!items) return -1;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
-  PyObject *wrong = NULL;
+  PyObject *raise_type_error = NULL;
   *out = PyMem_Calloc((size_t)n + 1, sizeof **out);
   for (Py_ssize_t i = 0; *out && i < n; i++) {
     PyObject *item = PySequence_Fast_GET_ITEM(items, i);
     if (IS_TENSOR(item))
       (*out)[i] = situ_tensor_retain(TENSOR_OF(item));
     else if (item != Py_None)
-      wrong = item;
+      raise_type_error = item;
   }
-  if (wrong) PyErr_Format(PyExc_TypeError, "not an eager tensor: %R", wrong);
+  if (raise_type_error) PyErr_Format(PyExc_TypeError, "not an eager tensor: %R", raise_type_error);
   if (!*out) PyErr_NoMemory();
   Py_DECREF(items);
   if (!PyErr_Occurred()) return n;
-  give_list(*out, n);
+  release_list(*out, n);
   *out = NULL;
   return -1;
 }
 
-/* tape_function(inputs, outputs, gradient): keeps something that is no op. */
-static PyObject *tell_function(PyObject *self, PyObject *args) {
+/* tape_function(inputs, outputs, gradient): records a custom gradient. */
+static PyObject *record_function(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *inputs, *outputs, *function;
   situ_tensor **in = NULL, **out = NULL;
   if (!PyArg_ParseTuple(args, "OOO", &inputs, &outputs, &function)) return NULL;
-  const Py_ssize_t n_in = take_list(inputs, &in), n_out = n_in < 0 ? -1 : take_list(outputs, &out);
+  const Py_ssize_t n_in = read_list(inputs, &in), n_out = n_in < 0 ? -1 : read_list(outputs, &out);
   situ_status status = NULL;
   for (int i = base; i < top && n_out >= 0 && !status; i++)
     status = situ_tape_record_function(stack[i]->tape, in, (int)n_in, out, (int)n_out, call_python,
                                        Py_NewRef(function), release_python);
-  give_list(in, n_in);
-  give_list(out, n_out);
+  release_list(in, n_in);
+  release_list(out, n_out);
   if (status) return errors_raise(status, NULL);
   if (n_out < 0) return NULL;
   Py_RETURN_NONE;
 }
 
-/* Gradients */
+/* ---- Gradients ---- */
 
 static int begin(struct tape_object *self) {
   if (self->used && !self->persistent) {
@@ -332,9 +332,9 @@ static situ_status run(struct tape_object *self, situ_tensor **targets, int n_ta
   situ_tape *others[MOST_TAPES];
   for (int i = base; i < top; i++) others[i - base] = stack[i]->tape;
   const int n_others = tape_count;
-  context_flush(); /* a gradient that is compiled may log */
+  context_flush(); /* compiling a gradient may log */
   struct watched watched = {0};
-  const bool waits = situ_cluster_joined(); /* gradients of collective operations are such, too */
+  const bool waits = situ_cluster_joined(); /* gradients of collective ops block */
   if (waits) watch_enter(&watched);
   const situ_status status =
       situ_tape_gradient_slices(self->tape, targets, n_targets, sources, n_sources, gradients,
@@ -344,9 +344,9 @@ static situ_status run(struct tape_object *self, situ_tensor **targets, int n_ta
   return status;
 }
 
-/* The gradient that is these rows: slices(values, indices, source), a function of the package. */
-static PyObject *wrap_rows(PyObject *self, situ_tensor *values, situ_tensor *indices,
-                           situ_tensor *source) {
+/* Wraps a sparse gradient: calls slices(values, indices, source), a function of the package. */
+static PyObject *wrap_slices(PyObject *self, situ_tensor *values, situ_tensor *indices,
+                             situ_tensor *source) {
   PyObject *v = tensor_wrap(situ_tensor_retain(values));
   PyObject *k = v ? tensor_wrap(situ_tensor_retain(indices)) : NULL;
   PyObject *like = k ? tensor_wrap(situ_tensor_retain(source)) : NULL;
@@ -357,12 +357,12 @@ static PyObject *wrap_rows(PyObject *self, situ_tensor *values, situ_tensor *ind
   return made;
 }
 
-/* The gradients, whose references it takes over, as a list. */
+/* Wraps gradients as a list; consumes the references. */
 static PyObject *wrap_gradients(PyObject *self, situ_tensor **results, situ_tensor **indices,
                                 situ_tensor **sources, int n) {
   PyObject *list = wrap_list(results, n);
   for (int i = 0; list && i < n; i++) {
-    PyObject *rows = indices[i] ? wrap_rows(self, results[i], indices[i], sources[i]) : NULL;
+    PyObject *rows = indices[i] ? wrap_slices(self, results[i], indices[i], sources[i]) : NULL;
     if (indices[i] && (!rows || PyList_SetItem(list, i, rows))) Py_CLEAR(list);
   }
   for (int i = 0; i < n; i++) {
@@ -383,32 +383,32 @@ static PyObject *finish(situ_status status, PyObject *self, situ_tensor **result
   return wrap_gradients(self, results, indices, sources, n);
 }
 
-/* compute(targets, sources, gradients or None) -> list; of eager tensors. */
+/* compute(targets, sources, gradients or None) -> list of eager tensors */
 static PyObject *compute(PyObject *object, PyObject *args) {
   struct tape_object *self = (struct tape_object *)object;
   PyObject *targets, *sources, *gradients, *list = NULL;
   situ_tensor **t = NULL, **s = NULL, **g = NULL, **results = NULL;
   if (!PyArg_ParseTuple(args, "OOO", &targets, &sources, &gradients) || begin(self)) return NULL;
-  const Py_ssize_t n_t = take_list(targets, &t), n_s = n_t < 0 ? -1 : take_list(sources, &s);
-  const Py_ssize_t n_g = n_s < 0 || gradients == Py_None ? n_s : take_list(gradients, &g);
+  const Py_ssize_t n_t = read_list(targets, &t), n_s = n_t < 0 ? -1 : read_list(sources, &s);
+  const Py_ssize_t n_g = n_s < 0 || gradients == Py_None ? n_s : read_list(gradients, &g);
   if (n_g >= 0) results = PyMem_Calloc(2 * (size_t)n_s + 1, sizeof *results);
   if (n_g >= 0 && !results) PyErr_NoMemory();
   situ_tensor **indices = results ? results + n_s : NULL;
   if (results)
     list = finish(run(self, t, (int)n_t, s, (int)n_s, g, results, indices), object, results,
                   indices, s, (int)n_s);
-  give_list(t, n_t);
-  give_list(s, n_s);
-  give_list(g, n_g);
+  release_list(t, n_t);
+  release_list(s, n_s);
+  release_list(g, n_g);
   PyMem_Free(results);
   return list;
 }
 
-/* gradient(target, sources): tensors go straight; the package sees to everything else. */
+/* gradient(target, sources): handles tensors; the package handles everything else. */
 static PyObject *gradient(PyObject *object, PyObject *const *args, Py_ssize_t n, PyObject *names) {
-  enum { FEW = 32 };
+  enum { INLINE = 32 };
   struct tape_object *self = (struct tape_object *)object;
-  situ_tensor *sources[FEW], *results[FEW], *indices[FEW];
+  situ_tensor *sources[INLINE], *results[INLINE], *indices[INLINE];
   PyObject *one[1] = {n > 1 ? args[1] : NULL}, **items = one;
   Py_ssize_t count = 1;
   bool plain = n == 2 && !names && IS_TENSOR(args[0]);
@@ -416,7 +416,7 @@ static PyObject *gradient(PyObject *object, PyObject *const *args, Py_ssize_t n,
     items = PySequence_Fast_ITEMS(args[1]);
     count = PyList_GET_SIZE(args[1]);
   }
-  plain = plain && count <= FEW;
+  plain = plain && count <= INLINE;
   for (Py_ssize_t i = 0; plain && i < count; i++) {
     plain = IS_TENSOR(items[i]);
     if (plain) sources[i] = TENSOR_OF(items[i]);
@@ -446,15 +446,15 @@ static PyObject *get_variables(PyObject *object, void *closure) {
 }
 
 static PyMethodDef methods[] = {
-    {"__enter__", enter, METH_NOARGS, "Begins to record."},
+    {"__enter__", enter, METH_NOARGS, "Starts recording."},
     {"__exit__", (PyCFunction)(void (*)(void))leave, METH_FASTCALL, "Stops recording."},
-    {"_push", enter, METH_NOARGS, "Begins to record."},
+    {"_push", enter, METH_NOARGS, "Starts recording."},
     {"_pop", (PyCFunction)(void (*)(void))leave, METH_FASTCALL, "Stops recording."},
-    {"_forget", forget, METH_NOARGS, "Forgets everything."},
-    {"watch", watch_any, METH_O, "Records what depends on a tensor, or on each of a list."},
+    {"_forget", forget, METH_NOARGS, "Clears the tape."},
+    {"watch", watch_any, METH_O, "Watches a tensor, or each tensor of a list."},
     {"_watch", watch_tensor, METH_O, "Watches a tensor."},
     {"_watch_variable", watch_variable, METH_VARARGS, "Watches a variable's value."},
-    {"_compute", compute, METH_VARARGS, "The gradients of tensors."},
+    {"_compute", compute, METH_VARARGS, "Returns the gradients of tensors."},
     {"gradient", (PyCFunction)(void (*)(void))gradient, METH_FASTCALL | METH_KEYWORDS,
      "The gradient of a target with respect to sources."},
     {NULL, NULL, 0, NULL}};
@@ -467,7 +467,7 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL}};
 
 static PyGetSetDef getters[] = {
-    {"_variables", get_variables, NULL, "Watched variables and the tensors they were.", NULL},
+    {"_variables", get_variables, NULL, "Watched variables and their tensors.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 PyTypeObject tape_type = {
@@ -487,12 +487,12 @@ PyTypeObject tape_type = {
 };
 
 PyMethodDef tape_methods[] = {
-    {"tape_variable", (PyCFunction)(void (*)(void))tell_variable, METH_FASTCALL,
+    {"tape_variable", (PyCFunction)(void (*)(void))record_variable, METH_FASTCALL,
      "A variable was read."},
-    {"tape_function", tell_function, METH_VARARGS, "Keeps a function with its gradient."},
-    {"tape_pause", pause_all, METH_NOARGS, "Stops all tapes."},
-    {"tape_resume", resume_all, METH_O, "Goes on with what tape_pause stopped."},
-    {"tape_stack", list_tapes, METH_NOARGS, "The tapes of this thread."},
-    {"tape_inherit", inherit_tapes, METH_O, "Makes the tapes of another thread those of this."},
-    {"tape_count", count_tapes, METH_NOARGS, "How many tapes record."},
+    {"tape_function", record_function, METH_VARARGS, "Records a custom gradient."},
+    {"tape_pause", pause_all, METH_NOARGS, "Pauses all tapes."},
+    {"tape_resume", resume_all, METH_O, "Resumes the tapes of tape_pause."},
+    {"tape_stack", list_tapes, METH_NOARGS, "Returns the active tapes of this thread."},
+    {"tape_inherit", inherit_tapes, METH_O, "Replaces the tapes of this thread."},
+    {"tape_count", count_tapes, METH_NOARGS, "Returns the number of active tapes."},
     {NULL, NULL, 0, NULL}};

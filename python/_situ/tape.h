@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tape.h: what eager calls tell the tapes that are on. */
+ * tape.h: records eager calls on the active tapes. */
 #ifndef SITU_PYTHON_TAPE_H
 #define SITU_PYTHON_TAPE_H
 
@@ -7,10 +7,10 @@
 
 #include "situ_python.h"
 
-/* How many tapes record what this thread does. */
+/* The number of active tapes of this thread. */
 extern _Thread_local int tape_count;
 
-/* Tells them of a call; 0, or -1 with an exception. */
-int tape_told(const situ_call *call, situ_tensor *const *outputs, int n_outputs);
+/* Records a call; returns 0, or -1 with an exception. */
+int tape_record(const situ_call *call, situ_tensor *const *outputs, int n_outputs);
 
 #endif

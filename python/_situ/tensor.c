@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tensor.c: Tensor, the base of all tensors, and EagerTensor, which has a value. */
+ * tensor.c: Tensor, the base class of all tensors, and EagerTensor. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +28,8 @@ PyObject *tensor_wrap(situ_tensor *tensor) {
   return (PyObject *)self;
 }
 
-/* All CPU devices share the host's memory: which one a tensor belongs to is ours to remember. */
-PyObject *tensor_wrap_here(situ_tensor *tensor) {
+/* All CPU devices share host memory: the Python object stores which one a tensor belongs to. */
+PyObject *tensor_wrap_on_scope_device(situ_tensor *tensor) {
   const char *cpu = strstr(context_device(), "/device:CPU:");
   PyObject *self = tensor_wrap(tensor);
   if (self && cpu && situ_tensor_data(tensor)) {
@@ -45,7 +45,7 @@ static void dealloc(PyObject *object) {
   struct tensor_object *self = (struct tensor_object *)object;
   if (self->weak) PyObject_ClearWeakRefs(object);
   if (self->tensor && situ_tensor_type(self->tensor) == SITU_RESOURCE) {
-    Py_BEGIN_ALLOW_THREADS; /* the object may have threads that need the interpreter to end */
+    Py_BEGIN_ALLOW_THREADS; /* threads of a resource may need the GIL to end */
     situ_tensor_release(self->tensor);
     Py_END_ALLOW_THREADS;
   } else {
@@ -58,7 +58,7 @@ static void dealloc(PyObject *object) {
     PyObject_Free(self);
 }
 
-PyObject *tensor_behind(PyObject *value) {
+PyObject *tensor_from_object(PyObject *value) {
   if (PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) || PyTuple_Check(value) ||
       PyUnicode_Check(value) || PyBytes_Check(value))
     return NULL;
@@ -72,7 +72,7 @@ PyObject *tensor_behind(PyObject *value) {
   return tensor;
 }
 
-/* Puts a constant on the device of the scope. The words are those of guide 003. */
+/* Copies a constant to the device of the scope. The messages are TensorFlow's. */
 static PyObject *place(situ_tensor *tensor) {
   const char *device = context_device();
   situ_eager *eager = context_eager();
@@ -85,7 +85,7 @@ static PyObject *place(situ_tensor *tensor) {
   const situ_status status = situ_eager_copy(eager, tensor, device, &moved);
   if (!status) {
     situ_tensor_release(tensor);
-    return tensor_wrap_here(moved);
+    return tensor_wrap_on_scope_device(moved);
   }
   if (situ_status_code(status) != SITU_NOT_FOUND &&
       situ_status_code(status) != SITU_INVALID_ARGUMENT) {
@@ -106,7 +106,7 @@ static PyObject *place(situ_tensor *tensor) {
 static PyObject *wrong_type(PyObject *tensor, situ_type type) {
   return PyErr_Format(PyExc_ValueError,
                       "Tensor conversion requested dtype %s for Tensor with dtype %s: %R",
-                      types_word(type), types_word(situ_tensor_type(TENSOR_OF(tensor))), tensor);
+                      types_name(type), types_name(situ_tensor_type(TENSOR_OF(tensor))), tensor);
 }
 
 PyObject *tensor_of(PyObject *value, situ_type type) {
@@ -117,10 +117,10 @@ PyObject *tensor_of(PyObject *value, situ_type type) {
   }
   if (IS_VALUE(value))
     return PyErr_Format(PyExc_TypeError, "%S is a tensor of a graph: it has no value here.", value);
-  PyObject *behind = tensor_behind(value);
-  if (behind || PyErr_Occurred()) {
-    PyObject *result = behind ? tensor_of(behind, type) : NULL;
-    Py_XDECREF(behind);
+  PyObject *tensor_value = tensor_from_object(value);
+  if (tensor_value || PyErr_Occurred()) {
+    PyObject *result = tensor_value ? tensor_of(tensor_value, type) : NULL;
+    Py_XDECREF(tensor_value);
     return result;
   }
   if ((PyList_Check(value) || PyTuple_Check(value)) && convert_holds_tensor(value)) {
@@ -135,13 +135,13 @@ PyObject *tensor_of(PyObject *value, situ_type type) {
 
 static PyObject *numpy(PyObject *self, PyObject *none) {
   (void)none;
-  return array_of(TENSOR_OF(self));
+  return array_from_tensor(TENSOR_OF(self));
 }
 
 /* __array__(dtype=None, copy=None) */
 static PyObject *array(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
   (void)names;
-  PyObject *result = array_of(TENSOR_OF(self));
+  PyObject *result = array_from_tensor(TENSOR_OF(self));
   if (result && situ_tensor_shape(TENSOR_OF(self)).rank == 0) {
     PyObject *module = PyImport_ImportModule("numpy");
     Py_SETREF(result, module ? PyObject_CallMethod(module, "asarray", "(O)", result) : NULL);
@@ -206,7 +206,7 @@ static PyObject *item(PyObject *self, Py_ssize_t i) {
 static PyObject *repr(PyObject *self) { return PyObject_CallOneArg(hooks.repr, self); }
 static PyObject *str(PyObject *self) { return PyObject_CallOneArg(hooks.str, self); }
 
-/* The buffer protocol: tensors in host memory, read-only. */
+/* The buffer protocol: read-only, for tensors in host memory. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
   static const char *const formats[N_TYPES] = {
       [SITU_FLOAT] = "f", [SITU_DOUBLE] = "d", [SITU_INT32] = "i", [SITU_INT64] = "q",
@@ -263,7 +263,7 @@ static PyGetSetDef attributes[] = {
     {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
-/* In Python Tensor has methods that both kinds share: the package adds them to this type. */
+/* The package adds the Python methods that graph and eager tensors share. */
 PyTypeObject base_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "situ.Tensor",
     .tp_basicsize = sizeof(PyObject),
@@ -273,7 +273,7 @@ PyTypeObject base_type = {
     .tp_richcompare = operators_compare,
 };
 
-/* == compares elements: a tensor cannot be a key. */
+/* Not hashable, since == compares elements. */
 static Py_hash_t hash(PyObject *self) {
   (void)self;
   PyErr_SetString(PyExc_TypeError, "Tensor is unhashable. Instead, use tensor.ref() as the key.");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace.c: Trace: the graph of a Python function, run with tensors; results stay on their devices.
- */
+ * trace.c: Trace: a compiled tf.function: the graph of a Python function; results stay on their
+ * devices. */
 #include <string.h>
 
 #include "trace.h"
 #include "watch.h"
 
-enum { FEW = 16 };
+enum { INLINE = 16 };
 
-/* The natives of a tuple of tensors or operations of a graph, behind *n others. */
+/* Appends the values of a tuple of tensors or operations to the fetches. */
 static void add_fetches(struct trace_object *self, PyObject *tuple) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
     PyObject *item = PyTuple_GET_ITEM(tuple, i);
@@ -28,13 +28,14 @@ static void add_feeds(struct trace_object *self, PyObject *tuple) {
         (situ_feed){.value = value_native((struct value_object *)PyTuple_GET_ITEM(tuple, i))};
 }
 
-/* Every element of some tuples is of one of two types. */
+/* Checks that all elements of the tuples have one of two types. */
 static int check_items(PyObject *const *tuples, int n, PyTypeObject *type, PyTypeObject *other) {
   for (int i = 0; i < n; i++)
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuples[i]); k++) {
       const PyTypeObject *have = Py_TYPE(PyTuple_GET_ITEM(tuples[i], k));
       if (have == type || have == other) continue;
-      PyErr_Format(PyExc_TypeError, "%R is no part of a trace", PyTuple_GET_ITEM(tuples[i], k));
+      PyErr_Format(PyExc_TypeError, "%R does not belong to the trace",
+                   PyTuple_GET_ITEM(tuples[i], k));
       return -1;
     }
   return 0;
@@ -50,8 +51,8 @@ static int open_session(struct trace_object *self, PyObject *options) {
   return status ? -1 : 0;
 }
 
-/* New values of variables may be put in the memory of the old ones. */
-static void pair_variables(struct trace_object *self) {
+/* Lets new values of variables reuse the memory of the old ones. */
+static void find_donations(struct trace_object *self) {
   const Py_ssize_t n_read = PyTuple_GET_SIZE(self->read), n = PyTuple_GET_SIZE(self->written);
   int *donate = self->donate + self->n_feeds - n_read;
   for (Py_ssize_t i = 0; i < n_read; i++)
@@ -61,10 +62,10 @@ static void pair_variables(struct trace_object *self) {
 }
 
 /* Trace(graph, options, name, structure, inputs, captures, captured, reads, read, outputs, writes,
- * written, effects): what is fed is the arguments, tensors that were captured, and variables that
- * are read; what is fetched is the results, the new values of variables, and operations. */
-static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
-  (void)words;
+ * written, effects). Feeds are the arguments, captured tensors and variables that are read; fetches
+ * are the results, new values of variables, and operations. */
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)kwargs;
   PyObject *graph, *options, *name, *structure, *feeds[3], *captured, *read, *fetches[3], *written;
   if (!PyArg_ParseTuple(args, "O!O!UOO!O!O!O!O!O!O!O!O!", &graph_type, &graph, &PyDict_Type,
                         &options, &name, &structure, &PyTuple_Type, &feeds[0], &PyTuple_Type,
@@ -98,7 +99,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *words) {
     add_feeds(self, feeds[i]);
     add_fetches(self, fetches[i]);
   }
-  if (!PyErr_Occurred()) pair_variables(self);
+  if (!PyErr_Occurred()) find_donations(self);
   if (PyErr_Occurred() || open_session(self, options)) Py_CLEAR(self);
   return (PyObject *)self;
 }
@@ -136,55 +137,56 @@ static void dealloc(PyObject *object) {
   Py_TYPE(object)->tp_free(object);
 }
 
-/* The first `n` feeds of a run. What keeps a tensor is a reference, or the Python object here. */
-struct fed {
+/* The first `n` feeds of a run, kept alive by a reference to the tensor or the Python object. */
+struct feed_refs {
   situ_feed *feeds;
   PyObject **owners;
   int n;
 };
 
-/* Feeds the value of a variable. Where only the variable has its object, the tensor gets no further
- * reference, so that the run may put the new value there. */
-static int fill_variable(struct fed *fed, PyObject *variable) {
+/* Feeds the value of a variable. If only the variable refers to it, the tensor gets no additional
+ * reference, so that the run can reuse its memory. */
+static int feed_variable(struct feed_refs *feed_refs, PyObject *variable) {
   PyObject *value = PyObject_GetAttrString(variable, "_value");
   if (!value || !IS_TENSOR(value)) {
     if (value) PyErr_SetString(PyExc_TypeError, "a variable has no value");
     Py_XDECREF(value);
     return -1;
   }
-  fed->feeds[fed->n].tensor = TENSOR_OF(value);
+  feed_refs->feeds[feed_refs->n].tensor = TENSOR_OF(value);
   if (Py_REFCNT(value) == 2) {
-    fed->owners[fed->n++] = value;
+    feed_refs->owners[feed_refs->n++] = value;
     return 0;
   }
   situ_tensor_retain(TENSOR_OF(value));
-  fed->owners[fed->n++] = NULL;
+  feed_refs->owners[feed_refs->n++] = NULL;
   Py_DECREF(value);
   return 0;
 }
 
-static void let_go(struct fed *fed) {
-  for (int i = 0; i < fed->n; i++) {
-    if (!fed->owners[i]) situ_tensor_release(fed->feeds[i].tensor);
-    Py_XDECREF(fed->owners[i]);
+static void let_go(struct feed_refs *feed_refs) {
+  for (int i = 0; i < feed_refs->n; i++) {
+    if (!feed_refs->owners[i]) situ_tensor_release(feed_refs->feeds[i].tensor);
+    Py_XDECREF(feed_refs->owners[i]);
   }
 }
 
-/* Fills in the tensors. */
-static int fill(const struct trace_object *self, PyObject *const *inputs, struct fed *fed) {
-  memcpy(fed->feeds, self->feeds, sizeof *fed->feeds * (size_t)self->n_feeds);
-  memset(fed->owners, 0, sizeof *fed->owners * (size_t)self->n_feeds);
+/* Sets the tensors of all feeds. */
+static int set_feeds(const struct trace_object *self, PyObject *const *inputs,
+                     struct feed_refs *feed_refs) {
+  memcpy(feed_refs->feeds, self->feeds, sizeof *feed_refs->feeds * (size_t)self->n_feeds);
+  memset(feed_refs->owners, 0, sizeof *feed_refs->owners * (size_t)self->n_feeds);
   for (int i = 0; i < self->n_inputs; i++)
-    fed->feeds[fed->n++].tensor = situ_tensor_retain(TENSOR_OF(inputs[i]));
+    feed_refs->feeds[feed_refs->n++].tensor = situ_tensor_retain(TENSOR_OF(inputs[i]));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->captured); i++)
-    fed->feeds[fed->n++].tensor =
+    feed_refs->feeds[feed_refs->n++].tensor =
         situ_tensor_retain(TENSOR_OF(PyTuple_GET_ITEM(self->captured, i)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->read); i++)
-    if (fill_variable(fed, PyTuple_GET_ITEM(self->read, i))) return -1;
+    if (feed_variable(feed_refs, PyTuple_GET_ITEM(self->read, i))) return -1;
   return 0;
 }
 
-/* The words of TensorFlow: the function, not the node. */
+/* Raises TensorFlow's message, which names the function instead of the node. */
 static PyObject *raise(const struct trace_object *self, situ_status status) {
   const char *text = situ_status_message(status);
   int length = (int)strlen(text);
@@ -193,18 +195,18 @@ static PyObject *raise(const struct trace_object *self, situ_status status) {
     return NULL;
   }
   while (length && strchr(" \n\t", text[length - 1])) length--;
-  const situ_status told = situ_status_create(situ_status_code(status), "%.*s [Op:__inference_%s]",
-                                              length, text, PyUnicode_AsUTF8(self->name));
+  const situ_status error = situ_status_create(situ_status_code(status), "%.*s [Op:__inference_%s]",
+                                               length, text, PyUnicode_AsUTF8(self->name));
   situ_status_release(status);
-  return errors_raise(told, NULL);
+  return errors_raise(error, NULL);
 }
 
 struct results {
   situ_tensor **next, **end;
 };
 
-/* The next result takes the place of what stands for it; None stays. */
-static PyObject *take_result(PyObject *item, void *context) {
+/* Replaces a leaf of the structure by the next result; None stays. */
+static PyObject *replace_by_result(PyObject *item, void *context) {
   struct results *results = context;
   if (item == Py_None) Py_RETURN_NONE;
   if (results->next == results->end)
@@ -234,9 +236,9 @@ static situ_status run_native(const struct trace_object *self, const situ_feed *
                       results);
 }
 
-/* Where the memory of inputs is only lent, a result that is an input becomes a copy. */
-static situ_status keep(const struct trace_object *self, const situ_feed *feeds,
-                        situ_tensor **result) {
+/* If the inputs are borrowed, copies results that are inputs. */
+static situ_status copy_borrowed(const struct trace_object *self, const situ_feed *feeds,
+                                 situ_tensor **result) {
   const void *data = *result ? situ_tensor_data(*result) : NULL;
   const situ_type type = *result ? situ_tensor_type(*result) : SITU_NO_TYPE;
   const bool is_plain = type != SITU_STRING && type != SITU_RESOURCE && type != SITU_VARIANT;
@@ -256,41 +258,41 @@ static situ_status keep(const struct trace_object *self, const situ_feed *feeds,
 static PyObject *finish(const struct trace_object *self, situ_tensor **results) {
   struct results outputs = {results, results + self->n_outputs};
   if (write_variables(self, results + self->n_outputs)) return NULL;
-  return structure_map(self->structure, take_result, &outputs);
+  return structure_map(self->structure, replace_by_result, &outputs);
 }
 
-PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool lent) {
-  situ_feed few[FEW];
-  PyObject *few_owners[FEW];
-  struct fed fed = {few, few_owners, 0};
-  situ_tensor *some[FEW] = {NULL}, **results = some;
-  if (self->n_feeds > FEW) {
-    fed.feeds = PyMem_Malloc(sizeof *fed.feeds * (size_t)self->n_feeds);
-    fed.owners = PyMem_Malloc(sizeof *fed.owners * (size_t)self->n_feeds);
+PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool borrowed) {
+  situ_feed inline_buffer[INLINE];
+  PyObject *few_owners[INLINE];
+  struct feed_refs feed_refs = {inline_buffer, few_owners, 0};
+  situ_tensor *some[INLINE] = {NULL}, **results = some;
+  if (self->n_feeds > INLINE) {
+    feed_refs.feeds = PyMem_Malloc(sizeof *feed_refs.feeds * (size_t)self->n_feeds);
+    feed_refs.owners = PyMem_Malloc(sizeof *feed_refs.owners * (size_t)self->n_feeds);
   }
-  if (self->n_fetches > FEW) results = PyMem_Calloc((size_t)self->n_fetches, sizeof *results);
+  if (self->n_fetches > INLINE) results = PyMem_Calloc((size_t)self->n_fetches, sizeof *results);
   PyObject *result = NULL;
   Py_INCREF(self);
-  if (!fed.feeds || !fed.owners || !results) {
+  if (!feed_refs.feeds || !feed_refs.owners || !results) {
     PyErr_NoMemory();
-  } else if (!fill(self, inputs, &fed)) {
-    context_flush(); /* a first run may log */
-    situ_status status = run_native(self, fed.feeds, results);
-    for (int i = 0; i < self->n_fetches && lent && !status; i++)
-      status = keep(self, fed.feeds, &results[i]);
+  } else if (!set_feeds(self, inputs, &feed_refs)) {
+    context_flush(); /* the first run may log */
+    situ_status status = run_native(self, feed_refs.feeds, results);
+    for (int i = 0; i < self->n_fetches && borrowed && !status; i++)
+      status = copy_borrowed(self, feed_refs.feeds, &results[i]);
     result = status ? raise(self, status) : finish(self, results);
   }
-  let_go(&fed);
+  let_go(&feed_refs);
   for (int i = 0; results && i < self->n_fetches; i++) situ_tensor_release(results[i]);
-  if (fed.feeds != few) PyMem_Free(fed.feeds);
-  if (fed.owners != few_owners) PyMem_Free(fed.owners);
+  if (feed_refs.feeds != inline_buffer) PyMem_Free(feed_refs.feeds);
+  if (feed_refs.owners != few_owners) PyMem_Free(feed_refs.owners);
   if (results != some) PyMem_Free(results);
   Py_DECREF(self);
   return result;
 }
 
-/* An input as a tensor; the memory of arrays is lent to the run. */
-static PyObject *lend(PyObject *input) {
+/* Converts an input to a tensor; arrays are borrowed for the run. */
+static PyObject *borrow_input(PyObject *input) {
   if (IS_TENSOR(input)) return Py_NewRef(input);
   bool unfit = false;
   situ_tensor *tensor = buffer_value(input, SITU_NO_TYPE, true, &unfit);
@@ -298,17 +300,17 @@ static PyObject *lend(PyObject *input) {
   return tensor ? tensor_wrap(tensor) : NULL;
 }
 
-/* run(inputs): tensors, or arrays that the results do not keep. */
+/* run(inputs): tensors, or arrays that the results do not retain. */
 static PyObject *run(PyObject *object, PyObject *inputs) {
   struct trace_object *self = (struct trace_object *)object;
   PyObject *given = structure_tuple(inputs, "a trace takes a list of inputs"), *result = NULL;
   if (!given) return NULL;
   const Py_ssize_t n = PyTuple_GET_SIZE(given);
   PyObject *tuple = PyTuple_New(n);
-  bool lent = false;
+  bool borrowed = false;
   for (Py_ssize_t i = 0; tuple && i < n; i++) {
-    PyObject *item = PyTuple_GET_ITEM(given, i), *tensor = lend(item);
-    lent = lent || tensor != item;
+    PyObject *item = PyTuple_GET_ITEM(given, i), *tensor = borrow_input(item);
+    borrowed = borrowed || tensor != item;
     if (tensor)
       PyTuple_SET_ITEM(tuple, i, tensor);
     else
@@ -317,7 +319,7 @@ static PyObject *run(PyObject *object, PyObject *inputs) {
   if (tuple && n != self->n_inputs)
     PyErr_Format(PyExc_TypeError, "%U takes %d tensors (%zd given)", self->name, self->n_inputs, n);
   else if (tuple)
-    result = trace_run(self, ((PyTupleObject *)tuple)->ob_item, lent);
+    result = trace_run(self, ((PyTupleObject *)tuple)->ob_item, borrowed);
   Py_XDECREF(tuple);
   Py_DECREF(given);
   return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * trace.h: the graph of a Python function, ready to be run. */
+ * trace.h: the compiled graph of a Python function. */
 #ifndef SITU_PYTHON_TRACE_H
 #define SITU_PYTHON_TRACE_H
 
@@ -8,15 +8,15 @@
 struct trace_object {
   PyObject_HEAD situ_session *session;
   struct graph_object *graph;
-  PyObject *name, *structure;          /* of the results; None for what is no tensor */
+  PyObject *name, *structure;          /* of the results; None for non-tensors */
   PyObject *captured, *read, *written; /* tuples: tensors, variables, variables */
-  situ_feed *feeds;                    /* arguments, captured tensors, variables; no tensors yet */
-  int *donate;         /* per feed: of a variable, 1 + the number of its new value; else 0 */
+  situ_feed *feeds;                    /* arguments, captured tensors, variables; tensors unset */
+  int *donate;         /* per feed: for a variable, 1 + the index of its new value; else 0 */
   situ_value *fetches; /* results, new values of variables, operations */
   int n_inputs, n_feeds, n_outputs, n_fetches;
 };
 
-/* Runs it with eager tensors, one for each input; `lent`: results do not keep their memory. */
-PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool lent);
+/* Runs it with one eager tensor per input; `borrowed`: results must not retain their memory. */
+PyObject *trace_run(struct trace_object *self, PyObject *const *inputs, bool borrowed);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * types.c: element types and shapes between Python and C. */
+ * types.c: converts element types and shapes between Python and C. */
 #include <string.h>
 
 #include "situ_python.h"
@@ -133,5 +133,5 @@ static PyObject *list_types(PyObject *self, PyObject *none) {
 }
 
 PyMethodDef types_methods[] = {
-    {"types", list_types, METH_NOARGS, "Every element type: name, number, bytes, words."},
+    {"types", list_types, METH_NOARGS, "Returns the element types: name, number, bytes, names."},
     {NULL, NULL, 0, NULL}};

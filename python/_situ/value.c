@@ -17,7 +17,7 @@ PyObject *value_create(struct graph_object *graph, situ_value native) {
   return (PyObject *)self;
 }
 
-/* The object of output 0 is the graph's, those of others are the operation's. */
+/* The graph owns the object of output 0, the operation those of other outputs. */
 PyObject *value_of(struct graph_object *graph, situ_value native) {
   if (native.output > 0) {
     struct operation_object *operation = operation_of(graph, native.node);
@@ -90,7 +90,7 @@ static PyObject *get_index(PyObject *self, void *closure) {
   return PyLong_FromLong(((struct value_object *)self)->output);
 }
 
-/* What set_shape of Python found to agree with what was known. */
+/* Stores the shape that set_shape in Python has validated. */
 static PyObject *store_shape(PyObject *self, PyObject *shape) {
   struct value_object *value = (struct value_object *)self;
   if (types_shape(shape, &value->shape)) return NULL;
@@ -103,7 +103,7 @@ static PyObject *subscript(PyObject *self, PyObject *key) {
   return PyObject_CallFunctionObjArgs(hooks.index, self, key, NULL);
 }
 
-/* Writes "(2, 3)" or "(?, 3)", in eager style "(None, 3)"; returns the text. */
+/* Formats "(2, 3)" or "(?, 3)", in eager mode "(None, 3)". */
 static const char *shape_word(const struct value_object *self, char text[256]) {
   const int rank = self->shape.rank;
   const char *unknown = context_is_eager() ? "None" : "?";
@@ -126,7 +126,7 @@ PyObject *value_str(struct value_object *self) {
   const bool known = self->shape.rank >= 0;
   return PyUnicode_FromFormat("Tensor(\"%s:%d\"%s%s, dtype=%s%s%s)", situ_value_name(native),
                               self->output, known ? ", shape=" : "",
-                              known ? shape_word(self, text) : "", types_word(self->type),
+                              known ? shape_word(self, text) : "", types_name(self->type),
                               *device ? ", device=" : "", device);
 }
 
@@ -137,10 +137,10 @@ static PyObject *repr(PyObject *object) {
   char text[256];
   return PyUnicode_FromFormat(
       "<tf.Tensor '%s:%d' shape=%s dtype=%s>", situ_value_name(value_native(self)), self->output,
-      self->shape.rank < 0 ? "<unknown>" : shape_word(self, text), types_word(self->type));
+      self->shape.rank < 0 ? "<unknown>" : shape_word(self, text), types_name(self->type));
 }
 
-/* Only while a function is traced, where every part is known to be there. */
+/* Only while a function is traced and the first dimension is known. */
 static PyObject *iterate(PyObject *self) {
   const situ_shape shape = ((struct value_object *)self)->shape;
   PyObject *refused = PyObject_CallMethod(self, "_refuse_iteration", NULL);
@@ -165,17 +165,16 @@ static Py_ssize_t length(PyObject *self) {
 
 static PyMappingMethods mapping = {.mp_subscript = subscript, .mp_length = length};
 
-static PyMethodDef methods[] = {
-    {"_store_shape", store_shape, METH_O, "Sets what is known of the shape."},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"_store_shape", store_shape, METH_O, "Sets the static shape."},
+                                {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef attributes[] = {
-    {"name", get_name, NULL, "The name of the operation, a colon, the number of the output.", NULL},
+    {"name", get_name, NULL, "The name: operation and output index, \"x:0\".", NULL},
     {"op", get_op, NULL, "The operation.", NULL},
     {"graph", get_graph, NULL, "The graph.", NULL},
-    {"shape", get_shape, NULL, "The shape as far as it is known: a TensorShape.", NULL},
+    {"shape", get_shape, NULL, "The static shape: a TensorShape.", NULL},
     {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
-    {"device", get_device, NULL, "The device that was asked for.", NULL},
+    {"device", get_device, NULL, "The requested device.", NULL},
     {"value_index", get_index, NULL, "The number of the output.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};

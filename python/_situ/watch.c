@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * watch.c: runs without the interpreter's lock, that Ctrl-C ends. */
+ * watch.c: runs that release the GIL and can be interrupted by Ctrl-C. */
 #include "situ_python.h"
 #include "watch.h"
 
-static unsigned long main_thread; /* the one that signals are for */
+static unsigned long main_thread; /* receives signals */
 
-static _Thread_local struct watched *running; /* NULL: this thread is in no run */
+static _Thread_local struct watched *running; /* NULL: not in a run */
 
-/* Whether the run was cancelled, or the handler of a signal raised an exception. */
+/* Returns whether the run was cancelled or a signal handler raised an exception. */
 static bool stop(void *context) {
   struct watched *run = context;
   if (run->cancel && *run->cancel) return true;
@@ -18,7 +18,7 @@ static bool stop(void *context) {
   return raised;
 }
 
-/* Runs that wait for something else than devices ask this. */
+/* Polled by blocked runs. */
 static bool interrupted(void) { return running && stop(running); }
 
 void watch_prepare(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * catalog.c: the public view of the ops, and the version. */
+ * catalog.c: implements situ/catalog.h: queries of op definitions, and the version. */
 #include "situ/catalog.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ const char *situ_version(void) { return SITU_VERSION; }
 
 int situ_ops_count(void) { return schema_count(); }
 
-/* The family that defines the op. */
+/* Returns the family of an op. */
 static const char *family_of(const struct op_def *op) {
   for (int i = 0; op_families[i]; i++) {
     const struct op_family *family = op_families[i];
@@ -29,7 +29,7 @@ static const char *or_empty(const char *text) { return text ? text : ""; }
 situ_status situ_ops_get(int number, situ_op *out) {
   if (!out) return INVALID("situ_ops_get: `out` is NULL.");
   if (number < 0 || number >= schema_count())
-    return INVALID("There is no op number %d: there are %d.", number, schema_count());
+    return INVALID("situ_ops_get: op %d does not exist; there are %d ops.", number, schema_count());
   const struct op_def *op = schema_get(number)->op;
   *out = (situ_op){.number = number,
                    .name = op->name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checkpoint.c: writes tensors to files; checkpoint_read.c reads them. */
+ * checkpoint.c: writes checkpoints in the safetensors format; checkpoint_read.c reads them. */
 #include "api/checkpoint.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static const struct {
              {SITU_INT32, "I32"},  {SITU_INT16, "I16"}, {SITU_INT8, "I8"},  {SITU_UINT8, "U8"},
              {SITU_UINT16, "U16"}, {SITU_BOOL, "BOOL"}};
 
-const char *checkpoint_word(situ_type type) {
+const char *checkpoint_type_name(situ_type type) {
   for (size_t i = 0; i < COUNT_OF(words); i++)
     if (words[i].type == type) return words[i].word;
   return NULL;
@@ -33,7 +33,7 @@ situ_type checkpoint_type(const char *word) {
   return SITU_NO_TYPE;
 }
 
-uint32_t checkpoint_sum(const void *data, size_t bytes) {
+uint32_t checkpoint_crc32(const void *data, size_t bytes) {
   const unsigned char *at = data;
   uint32_t table[256], sum = UINT32_MAX;
   for (uint32_t i = 0; i < 256; i++) {
@@ -49,9 +49,9 @@ void checkpoint_path(const char *prefix, struct strbuf *out) {
   strbuf_appendf(out, "%s.data-00000-of-00001", prefix);
 }
 
-/* Files */
+/* ---- Files ---- */
 
-/* A rename is kept when its folder is. */
+/* Makes a rename durable by syncing the directory. */
 static situ_status sync_folder(const char *path) {
   const char *slash = strrchr(path, '/');
   struct strbuf folder = {0};
@@ -69,8 +69,8 @@ struct part {
   size_t bytes;
 };
 
-/* Writes a file aside, then puts it in its place: a crash leaves the old one or the new one. */
-static situ_status replace(const char *path, const struct part *parts, int count) {
+/* Writes to a temporary file and renames it, so that a crash leaves the old or the new file. */
+static situ_status write_atomically(const char *path, const struct part *parts, int count) {
   struct strbuf aside = {0};
   strbuf_appendf(&aside, "%s.tmp%ld.%llx", path, (long)getpid(),
                  (unsigned long long)pthread_self());
@@ -83,7 +83,7 @@ static situ_status replace(const char *path, const struct part *parts, int count
   for (int i = 0; i < count && good; i++)
     good = fwrite(parts[i].data, 1, parts[i].bytes, file) == parts[i].bytes;
   good = good && !fflush(file) && !fsync(fileno(file));
-  int error = good ? 0 : errno ? errno : EIO; /* never taken for success */
+  int error = good ? 0 : errno ? errno : EIO; /* never 0 on failure */
   if (file && fclose(file) && !error) error = errno ? errno : EIO;
   if (!error && rename(strbuf_get(&aside), path)) error = errno;
   if (error && file) remove(strbuf_get(&aside));
@@ -91,7 +91,7 @@ static situ_status replace(const char *path, const struct part *parts, int count
   return error ? file_failure(path, error) : sync_folder(path);
 }
 
-/* Tensors */
+/* ---- Tensors ---- */
 
 static int by_name(const void *a, const void *b) {
   return strcmp(((const situ_named *)a)->name, ((const situ_named *)b)->name);
@@ -104,8 +104,8 @@ static void add_sizes(struct strbuf *out, situ_shape shape) {
   strbuf_append(out, "]");
 }
 
-/* The header: where each tensor is, and its checksum; padded to whole words. */
-static void describe(const situ_named *tensors, int count, struct strbuf *out) {
+/* Builds the JSON header: offsets and checksums of the tensors, padded to 8 bytes. */
+static void append_header(const situ_named *tensors, int count, struct strbuf *out) {
   struct strbuf sums = {0};
   size_t at = 0;
   strbuf_append(out, "{");
@@ -113,12 +113,12 @@ static void describe(const situ_named *tensors, int count, struct strbuf *out) {
   for (int i = 0; i < count; i++) {
     const situ_tensor *tensor = tensors[i].tensor;
     json_write_string(out, tensors[i].name);
-    strbuf_appendf(out, ":{\"dtype\":\"%s\",\"shape\":", checkpoint_word(tensor->type));
+    strbuf_appendf(out, ":{\"dtype\":\"%s\",\"shape\":", checkpoint_type_name(tensor->type));
     add_sizes(out, tensor->shape);
     strbuf_appendf(out, ",\"data_offsets\":[%zu,%zu]},", at, at + tensor->bytes);
     at += tensor->bytes;
     json_write_string(&sums, tensors[i].name);
-    strbuf_appendf(&sums, ":%u%s", checkpoint_sum(situ_tensor_data(tensor), tensor->bytes),
+    strbuf_appendf(&sums, ":%u%s", checkpoint_crc32(situ_tensor_data(tensor), tensor->bytes),
                    i + 1 < count ? "," : "");
   }
   strbuf_append(&sums, "}");
@@ -130,7 +130,7 @@ static void describe(const situ_named *tensors, int count, struct strbuf *out) {
   strbuf_free(&sums);
 }
 
-/* The list for people. */
+/* Writes the human-readable list of tensors. */
 static situ_status write_index(const char *prefix, const char *data, const situ_named *tensors,
                                int count) {
   struct strbuf path = {0}, text = {0};
@@ -148,9 +148,10 @@ static situ_status write_index(const char *prefix, const char *data, const situ_
     strbuf_append(&text, "}");
   }
   strbuf_append(&text, "\n }\n}\n");
-  const situ_status s = path.failed || text.failed
-                            ? NO_MEMORY()
-                            : replace(strbuf_get(&path), &(struct part){text.data, text.length}, 1);
+  const situ_status s =
+      path.failed || text.failed
+          ? NO_MEMORY()
+          : write_atomically(strbuf_get(&path), &(struct part){text.data, text.length}, 1);
   strbuf_free(&path);
   strbuf_free(&text);
   return s;
@@ -159,7 +160,7 @@ static situ_status write_index(const char *prefix, const char *data, const situ_
 static situ_status write_files(const char *prefix, const situ_named *tensors, int count) {
   struct part *parts = calloc((size_t)count + 2, sizeof *parts);
   struct strbuf header = {0}, path = {0};
-  describe(tensors, count, &header);
+  append_header(tensors, count, &header);
   checkpoint_path(prefix, &path);
   unsigned char length[8];
   for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)header.length >> (8 * i));
@@ -169,7 +170,7 @@ static situ_status write_files(const char *prefix, const situ_named *tensors, in
     parts[1] = (struct part){header.data, header.length};
     for (int i = 0; i < count; i++)
       parts[i + 2] = (struct part){situ_tensor_data(tensors[i].tensor), tensors[i].tensor->bytes};
-    s = replace(strbuf_get(&path), parts, count + 2);
+    s = write_atomically(strbuf_get(&path), parts, count + 2);
   }
   if (!s) s = write_index(prefix, strbuf_get(&path), tensors, count);
   strbuf_free(&header);
@@ -178,14 +179,14 @@ static situ_status write_files(const char *prefix, const situ_named *tensors, in
   return s;
 }
 
-/* Checks the tensors, and takes them to the host, in the order of their names. */
-static situ_status collect(const situ_named *tensors, int count, situ_named *out) {
+/* Validates the tensors and copies them to the host, sorted by name. */
+static situ_status collect_tensors(const situ_named *tensors, int count, situ_named *out) {
   for (int i = 0; i < count; i++) {
     if (!tensors[i].name || !tensors[i].tensor)
       return INVALID("Tensor %d of a checkpoint has no name or no value.", i);
-    if (!checkpoint_word(situ_tensor_type(tensors[i].tensor)))
+    if (!checkpoint_type_name(situ_tensor_type(tensors[i].tensor)))
       return situ_status_create(SITU_UNIMPLEMENTED,
-                                "Tensor '%s' of type %s cannot be kept in a checkpoint.",
+                                "Tensor '%s' of type %s cannot be saved in a checkpoint.",
                                 tensors[i].name, situ_type_numpy(tensors[i].tensor->type));
     out[i].name = tensors[i].name;
     TRY(tensor_host(tensors[i].tensor, &out[i].tensor));
@@ -193,16 +194,16 @@ static situ_status collect(const situ_named *tensors, int count, situ_named *out
   qsort(out, (size_t)count, sizeof *out, by_name);
   for (int i = 1; i < count; i++)
     if (!strcmp(out[i - 1].name, out[i].name))
-      return INVALID("Two tensors of a checkpoint have the name '%s'.", out[i].name);
+      return INVALID("Duplicate tensor name in a checkpoint: '%s'.", out[i].name);
   return NULL;
 }
 
 situ_status situ_checkpoint_write(const char *prefix, const situ_named *tensors, int count) {
   if (!prefix || !*prefix || count < 0 || (count && !tensors))
-    return INVALID("A checkpoint needs a name and tensors.");
+    return INVALID("situ_checkpoint_write: an argument is NULL.");
   situ_named *host = calloc((size_t)count + 1, sizeof *host);
   if (!host) return NO_MEMORY();
-  situ_status s = collect(tensors, count, host);
+  situ_status s = collect_tensors(tensors, count, host);
   if (!s) s = write_files(prefix, host, count);
   for (int i = 0; i < count; i++) situ_tensor_release(host[i].tensor);
   free(host);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checkpoint.h: what writing and reading a checkpoint share. */
+ * checkpoint.h: shared by the checkpoint writer and reader. */
 #ifndef SITU_API_CHECKPOINT_H
 #define SITU_API_CHECKPOINT_H
 
@@ -7,14 +7,14 @@
 #include "base/strbuf.h"
 #include "situ/checkpoint.h"
 
-/* The checksum of bytes that zlib calls crc32. */
-uint32_t checkpoint_sum(const void *data, size_t bytes);
+/* Returns the CRC-32 of zlib. */
+uint32_t checkpoint_crc32(const void *data, size_t bytes);
 
-/* The word of a type in files, or NULL where it has none; and the type of a word. */
-const char *checkpoint_word(situ_type type);
+/* Convert between types and their safetensors names; NULL and SITU_NO_TYPE if there is none. */
+const char *checkpoint_type_name(situ_type type);
 situ_type checkpoint_type(const char *word);
 
-/* The path of the file with the elements. */
+/* Appends the path of the data file. */
 void checkpoint_path(const char *prefix, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * checkpoint_read.c: reads tensors from the files that checkpoint.c writes. */
+ * checkpoint_read.c: reads tensors from checkpoints. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,22 +12,22 @@
 
 enum { MOST_HEADER = 100 << 20 };
 
-struct reading {
+struct checkpoint_file {
   FILE *file;
   const char *path;
   struct arena arena;
-  const struct json *header, *sums; /* sums: NULL, the file has none */
-  int64_t begin, size;              /* of the elements; of the file */
+  const struct json *header, *sums; /* sums: checksums, or NULL */
+  int64_t begin, size;              /* begin: offset of the tensor data; size: of the file */
 };
 
-static situ_status damaged(const struct reading *r, int64_t offset, const char *what,
+static situ_status damaged(const struct checkpoint_file *r, int64_t offset, const char *what,
                            const char *name) {
   return situ_status_create(SITU_DATA_LOSS, "%s: damaged at byte %lld: %s%s%s%s", r->path,
                             (long long)offset, what, *name ? " '" : "", name, *name ? "'" : "");
 }
 
-/* A JSON text of a header; what is none is damage. */
-static situ_status parse(struct reading *r, const char *text, size_t length,
+/* Parses a JSON header; a syntax error is DataLoss. */
+static situ_status parse(struct checkpoint_file *r, const char *text, size_t length,
                          const struct json **out) {
   struct json *value = NULL;
   const situ_status s = json_parse(text, length, &r->arena, &value);
@@ -38,7 +38,7 @@ static situ_status parse(struct reading *r, const char *text, size_t length,
   return damaged(r, 8, "the header is none", "");
 }
 
-static situ_status read_header(struct reading *r) {
+static situ_status read_header(struct checkpoint_file *r) {
   unsigned char first[8];
   uint64_t length = 0;
   const size_t got = fread(first, 1, sizeof first, r->file);
@@ -59,9 +59,9 @@ static situ_status read_header(struct reading *r) {
   return sums ? parse(r, sums, strlen(sums), &r->sums) : s;
 }
 
-/* Type and shape of an entry, and where its elements are. */
-static situ_status entry_of(const struct reading *r, const char *name, situ_type *type,
-                            situ_shape *shape, int64_t *at, int64_t *bytes) {
+/* Reads the type, shape and data offsets of a tensor. */
+static situ_status read_entry(const struct checkpoint_file *r, const char *name, situ_type *type,
+                              situ_shape *shape, int64_t *at, int64_t *bytes) {
   const struct json *entry = json_get(r->header, name);
   if (!entry)
     return situ_status_create(SITU_NOT_FOUND, "Key %s not found in checkpoint (%s)", name, r->path);
@@ -84,23 +84,24 @@ static situ_status entry_of(const struct reading *r, const char *name, situ_type
   return NULL;
 }
 
-static situ_status read_tensor(const struct reading *r, const char *name, situ_tensor **out) {
+static situ_status read_tensor(const struct checkpoint_file *r, const char *name,
+                               situ_tensor **out) {
   situ_type type = SITU_NO_TYPE;
   situ_shape shape = SITU_SCALAR;
   int64_t at = 0, bytes = 0;
-  TRY(entry_of(r, name, &type, &shape, &at, &bytes));
+  TRY(read_entry(r, name, &type, &shape, &at, &bytes));
   TRY(tensor_create_raw(type, shape, out));
-  void *to = (void *)(uintptr_t)situ_tensor_data(*out); /* it is still ours alone */
+  void *to = (void *)(uintptr_t)situ_tensor_data(*out); /* not shared yet */
   if (fseeko(r->file, r->begin + at, SEEK_SET) ||
       (bytes && fread(to, 1, (size_t)bytes, r->file) != (size_t)bytes))
     return damaged(r, r->begin + at, "the file ends within tensor", name);
   if (!r->sums) return NULL;
-  if (json_integer(json_get(r->sums, name), -1) != (int64_t)checkpoint_sum(to, (size_t)bytes))
+  if (json_integer(json_get(r->sums, name), -1) != (int64_t)checkpoint_crc32(to, (size_t)bytes))
     return damaged(r, r->begin + at, "the checksum does not fit the bytes of tensor", name);
   return NULL;
 }
 
-static situ_status read_all(struct reading *r, const char *const *names, int count,
+static situ_status read_all(struct checkpoint_file *r, const char *const *names, int count,
                             situ_tensor **results) {
   r->file = fopen(r->path, "rb");
   if (!r->file) return file_failure(r->path, errno);
@@ -115,14 +116,14 @@ static situ_status read_all(struct reading *r, const char *const *names, int cou
 situ_status situ_checkpoint_read(const char *prefix, const char *const *names, int count,
                                  situ_tensor **results) {
   if (!prefix || count < 0 || (count && (!names || !results)))
-    return INVALID("Reading a checkpoint needs its name, and names of tensors.");
+    return INVALID("situ_checkpoint_read: an argument is NULL.");
   for (int i = 0; i < count; i++) {
     results[i] = NULL;
-    if (!names[i]) return INVALID("Name %d of what is read of a checkpoint is missing.", i);
+    if (!names[i]) return INVALID("situ_checkpoint_read: name %d is NULL.", i);
   }
   struct strbuf path = {0};
   checkpoint_path(prefix, &path);
-  struct reading r = {.path = strbuf_get(&path)};
+  struct checkpoint_file r = {.path = strbuf_get(&path)};
   situ_status s = path.failed ? NO_MEMORY() : read_all(&r, names, count, results);
   for (int i = 0; i < count && s; i++) {
     situ_tensor_release(results[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cluster.c: exchanges of a cluster for programs that call them themselves. */
+ * cluster.c: implements the public send and receive functions of situ/cluster.h. */
 #include "situ/cluster.h"
 
 #include "cluster/collectives.h"

@@ -9,20 +9,20 @@
 #include "schema/schema.h"
 #include "tensor/tensor.h"
 
-/* Room for more bytes than `few` has: only for long calls. */
+/* Allocates a larger buffer for long keys. */
 static situ_status grow(struct compiled_call_key *key, size_t bytes) {
   const size_t capacity = 2 * (key->length + bytes);
   unsigned char *more = malloc(capacity);
   if (!more) return NO_MEMORY();
   memcpy(more, key->bytes, key->length);
-  if (key->bytes != key->few) free(key->bytes);
+  if (key->bytes != key->inline_buffer) free(key->bytes);
   key->bytes = more;
   key->capacity = capacity;
   return NULL;
 }
 
-/* Appends to a key; inline, for most pieces are a few bytes. */
-static inline situ_status put(struct compiled_call_key *key, const void *data, size_t bytes) {
+/* Appends to a key; inline because most pieces are a few bytes. */
+static inline situ_status append(struct compiled_call_key *key, const void *data, size_t bytes) {
   if (key->length + bytes > key->capacity) TRY(grow(key, bytes));
   memcpy(key->bytes + key->length, data, bytes);
   key->length += bytes;
@@ -30,47 +30,47 @@ static inline situ_status put(struct compiled_call_key *key, const void *data, s
 }
 
 static situ_status put_text(struct compiled_call_key *key, const char *text) {
-  return text && *text ? put(key, text, strlen(text) + 1) : put(key, "", 1);
+  return text && *text ? append(key, text, strlen(text) + 1) : append(key, "", 1);
 }
 
 static inline situ_status put_tensor(struct compiled_call_key *key, const situ_tensor *tensor) {
   const int32_t head[2] = {tensor->type, tensor->shape.rank};
-  TRY(put(key, head, sizeof head));
+  TRY(append(key, head, sizeof head));
   for (int i = 0; i < tensor->shape.rank; i++)
-    TRY(put(key, &tensor->shape.dim[i], sizeof tensor->shape.dim[i]));
+    TRY(append(key, &tensor->shape.dim[i], sizeof tensor->shape.dim[i]));
   return NULL;
 }
 
 static situ_status put_value(struct compiled_call_key *key, const situ_tensor *tensor) {
   const void *data = situ_tensor_data(tensor);
-  return data ? put(key, data, tensor->bytes) : NULL;
+  return data ? append(key, data, tensor->bytes) : NULL;
 }
 
 static situ_status put_attr(struct compiled_call_key *key, const situ_attr *attr) {
   TRY(put_text(key, attr->name));
-  TRY(put(key, &attr->kind, sizeof attr->kind));
-  if (attr->kind == SITU_ATTR_FLOAT) return put(key, &attr->real, sizeof attr->real);
+  TRY(append(key, &attr->kind, sizeof attr->kind));
+  if (attr->kind == SITU_ATTR_FLOAT) return append(key, &attr->real, sizeof attr->real);
   if (attr->kind == SITU_ATTR_STRING) return put_text(key, attr->text);
   if (attr->kind == SITU_ATTR_SHAPE) {
     const int rank = attr->shape.rank;
-    TRY(put(key, &rank, sizeof rank));
-    return rank > 0 ? put(key, attr->shape.dim, sizeof(int64_t) * (size_t)rank) : NULL;
+    TRY(append(key, &rank, sizeof rank));
+    return rank > 0 ? append(key, attr->shape.dim, sizeof(int64_t) * (size_t)rank) : NULL;
   }
   if (attr->kind == SITU_ATTR_TENSOR) {
     TRY(put_tensor(key, attr->tensor));
     return put_value(key, attr->tensor);
   }
-  TRY(put(key, &attr->integer, sizeof attr->integer));
+  TRY(append(key, &attr->integer, sizeof attr->integer));
   if (attr->kind == SITU_ATTR_FUNCTION) return put_text(key, attr->text);
   if (attr->kind == SITU_ATTR_SHAPES)
-    return attr->integer ? put(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer)
+    return attr->integer ? append(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer)
                          : NULL;
   if (attr->kind == SITU_ATTR_FLOATS)
-    return attr->integer ? put(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer)
+    return attr->integer ? append(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer)
                          : NULL;
   const bool is_list = attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES;
   if (!is_list || !attr->integer) return NULL;
-  return put(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
+  return append(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
 }
 
 static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
@@ -88,12 +88,12 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
 static situ_status collect(const situ_call *call, bool checked, struct compiled_call_key *key) {
   const struct schema *schema = schema_get(call->op);
   const int32_t head[3] = {checked ? ~call->op : call->op, call->n_inputs, call->n_attrs};
-  TRY(put(key, head, sizeof head));
+  TRY(append(key, head, sizeof head));
   TRY(put_text(key, call->device));
   for (int i = 0; i < call->n_inputs; i++) {
     const situ_tensor *input = call->inputs[i];
     const int32_t device = input->buffer->device ? input->buffer->device->number : 0;
-    TRY(put(key, &device, sizeof device));
+    TRY(append(key, &device, sizeof device));
     TRY(put_tensor(key, input));
     const struct port *port = schema_port(schema, i, call->n_inputs);
     if (port && port->is_host) TRY(put_value(key, input));
@@ -103,9 +103,9 @@ static situ_status collect(const situ_call *call, bool checked, struct compiled_
 }
 
 situ_status compiled_call_key(const situ_call *call, bool checked, struct compiled_call_key *out) {
-  out->bytes = out->few;
+  out->bytes = out->inline_buffer;
   out->length = 0;
-  out->capacity = sizeof out->few;
+  out->capacity = sizeof out->inline_buffer;
   const situ_status status = collect(call, checked, out);
   if (status) compiled_call_key_free(out);
   return status;
@@ -116,7 +116,7 @@ uint64_t compiled_call_hash(const struct compiled_call_key *key) {
 }
 
 void compiled_call_key_free(struct compiled_call_key *key) {
-  if (key->bytes != key->few) free(key->bytes);
+  if (key->bytes != key->inline_buffer) free(key->bytes);
 }
 
 bool compiled_call_matches(const struct compiled_call *compiled,
@@ -124,7 +124,7 @@ bool compiled_call_matches(const struct compiled_call *compiled,
   return compiled->length == key->length && !memcmp(compiled->key, key->bytes, key->length);
 }
 
-/* A graph of the op alone, with a placeholder for each input: its nodes come first. */
+/* Builds the graph of one op, with a placeholder per input as its first nodes. */
 static situ_status build(struct compiled_call *compiled, const situ_call *call) {
   compiled->graph = situ_graph_create();
   situ_value *inputs = calloc((size_t)call->n_inputs + 1, sizeof *inputs);
@@ -191,9 +191,9 @@ static situ_status compile(struct compiled_call *compiled, const situ_call *call
   return status;
 }
 
-enum { LIGHT = 64 * 1024, TINY = 4 * 1024 };
+enum { SMALL_FRAME_BYTES = 64 * 1024, TINY = 4 * 1024 };
 
-/* Whether a call is done in less time than two threads need to agree on who makes it. */
+/* Returns whether a call takes less time than releasing and taking a lock. */
 static bool is_tiny(const struct program *program) {
   size_t bytes = 0;
   for (int32_t i = 0; i < program->n_slots; i++) bytes += program->slots[i].bytes;
@@ -244,31 +244,32 @@ struct compiled_call_log {
 };
 
 situ_status compiled_call_log_op(const struct schema *schema, const struct device *device,
-                                 situ_type type, struct compiled_call_log **said) {
-  for (const struct compiled_call_log *entry = *said; entry; entry = entry->next)
+                                 situ_type type, struct compiled_call_log **log_entries) {
+  for (const struct compiled_call_log *entry = *log_entries; entry; entry = entry->next)
     if (entry->schema == schema && entry->device == device && entry->type == type) return NULL;
   struct compiled_call_log *entry = malloc(sizeof *entry);
   if (!entry) return NO_MEMORY();
-  *entry = (struct compiled_call_log){*said, schema, device, type};
-  *said = entry;
+  *entry = (struct compiled_call_log){*log_entries, schema, device, type};
+  *log_entries = entry;
   printf("Executing op %s in device %s\n", schema->op->name, device_log_name(device));
   fflush(stdout);
   return NULL;
 }
 
-situ_status compiled_call_log(struct compiled_call *compiled, struct compiled_call_log **said) {
+situ_status compiled_call_log(struct compiled_call *compiled,
+                              struct compiled_call_log **log_entries) {
   if (compiled->logged) return NULL;
   compiled->logged = true;
   const struct situ_graph *graph = compiled->graph;
   const struct schema *schema = graph->nodes[graph->n_nodes - 1]->schema;
-  return compiled_call_log_op(schema, compiled->device, compiled->type, said);
+  return compiled_call_log_op(schema, compiled->device, compiled->type, log_entries);
 }
 
-void compiled_call_log_free(struct compiled_call_log *said) {
-  while (said) {
-    struct compiled_call_log *next = said->next;
-    free(said);
-    said = next;
+void compiled_call_log_free(struct compiled_call_log *log_entries) {
+  while (log_entries) {
+    struct compiled_call_log *next = log_entries->next;
+    free(log_entries);
+    log_entries = next;
   }
 }
 
@@ -286,21 +287,21 @@ void compiled_call_end_run(struct compiled_call *compiled, struct frame *frame) 
   compiled->idle = frame;
 }
 
-/* There may be thousands of compiled calls: what they keep between calls must be little. */
-static bool is_light(const struct frame *frame) {
+/* There may be thousands of compiled calls, so only small frames are kept between calls. */
+static bool is_small_frame(const struct frame *frame) {
   size_t bytes = 0;
   for (int32_t i = 0; i < frame->program->n_lanes; i++)
     bytes += frame->program->lanes[i].block_bytes;
   for (int32_t i = 0; i < frame->program->n_fetches; i++)
     if (frame->results[i]) bytes += frame->results[i]->bytes;
-  return bytes <= LIGHT;
+  return bytes <= SMALL_FRAME_BYTES;
 }
 
 situ_status compiled_call_run(struct compiled_call *compiled, struct frame **frame,
                               situ_tensor *const *inputs, situ_tensor **outputs) {
   if (!*frame) TRY(frame_create(compiled->program, &compiled->state, inputs, frame));
   const situ_status status = frame_run(*frame, inputs, outputs);
-  if (!compiled->tiny && !is_light(*frame)) {
+  if (!compiled->tiny && !is_small_frame(*frame)) {
     frame_destroy(*frame);
     *frame = NULL;
   }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * devices.c: the public view of the devices. */
+ * devices.c: implements the public functions of situ/device.h. */
 #include "api/session.h"
 #include "device/registry.h"
 #include "situ/device.h"
 
-/* Runs `what` on the device with that number. */
+/* Calls `what` with the device of that number. */
 static situ_status with_device(int number, situ_status (*what)(struct device *device, void *out),
                                void *out) {
   const struct device_list *list = NULL;
@@ -12,7 +12,7 @@ static situ_status with_device(int number, situ_status (*what)(struct device *de
   const situ_status status =
       number >= 0 && number < list->count
           ? what(list->devices[number], out)
-          : INVALID("There is no device number %d: there are %d.", number, list->count);
+          : INVALID("Device %d does not exist; there are %d devices.", number, list->count);
   registry_release();
   return status;
 }
@@ -84,8 +84,8 @@ situ_status situ_devices_find(const char *name, int *number) {
   return status;
 }
 
-/* What the limit will be when the device is opened, as far as that can be told; fails where the
- * options cannot be met. */
+/* Computes the limit that the device will have when it is opened, as far as it is known; fails if
+ * the options cannot be satisfied. */
 static situ_status expected_limit(struct device *device, uint64_t *out) {
   const struct memory_options options = device_options(device);
   const struct device_info *info = &device->info;
@@ -132,7 +132,7 @@ static situ_status trim(struct device *device, void *out) {
   uint64_t *bytes = out;
   struct memory *memory = NULL;
   TRY(device_memory(device, &memory));
-  const uint64_t given = memory ? memory_trim(memory) : 0; /* asks idle programs too */
+  const uint64_t given = memory ? memory_trim(memory) : 0; /* also frees idle frames */
   if (bytes) *bytes = given;
   return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * distribute.c: sums over devices, as nodes of a graph and at once. */
+ * distribute.c: all-reduce over devices, in graphs and eagerly. */
 #include "situ/distribute.h"
 
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "ops/collective/collective_ops.h"
 #include "situ/catalog.h"
 
-/* With fewer elements one device adds: copies of parts would cost more than they save. */
-enum { SMALL = 1 << 14, MOST = 1024 };
+/* Below SMALL elements one device adds everything: copying slices would cost more. */
+enum { SMALL = 1 << 14, MAX_DEVICES = 1024 };
 
-struct reducing {
+struct reduction {
   situ_graph *graph;
   const situ_value *values;
   int n_values;
@@ -21,7 +21,7 @@ struct reducing {
   int n_devices;
 };
 
-static situ_value add_on(const struct reducing *r, const situ_value *values, int n, int device) {
+static situ_value add_on(const struct reduction *r, const situ_value *values, int n, int device) {
   situ_device_push(r->graph, r->devices[device]);
   const situ_value sum = n > 1
                              ? situ_emit(r->graph, COLLECTIVE_ADD, "all_reduce", values, n, NULL, 0)
@@ -30,7 +30,7 @@ static situ_value add_on(const struct reducing *r, const situ_value *values, int
   return sum;
 }
 
-static void to_one(const struct reducing *r, situ_value *sums) {
+static void to_one(const struct reduction *r, situ_value *sums) {
   sums[0] = add_on(r, r->values, r->n_values, 0);
   for (int i = 1; i < r->n_devices; i++) sums[i] = add_on(r, &sums[0], 1, i);
 }
@@ -43,8 +43,8 @@ bool situ_all_reduce_has_library(void) {
   return false;
 }
 
-/* One node on each device, with the same inputs: the planner sees that they are one sum. */
-static void by_library(const struct reducing *r, situ_value *sums) {
+/* Emits one node per device with the same inputs, which the planner turns into one collective. */
+static void emit_library_sum(const struct reduction *r, situ_value *sums) {
   for (int i = 0; i < r->n_devices; i++) {
     situ_device_push(r->graph, r->devices[i]);
     sums[i] = situ_emit(r->graph, COLLECTIVE_SUM, "all_reduce", r->values, r->n_values, NULL, 0);
@@ -52,7 +52,7 @@ static void by_library(const struct reducing *r, situ_value *sums) {
   }
 }
 
-static void everywhere(const struct reducing *r, situ_value *sums) {
+static void everywhere(const struct reduction *r, situ_value *sums) {
   for (int i = 0; i < r->n_devices; i++) sums[i] = add_on(r, r->values, r->n_values, i);
 }
 
@@ -60,11 +60,11 @@ static situ_value integers(situ_graph *graph, const int32_t *numbers, int n, int
   return situ_constant(graph, "sizes", SITU_INT32, rank ? SITU_SHAPE(n) : SITU_SCALAR, numbers);
 }
 
-/* Cuts value i on device i into a part for each device: parts[i * n_devices ...]. */
-static void cut(const struct reducing *r, int32_t count, situ_value *parts) {
+/* Splits value i on device i into one slice per device: parts[i * n_devices ...]. */
+static void split(const struct reduction *r, int32_t count, situ_value *parts) {
   const int n = r->n_devices;
   const int32_t zero = 0;
-  int32_t sizes[MOST];
+  int32_t sizes[MAX_DEVICES];
   for (int i = 0; i < n; i++) sizes[i] = count / n + (i < count % n);
   for (int v = 0; v < r->n_values; v++) {
     situ_device_push(r->graph, r->devices[v % n]);
@@ -78,8 +78,8 @@ static void cut(const struct reducing *r, int32_t count, situ_value *parts) {
   }
 }
 
-/* All parts in the shape of the values, on a device. */
-static situ_value put_together(const struct reducing *r, const situ_value *parts, int device) {
+/* Concatenates all slices on a device and restores the shape. */
+static situ_value concatenate(const struct reduction *r, const situ_value *parts, int device) {
   const situ_shape shape = situ_value_shape(r->values[0]);
   int32_t sizes[SITU_MAX_RANK];
   const int32_t zero = 0;
@@ -94,7 +94,7 @@ static situ_value put_together(const struct reducing *r, const situ_value *parts
   return sum;
 }
 
-static situ_status in_parts(const struct reducing *r, int64_t count, situ_value *sums) {
+static situ_status in_parts(const struct reduction *r, int64_t count, situ_value *sums) {
   const int n = r->n_devices;
   situ_value *parts = calloc((size_t)r->n_values * (size_t)n, sizeof *parts);
   situ_value *terms = calloc((size_t)r->n_values + (size_t)n, sizeof *terms);
@@ -104,54 +104,54 @@ static situ_status in_parts(const struct reducing *r, int64_t count, situ_value 
     return NO_MEMORY();
   }
   situ_value *added = terms + r->n_values;
-  cut(r, (int32_t)count, parts);
+  split(r, (int32_t)count, parts);
   for (int i = 0; i < n; i++) {
     for (int v = 0; v < r->n_values; v++) terms[v] = parts[v * n + i];
     added[i] = add_on(r, terms, r->n_values, i);
   }
-  for (int i = 0; i < n; i++) sums[i] = put_together(r, added, i);
+  for (int i = 0; i < n; i++) sums[i] = concatenate(r, added, i);
   free(parts);
   free(terms);
   return NULL;
 }
 
-static situ_status check(const struct reducing *r, situ_all_reduce_algorithm how) {
-  if (r->n_values < 1 || r->n_devices < 1 || r->n_devices > MOST)
-    return INVALID("a sum over devices needs values and devices: %d and %d were given", r->n_values,
-                   r->n_devices);
+static situ_status check(const struct reduction *r, situ_all_reduce_algorithm algorithm) {
+  if (r->n_values < 1 || r->n_devices < 1 || r->n_devices > MAX_DEVICES)
+    return INVALID("situ_all_reduce: %d values and %d devices; at least one of each is needed",
+                   r->n_values, r->n_devices);
   TRY(situ_graph_status(r->graph));
   for (int i = 0; i < r->n_values; i++)
     if (!r->values || r->values[i].graph != r->graph || !situ_value_valid(r->values[i]))
-      return INVALID("a sum over devices: value %d is none of the graph", i);
+      return INVALID("situ_all_reduce: value %d does not belong to the graph", i);
   for (int i = 0; i < r->n_devices; i++)
-    if (!r->devices || !r->devices[i])
-      return INVALID("a sum over devices: device %d has no name", i);
-  if (how < SITU_ALL_REDUCE_AUTO || how > SITU_ALL_REDUCE_BY_LIBRARY)
-    return INVALID("there is no way number %d to add over devices", (int)how);
+    if (!r->devices || !r->devices[i]) return INVALID("situ_all_reduce: device %d is NULL", i);
+  if (algorithm < SITU_ALL_REDUCE_AUTO || algorithm > SITU_ALL_REDUCE_BY_LIBRARY)
+    return INVALID("situ_all_reduce: unknown algorithm %d", (int)algorithm);
   return NULL;
 }
 
 situ_status situ_all_reduce(situ_graph *graph, const situ_value *values, int n_values,
                             const char *const *devices, int n_devices,
-                            situ_all_reduce_algorithm how, situ_value *sums) {
-  const struct reducing r = {graph, values, n_values, devices, n_devices};
+                            situ_all_reduce_algorithm algorithm, situ_value *sums) {
+  const struct reduction r = {graph, values, n_values, devices, n_devices};
   if (!sums) return INVALID("situ_all_reduce: `sums` is NULL.");
-  TRY(check(&r, how));
+  TRY(check(&r, algorithm));
   const int64_t count = situ_shape_count(situ_value_shape(values[0]));
   const bool is_small = count < SMALL || count < n_devices || count > INT32_MAX;
-  if (how == SITU_ALL_REDUCE_SCATTER_GATHER && count < 0)
-    return INVALID("%s: a sum in parts needs a shape that is known", situ_value_name(values[0]));
-  if (how == SITU_ALL_REDUCE_BY_LIBRARY && !situ_all_reduce_has_library())
-    how = SITU_ALL_REDUCE_AUTO;
-  if (how == SITU_ALL_REDUCE_AUTO)
-    how = n_devices <= 2 ? SITU_ALL_REDUCE_ON_EACH
-          : is_small     ? SITU_ALL_REDUCE_ON_FIRST
-                         : SITU_ALL_REDUCE_SCATTER_GATHER;
-  if (how == SITU_ALL_REDUCE_BY_LIBRARY)
-    by_library(&r, sums);
-  else if (how == SITU_ALL_REDUCE_ON_EACH)
+  if (algorithm == SITU_ALL_REDUCE_SCATTER_GATHER && count < 0)
+    return INVALID("situ_all_reduce: SCATTER_GATHER needs a fully known shape, unlike that of '%s'",
+                   situ_value_name(values[0]));
+  if (algorithm == SITU_ALL_REDUCE_BY_LIBRARY && !situ_all_reduce_has_library())
+    algorithm = SITU_ALL_REDUCE_AUTO;
+  if (algorithm == SITU_ALL_REDUCE_AUTO)
+    algorithm = n_devices <= 2 ? SITU_ALL_REDUCE_ON_EACH
+                : is_small     ? SITU_ALL_REDUCE_ON_FIRST
+                               : SITU_ALL_REDUCE_SCATTER_GATHER;
+  if (algorithm == SITU_ALL_REDUCE_BY_LIBRARY)
+    emit_library_sum(&r, sums);
+  else if (algorithm == SITU_ALL_REDUCE_ON_EACH)
     everywhere(&r, sums);
-  else if (how == SITU_ALL_REDUCE_ON_FIRST || n_devices == 1)
+  else if (algorithm == SITU_ALL_REDUCE_ON_FIRST || n_devices == 1)
     to_one(&r, sums);
   else
     TRY(in_parts(&r, count, sums));
@@ -175,19 +175,20 @@ static situ_status add_at(situ_eager *eager, situ_tensor *const *tensors, int n,
 }
 
 situ_status situ_eager_all_reduce(situ_eager *eager, situ_tensor *const *tensors, int n,
-                                  situ_all_reduce_algorithm how, situ_tensor **sums) {
-  if (n < 1) return INVALID("a sum over devices needs tensors: %d were given", n);
+                                  situ_all_reduce_algorithm algorithm, situ_tensor **sums) {
+  if (n < 1) return INVALID("situ_eager_all_reduce: %d tensors; at least one is needed", n);
   if (!eager || !tensors || !sums) return INVALID("situ_eager_all_reduce: an argument is NULL.");
   for (int i = 0; i < n; i++)
     if (!tensors[i]) return INVALID("situ_eager_all_reduce: tensor %d is NULL.", i);
-  if (how == SITU_ALL_REDUCE_BY_LIBRARY) how = SITU_ALL_REDUCE_AUTO;
-  if (how == SITU_ALL_REDUCE_AUTO)
-    how = n <= 2 ? SITU_ALL_REDUCE_ON_EACH : SITU_ALL_REDUCE_ON_FIRST;
-  if (how == SITU_ALL_REDUCE_SCATTER_GATHER) return INVALID("sums at once are not made in parts");
+  if (algorithm == SITU_ALL_REDUCE_BY_LIBRARY) algorithm = SITU_ALL_REDUCE_AUTO;
+  if (algorithm == SITU_ALL_REDUCE_AUTO)
+    algorithm = n <= 2 ? SITU_ALL_REDUCE_ON_EACH : SITU_ALL_REDUCE_ON_FIRST;
+  if (algorithm == SITU_ALL_REDUCE_SCATTER_GATHER)
+    return INVALID("situ_eager_all_reduce: SCATTER_GATHER is not supported; use AUTO");
   situ_status status = NULL;
   memset(sums, 0, sizeof *sums * (size_t)n);
   for (int i = 0; i < n && !status; i++)
-    status = how == SITU_ALL_REDUCE_ON_EACH || i == 0
+    status = algorithm == SITU_ALL_REDUCE_ON_EACH || i == 0
                  ? add_at(eager, tensors, n, i, &sums[i])
                  : situ_eager_copy(eager, sums[0], situ_tensor_device(tensors[i]), &sums[i]);
   for (int i = 0; i < n && status; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * eager.c: runs ops at once: a call is a graph of one node, compiled on first use and found again
- * by what makes it up. */
+ * eager.c: runs ops eagerly. A call is a graph of one node that is compiled on first use and cached
+ * by op, device, types, shapes and attributes. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "situ/eager.h"
 #include "tensor/tensor.h"
 
-enum { N_BUCKETS = 4096, MAX_RECIPES = 16384 };
+enum { N_BUCKETS = 4096, MAX_COMPILED = 16384 };
 
 struct situ_eager {
   pthread_mutex_t lock;
@@ -22,16 +22,16 @@ struct situ_eager {
   const struct device_list *devices;
   bool log, soft, checked;
   struct compiled_call *buckets[N_BUCKETS];
-  struct compiled_call **recent; /* per op: the last one that was run */
-  int n_recipes;
-  struct compiled_call_log *said; /* what was logged */
+  struct compiled_call **recent; /* per op: the last call */
+  int n_compiled;
+  struct compiled_call_log *log_entries; /* for deduplication */
   struct resources resources;
   struct services services;
-  struct tape_gradient_cache *backward; /* compiled gradients */
+  struct tape_gradient_cache *gradient_cache; /* compiled gradients */
 };
 
-struct tape_gradient_cache **eager_backward(situ_eager *eager) {
-  return &eager->backward;
+struct tape_gradient_cache **eager_gradient_cache(situ_eager *eager) {
+  return &eager->gradient_cache;
 }
 
 bool eager_logs(const situ_eager *eager) { return eager->log; }
@@ -40,28 +40,28 @@ situ_status eager_log_node(situ_eager *eager, const struct node *node, int32_t d
   if (!node->n_inputs) return NULL;
   const situ_type type = node->n_outputs ? node->outputs[0].type : SITU_NO_TYPE;
   pthread_mutex_lock(&eager->lock);
-  const situ_status status =
-      compiled_call_log_op(node->schema, eager->devices->devices[device], type, &eager->said);
+  const situ_status status = compiled_call_log_op(node->schema, eager->devices->devices[device],
+                                                  type, &eager->log_entries);
   pthread_mutex_unlock(&eager->lock);
   return status;
 }
 
 bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
-/* In the child of a fork: calls that threads of the parent made are forgotten. Where one of them
- * held the lock, the tables may be half changed: the child compiles its calls again. */
-static void in_child(void *context) {
+/* In a forked child, calls of the parent's threads never finish. If one of them held the lock, the
+ * tables may be inconsistent, so the child starts with empty ones. */
+static void reset_after_fork(void *context) {
   situ_eager *eager = context;
   if (pthread_mutex_trylock(&eager->lock)) {
     memset(eager->buckets, 0, sizeof eager->buckets);
     memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
-    eager->n_recipes = 0;
-    eager->said = NULL;
+    eager->n_compiled = 0;
+    eager->log_entries = NULL;
   }
   for (int i = 0; i < N_BUCKETS; i++)
     for (struct compiled_call *compiled = eager->buckets[i]; compiled; compiled = compiled->next)
       pthread_mutex_init(&compiled->state.lock, NULL);
-  if (tape_gradient_after_fork()) eager->backward = NULL;
+  if (tape_gradient_after_fork()) eager->gradient_cache = NULL;
   pthread_mutex_init(&eager->lock, NULL);
   pthread_mutex_init(&eager->resources.lock, NULL);
 }
@@ -90,14 +90,14 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   situ_eager_set_log_placement(eager, config && config->log_device_placement);
   eager->soft = config && config->allow_soft_placement;
   eager->checked = config && config->check_numerics;
-  fork_register(&eager->fork, in_child, eager);
+  fork_register(&eager->fork, reset_after_fork, eager);
   *out = eager;
   return NULL;
 }
 
-/* Forgets compiled calls that nobody runs. */
-static void forget(situ_eager *eager) {
-  tape_gradient_clear(&eager->backward);
+/* Frees all compiled calls that are not running. */
+static void drop_compiled(situ_eager *eager) {
+  tape_gradient_clear(&eager->gradient_cache);
   memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
   for (int i = 0; i < N_BUCKETS; i++) {
     struct compiled_call **link = &eager->buckets[i];
@@ -109,7 +109,7 @@ static void forget(situ_eager *eager) {
       }
       *link = compiled->next;
       compiled_call_destroy(compiled);
-      eager->n_recipes--;
+      eager->n_compiled--;
     }
   }
 }
@@ -117,8 +117,8 @@ static void forget(situ_eager *eager) {
 void situ_eager_release(situ_eager *eager) {
   if (!eager) return;
   fork_unregister(&eager->fork);
-  forget(eager);
-  compiled_call_log_free(eager->said);
+  drop_compiled(eager);
+  compiled_call_log_free(eager->log_entries);
   resource_clear(&eager->resources);
   pthread_mutex_destroy(&eager->resources.lock);
   registry_release();
@@ -136,12 +136,13 @@ situ_status situ_eager_log_op(situ_eager *eager, const char *op, situ_type type,
   if (!eager || !op || !device) return INVALID("situ_eager_log_op: an argument is NULL.");
   const struct schema *schema = schema_find(op);
   int number = 0;
-  if (!schema) return INVALID("situ_eager_log_op: there is no op '%s'.", op);
+  if (!schema) return INVALID("situ_eager_log_op: unknown op '%s'.", op);
   TRY(situ_devices_find(device, &number));
   pthread_mutex_lock(&eager->lock);
   const situ_status status =
-      eager->log ? compiled_call_log_op(schema, eager->devices->devices[number], type, &eager->said)
-                 : NULL;
+      eager->log
+          ? compiled_call_log_op(schema, eager->devices->devices[number], type, &eager->log_entries)
+          : NULL;
   pthread_mutex_unlock(&eager->lock);
   return status;
 }
@@ -150,14 +151,14 @@ void situ_eager_set_soft_placement(situ_eager *eager, bool on) {
   if (!eager || eager->soft == on) return;
   pthread_mutex_lock(&eager->lock);
   eager->soft = on;
-  forget(eager); /* they were placed by the other rule */
+  drop_compiled(eager); /* they were placed with the other setting */
   pthread_mutex_unlock(&eager->lock);
 }
 
 void situ_eager_clear_cache(situ_eager *eager) {
   if (!eager) return;
   pthread_mutex_lock(&eager->lock);
-  forget(eager);
+  drop_compiled(eager);
   pthread_mutex_unlock(&eager->lock);
 }
 
@@ -165,7 +166,7 @@ static situ_status check(const situ_eager *eager, const situ_call *call, situ_te
                          const int *count) {
   if (!eager || !call || !count || !outputs) return INVALID("situ_eager_run: an argument is NULL.");
   if (call->op < 0 || call->op >= schema_count())
-    return INVALID("situ_eager_run: there is no op number %d.", call->op);
+    return INVALID("situ_eager_run: op %d does not exist.", call->op);
   if (call->n_inputs < 0 || call->n_attrs < 0 || (call->n_attrs && !call->attrs))
     return INVALID("situ_eager_run of '%s': %d inputs, and %d attributes at %p.",
                    schema_get(call->op)->op->name, call->n_inputs, call->n_attrs,
@@ -176,38 +177,40 @@ static situ_status check(const situ_eager *eager, const situ_call *call, situ_te
   return NULL;
 }
 
-/* The compiled form of a call that differs from the last one of its op; made if there is none. */
-static situ_status search(situ_eager *eager, const situ_call *call, bool checked,
-                          const struct compiled_call_key *key, struct compiled_call **out) {
+/* Looks up a call in the hash table; compiles it if it is not found. */
+static situ_status find_or_compile(situ_eager *eager, const situ_call *call, bool checked,
+                                   const struct compiled_call_key *key,
+                                   struct compiled_call **out) {
   struct compiled_call **bucket = &eager->buckets[compiled_call_hash(key) % N_BUCKETS];
   struct compiled_call *compiled = *bucket;
   while (compiled && !compiled_call_matches(compiled, key)) compiled = compiled->next;
   if (!compiled) {
-    if (eager->n_recipes >= MAX_RECIPES) forget(eager);
+    if (eager->n_compiled >= MAX_COMPILED) drop_compiled(eager);
     TRY(compiled_call_create(call, key, eager->devices, eager->soft, checked, &eager->services,
                              &compiled));
     compiled->next = *bucket;
     *bucket = compiled;
-    eager->n_recipes++;
+    eager->n_compiled++;
   }
   *out = eager->recent[call->op] = compiled;
   return NULL;
 }
 
-/* The compiled form of a call. Called with the lock. */
-static situ_status find(situ_eager *eager, const situ_call *call, struct compiled_call **out) {
+/* Finds or compiles a call. Must hold the lock. */
+static situ_status find_compiled(situ_eager *eager, const situ_call *call,
+                                 struct compiled_call **out) {
   struct compiled_call_key key;
-  const bool checked = eager->checked || numerics_wanted();
+  const bool checked = eager->checked || numerics_enabled();
   TRY(compiled_call_key(call, checked, &key));
   situ_status status = NULL;
   *out = eager->recent[call->op];
-  if (!*out || !compiled_call_matches(*out, &key)) status = search(eager, call, checked, &key, out);
+  if (!*out || !compiled_call_matches(*out, &key))
+    status = find_or_compile(eager, call, checked, &key, out);
   compiled_call_key_free(&key);
-  return !status && eager->log ? compiled_call_log(*out, &eager->said) : status;
+  return !status && eager->log ? compiled_call_log(*out, &eager->log_entries) : status;
 }
 
-/* Runs a compiled call. Called with the lock, which a call that takes its time lets go meanwhile.
- */
+/* Runs a compiled call. Must hold the lock, which is released during calls that are not tiny. */
 static situ_status run(situ_eager *eager, struct compiled_call *compiled,
                        situ_tensor *const *inputs, situ_tensor **outputs) {
   struct frame *frame = compiled_call_begin_run(compiled);
@@ -218,8 +221,8 @@ static situ_status run(situ_eager *eager, struct compiled_call *compiled,
   return status;
 }
 
-/* Whether an input lives on a device and is needed in host memory to plan the call. */
-static bool is_out_of_reach(const situ_call *call, int i) {
+/* Returns whether an input is on a device but needed in host memory to plan the call. */
+static bool needs_host_copy(const situ_call *call, int i) {
   const situ_tensor *input = call->inputs[i];
   if (!input->buffer->device) return false;
   const struct port *port = schema_port(schema_get(call->op), i, call->n_inputs);
@@ -228,17 +231,17 @@ static bool is_out_of_reach(const situ_call *call, int i) {
 
 static bool needs_host(const situ_call *call) {
   for (int i = 0; i < call->n_inputs; i++)
-    if (is_out_of_reach(call, i)) return true;
+    if (needs_host_copy(call, i)) return true;
   return false;
 }
 
-/* Runs the call with copies of such inputs. */
+/* Runs the call with host copies of such inputs. */
 static situ_status run_with_copies(situ_eager *eager, const situ_call *call, situ_tensor **outputs,
                                    int capacity, int *count) {
   situ_tensor **inputs = calloc((size_t)call->n_inputs, sizeof *inputs);
   situ_status status = inputs ? NULL : NO_MEMORY();
   for (int i = 0; i < call->n_inputs && !status; i++)
-    if (is_out_of_reach(call, i))
+    if (needs_host_copy(call, i))
       status = tensor_host(call->inputs[i], &inputs[i]);
     else
       inputs[i] = situ_tensor_retain(call->inputs[i]);
@@ -256,10 +259,10 @@ situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor
   if (needs_host(call)) return run_with_copies(eager, call, outputs, capacity, count);
   struct compiled_call *compiled = NULL;
   pthread_mutex_lock(&eager->lock);
-  situ_status status = find(eager, call, &compiled);
+  situ_status status = find_compiled(eager, call, &compiled);
   if (!status && compiled->program->n_fetches > capacity)
-    status = INVALID("%s has %d outputs, but there is room for %d.", schema_get(call->op)->op->name,
-                     compiled->program->n_fetches, capacity);
+    status = INVALID("situ_eager_run: %s has %d outputs, but the capacity is %d.",
+                     schema_get(call->op)->op->name, compiled->program->n_fetches, capacity);
   if (!status) {
     *count = compiled->program->n_fetches;
     for (int i = 0; i < *count; i++) outputs[i] = NULL;

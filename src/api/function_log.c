@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * function_log.c: the placement log of functions: every node that runs is printed once, when the
- * first program that runs it is compiled. Nodes that no result depends on never run, and gradients
- * that are added to a body later are printed with the program that first needs them. */
+ * function_log.c: the placement log of functions. A node is logged when the first program that runs
+ * it is compiled: nodes that no fetch depends on never run, and gradient nodes are logged with the
+ * program that first needs them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/session.h"
 #include "place/placement_log.h"
 
-/* Marks nodes whose values are fed; another output of such a node may still be needed. */
+/* Marks fed nodes; another output of such a node may still be needed. */
 static void mark_arguments(const struct plan_request *request, struct placement_log_node *nodes) {
   for (int32_t i = 0; i < request->n_feeds; i++) {
     struct placement_log_node *node = &nodes[request->feeds[i].edge.node];
@@ -21,7 +21,7 @@ static void mark(struct placement_log_node *nodes, int32_t id) {
   if (!nodes[id].is_argument) nodes[id].runs = true;
 }
 
-/* Marks what the fetches depend on. Inputs of a node come before it. */
+/* Marks the nodes that the fetches depend on. Inputs precede their consumers. */
 static void mark_running(const struct plan_request *request, struct placement_log_node *nodes) {
   const struct situ_graph *graph = request->graph;
   for (int32_t i = 0; i < request->n_fetches; i++) mark(nodes, request->fetches[i].node);
@@ -34,7 +34,7 @@ static void mark_running(const struct plan_request *request, struct placement_lo
   }
 }
 
-/* Leaves out what was printed before, and remembers the rest. */
+/* Removes nodes that were logged before, and remembers the rest. */
 static situ_status skip_logged(struct situ_session *session, struct placement_log_node *nodes,
                                int32_t n) {
   if (session->n_logged < n) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * functions.c: runs functions of a session's graph. The body of a function is a graph (with those
- * of its gradients) that has a session of its own: so it is placed and compiled once for each set
- * of shapes. It shares the resources of the session that it belongs to. */
+ * functions.c: runs functions of a session's graph. Each body is a graph with its own session, so
+ * that it is placed once and compiled once per combination of shapes. The session shares the
+ * resources of its owner. */
 #include <stdlib.h>
 
 #include "api/session.h"
@@ -9,7 +9,7 @@
 #include "schema/tensor_list.h"
 #include "tensor/tensor.h"
 
-/* The session of a body, made when it is first needed. */
+/* The session of a function body, created on first use. */
 struct callee {
   struct callee *next;
   situ_session *session;
@@ -51,9 +51,11 @@ static situ_status find(struct situ_session *session, const struct function *fun
 
 static struct edge edge_of(situ_value value) { return (struct edge){value.node, value.output}; }
 
-/* What a run of the body is asked for: the outputs of the function, then what goes on a tape. */
-static situ_status ask(const struct function *function, const struct function_saved *saved,
-                       situ_tensor *const *in, struct asked *out) {
+/* Builds the request of a body: fetches the outputs of the function, then the values to save on a
+ * tape. */
+static situ_status build_request(const struct function *function,
+                                 const struct function_saved *saved, situ_tensor *const *in,
+                                 struct run_request *out) {
   const int n_in = function->n_inputs, n_saved = saved ? saved->count : 0;
   const int n_out = function->n_outputs + n_saved;
   const bool few = n_in <= 8 && n_out <= 8;
@@ -79,15 +81,15 @@ static situ_status ask(const struct function *function, const struct function_sa
   return NULL;
 }
 
-/* Runs the body and puts what is to be saved on a tape. */
+/* Runs the body and stores saved values on a tape. */
 static situ_status run_taped(situ_session *session, const struct function *function,
-                             const struct function_saved *saved, struct asked *asked,
+                             const struct function_saved *saved, struct run_request *request,
                              situ_tensor **out, situ_tensor **tape) {
   struct tensor_list *list = NULL;
   const int n = function->n_outputs, n_saved = saved ? saved->count : 0;
   TRY(tensor_list_create(n_saved, &list));
-  situ_tensor **results = ARENA_ARRAY(&asked->arena, situ_tensor *, n + n_saved + 1);
-  situ_status status = results ? steps_run(session, asked, results) : NO_MEMORY();
+  situ_tensor **results = ARENA_ARRAY(&request->arena, situ_tensor *, n + n_saved + 1);
+  situ_status status = results ? steps_run(session, request, results) : NO_MEMORY();
   for (int i = 0; i < n && !status; i++) out[i] = results[i];
   for (int i = 0; i < n_saved && !status; i++) list->items[i] = results[n + i];
   for (int i = 0; i < n_saved && !status; i++) status = tensor_own(&list->items[i]);
@@ -101,13 +103,13 @@ situ_status functions_run(void *context, const struct function *function, situ_t
   situ_session *session = NULL;
   TRY(find(context, function, &session));
   const struct function_saved *saved = tape ? function->saved : NULL;
-  struct asked asked;
-  asked.arena = (struct arena){0};
-  situ_status status = ask(function, saved, in, &asked);
+  struct run_request request;
+  request.arena = (struct arena){0};
+  situ_status status = build_request(function, saved, in, &request);
   if (!status)
-    status = tape ? run_taped(session, function, saved, &asked, out, tape)
-                  : steps_run(session, &asked, out);
-  arena_free(&asked.arena);
+    status = tape ? run_taped(session, function, saved, &request, out, tape)
+                  : steps_run(session, &request, out);
+  arena_free(&request.arena);
   return status;
 }
 

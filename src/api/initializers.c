@@ -6,7 +6,7 @@
 #include "schema/op_def.h"
 #include "schema/schema.h"
 
-/* The first node of the variable that a reference or a handle names; -1: the value is neither. */
+/* Returns the first node of the variable that a reference or handle value refers to, or -1. */
 static int32_t variable_behind(const struct situ_graph *graph, struct edge edge) {
   const struct node *node = graph->nodes[edge.node];
   while (node->schema->op->flags & OP_UPDATES && node->n_inputs && !edge.output) {
@@ -39,7 +39,7 @@ situ_status initializers_find(const struct situ_graph *graph, struct arena *scra
   return NULL;
 }
 
-/* What a node and those that it depends on do with variables. */
+/* What a node and its dependencies do with variables. */
 enum { SETS = 1, READS = 2 };
 
 static char touches(const struct situ_graph *graph, const struct node *node, const char *before) {
@@ -53,8 +53,8 @@ static char touches(const struct situ_graph *graph, const struct node *node, con
   return found;
 }
 
-situ_status initializers_ends(const struct situ_graph *graph, struct arena *scratch,
-                              struct edge *fetches, int32_t *n_fetches) {
+situ_status initializers_find_sinks(const struct situ_graph *graph, struct arena *scratch,
+                                    struct edge *fetches, int32_t *n_fetches) {
   char *read = arena_zero(scratch, (size_t)graph->n_nodes + 1);
   char *found = arena_zero(scratch, (size_t)graph->n_nodes + 1);
   if (scratch->failed) return NO_MEMORY();

@@ -9,14 +9,14 @@
 
 atomic_int numerics_state = -1;
 
-bool numerics_ask(void) {
+bool numerics_read_environment(void) {
   const char *text = getenv("SITU_CHECK_NUMERICS");
   const bool on = text && *text && strcmp(text, "0") != 0;
-  int nobody = -1; /* what a program says meanwhile stays */
+  int nobody = -1; /* does not override a concurrent situ_numerics_set_check */
   atomic_compare_exchange_strong(&numerics_state, &nobody, on);
   return atomic_load(&numerics_state);
 }
 
 void situ_numerics_set_check(bool on) { atomic_store(&numerics_state, on); }
 
-bool situ_numerics_get_check(void) { return numerics_wanted(); }
+bool situ_numerics_get_check(void) { return numerics_enabled(); }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * numerics.h: whether the process checks what it computes for NaN and infinities. */
+ * numerics.h: the process-wide setting for numeric checks. */
 #ifndef SITU_API_NUMERICS_H
 #define SITU_API_NUMERICS_H
 
@@ -7,16 +7,16 @@
 
 #include "base/base.h"
 
-/* 1: yes; 0: no; -1: nobody has said: the environment is asked. */
+/* 1: enabled; 0: disabled; -1: not set, the environment decides. */
 extern atomic_int numerics_state;
 
-/* Asks the environment, once. */
-bool numerics_ask(void);
+/* Reads the environment once. */
+bool numerics_read_environment(void);
 
-/* Whether whatever is run next is checked; little more than a look at a number. */
-static inline bool numerics_wanted(void) {
+/* Returns whether checks are enabled; one atomic load in the common case. */
+static inline bool numerics_enabled(void) {
   const int state = atomic_load_explicit(&numerics_state, memory_order_relaxed);
-  return state < 0 ? numerics_ask() : state;
+  return state < 0 ? numerics_read_environment() : state;
 }
 
 #endif

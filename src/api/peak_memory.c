@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * peak_memory.c: see peak_memory.h. */
+ * peak_memory.c: see peak_memory.h. A binary search over limits replays the allocations of the
+ * programs. */
 #include "api/peak_memory.h"
 
 #include <stdlib.h>
@@ -7,20 +8,20 @@
 #include "device/bfc.h"
 #include "device/memory.h"
 
-static const uint64_t MOST = UINT64_C(1) << 50; /* more than any device has */
+static const uint64_t MAX_BYTES = UINT64_C(1) << 50; /* larger than any device */
 
-/* Everything that one program takes of the device, in the order in which exec/ asks for it. */
+/* The allocations of a program on the device, in the order of exec/. */
 enum lifetime {
-  FRAME, /* block and results: idle after the run, and given back when memory runs out */
-  STATE, /* as long as the session */
-  MADE,  /* by a host op: until the run ends */
+  FRAME,       /* block and results: idle after the run, freed when memory runs out */
+  STATE,       /* lives as long as the session */
+  HOST_RESULT, /* result of a host op: lives until the end of the run */
 };
 
 struct request {
   enum lifetime lifetime;
   int32_t program;
   size_t bytes;
-  bool held; /* during a replay */
+  bool held; /* allocated in the current replay */
   struct bfc_chunk piece;
 };
 
@@ -30,7 +31,7 @@ struct replay {
   struct request *requests;
   int count, capacity;
   struct bfc *bfc;
-  uint64_t end; /* of the addresses that regions have */
+  uint64_t end; /* end of the simulated address space */
 };
 
 static situ_status add(struct replay *replay, enum lifetime lifetime, int program, size_t bytes) {
@@ -48,9 +49,9 @@ static situ_status add(struct replay *replay, enum lifetime lifetime, int progra
   return NULL;
 }
 
-/* ---- What programs ask for ---- */
+/* ---- Allocations of the programs ---- */
 
-static bool is_here(const struct replay *replay, const struct slot *slot) {
+static bool is_on_device(const struct replay *replay, const struct slot *slot) {
   return slot->device == replay->device->number;
 }
 
@@ -59,8 +60,8 @@ static bool same_state(const struct slot *a, const struct slot *b) {
          a->output == b->output && a->device == b->device;
 }
 
-/* Whether an earlier program, or an earlier slot of this one, has the state already. */
-static bool is_kept(const struct program *const *programs, int number, int32_t slot) {
+/* Returns whether an earlier program, or an earlier slot of this one, allocates the same state. */
+static bool is_counted(const struct program *const *programs, int number, int32_t slot) {
   const struct slot *wanted = &programs[number]->slots[slot];
   for (int p = 0; p <= number; p++) {
     const int32_t n = p < number ? programs[p]->n_slots : slot;
@@ -77,7 +78,7 @@ static situ_status add_frame(struct replay *replay, const struct program *progra
   for (int32_t i = 0; i < program->n_fetches; i++) {
     const struct slot *slot =
         program->fetches[i].slot < 0 ? NULL : &program->slots[program->fetches[i].slot];
-    if (slot && slot->kind == SLOT_RESULT && slot->index == i && is_here(replay, slot))
+    if (slot && slot->kind == SLOT_RESULT && slot->index == i && is_on_device(replay, slot))
       TRY(add(replay, FRAME, number, slot->bytes));
   }
   return NULL;
@@ -88,19 +89,19 @@ static situ_status add_program(struct replay *replay, const struct program *cons
   const struct program *program = programs[number];
   for (int32_t i = 0; i < program->n_slots; i++) {
     const struct slot *slot = &program->slots[i];
-    if (slot->kind == SLOT_STATE && is_here(replay, slot) && !is_kept(programs, number, i))
+    if (slot->kind == SLOT_STATE && is_on_device(replay, slot) && !is_counted(programs, number, i))
       TRY(add(replay, STATE, number, slot->bytes));
   }
   TRY(add_frame(replay, program, number));
   for (int32_t i = 0; i < program->n_slots; i++)
-    if (program->slots[i].kind == SLOT_HOST_OUTPUT && is_here(replay, &program->slots[i]))
-      TRY(add(replay, MADE, number, program->slots[i].bytes));
+    if (program->slots[i].kind == SLOT_HOST_OUTPUT && is_on_device(replay, &program->slots[i]))
+      TRY(add(replay, HOST_RESULT, number, program->slots[i].bytes));
   return NULL;
 }
 
-/* ---- The replay ---- */
+/* ---- Replay ---- */
 
-static bool take_region(void *context, size_t bytes, void **region, uint64_t *address) {
+static bool reserve_region(void *context, size_t bytes, void **region, uint64_t *address) {
   struct replay *replay = context;
   *region = NULL;
   *address = replay->end;
@@ -117,7 +118,7 @@ static void give(struct replay *replay, struct request *request) {
   request->held = false;
 }
 
-/* Frees what idle frames of programs before `program` hold; false: nothing. */
+/* Frees the idle frames of programs before `program`; false if there are none. */
 static bool drop_idle(struct replay *replay, int32_t program) {
   bool dropped = false;
   for (int i = 0; i < replay->count; i++) {
@@ -131,7 +132,7 @@ static bool drop_idle(struct replay *replay, int32_t program) {
 
 static void end_run(struct replay *replay, int32_t program) {
   for (int i = 0; i < replay->count; i++)
-    if (replay->requests[i].lifetime == MADE && replay->requests[i].program == program)
+    if (replay->requests[i].lifetime == HOST_RESULT && replay->requests[i].program == program)
       give(replay, &replay->requests[i]);
 }
 
@@ -142,14 +143,14 @@ static bool take(struct replay *replay, struct request *request) {
   return request->held;
 }
 
-/* Whether everything fits with that limit. */
-static situ_status runs_with(struct replay *replay, uint64_t limit, bool *out) {
+/* Returns whether all programs run with a limit. */
+static situ_status fits_limit(struct replay *replay, uint64_t limit, bool *out) {
   const struct bfc_options how = {.limit = limit,
                                   .growth = replay->options.growth,
                                   .reference = replay->options.reference,
                                   .collect = true};
   const struct bfc_sub_allocator source = {
-      .context = replay, .alloc = take_region, .free = give_region};
+      .context = replay, .alloc = reserve_region, .free = give_region};
   replay->end = BFC_ALIGNMENT;
   replay->bfc = bfc_create(&how, source);
   if (!replay->bfc) return NO_MEMORY();
@@ -166,28 +167,28 @@ static situ_status runs_with(struct replay *replay, uint64_t limit, bool *out) {
   return NULL;
 }
 
-/* The smallest limit, on the side of `limit` where it must be. */
+/* Searches for the smallest sufficient limit, below or above `limit`. */
 static situ_status search(struct replay *replay, uint64_t limit, uint64_t *out) {
   uint64_t fails = 0, runs = limit & ~(uint64_t)(BFC_ALIGNMENT - 1);
   bool fits = false;
-  if (runs) TRY(runs_with(replay, runs, &fits));
+  if (runs) TRY(fits_limit(replay, runs, &fits));
   if (!runs) runs = BFC_ALIGNMENT;
-  while (!fits && runs < MOST) {
+  while (!fits && runs < MAX_BYTES) {
     fails = runs;
     runs *= 2;
-    TRY(runs_with(replay, runs, &fits));
+    TRY(fits_limit(replay, runs, &fits));
   }
   while (runs - fails > BFC_ALIGNMENT) {
     const uint64_t middle = ((fails + runs) / 2) & ~(uint64_t)(BFC_ALIGNMENT - 1);
-    TRY(runs_with(replay, middle, &fits));
+    TRY(fits_limit(replay, middle, &fits));
     *(fits ? &runs : &fails) = middle;
   }
   *out = runs;
   return NULL;
 }
 
-/* Of a host device: programs keep their frames, and nothing sets a limit. */
-static uint64_t sum(const struct replay *replay) {
+/* Host devices: no limit, and programs keep their frames. */
+static uint64_t sum_host_bytes(const struct replay *replay) {
   uint64_t bytes = 0;
   for (int i = 0; i < replay->count; i++) bytes += replay->requests[i].bytes;
   return bytes;
@@ -218,7 +219,7 @@ situ_status peak_memory_find(const struct program *const *programs, int n, struc
   if (!status) {
     count(&replay, n, out);
     if (device->backend->is_host) {
-      out->peak = sum(&replay);
+      out->peak = sum_host_bytes(&replay);
     } else if (replay.count) {
       replay.options = device_options(device);
       status = search(&replay, limit, &out->peak);

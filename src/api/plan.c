@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan.c: the public view of a plan: where everything goes and what it needs, before anything runs.
- */
+ * plan.c: implements situ_plan: placement, copies and memory of a run that is not executed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,16 +60,16 @@ static situ_status show_copies(const struct program *program, situ_plan *plan) {
   return plan->arena.failed ? NO_MEMORY() : NULL;
 }
 
-/* The programs that a new session runs for a step: the initializers of variables, where the step
- * needs values of them, and the step. */
-struct rehearsal {
+/* The programs of a new session: the variable initializers, if the step needs them, and the step.
+ * */
+struct session_programs {
   struct program *programs[2];
   int n;
-  situ_status failed; /* why the initializers cannot be planned */
+  situ_status failed; /* why the initializers cannot be planned; NULL: they can */
 };
 
-static const struct program *step_of(const struct rehearsal *rehearsal) {
-  return rehearsal->programs[rehearsal->n - 1];
+static const struct program *step_of(const struct session_programs *session_programs) {
+  return session_programs->programs[session_programs->n - 1];
 }
 
 static const struct lane *lane_of(const struct program *program, int32_t device) {
@@ -79,14 +78,14 @@ static const struct lane *lane_of(const struct program *program, int32_t device)
   return NULL;
 }
 
-static situ_status show_need(const struct rehearsal *rehearsal, struct device *device,
+static situ_status show_need(const struct session_programs *session_programs, struct device *device,
                              situ_plan *plan) {
   situ_memory_info info;
   struct peak peak;
-  const struct lane *lane = lane_of(step_of(rehearsal), device->number);
+  const struct lane *lane = lane_of(step_of(session_programs), device->number);
   TRY(situ_device_memory_info(device->number, &info));
-  TRY(peak_memory_find((const struct program *const *)rehearsal->programs, rehearsal->n, device,
-                       info.limit, &peak));
+  TRY(peak_memory_find((const struct program *const *)session_programs->programs,
+                       session_programs->n, device, info.limit, &peak));
   if (!lane && !peak.peak) return NULL;
   plan->needs[plan->n_needs++] = (situ_memory_need){.device = device->full,
                                                     .peak_bytes = peak.peak,
@@ -98,11 +97,12 @@ static situ_status show_need(const struct rehearsal *rehearsal, struct device *d
   return NULL;
 }
 
-static situ_status show_needs(const struct rehearsal *rehearsal, situ_plan *plan) {
-  const struct device_list *devices = step_of(rehearsal)->devices;
+static situ_status show_needs(const struct session_programs *session_programs, situ_plan *plan) {
+  const struct device_list *devices = step_of(session_programs)->devices;
   plan->needs = ARENA_ARRAY(&plan->arena, situ_memory_need, devices->count + 1);
   if (!plan->needs) return NO_MEMORY();
-  for (int i = 0; i < devices->count; i++) TRY(show_need(rehearsal, devices->devices[i], plan));
+  for (int i = 0; i < devices->count; i++)
+    TRY(show_need(session_programs, devices->devices[i], plan));
   return NULL;
 }
 
@@ -112,12 +112,13 @@ static bool runs_function(const struct node *node) {
   return false;
 }
 
-/* Names what takes memory that no plan can tell: bodies of functions are planned when they run. */
-static situ_status show_uncounted(const struct rehearsal *rehearsal, situ_plan *plan) {
+/* Lists what needs an amount of memory that is known only at run time, such as function bodies. */
+static situ_status show_uncounted(const struct session_programs *session_programs,
+                                  situ_plan *plan) {
   struct strbuf text = {0};
   int n = 0;
-  for (int p = 0; p < rehearsal->n; p++) {
-    const struct program *program = rehearsal->programs[p];
+  for (int p = 0; p < session_programs->n; p++) {
+    const struct program *program = session_programs->programs[p];
     for (int32_t i = 0; i < program->n_host_ops; i++) {
       const struct node *node = program->graph->nodes[program->host_ops[i].node];
       if (!runs_function(node)) continue;
@@ -128,9 +129,9 @@ static situ_status show_uncounted(const struct rehearsal *rehearsal, situ_plan *
     }
   }
   if (n > 3) strbuf_appendf(&text, " and %d more", n - 3);
-  if (rehearsal->failed)
+  if (session_programs->failed)
     strbuf_appendf(&text, "%sthe initializers of the variables (%s)", n ? ", and " : "",
-                   situ_status_message(rehearsal->failed));
+                   situ_status_message(session_programs->failed));
   if (text.length) plan->uncounted = keep(plan, strbuf_get(&text));
   strbuf_free(&text);
   return plan->arena.failed ? NO_MEMORY() : NULL;
@@ -164,7 +165,7 @@ static bool is_fed(const struct plan_feed *feeds, int32_t n, int32_t node, int32
   return false;
 }
 
-/* Placeholders that nobody feeds count as fed where the graph knows their shape. */
+/* Placeholders that are not fed count as fed if their static shape is known. */
 static situ_status find_feeds(const struct situ_session *session, const situ_feed *feeds,
                               int n_feeds, struct arena *arena, struct plan_request *request) {
   const struct situ_graph *graph = session->snapshot;
@@ -203,7 +204,7 @@ static situ_status find_fetches(const struct situ_session *session, const situ_v
   if (!n_fetches) {
     out = ARENA_ARRAY(arena, struct edge, session->snapshot->n_nodes + 1);
     if (!out) return NO_MEMORY();
-    TRY(initializers_ends(session->snapshot, arena, out, &n));
+    TRY(initializers_find_sinks(session->snapshot, arena, out, &n));
   } else {
     out = ARENA_ARRAY(arena, struct edge, n_fetches);
     if (!out) return NO_MEMORY();
@@ -224,20 +225,21 @@ static bool needs_variables(const struct program *program) {
   return false;
 }
 
-static situ_status plan_whole(const struct plan_request *request, struct program **out) {
+static situ_status plan_program(const struct plan_request *request, struct program **out) {
   struct edge need;
   TRY(plan_compile(request, out, &need));
   if (need.node < 0) return NULL;
-  return situ_status_create(SITU_UNIMPLEMENTED,
-                            "The plan depends on the value of '%s', which only a run can give: "
-                            "feed it to plan with a value of your choice.",
-                            request->graph->nodes[need.node]->name);
+  return situ_status_create(
+      SITU_UNIMPLEMENTED,
+      "The plan depends on the value of '%s', which is known only at run time: "
+      "feed it to plan with a value of your choice.",
+      request->graph->nodes[need.node]->name);
 }
 
-/* Plans the initializers of all variables of the graph: one run, as that of
- * tf.global_variables_initializer. Where that fails only a run can tell what they take. */
-static situ_status rehearse_initializers(const struct plan_request *step, struct arena *scratch,
-                                         struct rehearsal *out) {
+/* Plans one run of all variable initializers, like tf.global_variables_initializer. If that fails,
+ * their memory is unknown. */
+static situ_status plan_initializers(const struct plan_request *step, struct arena *scratch,
+                                     struct session_programs *out) {
   struct plan_request request = *step;
   struct edge *fetches = ARENA_ARRAY(scratch, struct edge, step->graph->n_nodes + 1);
   if (!fetches) return NO_MEMORY();
@@ -245,7 +247,7 @@ static situ_status rehearse_initializers(const struct plan_request *step, struct
   request.fetches = fetches;
   if (!request.n_fetches) return NULL;
   struct program *program = NULL;
-  out->failed = plan_whole(&request, &program);
+  out->failed = plan_program(&request, &program);
   if (out->failed) {
     plan_free(program);
     return NULL;
@@ -256,20 +258,20 @@ static situ_status rehearse_initializers(const struct plan_request *step, struct
   return NULL;
 }
 
-static situ_status make(struct situ_session *session, const struct plan_request *request,
-                        struct arena *scratch, situ_plan *plan) {
-  struct rehearsal rehearsal = {.n = 1};
-  situ_status status = plan_whole(request, &rehearsal.programs[0]);
-  if (!status && needs_variables(rehearsal.programs[0]))
-    status = rehearse_initializers(request, scratch, &rehearsal);
-  const struct program *step = step_of(&rehearsal);
+static situ_status create_plan(struct situ_session *session, const struct plan_request *request,
+                               struct arena *scratch, situ_plan *plan) {
+  struct session_programs session_programs = {.n = 1};
+  situ_status status = plan_program(request, &session_programs.programs[0]);
+  if (!status && needs_variables(session_programs.programs[0]))
+    status = plan_initializers(request, scratch, &session_programs);
+  const struct program *step = step_of(&session_programs);
   if (!status) status = show_placement(session, plan);
   if (!status) status = show_copies(step, plan);
-  if (!status) status = show_needs(&rehearsal, plan);
+  if (!status) status = show_needs(&session_programs, plan);
   if (!status) status = show_kernels(step, plan);
-  if (!status) status = show_uncounted(&rehearsal, plan);
-  for (int i = 0; i < rehearsal.n; i++) plan_free(rehearsal.programs[i]);
-  situ_status_release(rehearsal.failed);
+  if (!status) status = show_uncounted(&session_programs, plan);
+  for (int i = 0; i < session_programs.n; i++) plan_free(session_programs.programs[i]);
+  situ_status_release(session_programs.failed);
   return status;
 }
 
@@ -290,7 +292,7 @@ situ_status situ_plan_create(situ_session *session, const situ_feed *feeds, int 
   request.placement = session->placement.device;
   if (!status) status = find_feeds(session, feeds, n_feeds, &scratch, &request);
   if (!status) status = find_fetches(session, fetches, n_fetches, &scratch, &request);
-  if (!status) status = make(session, &request, &scratch, plan);
+  if (!status) status = create_plan(session, &request, &scratch, plan);
   pthread_mutex_unlock(&session->lock);
   arena_free(&scratch);
   if (status)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * program_cache.c: the programs of a session and their frames. */
+ * program_cache.c: the cache of compiled programs of a session, with least-recently-used eviction,
+ * and their idle frames. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +12,18 @@ static bool same_edge(struct edge a, struct edge b) {
   return a.node == b.node && a.output == b.output;
 }
 
-static bool same_feed(const struct feed *have, const struct plan_feed *want) {
-  if (!same_edge(have->edge, want->edge) || have->type != want->type) return false;
-  if (have->device != want->device || have->donate != want->donate) return false;
-  if (!shape_equal(&have->shape, &want->shape)) return false;
-  if (!have->value) return true;
-  const void *data = want->tensor ? situ_tensor_data(want->tensor) : NULL;
-  return data && !memcmp(have->value, data, situ_tensor_bytes(want->tensor));
+static bool same_feed(const struct feed *cached_feed, const struct plan_feed *requested) {
+  if (!same_edge(cached_feed->edge, requested->edge) || cached_feed->type != requested->type)
+    return false;
+  if (cached_feed->device != requested->device || cached_feed->donate != requested->donate)
+    return false;
+  if (!shape_equal(&cached_feed->shape, &requested->shape)) return false;
+  if (!cached_feed->value) return true;
+  const void *data = requested->tensor ? situ_tensor_data(requested->tensor) : NULL;
+  return data && !memcmp(cached_feed->value, data, situ_tensor_bytes(requested->tensor));
 }
 
-static bool serves(const struct program *program, const struct plan_request *request) {
+static bool matches_request(const struct program *program, const struct plan_request *request) {
   if (program->n_requested != request->n_fetches || program->n_feeds != request->n_feeds ||
       program->keep_on_device != request->keep_on_device ||
       program->check_numerics != request->check_numerics ||
@@ -33,7 +36,7 @@ static bool serves(const struct program *program, const struct plan_request *req
   return true;
 }
 
-/* Counts a frame's memory as kept by idle programs (by = 1), or no longer (-1). */
+/* Adds the memory of a frame to (by = 1) or removes it from (-1) the idle memory of its devices. */
 static void count_idle(const struct frame *frame, int by) {
   const struct program *program = frame->program;
   for (int32_t i = 0; i < program->n_lanes; i++) {
@@ -47,7 +50,7 @@ static void count_idle(const struct frame *frame, int by) {
   }
 }
 
-static void destroy_cached(struct cached *cached) {
+static void destroy_cached(struct cached_program *cached) {
   while (cached->idle) {
     struct frame *frame = cached->idle;
     cached->idle = frame->next;
@@ -58,7 +61,7 @@ static void destroy_cached(struct cached *cached) {
   free(cached);
 }
 
-/* Makes room: the program that was not asked for longest goes. */
+/* Evicts the least recently used program if the cache is full. */
 static void evict(struct situ_session *session) {
   if (session->n_programs < MAX_PROGRAMS) return;
   int32_t oldest = -1;
@@ -71,8 +74,9 @@ static void evict(struct situ_session *session) {
   session->programs[oldest] = session->programs[--session->n_programs];
 }
 
-static situ_status add(struct situ_session *session, struct program *program, struct cached **out) {
-  struct cached *cached = calloc(1, sizeof *cached);
+static situ_status add(struct situ_session *session, struct program *program,
+                       struct cached_program **out) {
+  struct cached_program *cached = calloc(1, sizeof *cached);
   evict(session);
   if (!cached || session->n_programs == MAX_PROGRAMS) {
     free(cached);
@@ -88,19 +92,20 @@ static situ_status add(struct situ_session *session, struct program *program, st
   return NULL;
 }
 
-static struct cached *find(struct situ_session *session, const struct plan_request *request) {
+static struct cached_program *find(struct situ_session *session,
+                                   const struct plan_request *request) {
   for (int32_t i = 0; i < session->n_programs; i++) {
-    if (!serves(session->programs[i]->program, request)) continue;
-    struct cached *cached = session->programs[i];
-    session->programs[i] = session->programs[0]; /* the last one asked for comes first */
+    if (!matches_request(session->programs[i]->program, request)) continue;
+    struct cached_program *cached = session->programs[i];
+    session->programs[i] = session->programs[0]; /* move to front */
     session->programs[0] = cached;
     return cached;
   }
   return NULL;
 }
 
-/* No program has a value that is fed twice: it is looked for only where none is found. */
-static situ_status check_twice(const struct plan_request *request) {
+/* Only called on a cache miss: no cached program feeds a value twice. */
+static situ_status check_duplicate_feeds(const struct plan_request *request) {
   for (int32_t i = 0; i < request->n_feeds; i++)
     for (int32_t k = 0; k < i; k++)
       if (same_edge(request->feeds[k].edge, request->feeds[i].edge))
@@ -110,18 +115,18 @@ static situ_status check_twice(const struct plan_request *request) {
   return NULL;
 }
 
-static void take_idle(struct cached *cached, struct frame **out) {
+static void pop_idle_frame(struct cached_program *cached, struct frame **out) {
   *out = cached->idle;
   if (cached->idle) cached->idle = cached->idle->next;
 }
 
-situ_status program_cache_enter(struct situ_session *session, const struct plan_request *request,
-                                struct cached **out, struct frame **frame) {
+situ_status program_cache_acquire(struct situ_session *session, const struct plan_request *request,
+                                  struct cached_program **out, struct frame **frame) {
   *out = find(session, request);
   if (!*out) {
     struct program *program = NULL;
     struct edge need;
-    TRY(check_twice(request));
+    TRY(check_duplicate_feeds(request));
     TRY(plan_compile(request, &program, &need));
     if (session->log == LOG_FUNCTION && !request->previous) {
       const situ_status status = session_log_program(session, request);
@@ -133,59 +138,60 @@ situ_status program_cache_enter(struct situ_session *session, const struct plan_
   }
   (*out)->active++;
   (*out)->used = ++session->clock;
-  take_idle(*out, frame);
+  pop_idle_frame(*out, frame);
   return NULL;
 }
 
-void program_cache_leave(struct situ_session *session, struct cached *cached) {
+void program_cache_release(struct situ_session *session, struct cached_program *cached) {
   cached->active--;
   if (session->cancelled) pthread_cond_broadcast(&session->idle);
 }
 
-/* Asked by a device that runs out of memory. The lock may be held by whoever asks: then we have
- * nothing to give. */
-static uint64_t give_idle(void *context, uint64_t bytes) {
+/* Called by a device that is out of memory. The caller may hold the lock: then nothing is freed. */
+static uint64_t release_idle_memory(void *context, uint64_t bytes) {
   (void)bytes;
   struct situ_session *session = context;
   if (pthread_mutex_trylock(&session->lock)) return 0;
-  const uint64_t given = program_cache_drop_idle(session, NULL);
+  const uint64_t bytes_freed = program_cache_drop_idle(session, NULL);
   pthread_mutex_unlock(&session->lock);
-  return given;
+  return bytes_freed;
 }
 
-/* Registers with the devices of a program, before they may run out. */
-static situ_status listen(struct situ_session *session, const struct program *program) {
+/* Registers release_idle_memory with the devices of a program. */
+static situ_status register_pressure_handlers(struct situ_session *session,
+                                              const struct program *program) {
   for (int32_t i = 0; i < program->n_lanes; i++) {
     struct device *device = session->devices->devices[program->lanes[i].device];
     if (device->backend->is_host) continue;
     TRY(device_open(device));
     pthread_mutex_lock(&session->lock);
-    const bool is_new = !session->pressed[device->number];
-    session->pressed[device->number] = true;
+    const bool is_new = !session->has_pressure_handler[device->number];
+    session->has_pressure_handler[device->number] = true;
     pthread_mutex_unlock(&session->lock);
-    if (is_new && !memory_add_reclaimer(device->memory, give_idle, session)) return NO_MEMORY();
+    if (is_new && !memory_add_reclaimer(device->memory, release_idle_memory, session))
+      return NO_MEMORY();
   }
   return NULL;
 }
 
-situ_status program_cache_prepare_frame(struct situ_session *session, struct cached *cached,
+situ_status program_cache_prepare_frame(struct situ_session *session, struct cached_program *cached,
                                         situ_tensor *const *fed, struct frame **frame) {
   const bool host_only = cached->program->host_only;
   if (*frame) {
     if (!host_only) count_idle(*frame, -1);
     return NULL;
   }
-  if (!host_only) TRY(listen(session, cached->program));
+  if (!host_only) TRY(register_pressure_handlers(session, cached->program));
   return frame_create(cached->program, &session->state, fed, frame);
 }
 
-void program_cache_return_frame(struct situ_session *session, struct cached *cached,
+void program_cache_return_frame(struct situ_session *session, struct cached_program *cached,
                                 struct frame *frame) {
   if (!cached->program->host_only) count_idle(frame, 1);
   pthread_mutex_lock(&session->lock);
   frame->next = cached->idle;
   cached->idle = frame;
-  program_cache_leave(session, cached);
+  program_cache_release(session, cached);
   pthread_mutex_unlock(&session->lock);
 }
 
@@ -226,8 +232,8 @@ void program_cache_forget(struct situ_session *session, bool all) {
 void program_cache_clear(struct situ_session *session) {
   while (session->n_programs) destroy_cached(session->programs[--session->n_programs]);
   for (int32_t i = 0; i < session->devices->count; i++) {
-    if (session->pressed[i])
-      memory_remove_reclaimer(session->devices->devices[i]->memory, give_idle, session);
-    session->pressed[i] = false;
+    if (session->has_pressure_handler[i])
+      memory_remove_reclaimer(session->devices->devices[i]->memory, release_idle_memory, session);
+    session->has_pressure_handler[i] = false;
   }
 }

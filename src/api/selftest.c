@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * selftest.c: see situ/selftest.h. */
+ * selftest.c: implements situ/selftest.h: runs the parts and reports their checks. */
 #include "api/selftest.h"
 
 #include <string.h>
@@ -13,20 +13,20 @@ double selftest_now(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-void selftest_note(const struct selftest *test, const char *part, const char *name,
-                   situ_status status, const char *figure) {
+void selftest_report(const struct selftest *test, const char *part, const char *name,
+                     situ_status status, const char *figure) {
   const situ_selftest_check check = {.part = part,
                                      .name = name,
                                      .problem = status ? situ_status_message(status) : NULL,
                                      .figure = figure};
   test->result->checks++;
   test->result->failed += status != NULL;
-  if (test->options->seen) test->options->seen(test->options->context, &check);
+  if (test->options->on_check) test->options->on_check(test->options->context, &check);
   situ_status_release(status);
 }
 
-/* The device that is meant, and another one beside it. */
-static situ_status choose(struct selftest *test) {
+/* Finds the device, and another one of the same back end. */
+static situ_status find_devices(struct selftest *test) {
   int number = 0;
   TRY(situ_devices_find(test->options->device, &number));
   test->device = test->list->devices[number];
@@ -51,12 +51,12 @@ static void run(struct selftest *test) {
 situ_status situ_selftest(const situ_selftest_options *options, situ_selftest_result *out) {
   if (!options || !options->device || !out)
     return INVALID("situ_selftest: options, their device, or `out` is NULL.");
-  situ_selftest_options mine = *options;
-  if (mine.seconds <= 0) mine.seconds = DEFAULT_SECONDS;
+  situ_selftest_options defaults = *options;
+  if (defaults.seconds <= 0) defaults.seconds = DEFAULT_SECONDS;
   *out = (situ_selftest_result){0};
-  struct selftest test = {.options = &mine, .result = out, .start = selftest_now()};
+  struct selftest test = {.options = &defaults, .result = out, .start = selftest_now()};
   TRY(registry_acquire(NULL, false, &test.list));
-  const situ_status status = choose(&test);
+  const situ_status status = find_devices(&test);
   if (!status) run(&test);
   registry_release();
   out->seconds = selftest_now() - test.start;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
- * selftest.h: what the parts of the self-test share. */
+ * selftest.h: shared by the parts of the self-test. */
 #ifndef SITU_API_SELFTEST_H
 #define SITU_API_SELFTEST_H
 
 #include "device/registry.h"
 #include "situ/selftest.h"
 
-/* A self-test while it runs. */
+/* A running self-test. */
 struct selftest {
   const situ_selftest_options *options;
   situ_selftest_result *result;
   const struct device_list *list;
   struct device *device;
-  struct device *other; /* another one of the same back end, or NULL */
-  double start;         /* of the whole */
+  struct device *other; /* another device of the same back end, or NULL */
+  double start;         /* time when the self-test started */
 };
 
-/* Seconds since some time in the past. */
+/* Returns monotonic time in seconds. */
 double selftest_now(void);
 
-/* Tells of a check; takes the status, of which NULL says that all is well. `figure` may be NULL. */
-void selftest_note(const struct selftest *test, const char *part, const char *name,
-                   situ_status status, const char *figure);
+/* Reports a check and frees the status (NULL: passed). `figure` may be NULL. */
+void selftest_report(const struct selftest *test, const char *part, const char *name,
+                     situ_status status, const char *figure);
 
 /* The parts. */
 void selftest_queues(struct selftest *test);
@@ -30,7 +30,7 @@ void selftest_copies(struct selftest *test);
 void selftest_ops(struct selftest *test);
 void selftest_speed(struct selftest *test);
 
-/* Whether two numbers of a type, of which another compiler's functions gave one, are the same. */
-bool selftest_agree(situ_type type, double have, double want);
+/* Returns whether two values agree within the tolerance for different math libraries. */
+bool selftest_agree(situ_type type, double actual, double expected);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * selftest_ops.c: every op's samples on a device, against the CPU. Ops come mixed, so that a test
- * that ends early has seen something of every family. */
+ * selftest_ops.c: compares the samples of every op on a device with the CPU. Ops are visited in a
+ * strided order, so that an incomplete test covers all families. */
 #include <fnmatch.h>
 #include <math.h>
 #include <string.h>
@@ -11,28 +11,28 @@
 #include "situ/session.h"
 #include "tensor/shape.h"
 
-enum { OUTPUTS = 16, STRIDE = 53 }; /* a prime */
+enum { OUTPUTS = 16, STRIDE = 53 }; /* STRIDE is a prime */
 
-/* How far apart two numbers of a type may be, for a value of about 1. */
+/* Returns the tolerance for values of about 1. */
 static double tolerance(situ_type type) {
   return type == SITU_FLOAT ? 4e-6 : type == SITU_DOUBLE ? 1e-12 : type == SITU_HALF ? 2e-3 : 0;
 }
 
-bool selftest_agree(situ_type type, double have, double want) {
-  if (have == want || (isnan(have) && isnan(want))) return true;
-  return fabs(have - want) <= tolerance(type) * fmax(1, fabs(want));
+bool selftest_agree(situ_type type, double actual, double expected) {
+  if (actual == expected || (isnan(actual) && isnan(expected))) return true;
+  return fabs(actual - expected) <= tolerance(type) * fmax(1, fabs(expected));
 }
 
-/* Says where two results differ. */
-static situ_status compare(int output, const situ_tensor *have, const situ_tensor *want) {
-  const situ_shape a = situ_tensor_shape(have), b = situ_tensor_shape(want);
+/* Reports the first difference of two results. */
+static situ_status compare(int output, const situ_tensor *actual, const situ_tensor *expected) {
+  const situ_shape a = situ_tensor_shape(actual), b = situ_tensor_shape(expected);
   char text[SHAPE_STRING_SIZE], other[SHAPE_STRING_SIZE];
   if (!shape_equal(&a, &b))
-    return INTERNAL("output %d has shape %s, the CPU's %s", output, shape_print(&a, text),
+    return INTERNAL("output %d has shape %s, on the CPU %s", output, shape_print(&a, text),
                     shape_print(&b, other));
-  const situ_type type = situ_tensor_type(want);
+  const situ_type type = situ_tensor_type(expected);
   for (int64_t i = 0; i < situ_shape_count(b); i++) {
-    const double got = sample_number(have, i), right = sample_number(want, i);
+    const double got = sample_number(actual, i), right = sample_number(expected, i);
     if (!selftest_agree(type, got, right))
       return INTERNAL("element %lld of output %d is %.9g, on the CPU %.9g", (long long)i, output,
                       got, right);
@@ -40,7 +40,7 @@ static situ_status compare(int output, const situ_tensor *have, const situ_tenso
   return NULL;
 }
 
-/* One sample in one type. */
+/* A sample with one element type. */
 struct trial {
   situ_graph *graph;
   situ_session *session;
@@ -89,18 +89,18 @@ static void release(situ_tensor **tensors, int count) {
 }
 
 static situ_status try_sample(struct trial *trial, const struct device *device) {
-  situ_tensor *want[OUTPUTS], *have[OUTPUTS];
+  situ_tensor *expected[OUTPUTS], *actual[OUTPUTS];
   int n_want = 0, n_have = 0;
   add_inputs(trial);
-  situ_status status = run_on(trial, "/cpu:0", want, &n_want);
-  if (!status) status = run_on(trial, device->full, have, &n_have);
-  for (int i = 0; !status && i < n_have; i++) status = compare(i, have[i], want[i]);
-  release(want, n_want);
-  release(have, n_have);
+  situ_status status = run_on(trial, "/cpu:0", expected, &n_want);
+  if (!status) status = run_on(trial, device->full, actual, &n_have);
+  for (int i = 0; !status && i < n_have; i++) status = compare(i, actual[i], expected[i]);
+  release(expected, n_want);
+  release(actual, n_have);
   return status;
 }
 
-/* Whether the device has a kernel for the sample. */
+/* Returns whether the device has a kernel for the sample. */
 static bool is_supported(const struct sample *sample, const struct device *device) {
   struct attr_value values[SAMPLE_MOST] = {0};
   for (int i = 0; i < sample->n_attrs; i++) {
@@ -113,7 +113,8 @@ static bool is_supported(const struct sample *sample, const struct device *devic
   return schema_supports(sample->schema, values, device->backend->kind);
 }
 
-/* The type to try a sample with: compiling takes long, and the text of all types is the same. */
+/* Returns the type to test: one suffices, since kernels of all types share their source and
+ * compiling takes long. */
 static situ_type type_for(const struct schema *schema, int number, bool half) {
   const uint32_t types = sample_types(schema, number);
   if (half) return types >> SITU_HALF & 1 ? SITU_HALF : SITU_NO_TYPE;
@@ -135,19 +136,19 @@ static situ_status run_sample(const struct selftest *test, situ_graph *graph, si
     *was_run = true;
   }
   if (status) {
-    const situ_status said = status;
-    status = situ_status_create(situ_status_code(said), "sample %d: %s", number,
-                                situ_status_message(said));
-    situ_status_release(said);
+    const situ_status error = status;
+    status = situ_status_create(situ_status_code(error), "sample %d: %s", number,
+                                situ_status_message(error));
+    situ_status_release(error);
   }
   sample_free(&sample);
   arena_free(&arena);
   return status;
 }
 
-/* All samples of a row, up to the first that fails; `was_run`: the device has kernels for some. */
-static situ_status run_row(const struct selftest *test, const struct schema *schema, bool half,
-                           bool *was_run) {
+/* Runs all samples of an op until one fails. *was_run: the device has kernels for some of them. */
+static situ_status run_op(const struct selftest *test, const struct schema *schema, bool half,
+                          bool *was_run) {
   situ_graph *graph = situ_graph_create();
   situ_session *session = NULL;
   situ_status status = graph ? situ_session_create(graph, NULL, &session) : NO_MEMORY();
@@ -168,29 +169,29 @@ static bool is_wanted(const struct selftest *test, const struct schema *schema) 
   return sample_count(schema) && !schema->op->compute && !(schema->op->flags & special);
 }
 
-/* Whether some sample is of half. */
-static bool takes_half(const struct schema *schema) {
+/* Returns whether an op has float16 samples. */
+static bool has_half_samples(const struct schema *schema) {
   int i = 0;
   while (i < sample_count(schema) && type_for(schema, i, true) != SITU_HALF) i++;
   return i < sample_count(schema);
 }
 
-/* All ops in their first type, or in half; counts those with kernels there, and those tried. */
+/* Tests all ops in their first type, or in float16; counts ops with kernels and ops tested. */
 static void run_ops(struct selftest *test, bool half, int *ops, int *ops_run) {
   const int count = schema_count(), step = count % STRIDE ? STRIDE : 1;
   for (int i = 0; i < count; i++) {
     const struct schema *schema = schema_get((int)((int64_t)i * step % count));
-    if (!is_wanted(test, schema) || (half && !takes_half(schema))) continue;
+    if (!is_wanted(test, schema) || (half && !has_half_samples(schema))) continue;
     bool was_run = false;
     ++*ops;
     if (selftest_now() - test->start > test->options->seconds) continue;
-    const situ_status status = run_row(test, schema, half, &was_run);
+    const situ_status status = run_op(test, schema, half, &was_run);
     if (!was_run && !status) {
-      --*ops; /* it has no kernels there */
+      --*ops; /* no kernels on this device */
       continue;
     }
     ++*ops_run;
-    selftest_note(test, half ? "half" : "ops", schema->op->name, status, NULL);
+    selftest_report(test, half ? "half" : "ops", schema->op->name, status, NULL);
   }
 }
 

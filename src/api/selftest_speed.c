@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * selftest_speed.c: how fast copies are: figures for a report, not checks. */
+ * selftest_speed.c: measures the speed of copies. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,14 +7,14 @@
 
 enum { COPY_BYTES = 16 << 20, TRIES = 5 };
 
-/* A number with what it counts. */
+/* Reports a measurement. */
 static void figure(const struct selftest *test, const char *name, double value, const char *unit) {
   char text[64];
   snprintf(text, sizeof text, "%.3g %s", value, unit);
-  selftest_note(test, "speed", name, NULL, text);
+  selftest_report(test, "speed", name, NULL, text);
 }
 
-/* The best of a few runs, in seconds, after one that is not counted. */
+/* Returns the best time of several runs in seconds, after one warm-up run. */
 static situ_status measure(situ_status (*run)(void *context), void *context, double *best) {
   TRY(run(context));
   *best = 1e30;
@@ -66,5 +66,5 @@ static situ_status measure_copies(const struct selftest *test) {
 
 void selftest_speed(struct selftest *test) {
   const situ_status status = measure_copies(test);
-  if (status) selftest_note(test, "speed", "copies", status, NULL);
+  if (status) selftest_report(test, "speed", "copies", status, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.c: the public session: checks what it is given, places the graph once, and runs programs.
- */
+ * session.c: implements situ_session: checks arguments, places the graph once per version, and runs
+ * programs. */
 #include "api/session.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct situ_session *all; /* guarded by all_lock */
+static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct situ_session *sessions; /* all sessions; guarded by sessions_lock */
 
 static struct fork_handler all_fork;
 
@@ -28,10 +28,10 @@ static void init_locks(struct situ_session *session) {
   pthread_cond_init(&session->idle, NULL);
 }
 
-/* The threads of the parent are gone. What they ran is forgotten, not freed: the thread that forked
- * may be inside a run itself. Where one of them held the lock, programs and placement may be half
- * made. */
-static void in_child(void *context) {
+/* In a forked child the threads of the parent do not exist. Their programs are leaked, not freed,
+ * since the forking thread may itself be in a run. If one of them held the lock, programs and
+ * placement may be inconsistent. */
+static void reset_after_fork(void *context) {
   struct situ_session *session = context;
   const bool was_locked = pthread_mutex_trylock(&session->lock);
   program_cache_forget(session, was_locked);
@@ -43,21 +43,21 @@ static void in_child(void *context) {
 }
 
 static void enlist(struct situ_session *session) {
-  fork_mutex_register(&all_lock, &all_fork);
-  fork_register(&session->fork, in_child, session);
-  pthread_mutex_lock(&all_lock);
-  session->next = all;
-  session->link = &all;
-  if (all) all->link = &session->next;
-  all = session;
-  pthread_mutex_unlock(&all_lock);
+  fork_mutex_register(&sessions_lock, &all_fork);
+  fork_register(&session->fork, reset_after_fork, session);
+  pthread_mutex_lock(&sessions_lock);
+  session->next = sessions;
+  session->link = &sessions;
+  if (sessions) sessions->link = &session->next;
+  sessions = session;
+  pthread_mutex_unlock(&sessions_lock);
 }
 
 static void delist(struct situ_session *session) {
-  pthread_mutex_lock(&all_lock);
+  pthread_mutex_lock(&sessions_lock);
   *session->link = session->next;
   if (session->next) session->next->link = session->link;
-  pthread_mutex_unlock(&all_lock);
+  pthread_mutex_unlock(&sessions_lock);
   fork_unregister(&session->fork);
 }
 
@@ -69,15 +69,16 @@ static bool environment_strict(void) {
 static situ_status begin(struct situ_session *session, const situ_config *config) {
   TRY(registry_acquire(config ? &config->devices : NULL,
                        (config && config->strict) || environment_strict(), &session->devices));
-  session->pressed = calloc((size_t)session->devices->count, sizeof *session->pressed);
-  if (!session->pressed) return NO_MEMORY();
+  session->has_pressure_handler =
+      calloc((size_t)session->devices->count, sizeof *session->has_pressure_handler);
+  if (!session->has_pressure_handler) return NO_MEMORY();
   if (session->state.store) TRY(store_open(session->state.store));
   if (config && config->threads) thread_pool_set_threads(config->threads);
   if (session->log == LOG_GRAPH) placement_log_mapping(session->devices);
   return NULL;
 }
 
-/* Uses the variables and resources of a store. */
+/* Shares the variables and resources of a store. */
 static situ_status use_store(struct situ_session *session, const situ_config *config) {
   session->task = strdup(config->task ? config->task : "");
   session->scope = config->scope ? strdup(config->scope) : NULL;
@@ -90,7 +91,7 @@ static situ_status use_store(struct situ_session *session, const situ_config *co
 }
 
 situ_status situ_session_create(situ_graph *graph, const situ_config *config, situ_session **out) {
-  if (!out) return INVALID("situ_session_create: the session has nowhere to go: `out` is NULL.");
+  if (!out) return INVALID("situ_session_create: `out` is NULL.");
   *out = NULL;
   if (!graph) return INVALID("situ_session_create: the graph is NULL.");
   struct situ_session *session = calloc(1, sizeof *session);
@@ -125,9 +126,9 @@ situ_session *situ_session_retain(situ_session *session) {
   return session;
 }
 
-/* Frees what lives on devices; called with the lock. */
+/* Frees everything on devices. Must hold the lock. */
 static void drop_programs(struct situ_session *session) {
-  if (session->devices && session->pressed) program_cache_clear(session);
+  if (session->devices && session->has_pressure_handler) program_cache_clear(session);
   state_clear(&session->state);
   resource_clear(&session->resources);
 }
@@ -142,7 +143,7 @@ void situ_session_release(situ_session *session) {
   situ_store_release(session->state.store);
   free(session->task);
   free(session->scope);
-  free(session->pressed);
+  free(session->has_pressure_handler);
   free(session->logged);
   situ_graph_release(session->graph);
   pthread_mutex_destroy(&session->lock);
@@ -159,8 +160,8 @@ static int32_t count_active(const struct situ_session *session) {
   return active;
 }
 
-/* Closes the session when no run is under way; called with the lock. */
-static void shut(struct situ_session *session) {
+/* Closes the session if no run is active. Must hold the lock. */
+static void close_if_idle(struct situ_session *session) {
   session->closed = true;
   drop_programs(session);
   if (session->devices) registry_release();
@@ -173,7 +174,7 @@ situ_status situ_session_close(situ_session *session) {
   session->closed = true;
   session->cancelled = true;
   while (count_active(session)) pthread_cond_wait(&session->idle, &session->lock);
-  shut(session);
+  close_if_idle(session);
   pthread_mutex_unlock(&session->lock);
   functions_close(session);
   return NULL;
@@ -184,21 +185,20 @@ static situ_status close_idle(struct situ_session *session) {
   pthread_mutex_lock(&session->lock);
   const int32_t active = count_active(session);
   if (active)
-    status =
-        situ_status_create(SITU_FAILED_PRECONDITION,
-                           "The session cannot be closed while %d run(s) are under way.", active);
+    status = situ_status_create(SITU_FAILED_PRECONDITION,
+                                "Cannot close the session: %d run(s) are active.", active);
   else
-    shut(session);
+    close_if_idle(session);
   pthread_mutex_unlock(&session->lock);
   return status;
 }
 
 situ_status session_close_all(void) {
   situ_status status = NULL;
-  pthread_mutex_lock(&all_lock);
-  for (struct situ_session *session = all; session && !status; session = session->next)
+  pthread_mutex_lock(&sessions_lock);
+  for (struct situ_session *session = sessions; session && !status; session = session->next)
     status = close_idle(session);
-  pthread_mutex_unlock(&all_lock);
+  pthread_mutex_unlock(&sessions_lock);
   return status;
 }
 
@@ -211,7 +211,7 @@ situ_status session_place(struct situ_session *session) {
   const struct situ_graph *graph = NULL;
   TRY(graph_snapshot(session->graph, &graph));
   if (session->placed == graph->n_nodes) {
-    session->snapshot = graph; /* shapes may be better known */
+    session->snapshot = graph; /* its shapes may be more specific */
     return NULL;
   }
   struct arena arena = {0};
@@ -243,7 +243,8 @@ situ_status session_check_value(const struct situ_session *session,
                    value.graph ? "a value of another graph than the session's"
                                : "no value: its graph is NULL");
   if (value.node < 0 || value.node >= snapshot->n_nodes)
-    return INVALID("%s %d is no value of the graph: it has no node %d.", what, index, value.node);
+    return INVALID("%s %d is not a value of the graph: node %d does not exist.", what, index,
+                   value.node);
   const struct node *node = snapshot->nodes[value.node];
   const bool runs_only = value.output == SITU_ANY || (!value.output && !node->n_outputs);
   if (!runs_only && (value.output < 0 || value.output >= node->n_outputs))
@@ -254,7 +255,7 @@ situ_status session_check_value(const struct situ_session *session,
 
 situ_status session_check_feed(const struct situ_session *session,
                                const struct situ_graph *snapshot, const situ_feed *feed, int index,
-                               bool may_lack) {
+                               bool allow_null) {
   TRY(session_check_value(session, snapshot, feed->value, "Feed", index));
   const struct node *node = snapshot->nodes[feed->value.node];
   if (!node->n_outputs || feed->value.output < 0)
@@ -262,7 +263,7 @@ situ_status session_check_feed(const struct situ_session *session,
   const struct output *output = &node->outputs[feed->value.output];
   char want[256], have[256];
   if (!feed->tensor) {
-    if (may_lack && shape_is_known(&output->shape)) return NULL;
+    if (allow_null && shape_is_known(&output->shape)) return NULL;
     return INVALID("Feed %d: the tensor for '%s' is NULL.", index, node->name);
   }
   if (feed->tensor->type != output->type)
@@ -276,16 +277,17 @@ situ_status session_check_feed(const struct situ_session *session,
   return NULL;
 }
 
-/* The number of the device that holds a fed tensor; 0: the host. */
-static int32_t place_of(const situ_tensor *tensor) {
+/* Returns the number of the device that holds a fed tensor; 0: the host. */
+static int32_t device_number(const situ_tensor *tensor) {
   const struct device *device = tensor ? tensor->buffer->device : NULL;
   return device ? device->number : 0;
 }
 
 static situ_status ask_feeds(struct situ_session *session, const struct situ_graph *snapshot,
-                             const situ_feed *feeds, int n, bool may_lack, struct asked *out) {
+                             const situ_feed *feeds, int n, bool allow_null,
+                             struct run_request *out) {
   for (int i = 0; i < n; i++) {
-    TRY(session_check_feed(session, snapshot, &feeds[i], i, may_lack));
+    TRY(session_check_feed(session, snapshot, &feeds[i], i, allow_null));
     const struct edge edge = {feeds[i].value.node, feeds[i].value.output};
     const struct output *output = &snapshot->nodes[edge.node]->outputs[edge.output];
     out->tensors[i] = feeds[i].tensor;
@@ -294,15 +296,16 @@ static situ_status ask_feeds(struct situ_session *session, const struct situ_gra
                            .type = output->type,
                            .shape = feeds[i].tensor ? feeds[i].tensor->shape : output->shape,
                            .tensor = feeds[i].tensor,
-                           .device = place_of(feeds[i].tensor),
+                           .device = device_number(feeds[i].tensor),
                            .donate = out->donate ? out->donate[i] : 0};
   }
   out->n_feeds = n;
   return NULL;
 }
 
-static situ_status ask(struct situ_session *session, const situ_feed *feeds, int n_feeds,
-                       const situ_value *fetches, int n_fetches, bool may_lack, struct asked *out) {
+static situ_status read_request(struct situ_session *session, const situ_feed *feeds, int n_feeds,
+                                const situ_value *fetches, int n_fetches, bool allow_null,
+                                struct run_request *out) {
   const struct situ_graph *snapshot = NULL;
   TRY(graph_snapshot(session->graph, &snapshot));
   if (n_feeds < 0 || n_fetches < 0 || (n_feeds && !feeds) || (n_fetches && !fetches))
@@ -313,7 +316,7 @@ static situ_status ask(struct situ_session *session, const situ_feed *feeds, int
   out->tensors = few ? out->few_tensors : ARENA_ARRAY(&out->arena, situ_tensor *, n_feeds + 1);
   out->fetches = few ? out->few_fetches : ARENA_ARRAY(&out->arena, struct edge, n_fetches + 1);
   if (out->arena.failed) return NO_MEMORY();
-  TRY(ask_feeds(session, snapshot, feeds, n_feeds, may_lack, out));
+  TRY(ask_feeds(session, snapshot, feeds, n_feeds, allow_null, out));
   for (int i = 0; i < n_fetches; i++) {
     TRY(session_check_value(session, snapshot, fetches[i], "Fetch", i));
     const struct node *node = snapshot->nodes[fetches[i].node];
@@ -329,13 +332,13 @@ static situ_status run(situ_session *session, const situ_feed *feeds, int n_feed
   for (int i = 0; results && i < n_fetches; i++) results[i] = NULL;
   if (!session) return INVALID("situ_session_run: the session is NULL.");
   if (!results && n_fetches > 0) return INVALID("situ_session_run: `results` is NULL.");
-  struct asked asked;
-  asked.arena = (struct arena){0};
-  asked.keep = keep;
-  asked.donate = donate;
-  situ_status status = ask(session, feeds, n_feeds, fetches, n_fetches, false, &asked);
-  if (!status) status = steps_run(session, &asked, results);
-  arena_free(&asked.arena);
+  struct run_request request;
+  request.arena = (struct arena){0};
+  request.keep = keep;
+  request.donate = donate;
+  situ_status status = read_request(session, feeds, n_feeds, fetches, n_fetches, false, &request);
+  if (!status) status = steps_run(session, &request, results);
+  arena_free(&request.arena);
   return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session.h: a session from the inside. */
+ * session.h: internals of a session. */
 #ifndef SITU_API_SESSION_H
 #define SITU_API_SESSION_H
 
@@ -12,62 +12,62 @@
 #include "plan/plan.h"
 #include "situ/session.h"
 
-/* A program with its frames. */
-struct cached {
+/* A compiled program with its frames. */
+struct cached_program {
   struct program *program;
-  struct frame *idle; /* frames that nobody runs */
-  int32_t active;     /* runs of it, and whoever looks at it */
-  uint64_t used;      /* when it was last asked for, as a count */
+  struct frame *idle; /* frames that are not running */
+  int32_t active;     /* number of users */
+  uint64_t used;      /* time of last use, in session->clock */
 };
 
 enum { MAX_PROGRAMS = 256 };
 
-/* What a session prints of the placement of its graph. */
+/* The placement log of a session. */
 enum placement_log { LOG_NOTHING, LOG_GRAPH, LOG_FUNCTION };
 
 struct situ_session {
   int references; /* atomic */
   enum placement_log log;
   bool soft;
-  bool checked;           /* for NaN and infinities, whatever the process says */
-  bool is_inner;          /* serves another one, or a tape: what it is fed was checked already */
-  _Atomic bool cancelled; /* runs that wait give up */
+  bool checked;           /* numeric checks, regardless of the process setting */
+  bool is_inner;          /* session of a function or tape: its feeds were checked by the caller */
+  _Atomic bool cancelled; /* cancels blocked runs */
   bool closed;            /* guarded by the lock */
-  struct situ_session *next, **link; /* among all sessions */
+  struct situ_session *next, **link; /* list of all sessions */
   struct fork_handler fork;
-  situ_graph *graph;                 /* others may add nodes */
-  const struct device_list *devices; /* NULL once it is closed */
-  pthread_mutex_t lock;              /* of what follows */
-  const struct situ_graph *snapshot; /* of the graph: all of it is placed */
+  situ_graph *graph;                 /* may grow */
+  const struct device_list *devices; /* NULL after close */
+  pthread_mutex_t lock;              /* guards the members below */
+  const struct situ_graph *snapshot; /* the placed version of the graph */
   struct arena placement_arena;
   struct placement placement;
-  char *logged;     /* per node of a function: it was printed; NULL: none was */
+  char *logged;     /* per node of a function: it was logged; NULL: none */
   int32_t n_logged; /* elements of `logged` */
-  int32_t placed;   /* nodes that were there when the graph was placed; -1: never */
+  int32_t placed;   /* number of nodes when the graph was placed; -1: never */
   int32_t n_programs;
-  struct cached *programs[MAX_PROGRAMS];
+  struct cached_program *programs[MAX_PROGRAMS];
   uint64_t clock;
-  bool *pressed; /* per device: asks us for idle memory when it runs out */
+  bool *has_pressure_handler; /* per device: release_idle_memory is registered */
   struct state state;
-  char *task, *scope; /* as in situ_config; owned, for the state */
+  char *task, *scope; /* as in situ_config; owned */
   struct resources resources;
   struct services services;
   pthread_mutex_t callee_lock;
-  struct callee *callees; /* sessions of bodies of functions: functions.c */
-  pthread_cond_t idle;    /* no run is under way */
+  struct callee *callees; /* sessions of function bodies: functions.c */
+  pthread_cond_t idle;    /* signalled when no run is active */
 };
 
-/* FailedPrecondition of a session that is closed; called with the lock. */
+/* FailedPrecondition if the session is closed. Must hold the lock. */
 situ_status session_check_open(const struct situ_session *session) SITU_MUST_USE;
 
-/* Closes every session of the process; FailedPrecondition where one has a run under way. */
+/* Closes all sessions of the process; FailedPrecondition if one is running. */
 situ_status session_close_all(void) SITU_MUST_USE;
 
-/* What a run is asked for, in the planner's words. */
-struct asked {
+/* The feeds and fetches of a run. */
+struct run_request {
   struct plan_feed few_feeds[8], *feeds;
   situ_tensor *few_tensors[8],
-      **tensors; /* borrowed from the caller, but for those computed here */
+      **tensors; /* borrowed from the caller, except values computed by earlier programs */
   struct edge few_fetches[8], *fetches;
   int32_t n_feeds, n_fetches;
   bool keep;         /* as in struct plan_request */
@@ -75,67 +75,63 @@ struct asked {
   struct arena arena;
 };
 
-/* Runs a step, in as many parts as it takes: see steps.c. */
-situ_status steps_run(struct situ_session *session, struct asked *asked,
+/* Runs a step, with as many programs as it needs: see steps.c. */
+situ_status steps_run(struct situ_session *session, struct run_request *run_request,
                       situ_tensor **results) SITU_MUST_USE;
 
-/* Runs a function of the graph of `context`, a session: for struct services. */
+/* struct services.run: runs a function of the graph of `context`, a session. */
 situ_status functions_run(void *context, const struct function *function, situ_tensor *const *in,
                           situ_tensor **out, situ_tensor **tape) SITU_MUST_USE;
 
-/* Closes the sessions of functions; lets them go. */
+/* Closes and releases the sessions of functions. */
 void functions_close(struct situ_session *session);
 void functions_release(struct situ_session *session);
 
-/* Takes a snapshot of the graph and places it if it has grown since; called with the lock. */
+/* Takes a snapshot of the graph, and places it if it has grown. Must hold the lock. */
 situ_status session_place(struct situ_session *session) SITU_MUST_USE;
 
-/* Prints where nodes of a function run that this program is the first to run; called with the
- * lock. */
+/* Logs the placement of function nodes that this program is the first to run. Must hold the lock.
+ * */
 situ_status session_log_program(struct situ_session *session,
                                 const struct plan_request *request) SITU_MUST_USE;
 
-/* Makes the session of a function, which has not run yet, print where its nodes go. */
+/* Enables the placement log of a function session that has not run yet. */
 void session_log_function(struct situ_session *session);
 
-/* Whether a value belongs to the session's graph and to a snapshot of it; `what` and `index` name
- * it in the failure. */
+/* Checks that a value belongs to a snapshot of the session's graph; `what` and `index` name it in
+ * the error. */
 situ_status session_check_value(const struct situ_session *session,
                                 const struct situ_graph *snapshot, situ_value value,
                                 const char *what, int index) SITU_MUST_USE;
 
-/* Whether a tensor fits the value that it is fed for; with `may_lack` it may be NULL where the
- * graph knows the shape. */
+/* Checks that a tensor can be fed for a value; with `allow_null` it may be NULL if the static shape
+ * is known. */
 situ_status session_check_feed(const struct situ_session *session,
                                const struct situ_graph *snapshot, const situ_feed *feed, int index,
-                               bool may_lack) SITU_MUST_USE;
+                               bool allow_null) SITU_MUST_USE;
 
-/* A program for these fetches and feeds, made if there is none, and an idle frame of it, or NULL;
- * called with the lock. The caller gives it back with program_cache_return_frame, or
- * program_cache_leave. */
-situ_status program_cache_enter(struct situ_session *session, const struct plan_request *request,
-                                struct cached **out, struct frame **frame) SITU_MUST_USE;
-void program_cache_leave(struct situ_session *session, struct cached *cached);
+/* Finds or compiles the program of a request, and takes an idle frame (or NULL). The caller
+ * releases it with program_cache_return_frame or program_cache_release. Must hold the lock. */
+situ_status program_cache_acquire(struct situ_session *session, const struct plan_request *request,
+                                  struct cached_program **out, struct frame **frame) SITU_MUST_USE;
+void program_cache_release(struct situ_session *session, struct cached_program *cached);
 
-/* Makes the frame that program_cache_enter has given ready, or a new one; called without the lock.
- */
-situ_status program_cache_prepare_frame(struct situ_session *session, struct cached *cached,
+/* Prepares the frame from program_cache_acquire, or creates one. Must not hold the lock. */
+situ_status program_cache_prepare_frame(struct situ_session *session, struct cached_program *cached,
                                         situ_tensor *const *fed,
                                         struct frame **frame) SITU_MUST_USE;
 
-/* Lets the frame idle, or, when it is broken, go. */
-void program_cache_return_frame(struct situ_session *session, struct cached *cached,
+/* Makes the frame idle, or destroys it if it is broken. */
+void program_cache_return_frame(struct situ_session *session, struct cached_program *cached,
                                 struct frame *frame);
 
-/* Frees idle frames that hold memory of a device (all with NULL); returns the bytes. Called with
- * the lock. */
+/* Frees idle frames with memory of a device (NULL: all); returns the bytes. Must hold the lock. */
 uint64_t program_cache_drop_idle(struct situ_session *session, const struct device *device);
 
-/* Frees all programs; nobody runs one. Called with the lock. */
+/* Frees all programs; none may be running. Must hold the lock. */
 void program_cache_clear(struct situ_session *session);
 
-/* In the child of a fork: forgets programs that threads of the parent run, or with `all` every one.
- */
+/* In a forked child: drops the programs that threads of the parent were running, or `all`. */
 void program_cache_forget(struct situ_session *session, bool all);
 
 #endif

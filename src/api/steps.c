@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * steps.c: runs of a session: a step is one program, or where shapes depend on what it computes
- * several, one after the other. */
+ * steps.c: runs a step: one program, or several in sequence where a shape depends on a computed
+ * value. */
 #include <string.h>
 
 #include "api/numerics.h"
@@ -8,53 +8,53 @@
 #include "exec/cost_log.h"
 #include "tensor/tensor.h"
 
-/* A program that was entered, with a frame if one is idle. */
-struct entered {
-  struct cached *cached;
+/* A program in use, with an idle frame or NULL. */
+struct acquired {
+  struct cached_program *cached;
   struct frame *frame;
 };
 
-static situ_status enter(struct situ_session *session, const struct asked *asked,
-                         const struct program *before, struct entered *out) {
+static situ_status acquire_program(struct situ_session *session, const struct run_request *request,
+                                   const struct program *before, struct acquired *out) {
   pthread_mutex_lock(&session->lock);
   situ_status status = session_check_open(session);
   if (!status) status = session_place(session);
   if (!status) {
-    const bool checked = session->checked || numerics_wanted();
-    /* What comes behind a part is planned with the nodes that the part knew. */
-    const struct plan_request request = {.graph = before ? before->graph : session->snapshot,
-                                         .placement = session->placement.device,
-                                         .devices = session->devices,
-                                         .feeds = asked->feeds,
-                                         .n_feeds = asked->n_feeds,
-                                         .fetches = asked->fetches,
-                                         .n_fetches = asked->n_fetches,
-                                         .keep_on_device = asked->keep,
-                                         .gradients = cost_log_is_enabled(),
-                                         .check_numerics = checked,
-                                         .check_feeds = checked && !session->is_inner && !before,
-                                         .previous = before};
-    status = program_cache_enter(session, &request, &out->cached, &out->frame);
+    const bool checked = session->checked || numerics_enabled();
+    /* a continuation uses the snapshot of the program before it */
+    const struct plan_request plan = {.graph = before ? before->graph : session->snapshot,
+                                      .placement = session->placement.device,
+                                      .devices = session->devices,
+                                      .feeds = request->feeds,
+                                      .n_feeds = request->n_feeds,
+                                      .fetches = request->fetches,
+                                      .n_fetches = request->n_fetches,
+                                      .keep_on_device = request->keep,
+                                      .gradients = cost_log_is_enabled(),
+                                      .check_numerics = checked,
+                                      .check_feeds = checked && !session->is_inner && !before,
+                                      .previous = before};
+    status = program_cache_acquire(session, &plan, &out->cached, &out->frame);
   }
   pthread_mutex_unlock(&session->lock);
   return status;
 }
 
-static void leave(struct situ_session *session, struct cached *cached) {
+static void release_program(struct situ_session *session, struct cached_program *cached) {
   pthread_mutex_lock(&session->lock);
-  program_cache_leave(session, cached);
+  program_cache_release(session, cached);
   pthread_mutex_unlock(&session->lock);
 }
 
-/* Enters a program once more. */
-static void hold(struct situ_session *session, struct cached *cached) {
+/* Adds a reference to a program in use. */
+static void retain_program(struct situ_session *session, struct cached_program *cached) {
   pthread_mutex_lock(&session->lock);
   cached->active++;
   pthread_mutex_unlock(&session->lock);
 }
 
-/* Shows the node that failed behind what happened to it. */
-static situ_status show_node(const struct situ_graph *graph, situ_status status) {
+/* Appends the definition of the failed node to the message. */
+static situ_status append_node(const struct situ_graph *graph, situ_status status) {
   const char *name = situ_status_node(status);
   const int32_t id = name ? graph_find(graph, name, strlen(name)) : -1;
   if (id < 0) return status;
@@ -65,35 +65,35 @@ static situ_status show_node(const struct situ_graph *graph, situ_status status)
   return status;
 }
 
-/* Runs a program that was entered, and leaves it. */
-static situ_status run_program(struct situ_session *session, struct entered *entered,
+/* Runs an acquired program and releases it. */
+static situ_status run_program(struct situ_session *session, struct acquired *acquired,
                                situ_tensor *const *tensors, situ_tensor **results) {
-  const struct situ_graph *graph = entered->cached->program->graph;
+  const struct situ_graph *graph = acquired->cached->program->graph;
   situ_status status =
-      program_cache_prepare_frame(session, entered->cached, tensors, &entered->frame);
+      program_cache_prepare_frame(session, acquired->cached, tensors, &acquired->frame);
   if (status) {
-    leave(session, entered->cached);
+    release_program(session, acquired->cached);
     return status;
   }
-  status = frame_run(entered->frame, tensors, results);
-  program_cache_return_frame(session, entered->cached, entered->frame);
-  return status ? show_node(graph, status) : NULL;
+  status = frame_run(acquired->frame, tensors, results);
+  program_cache_return_frame(session, acquired->cached, acquired->frame);
+  return status ? append_node(graph, status) : NULL;
 }
 
-/* Feeds of the next part: those of this one, and what it computed for it. */
-static situ_status feed_next(const struct program *part, situ_tensor *const *values,
-                             const struct asked *asked, struct asked *out) {
-  const int32_t more = part->n_fetches - part->n_requested, n = asked->n_feeds + more;
+/* Builds the feeds of the continuation: the feeds of the step and the values computed so far. */
+static situ_status build_next_feeds(const struct program *program, situ_tensor *const *values,
+                                    const struct run_request *request, struct run_request *out) {
+  const int32_t more = program->n_fetches - program->n_requested, n = request->n_feeds + more;
   struct plan_feed *feeds = ARENA_ARRAY(&out->arena, struct plan_feed, n + 1);
   situ_tensor **tensors = ARENA_ARRAY(&out->arena, situ_tensor *, n + 1);
   if (out->arena.failed) return NO_MEMORY();
-  memcpy(feeds, asked->feeds, sizeof *feeds * (size_t)asked->n_feeds);
-  memcpy(tensors, asked->tensors, sizeof *tensors * (size_t)asked->n_feeds);
+  memcpy(feeds, request->feeds, sizeof *feeds * (size_t)request->n_feeds);
+  memcpy(tensors, request->tensors, sizeof *tensors * (size_t)request->n_feeds);
   for (int32_t i = 0; i < more; i++) {
-    situ_tensor *value = values[part->n_requested + i];
-    const struct edge edge = part->fetches[part->n_requested + i].edge;
-    tensors[asked->n_feeds + i] = value;
-    feeds[asked->n_feeds + i] =
+    situ_tensor *value = values[program->n_requested + i];
+    const struct edge edge = program->fetches[program->n_requested + i].edge;
+    tensors[request->n_feeds + i] = value;
+    feeds[request->n_feeds + i] =
         (struct plan_feed){.edge = edge,
                            .type = value->type,
                            .shape = value->shape,
@@ -103,61 +103,61 @@ static situ_status feed_next(const struct program *part, situ_tensor *const *val
   out->feeds = feeds;
   out->tensors = tensors;
   out->n_feeds = n;
-  out->fetches = asked->fetches;
-  out->n_fetches = asked->n_fetches;
-  out->keep = asked->keep;
+  out->fetches = request->fetches;
+  out->n_fetches = request->n_fetches;
+  out->keep = request->keep;
   return NULL;
 }
 
-/* The feed of a value that is on a device; -1: it is none. */
-static int32_t feed_on_device(const struct asked *asked, struct edge edge) {
-  for (int32_t i = 0; i < asked->n_feeds; i++) {
-    const struct plan_feed *feed = &asked->feeds[i];
+/* Returns the index of the feed of a value that is on a device, or -1. */
+static int32_t feed_on_device(const struct run_request *request, struct edge edge) {
+  for (int32_t i = 0; i < request->n_feeds; i++) {
+    const struct plan_feed *feed = &request->feeds[i];
     if (feed->device && feed->edge.node == edge.node && feed->edge.output == edge.output) return i;
   }
   return -1;
 }
 
 static situ_status run_part(struct situ_session *session, const struct program *before,
-                            struct asked *asked, situ_tensor **results);
+                            struct run_request *request, situ_tensor **results);
 
-/* A shape depends on a value that is fed, but on another device: runs with a copy in the host. */
+/* A shape depends on the value of a feed that is on a device: runs with a host copy of it. */
 static situ_status run_with_copy(struct situ_session *session, const struct program *before,
-                                 struct asked *asked, int32_t feed, situ_tensor **results) {
-  situ_tensor *copy = NULL, *original = asked->tensors[feed];
+                                 struct run_request *request, int32_t feed, situ_tensor **results) {
+  situ_tensor *copy = NULL, *original = request->tensors[feed];
   TRY(tensor_host(original, &copy));
-  struct plan_feed *to = &asked->feeds[feed];
+  struct plan_feed *to = &request->feeds[feed];
   const int32_t device = to->device;
   to->device = 0;
-  to->tensor = asked->tensors[feed] = copy;
-  const situ_status status = run_part(session, before, asked, results);
+  to->tensor = request->tensors[feed] = copy;
+  const situ_status status = run_part(session, before, request, results);
   to->device = device;
-  to->tensor = asked->tensors[feed] = original;
+  to->tensor = request->tensors[feed] = original;
   situ_tensor_release(copy);
   return status;
 }
 
-/* Runs a program that is a part, leaves it, and runs the parts behind it. Results of this part go
- * to the caller when those have come to their end. */
-static situ_status run_and_go_on(struct situ_session *session, struct entered *entered,
-                                 const struct asked *asked, situ_tensor **results) {
-  struct cached *cached = entered->cached;
-  const struct program *part = cached->program;
-  struct asked next = {0};
-  situ_tensor **values = ARENA_ARRAY(&next.arena, situ_tensor *, part->n_fetches + 1);
-  hold(session, cached); /* the next part is planned as one behind this */
+/* Runs a program and its continuations, and releases it. The caller gets the results of this
+ * program only if the continuations succeed. */
+static situ_status run_and_continue(struct situ_session *session, struct acquired *acquired,
+                                    const struct run_request *request, situ_tensor **results) {
+  struct cached_program *cached = acquired->cached;
+  const struct program *program = cached->program;
+  struct run_request next = {0};
+  situ_tensor **values = ARENA_ARRAY(&next.arena, situ_tensor *, program->n_fetches + 1);
+  retain_program(session, cached); /* the continuation is planned relative to this program */
   situ_status status = NO_MEMORY();
   if (values)
-    status = run_program(session, entered, asked->tensors, values);
+    status = run_program(session, acquired, request->tensors, values);
   else
-    leave(session, cached);
+    release_program(session, cached);
   const bool ran = !status;
-  if (!status) status = feed_next(part, values, asked, &next);
-  if (!status) status = run_part(session, part, &next, results);
-  leave(session, cached);
-  for (int32_t i = 0; ran && i < part->n_fetches; i++) {
-    const struct fetch *fetch = &part->fetches[i];
-    if (i >= part->n_requested || status || fetch->fetched_earlier || fetch->deferred)
+  if (!status) status = build_next_feeds(program, values, request, &next);
+  if (!status) status = run_part(session, program, &next, results);
+  release_program(session, cached);
+  for (int32_t i = 0; ran && i < program->n_fetches; i++) {
+    const struct fetch *fetch = &program->fetches[i];
+    if (i >= program->n_requested || status || fetch->fetched_earlier || fetch->deferred)
       situ_tensor_release(values[i]);
     else
       results[i] = values[i];
@@ -166,28 +166,29 @@ static situ_status run_and_go_on(struct situ_session *session, struct entered *e
   return status;
 }
 
-static situ_status run_entered(struct situ_session *session, const struct program *before,
-                               struct entered *entered, struct asked *asked,
-                               situ_tensor **results) {
-  const struct program *program = entered->cached->program;
-  if (!program->done) return run_program(session, entered, asked->tensors, results);
-  const int32_t feed = feed_on_device(asked, program->missing);
-  if (feed < 0) return run_and_go_on(session, entered, asked, results);
-  leave(session, entered->cached);
-  return run_with_copy(session, before, asked, feed, results);
+static situ_status run_acquired(struct situ_session *session, const struct program *before,
+                                struct acquired *acquired, struct run_request *request,
+                                situ_tensor **results) {
+  const struct program *program = acquired->cached->program;
+  if (!program->done) return run_program(session, acquired, request->tensors, results);
+  const int32_t feed = feed_on_device(request, program->missing);
+  if (feed < 0) return run_and_continue(session, acquired, request, results);
+  release_program(session, acquired->cached);
+  return run_with_copy(session, before, request, feed, results);
 }
 
 static situ_status run_part(struct situ_session *session, const struct program *before,
-                            struct asked *asked, situ_tensor **results) {
-  struct entered entered = {0};
-  TRY(enter(session, asked, before, &entered));
+                            struct run_request *request, situ_tensor **results) {
+  struct acquired acquired = {0};
+  TRY(acquire_program(session, request, before, &acquired));
   const bool is_call =
-      cost_log_is_enabled() && !session->is_inner && cost_log_begin(entered.cached->program->id);
-  const situ_status status = run_entered(session, before, &entered, asked, results);
+      cost_log_is_enabled() && !session->is_inner && cost_log_begin(acquired.cached->program->id);
+  const situ_status status = run_acquired(session, before, &acquired, request, results);
   if (is_call) cost_log_end();
   return status;
 }
 
-situ_status steps_run(struct situ_session *session, struct asked *asked, situ_tensor **results) {
-  return run_part(session, NULL, asked, results);
+situ_status steps_run(struct situ_session *session, struct run_request *request,
+                      situ_tensor **results) {
+  return run_part(session, NULL, request, results);
 }

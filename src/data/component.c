@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * component.c: components of elements: rows of tensors. */
+ * component.c: operations on components of elements: slicing, and copying to the host. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +14,12 @@ situ_status component_slice(situ_tensor *tensor, int64_t index, situ_tensor **ou
   memmove(shape.dim, shape.dim + 1, sizeof *shape.dim * (size_t)shape.rank);
   const int64_t n = situ_shape_count(shape);
   if (tensor->type == SITU_STRING) {
-    situ_string few[8], *texts = n <= 8 ? few : malloc(sizeof *texts * (size_t)n);
-    if (!texts) return NO_MEMORY();
-    for (int64_t i = 0; i < n; i++) texts[i] = situ_tensor_string(tensor, index * n + i);
-    const situ_status status = situ_tensor_create_strings(shape, texts, out);
-    if (texts != few) free(texts);
+    situ_string inline_buffer[8],
+        *strings = n <= 8 ? inline_buffer : malloc(sizeof *strings * (size_t)n);
+    if (!strings) return NO_MEMORY();
+    for (int64_t i = 0; i < n; i++) strings[i] = situ_tensor_string(tensor, index * n + i);
+    const situ_status status = situ_tensor_create_strings(shape, strings, out);
+    if (strings != inline_buffer) free(strings);
     return status;
   }
   const size_t bytes = (size_t)n * situ_type_size(tensor->type);
@@ -30,11 +31,11 @@ situ_status component_slice(situ_tensor *tensor, int64_t index, situ_tensor **ou
   return status;
 }
 
-situ_status component_to_host(situ_tensor **part) {
-  if (situ_tensor_data(*part)) return NULL;
+situ_status component_to_host(situ_tensor **component) {
+  if (situ_tensor_data(*component)) return NULL;
   situ_tensor *host = NULL;
-  TRY(tensor_host(*part, &host));
-  situ_tensor_release(*part);
-  *part = host;
+  TRY(tensor_host(*component, &host));
+  situ_tensor_release(*component);
+  *component = host;
   return NULL;
 }

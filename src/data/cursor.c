@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cursor.c: cursors walk along a data set; each has cursors of its inputs. */
+ * cursor.c: cursors: the iteration state of one data set in a pipeline. Each has cursors of its
+ * inputs. */
 #include <stdlib.h>
 
 #include "data/data.h"
@@ -17,11 +18,11 @@ void cursor_close(struct cursor *cursor) {
   for (int i = 0; cursor->inputs && i < dataset->spec.n_inputs; i++)
     cursor_close(cursor->inputs[i]);
   free(cursor->inputs);
-  free(cursor->row);
+  free(cursor->element);
   free(cursor);
 }
 
-situ_status cursor_begin(struct cursor *cursor, int input) {
+situ_status cursor_open_input(struct cursor *cursor, int input) {
   cursor_close(cursor->inputs[input]);
   cursor->inputs[input] = NULL;
   return cursor_open(cursor->dataset->spec.inputs[input], cursor->binding, cursor->iteration,
@@ -38,10 +39,10 @@ situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct i
   cursor->binding = binding;
   cursor->iteration = iteration;
   cursor->inputs = calloc((size_t)n + 1, sizeof(struct cursor *));
-  const int parts = n ? dataset->spec.inputs[0]->n_parts : 0;
-  cursor->row = calloc((size_t)parts + 1, sizeof(situ_tensor *));
-  situ_status status = cursor->inputs && cursor->row ? NULL : NO_MEMORY();
-  for (int i = 0; i < n && !kind->lazy && !status; i++) status = cursor_begin(cursor, i);
+  const int components = n ? dataset->spec.inputs[0]->n_components : 0;
+  cursor->element = calloc((size_t)components + 1, sizeof(situ_tensor *));
+  situ_status status = cursor->inputs && cursor->element ? NULL : NO_MEMORY();
+  for (int i = 0; i < n && !kind->lazy && !status; i++) status = cursor_open_input(cursor, i);
   if (!status && kind->open) status = kind->open(cursor);
   if (status)
     cursor_close(cursor);
@@ -50,32 +51,32 @@ situ_status cursor_open(situ_dataset *dataset, struct binding *binding, struct i
   return status;
 }
 
-situ_status cursor_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
-  if (atomic_load_explicit(&cursor->iteration->ending, memory_order_relaxed))
+situ_status cursor_next(struct cursor *cursor, situ_tensor **components, bool *end) {
+  if (atomic_load_explicit(&cursor->iteration->stopping, memory_order_relaxed))
     return situ_status_create(SITU_CANCELLED, "The iterator was released.");
   *end = false;
-  return cursor->dataset->kind->next(cursor, parts, end);
+  return cursor->dataset->kind->next(cursor, components, end);
 }
 
-situ_status cursor_pull(struct cursor *cursor, situ_tensor **parts, bool *end) {
-  return cursor_next(cursor->inputs[0], parts, end);
+situ_status cursor_pull(struct cursor *cursor, situ_tensor **components, bool *end) {
+  return cursor_next(cursor->inputs[0], components, end);
 }
 
 situ_status cursor_skip(struct cursor *cursor, int64_t n) {
   const struct data_kind *kind = cursor->dataset->kind;
-  return kind->skip ? kind->skip(cursor, n) : cursor_pass(cursor, n);
+  return kind->skip ? kind->skip(cursor, n) : cursor_discard(cursor, n);
 }
 
-situ_status cursor_pass(struct cursor *cursor, int64_t n) {
+situ_status cursor_discard(struct cursor *cursor, int64_t n) {
   const situ_dataset *dataset = cursor->dataset;
-  situ_tensor **parts = calloc((size_t)dataset->n_parts + 1, sizeof(situ_tensor *));
-  situ_status status = parts ? NULL : NO_MEMORY();
+  situ_tensor **components = calloc((size_t)dataset->n_components + 1, sizeof(situ_tensor *));
+  situ_status status = components ? NULL : NO_MEMORY();
   bool end = false;
   for (int64_t i = 0; i < n && !end && !status; i++) {
-    status = cursor_next(cursor, parts, &end);
-    if (!status && !end) cursor_drop(parts, dataset->n_parts);
+    status = cursor_next(cursor, components, &end);
+    if (!status && !end) cursor_release_tensors(components, dataset->n_components);
   }
-  free(parts);
+  free(components);
   return status;
 }
 
@@ -86,15 +87,15 @@ situ_status cursor_param(const struct cursor *cursor, int index, situ_tensor **o
   if (!*out && binding && param->argument >= 0 && param->argument < binding->n_arguments)
     *out = binding->arguments[param->argument];
   if (*out) return NULL;
-  return INVALID("The data set %s needs argument %d, which was not given.",
+  return INVALID("A data set %s needs argument %d of the iterator, which is missing.",
                  cursor->dataset->kind->name, param->argument);
 }
 
-situ_status cursor_number(const struct cursor *cursor, int index, int64_t *out) {
+situ_status cursor_int_param(const struct cursor *cursor, int index, int64_t *out) {
   situ_tensor *tensor = NULL;
   TRY(cursor_param(cursor, index, &tensor));
   if (!situ_tensor_data(tensor) || situ_shape_count(tensor->shape) != 1)
-    return INVALID("Value %d of a data set %s must be a scalar.", index,
+    return INVALID("Parameter %d of a data set %s must be a scalar.", index,
                    cursor->dataset->kind->name);
   *out = number_integer_at(tensor->type, situ_tensor_data(tensor), 0);
   return NULL;
@@ -106,9 +107,9 @@ situ_status cursor_wait(pthread_cond_t *condition, pthread_mutex_t *lock) {
   return compute_wait(&compute, condition, lock, "Iterator::GetNext");
 }
 
-void cursor_drop(situ_tensor **parts, int n) {
+void cursor_release_tensors(situ_tensor **components, int n) {
   for (int i = 0; i < n; i++) {
-    situ_tensor_release(parts[i]);
-    parts[i] = NULL;
+    situ_tensor_release(components[i]);
+    components[i] = NULL;
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * dataset.c: data sets: descriptions of elements, made of tensors, functions and each other. */
+ * dataset.c: data sets: immutable descriptions of pipelines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +32,14 @@ static void destroy(struct resource *resource) {
   free((void *)spec->params);
   free((void *)spec->generator);
   free((void *)spec->shape);
-  free((void *)spec->text);
+  free((void *)spec->device);
+  free((void *)spec->compression);
   free(dataset);
 }
 
 const struct resource_kind dataset_resource = {"dataset", destroy};
 
-/* A copy of an array; NULL for none. Sets *failed. */
+/* Copies an array; NULL for an empty one. Sets *failed if out of memory. */
 static void *copy_array(const void *from, size_t count, size_t size, bool *failed) {
   if (!from || !count) return NULL;
   void *copy = malloc(count * size);
@@ -49,28 +50,33 @@ static void *copy_array(const void *from, size_t count, size_t size, bool *faile
   return copy;
 }
 
+static char *copy_string(const char *from, bool *failed) {
+  return from ? copy_array(from, strlen(from) + 1, 1, failed) : NULL;
+}
+
 static situ_status copy_spec(const situ_dataset_spec *spec, situ_dataset *dataset) {
-  situ_dataset_spec *own = &dataset->spec;
+  situ_dataset_spec *copy = &dataset->spec;
   bool failed = false;
-  *own = *spec;
-  own->inputs = copy_array(spec->inputs, (size_t)spec->n_inputs, sizeof(void *), &failed);
-  own->params = copy_array(spec->params, (size_t)spec->n_params, sizeof *spec->params, &failed);
-  if (!own->inputs) own->n_inputs = 0;
-  if (!own->params) own->n_params = 0;
-  for (int i = 0; i < own->n_inputs; i++) situ_dataset_retain(own->inputs[i]);
-  for (int i = 0; i < own->n_params; i++) situ_tensor_retain(own->params[i].tensor);
-  situ_transform_retain(own->transform);
-  situ_dataset_retain(own->inner);
-  const int n_shapes = own->n_inputs ? own->inputs[0]->n_parts : 0;
-  own->shape = copy_array(spec->shape, (size_t)n_shapes, sizeof *spec->shape, &failed);
-  own->text = spec->text ? strdup(spec->text) : NULL;
-  own->generator = copy_array(spec->generator, 1, sizeof *spec->generator, &failed);
-  return failed || (spec->text && !own->text) ? NO_MEMORY() : NULL;
+  *copy = *spec;
+  copy->inputs = copy_array(spec->inputs, (size_t)spec->n_inputs, sizeof(void *), &failed);
+  copy->params = copy_array(spec->params, (size_t)spec->n_params, sizeof *spec->params, &failed);
+  if (!copy->inputs) copy->n_inputs = 0;
+  if (!copy->params) copy->n_params = 0;
+  for (int i = 0; i < copy->n_inputs; i++) situ_dataset_retain(copy->inputs[i]);
+  for (int i = 0; i < copy->n_params; i++) situ_tensor_retain(copy->params[i].tensor);
+  situ_transform_retain(copy->transform);
+  situ_dataset_retain(copy->inner);
+  const int n_shapes = copy->n_inputs ? copy->inputs[0]->n_components : 0;
+  copy->shape = copy_array(spec->shape, (size_t)n_shapes, sizeof *spec->shape, &failed);
+  copy->device = copy_string(spec->device, &failed);
+  copy->compression = copy_string(spec->compression, &failed);
+  copy->generator = copy_array(spec->generator, 1, sizeof *spec->generator, &failed);
+  return failed ? NO_MEMORY() : NULL;
 }
 
 static situ_status check(const char *name, const struct data_kind *kind,
                          const situ_dataset_spec *spec) {
-  if (!kind) return INVALID("There is no kind of data set '%s'.", name ? name : "");
+  if (!kind) return INVALID("Unknown kind of data set: '%s'.", name ? name : "");
   if (spec->n_inputs < kind->n_inputs || spec->n_params < kind->n_params)
     return INVALID("A data set %s needs %d inputs and %d params, not %d and %d.", name,
                    kind->n_inputs, kind->n_params, spec->n_inputs, spec->n_params);
@@ -82,23 +88,23 @@ static situ_status check(const char *name, const struct data_kind *kind,
 situ_status situ_dataset_create(const char *kind, const situ_dataset_spec *spec,
                                 situ_dataset **out) {
   static const situ_dataset_spec nothing = {0};
-  const struct data_kind *row = find_kind(kind);
-  if (!out) return INVALID("situ_dataset_create: the data set has nowhere to go: `out` is NULL.");
+  const struct data_kind *definition = find_kind(kind);
+  if (!out) return INVALID("situ_dataset_create: `out` is NULL.");
   *out = NULL;
   if (!spec) spec = &nothing;
-  TRY(check(kind, row, spec));
+  TRY(check(kind, definition, spec));
   situ_dataset *dataset = calloc(1, sizeof *dataset);
   if (!dataset) return NO_MEMORY();
   dataset->head = (struct resource){.references = 1, .kind = &dataset_resource};
-  dataset->kind = row;
+  dataset->kind = definition;
   pthread_mutex_init(&dataset->lock, NULL);
   situ_status status = copy_spec(spec, dataset);
   dataset->head.name = strdup(kind);
   if (!dataset->head.name && !status) status = NO_MEMORY();
-  if (dataset->spec.n_inputs) dataset->n_parts = dataset->spec.inputs[0]->n_parts;
-  if (!status && row->make) status = row->make(dataset);
+  if (dataset->spec.n_inputs) dataset->n_components = dataset->spec.inputs[0]->n_components;
+  if (!status && definition->init) status = definition->init(dataset);
   if (status) {
-    free((void *)dataset->spec.generator); /* its context stays the caller's */
+    free((void *)dataset->spec.generator); /* on failure the caller keeps its context */
     dataset->spec.generator = NULL;
     situ_dataset_release(dataset);
   } else {
@@ -115,11 +121,13 @@ void situ_dataset_release(situ_dataset *dataset) {
   if (dataset) resource_release(&dataset->head);
 }
 
-int situ_dataset_components(const situ_dataset *dataset) { return dataset ? dataset->n_parts : 0; }
+int situ_dataset_components(const situ_dataset *dataset) {
+  return dataset ? dataset->n_components : 0;
+}
 
 int64_t situ_dataset_cardinality(const situ_dataset *dataset) {
   if (!dataset) return 0;
-  if (dataset->kind->count) return dataset->kind->count(dataset);
+  if (dataset->kind->cardinality) return dataset->kind->cardinality(dataset);
   return situ_dataset_cardinality(dataset->spec.inputs[0]);
 }
 
@@ -128,18 +136,18 @@ situ_status situ_dataset_handle(situ_dataset *dataset, situ_tensor **out) {
   return resource_handle(&situ_dataset_retain(dataset)->head, out);
 }
 
-int64_t dataset_number(const situ_dataset *dataset, int index, int64_t unknown) {
+int64_t dataset_int_param(const situ_dataset *dataset, int index, int64_t unknown) {
   const situ_tensor *tensor = dataset->spec.params[index].tensor;
   if (!tensor || !situ_tensor_data(tensor) || situ_shape_count(tensor->shape) < 1) return unknown;
   return number_integer_at(tensor->type, situ_tensor_data(tensor), 0);
 }
 
-int64_t dataset_count_one(const situ_dataset *dataset) {
+int64_t dataset_cardinality_one(const situ_dataset *dataset) {
   (void)dataset;
   return 1;
 }
 
-int64_t dataset_count_unknown(const situ_dataset *dataset) {
+int64_t dataset_cardinality_unknown(const situ_dataset *dataset) {
   (void)dataset;
   return UNKNOWN_COUNT;
 }
@@ -147,21 +155,21 @@ int64_t dataset_count_unknown(const situ_dataset *dataset) {
 situ_status dataset_check_function(const situ_dataset *dataset) {
   const situ_transform *transform = dataset->spec.transform;
   if (!transform) return INVALID("A data set %s needs a function.", dataset->kind->name);
-  const int parts = dataset->spec.inputs[0]->n_parts, captured = dataset->spec.n_params;
-  if (transform_inputs(transform) == parts + captured) return NULL;
+  const int components = dataset->spec.inputs[0]->n_components, captured = dataset->spec.n_params;
+  if (transform_inputs(transform) == components + captured) return NULL;
   return INVALID(
-      "The function of a data set %s has %d inputs, but gets %d parts and %d captured "
+      "The function of a data set %s has %d inputs, but gets %d components and %d captured "
       "values.",
-      dataset->kind->name, transform_inputs(transform), parts, captured);
+      dataset->kind->name, transform_inputs(transform), components, captured);
 }
 
-/* The kinds that are needed most */
+/* ---- Convenience constructors ---- */
 
 enum { MOST_PARAMS = 4 };
 
-/* A data set of one input (or none) whose params are numbers. */
-static situ_status with_numbers(const char *kind, situ_dataset *input, const int64_t *numbers,
-                                int n, situ_dataset_spec spec, situ_dataset **out) {
+/* Creates a data set with at most one input and int64 params. */
+static situ_status create_with_ints(const char *kind, situ_dataset *input, const int64_t *numbers,
+                                    int n, situ_dataset_spec spec, situ_dataset **out) {
   situ_param params[MOST_PARAMS] = {{0}};
   situ_status status = NULL;
   for (int i = 0; i < n && !status; i++)
@@ -189,7 +197,7 @@ situ_status situ_dataset_from_tensor_slices(situ_tensor *const *tensors, int n,
 
 situ_status situ_dataset_range(int64_t start, int64_t stop, int64_t step, situ_dataset **out) {
   const int64_t numbers[] = {start, stop, step};
-  return with_numbers("Numbers", NULL, numbers, 3, (situ_dataset_spec){0}, out);
+  return create_with_ints("Numbers", NULL, numbers, 3, (situ_dataset_spec){0}, out);
 }
 
 situ_status situ_dataset_files(const char *kind, const char *const *names, int n,
@@ -210,23 +218,23 @@ situ_status situ_dataset_map(situ_dataset *input, situ_transform *transform, int
   return situ_dataset_create("Map", &spec, out);
 }
 
-situ_status situ_dataset_shuffle(situ_dataset *input, int64_t room, int64_t seed,
+situ_status situ_dataset_shuffle(situ_dataset *input, int64_t buffer_size, int64_t seed,
                                  situ_dataset **out) {
-  const int64_t numbers[] = {room, seed, seed};
-  return with_numbers("Shuffle", input, numbers, 3, (situ_dataset_spec){.flags = SITU_RESHUFFLE},
-                      out);
+  const int64_t numbers[] = {buffer_size, seed, seed};
+  return create_with_ints("Shuffle", input, numbers, 3,
+                          (situ_dataset_spec){.flags = SITU_RESHUFFLE}, out);
 }
 
 situ_status situ_dataset_batch(situ_dataset *input, int64_t size, bool drop_remainder,
                                situ_dataset **out) {
   const situ_dataset_spec spec = {.flags = drop_remainder ? SITU_DROP_REMAINDER : 0};
-  return with_numbers("Batch", input, &size, 1, spec, out);
+  return create_with_ints("Batch", input, &size, 1, spec, out);
 }
 
 situ_status situ_dataset_repeat(situ_dataset *input, int64_t count, situ_dataset **out) {
-  return with_numbers("Repeat", input, &count, 1, (situ_dataset_spec){0}, out);
+  return create_with_ints("Repeat", input, &count, 1, (situ_dataset_spec){0}, out);
 }
 
 situ_status situ_dataset_prefetch(situ_dataset *input, int64_t count, situ_dataset **out) {
-  return with_numbers("Prefetch", input, &count, 1, (situ_dataset_spec){0}, out);
+  return create_with_ints("Prefetch", input, &count, 1, (situ_dataset_spec){0}, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * files.c: data sets of the records of files. */
+ * files.c: TextLine, TFRecord and FixedLengthRecord: the records of files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,16 +8,16 @@
 #include "ops/io/record_reader.h"
 #include "tensor/tensor.h"
 
-struct reading {
+struct file_cursor {
   struct cursor head;
   struct record_file file;
   situ_tensor *names; /* borrowed */
-  int64_t at;         /* the next name */
+  int64_t at;         /* index of the next file */
   struct strbuf key, value;
 };
 
-static situ_status make(situ_dataset *dataset) {
-  dataset->n_parts = 1;
+static situ_status init(situ_dataset *dataset) {
+  dataset->n_components = 1;
   return NULL;
 }
 
@@ -27,25 +27,25 @@ static enum record_format format_of(const struct data_kind *kind) {
 }
 
 static situ_status open(struct cursor *cursor) {
-  struct reading *self = (struct reading *)cursor;
+  struct file_cursor *self = (struct file_cursor *)cursor;
   struct record_file *file = &self->file;
   TRY(cursor_param(cursor, 0, &self->names));
   if (self->names->type != SITU_STRING || self->names->shape.rank > 1)
     return INVALID("`filenames` must be a scalar or a vector of strings.");
   file->format = format_of(cursor->dataset->kind);
-  file->packing = cursor->dataset->spec.text;
+  file->packing = cursor->dataset->spec.compression;
   if (file->format != RECORD_FIXED) return NULL;
-  TRY(cursor_number(cursor, 1, &file->header_bytes));
-  TRY(cursor_number(cursor, 2, &file->record_bytes));
-  TRY(cursor_number(cursor, 3, &file->footer_bytes));
+  TRY(cursor_int_param(cursor, 1, &file->header_bytes));
+  TRY(cursor_int_param(cursor, 2, &file->record_bytes));
+  TRY(cursor_int_param(cursor, 3, &file->footer_bytes));
   file->hop_bytes = file->record_bytes;
   if (file->header_bytes < 0) return INVALID("`header_bytes` must be >= 0");
   if (file->record_bytes < 1) return INVALID("`record_bytes` must be > 0");
   return file->footer_bytes < 0 ? INVALID("`footer_bytes` must be >= 0") : NULL;
 }
 
-/* Records of a fixed length fill their file. The size of a compressed file is known at its end:
- * TensorFlow gives its whole records first. */
+/* Checks that fixed-length records fill the file. The size of a compressed file is known only at
+ * its end, after its complete records, as in TensorFlow. */
 static situ_status check_size(const struct record_file *file, situ_code code) {
   const int64_t body = file->size - file->header_bytes - file->footer_bytes;
   if (file->format != RECORD_FIXED || body % file->record_bytes == 0) return NULL;
@@ -58,7 +58,7 @@ static situ_status check_size(const struct record_file *file, situ_code code) {
       (long long)file->record_bytes);
 }
 
-static situ_status open_next(struct reading *self) {
+static situ_status open_next(struct file_cursor *self) {
   const char *path = situ_tensor_string(self->names, self->at++).data;
   TRY(record_open(&self->file, path));
   const situ_status status =
@@ -67,8 +67,8 @@ static situ_status open_next(struct reading *self) {
   return status;
 }
 
-static situ_status next(struct cursor *cursor, situ_tensor **parts, bool *end) {
-  struct reading *self = (struct reading *)cursor;
+static situ_status next(struct cursor *cursor, situ_tensor **components, bool *end) {
+  struct file_cursor *self = (struct file_cursor *)cursor;
   for (bool over = true; over;) {
     if (!self->file.stream) {
       *end = self->at >= situ_shape_count(self->names->shape);
@@ -84,25 +84,25 @@ static situ_status next(struct cursor *cursor, situ_tensor **parts, bool *end) {
   }
   if (self->value.failed) return NO_MEMORY();
   const situ_string text = {strbuf_get(&self->value), self->value.length};
-  return situ_tensor_create_strings(SITU_SCALAR, &text, &parts[0]);
+  return situ_tensor_create_strings(SITU_SCALAR, &text, &components[0]);
 }
 
 static void close(struct cursor *cursor) {
-  struct reading *self = (struct reading *)cursor;
+  struct file_cursor *self = (struct file_cursor *)cursor;
   record_close(&self->file);
   strbuf_free(&self->key);
   strbuf_free(&self->value);
 }
 
-#define KIND(kind, params)                                              \
-  const struct data_kind kind_##kind = {.name = #kind,                  \
-                                        .size = sizeof(struct reading), \
-                                        .n_params = params,             \
-                                        .make = make,                   \
-                                        .open = open,                   \
-                                        .next = next,                   \
-                                        .close = close,                 \
-                                        .count = dataset_count_unknown}
+#define KIND(kind, params)                                                  \
+  const struct data_kind kind_##kind = {.name = #kind,                      \
+                                        .size = sizeof(struct file_cursor), \
+                                        .n_params = params,                 \
+                                        .init = init,                       \
+                                        .open = open,                       \
+                                        .next = next,                       \
+                                        .close = close,                     \
+                                        .cardinality = dataset_cardinality_unknown}
 KIND(TextLine, 1);
 KIND(TFRecord, 1);
 KIND(FixedLengthRecord, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * iterator.c: iterators: objects that give the elements of a data set. */
+ * iterator.c: iterators over data sets, and the functions that iterator ops call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +8,19 @@
 
 struct situ_iterator {
   struct resource head;
-  pthread_mutex_t lock; /* of who asks for an element */
+  pthread_mutex_t lock; /* serializes calls of next */
   situ_dataset *dataset;
   struct binding *binding;
-  struct cursor *cursor; /* NULL: there is no data set yet */
+  struct cursor *cursor; /* NULL: not initialized */
   struct iteration iteration;
-  struct stand stand;
+  struct iterator_position position;
 };
 
-/* Ends threads, and forgets the data set. */
+/* Stops all threads and drops the data set. */
 static void stop(struct situ_iterator *iterator) {
-  atomic_store(&iterator->iteration.ending, true);
+  atomic_store(&iterator->iteration.stopping, true);
   cursor_close(iterator->cursor);
-  iterator_state_forget(&iterator->iteration);
+  iterator_state_clear(&iterator->iteration);
   shared_state_unbind(iterator->binding);
   situ_dataset_release(iterator->dataset);
   iterator->cursor = NULL;
@@ -50,60 +50,61 @@ static situ_status create(void *context, struct resource **out) {
   return NULL;
 }
 
-/* `bound`: what its cursors keep is this iterator's alone. `saved`: where to begin; may be NULL. */
+/* Opens a data set. `isolated`: shuffle orders and caches are not shared with other iterators.
+ * `saved`: the position to restore; may be NULL. */
 static situ_status begin(struct situ_iterator *iterator, situ_dataset *dataset,
-                         situ_tensor *const *arguments, int n, bool bound,
+                         situ_tensor *const *arguments, int n, bool isolated,
                          const situ_tensor *saved) {
   stop(iterator);
-  atomic_store(&iterator->iteration.ending, false);
+  atomic_store(&iterator->iteration.stopping, false);
   iterator->dataset = situ_dataset_retain(dataset);
-  iterator->stand = (struct stand){0};
-  if (saved) TRY(iterator_state_load(&iterator->iteration, dataset, saved, &iterator->stand));
-  if (n || bound) TRY(shared_state_bind(arguments, n, !bound, &iterator->binding));
+  iterator->position = (struct iterator_position){0};
+  if (saved) TRY(iterator_state_load(&iterator->iteration, dataset, saved, &iterator->position));
+  if (n || isolated) TRY(shared_state_bind(arguments, n, !isolated, &iterator->binding));
   TRY(cursor_open(dataset, iterator->binding, &iterator->iteration, &iterator->cursor));
-  return saved ? iterator_state_resume(iterator->cursor, iterator->stand) : NULL;
+  return saved ? iterator_state_resume(iterator->cursor, iterator->position) : NULL;
 }
 
 static situ_status start(struct resource *resource, situ_tensor *handle,
-                         situ_tensor *const *arguments, int n, unsigned how) {
+                         situ_tensor *const *arguments, int n, unsigned flags) {
   struct situ_iterator *iterator = (struct situ_iterator *)resource;
   struct resource *dataset = NULL;
   TRY(resource_of(handle, &dataset_resource, &dataset));
   pthread_mutex_lock(&iterator->lock);
   situ_status status = NULL;
-  if (!(how & START_ONCE) || !iterator->cursor)
-    status = begin(iterator, (situ_dataset *)dataset, arguments, n, !(how & START_SHARED), NULL);
+  if (!(flags & START_ONCE) || !iterator->cursor)
+    status = begin(iterator, (situ_dataset *)dataset, arguments, n, !(flags & START_SHARED), NULL);
   pthread_mutex_unlock(&iterator->lock);
   return status;
 }
 
-/* An element; counts what was asked for. */
-static situ_status step(struct situ_iterator *iterator, situ_tensor **parts, bool *end) {
-  const situ_status status = cursor_next(iterator->cursor, parts, end);
+/* Gets an element and updates the position. */
+static situ_status step(struct situ_iterator *iterator, situ_tensor **components, bool *end) {
+  const situ_status status = cursor_next(iterator->cursor, components, end);
   if (status && situ_status_code(status) == SITU_CANCELLED) return status;
-  iterator->stand.asked += status || !*end;
-  iterator->stand.failed = iterator->stand.failed || status;
+  iterator->position.n_requested += status || !*end;
+  iterator->position.failed = iterator->position.failed || status;
   return status;
 }
 
 static situ_status next(struct resource *resource, const struct services *services,
-                        situ_tensor **parts, int n, bool *end) {
+                        situ_tensor **components, int n, bool *end) {
   struct situ_iterator *iterator = (struct situ_iterator *)resource;
   const struct services *before = cursor_services;
   situ_status status = NULL;
   cursor_services = services;
-  if (services && services->logs) atomic_store(&iterator->iteration.logs, true);
+  if (services && services->logs) atomic_store(&iterator->iteration.log_placement, true);
   pthread_mutex_lock(&iterator->lock);
   if (!iterator->cursor)
     status = situ_status_create(SITU_FAILED_PRECONDITION,
                                 "GetNext() failed because the iterator has not been initialized. "
                                 "Ensure that you have run the initializer operation for this "
                                 "iterator before getting the next element.");
-  else if (n != iterator->dataset->n_parts)
-    status =
-        INVALID("The data set has elements of %d parts, not %d.", iterator->dataset->n_parts, n);
+  else if (n != iterator->dataset->n_components)
+    status = INVALID("The data set has elements of %d components, not %d.",
+                     iterator->dataset->n_components, n);
   else
-    status = step(iterator, parts, end);
+    status = step(iterator, components, end);
   pthread_mutex_unlock(&iterator->lock);
   cursor_services = before;
   return status;
@@ -116,13 +117,13 @@ static situ_status bind(situ_tensor *handle, situ_tensor *const *arguments, int 
   situ_param *params = calloc((size_t)n + 1, sizeof *params);
   if (!params) return NO_MEMORY();
   for (int i = 0; i < n; i++) params[i].tensor = arguments[i];
-  situ_dataset *bound = NULL;
+  situ_dataset *isolated = NULL;
   situ_status status = situ_dataset_create(
       "Bound",
       &(situ_dataset_spec){.params = params, .n_params = n, .inner = (situ_dataset *)inner},
-      &bound);
-  if (!status) status = situ_dataset_handle(bound, out);
-  situ_dataset_release(bound);
+      &isolated);
+  if (!status) status = situ_dataset_handle(isolated, out);
+  situ_dataset_release(isolated);
   free(params);
   return status;
 }
@@ -156,43 +157,44 @@ situ_status situ_iterator_create(situ_dataset *dataset, situ_tensor *const *argu
   return status;
 }
 
-situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **parts, bool *end) {
-  if (!iterator || !parts || !end) return INVALID("situ_iterator_next: an argument is NULL.");
-  for (int i = 0; iterator->dataset && i < iterator->dataset->n_parts; i++) parts[i] = NULL;
-  return next(&iterator->head, cursor_services, parts, situ_dataset_components(iterator->dataset),
-              end);
+situ_status situ_iterator_next(situ_iterator *iterator, situ_tensor **components, bool *end) {
+  if (!iterator || !components || !end) return INVALID("situ_iterator_next: an argument is NULL.");
+  for (int i = 0; iterator->dataset && i < iterator->dataset->n_components; i++)
+    components[i] = NULL;
+  return next(&iterator->head, cursor_services, components,
+              situ_dataset_components(iterator->dataset), end);
 }
 
 void situ_iterator_log_placement(situ_iterator *iterator) {
-  if (iterator) atomic_store(&iterator->iteration.logs, true);
+  if (iterator) atomic_store(&iterator->iteration.log_placement, true);
 }
 
 situ_status situ_iterator_save(situ_iterator *iterator, situ_tensor **out) {
   if (!iterator || !out) return INVALID("situ_iterator_save: an argument is NULL.");
   pthread_mutex_lock(&iterator->lock);
-  const bool shares = !iterator->binding || iterator->binding->shares;
+  const bool share_state = !iterator->binding || iterator->binding->share_state;
   const situ_status status = iterator->dataset
                                  ? iterator_state_save(&iterator->iteration, iterator->dataset,
-                                                       shares, iterator->stand, out)
+                                                       share_state, iterator->position, out)
                                  : INVALID("situ_iterator_save: the iterator has no data set.");
   pthread_mutex_unlock(&iterator->lock);
   return status;
 }
 
-/* Begins again with the same data set and arguments. */
-static situ_status again(struct situ_iterator *iterator, const situ_tensor *saved) {
+/* Opens the same data set with the same arguments again, at a saved position. */
+static situ_status reopen(struct situ_iterator *iterator, const situ_tensor *saved) {
   if (!iterator->dataset) return INVALID("situ_iterator_restore: the iterator has no data set.");
   situ_dataset *dataset = situ_dataset_retain(iterator->dataset);
-  struct binding *binding = iterator->binding; /* taken over */
-  atomic_store(&iterator->iteration.ending, true);
+  struct binding *binding = iterator->binding; /* taken over from the iterator */
+  atomic_store(&iterator->iteration.stopping, true);
   cursor_close(iterator->cursor);
   iterator->cursor = NULL;
   iterator->binding = NULL;
   situ_tensor *const *arguments = binding ? binding->arguments : NULL;
   const int n = binding ? binding->n_arguments : 0;
-  const bool bound = binding && !binding->shares;
-  const situ_status status = begin(iterator, dataset, arguments, n, bound, saved);
-  if (status) situ_status_release(begin(iterator, dataset, arguments, n, bound, NULL));
+  const bool isolated = binding && !binding->share_state;
+  const situ_status status = begin(iterator, dataset, arguments, n, isolated, saved);
+  if (status) situ_status_release(begin(iterator, dataset, arguments, n, isolated, NULL));
   shared_state_unbind(binding);
   situ_dataset_release(dataset);
   return status;
@@ -201,7 +203,7 @@ static situ_status again(struct situ_iterator *iterator, const situ_tensor *save
 situ_status situ_iterator_restore(situ_iterator *iterator, const situ_tensor *saved) {
   if (!iterator || !saved) return INVALID("situ_iterator_restore: an argument is NULL.");
   pthread_mutex_lock(&iterator->lock);
-  const situ_status status = again(iterator, saved);
+  const situ_status status = reopen(iterator, saved);
   pthread_mutex_unlock(&iterator->lock);
   return status;
 }

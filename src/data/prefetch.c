@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  * prefetch.c: see prefetch.h. A ring buffer: threads fill its entries in order, and the consumer
- * empties them in order. Whoever sleeps is woken only where that is needed: a switch of threads
+ * empties them in order. Waiting threads are signalled only when necessary, since a context switch
  * costs more than most elements. */
 #include "data/prefetch.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-struct place {
-  situ_tensor **parts;
+struct entry {
+  situ_tensor **components;
   situ_status status;
   bool done, end;
 };
 
 struct prefetch {
   struct prefetch_work work;
-  pthread_mutex_t source; /* held by who reads the source and waits for room */
-  pthread_mutex_t lock;   /* guards what follows */
+  pthread_mutex_t source; /* held while reading the source and waiting for a free entry */
+  pthread_mutex_t lock;   /* guards the members below */
   pthread_cond_t filled, emptied;
-  bool asking, waiting; /* somebody waits for an element, for room */
+  bool consumer_waits, producer_waits; /* the consumer waits for an element, a producer for a free
+                                          entry */
   bool stop, ended;
-  int64_t begun, taken; /* elements that were read; that were given */
-  struct place *places; /* element k is at k % room */
-  situ_tensor **parts;
+  int64_t n_read, n_taken; /* elements read from the source; elements returned */
+  struct entry *entries;   /* element k is in entry k % capacity */
+  situ_tensor **components;
   pthread_t *threads;
   int n_threads;
 };
 
-int prefetch_threads(int asked) {
-  if (asked > 0) return asked;
+int prefetch_threads(int requested) {
+  if (requested > 0) return requested;
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   return cores > 0 ? (int)cores : 2;
 }
 
-/* Waits for room; false: it is time to end. Called with `source`. */
-static bool wait_for_room(struct prefetch *prefetch) {
+/* Waits for a free entry; false: stop. Must hold `source`. */
+static bool wait_for_free_entry(struct prefetch *prefetch) {
   pthread_mutex_lock(&prefetch->lock);
   while (!prefetch->stop && !prefetch->ended &&
-         prefetch->begun - prefetch->taken >= prefetch->work.room) {
-    prefetch->waiting = true;
+         prefetch->n_read - prefetch->n_taken >= prefetch->work.capacity) {
+    prefetch->producer_waits = true;
     pthread_cond_wait(&prefetch->emptied, &prefetch->lock);
   }
   const bool go = !prefetch->stop && !prefetch->ended;
@@ -46,30 +47,30 @@ static bool wait_for_room(struct prefetch *prefetch) {
   return go;
 }
 
-/* Reads the next element; NULL: it is time to end. */
-static struct place *read_next(struct prefetch *prefetch, situ_tensor **row) {
-  struct place *place = NULL;
+/* Reads the next element from the source; NULL: stop. */
+static struct entry *read_next(struct prefetch *prefetch, situ_tensor **element) {
+  struct entry *entry = NULL;
   pthread_mutex_lock(&prefetch->source);
-  if (wait_for_room(prefetch)) {
+  if (wait_for_free_entry(prefetch)) {
     bool end = false;
-    const situ_status status = cursor_next(prefetch->work.source, row, &end);
+    const situ_status status = cursor_next(prefetch->work.source, element, &end);
     pthread_mutex_lock(&prefetch->lock);
-    place = &prefetch->places[prefetch->begun++ % prefetch->work.room];
-    place->status = status;
-    place->end = end;
+    entry = &prefetch->entries[prefetch->n_read++ % prefetch->work.capacity];
+    entry->status = status;
+    entry->end = end;
     prefetch->ended = prefetch->ended || end;
     pthread_mutex_unlock(&prefetch->lock);
   }
   pthread_mutex_unlock(&prefetch->source);
-  return place;
+  return entry;
 }
 
-static void finish(struct prefetch *prefetch, struct place *place) {
+static void finish(struct prefetch *prefetch, struct entry *entry) {
   pthread_mutex_lock(&prefetch->lock);
-  place->done = true;
-  const bool wake =
-      prefetch->asking && prefetch->places[prefetch->taken % prefetch->work.room].done;
-  if (wake) prefetch->asking = false;
+  entry->done = true;
+  const bool wake = prefetch->consumer_waits &&
+                    prefetch->entries[prefetch->n_taken % prefetch->work.capacity].done;
+  if (wake) prefetch->consumer_waits = false;
   pthread_mutex_unlock(&prefetch->lock);
   if (wake) pthread_cond_signal(&prefetch->filled);
 }
@@ -77,22 +78,22 @@ static void finish(struct prefetch *prefetch, struct place *place) {
 static void *run(void *context) {
   struct prefetch *prefetch = context;
   const struct prefetch_work *work = &prefetch->work;
-  const int n = work->source->dataset->n_parts;
-  situ_tensor **row = work->work ? calloc((size_t)n + 1, sizeof(situ_tensor *)) : NULL;
-  while (!work->work || row) {
-    struct place *place = NULL;
+  const int n = work->source->dataset->n_components;
+  situ_tensor **element = work->work ? calloc((size_t)n + 1, sizeof(situ_tensor *)) : NULL;
+  while (!work->work || element) {
+    struct entry *entry = NULL;
     if (work->work) {
-      place = read_next(prefetch, row);
-      if (place && !place->status && !place->end)
-        place->status = work->work(work->cursor, row, n, place->parts);
-      cursor_drop(row, n);
-    } else { /* one thread: the place is known before */
-      place = read_next(prefetch, prefetch->places[prefetch->begun % work->room].parts);
+      entry = read_next(prefetch, element);
+      if (entry && !entry->status && !entry->end)
+        entry->status = work->work(work->cursor, element, n, entry->components);
+      cursor_release_tensors(element, n);
+    } else { /* only one thread: the next entry is known */
+      entry = read_next(prefetch, prefetch->entries[prefetch->n_read % work->capacity].components);
     }
-    if (!place) break;
-    finish(prefetch, place);
+    if (!entry) break;
+    finish(prefetch, entry);
   }
-  free(row);
+  free(element);
   return NULL;
 }
 
@@ -103,16 +104,17 @@ void prefetch_stop(struct prefetch *prefetch) {
   pthread_mutex_unlock(&prefetch->lock);
   pthread_cond_broadcast(&prefetch->emptied);
   for (int i = 0; i < prefetch->n_threads; i++) pthread_join(prefetch->threads[i], NULL);
-  for (int i = 0; prefetch->places && i < prefetch->work.room; i++) {
-    if (prefetch->places[i].parts) cursor_drop(prefetch->places[i].parts, prefetch->work.n_parts);
-    situ_status_release(prefetch->places[i].status);
+  for (int i = 0; prefetch->entries && i < prefetch->work.capacity; i++) {
+    if (prefetch->entries[i].components)
+      cursor_release_tensors(prefetch->entries[i].components, prefetch->work.n_components);
+    situ_status_release(prefetch->entries[i].status);
   }
   pthread_mutex_destroy(&prefetch->source);
   pthread_mutex_destroy(&prefetch->lock);
   pthread_cond_destroy(&prefetch->filled);
   pthread_cond_destroy(&prefetch->emptied);
-  free(prefetch->places);
-  free(prefetch->parts);
+  free(prefetch->entries);
+  free(prefetch->components);
   free(prefetch->threads);
   free(prefetch);
 }
@@ -123,7 +125,7 @@ static situ_status start_threads(struct prefetch *prefetch) {
     prefetch->n_threads++;
   }
   if (prefetch->n_threads) return NULL;
-  return situ_status_create(SITU_RESOURCE_EXHAUSTED, "No thread could be started.");
+  return situ_status_create(SITU_RESOURCE_EXHAUSTED, "Cannot start a thread for prefetching.");
 }
 
 situ_status prefetch_start(const struct prefetch_work *work, struct prefetch **out) {
@@ -134,13 +136,14 @@ situ_status prefetch_start(const struct prefetch_work *work, struct prefetch **o
   pthread_mutex_init(&prefetch->lock, NULL);
   pthread_cond_init(&prefetch->filled, NULL);
   pthread_cond_init(&prefetch->emptied, NULL);
-  const size_t room = (size_t)work->room, n = (size_t)work->n_parts;
-  prefetch->places = calloc(room, sizeof *prefetch->places);
-  prefetch->parts = calloc(room * n + 1, sizeof(situ_tensor *));
+  const size_t capacity = (size_t)work->capacity, n = (size_t)work->n_components;
+  prefetch->entries = calloc(capacity, sizeof *prefetch->entries);
+  prefetch->components = calloc(capacity * n + 1, sizeof(situ_tensor *));
   prefetch->threads = calloc((size_t)work->threads, sizeof *prefetch->threads);
   situ_status status =
-      prefetch->places && prefetch->parts && prefetch->threads ? NULL : NO_MEMORY();
-  for (size_t i = 0; i < room && !status; i++) prefetch->places[i].parts = prefetch->parts + i * n;
+      prefetch->entries && prefetch->components && prefetch->threads ? NULL : NO_MEMORY();
+  for (size_t i = 0; i < capacity && !status; i++)
+    prefetch->entries[i].components = prefetch->components + i * n;
   if (!status) status = start_threads(prefetch);
   if (status)
     prefetch_stop(prefetch);
@@ -149,29 +152,30 @@ situ_status prefetch_start(const struct prefetch_work *work, struct prefetch **o
   return status;
 }
 
-situ_status prefetch_pop(struct prefetch *prefetch, situ_tensor **parts, bool *end) {
+situ_status prefetch_pop(struct prefetch *prefetch, situ_tensor **components, bool *end) {
   situ_status status = NULL;
   pthread_mutex_lock(&prefetch->lock);
-  struct place *place = &prefetch->places[prefetch->taken % prefetch->work.room];
-  while (!place->done && !status) {
-    prefetch->asking = true;
+  struct entry *entry = &prefetch->entries[prefetch->n_taken % prefetch->work.capacity];
+  while (!entry->done && !status) {
+    prefetch->consumer_waits = true;
     status = cursor_wait(&prefetch->filled, &prefetch->lock);
   }
-  prefetch->asking = false;
+  prefetch->consumer_waits = false;
   bool wake = false;
-  if (!status && place->end) {
-    *end = true; /* for all who ask */
+  if (!status && entry->end) {
+    *end = true; /* for all later calls, too */
   } else if (!status) {
-    status = place->status;
-    for (int i = 0; i < prefetch->work.n_parts; i++) {
-      parts[i] = place->parts[i];
-      place->parts[i] = NULL;
+    status = entry->status;
+    for (int i = 0; i < prefetch->work.n_components; i++) {
+      components[i] = entry->components[i];
+      entry->components[i] = NULL;
     }
-    place->status = NULL;
-    place->done = false;
-    prefetch->taken++;
-    wake = prefetch->waiting && prefetch->begun - prefetch->taken <= prefetch->work.room / 2;
-    if (wake) prefetch->waiting = false;
+    entry->status = NULL;
+    entry->done = false;
+    prefetch->n_taken++;
+    wake = prefetch->producer_waits &&
+           prefetch->n_read - prefetch->n_taken <= prefetch->work.capacity / 2;
+    if (wake) prefetch->producer_waits = false;
   }
   pthread_mutex_unlock(&prefetch->lock);
   if (wake) pthread_cond_broadcast(&prefetch->emptied);

@@ -7,26 +7,27 @@
 
 struct prefetch;
 
-/* Threads pull elements from `source`, let `work` make others of them (NULL: they stay) and keep
- * up to `room` for who asks. `work` runs in several threads; it takes over nothing, and makes
- * n_parts tensors. */
+/* Threads read elements from `source`, map them with `work` (NULL: unchanged) and buffer up to
+ * `capacity` results. `work` runs concurrently, borrows its inputs and creates n_components
+ * tensors. */
 struct prefetch_work {
   struct cursor *source;
-  situ_status (*work)(const struct cursor *cursor, situ_tensor *const *row, int n,
-                      situ_tensor **parts);
+  situ_status (*work)(const struct cursor *cursor, situ_tensor *const *element, int n,
+                      situ_tensor **components);
   const struct cursor *cursor; /* for `work` */
-  int n_parts;                 /* of what comes out */
-  int room, threads;
+  int n_components;            /* of a result */
+  int capacity, threads;
 };
 situ_status prefetch_start(const struct prefetch_work *work, struct prefetch **out) SITU_MUST_USE;
 
-/* The next element, in the order of the source. */
-situ_status prefetch_pop(struct prefetch *prefetch, situ_tensor **parts, bool *end) SITU_MUST_USE;
+/* Gets the next result, in the order of the source. */
+situ_status prefetch_pop(struct prefetch *prefetch, situ_tensor **components,
+                         bool *end) SITU_MUST_USE;
 
-/* Ends and joins the threads; NULL is nothing. The source is left to the caller. */
+/* Stops and joins the threads; NULL is ignored. Does not close the source. */
 void prefetch_stop(struct prefetch *prefetch);
 
-/* How many threads to take where that was left to us. */
-int prefetch_threads(int asked);
+/* Returns the number of threads: `requested`, or that of the cores for SITU_AUTOTUNE. */
+int prefetch_threads(int requested);
 
 #endif

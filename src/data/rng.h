@@ -8,22 +8,23 @@
 #include "kernel/host.h"
 #include "kernel/philox.h"
 
-/* Philox, one word after the other. */
+/* A Philox stream, returned word by word. */
 struct rng {
   struct philox state;
   struct words words;
-  int used; /* of `words`; 0: there are none yet */
+  int used; /* words used; 0: `words` is empty */
 };
 
 u32 rng_next(struct rng *rng);
 
-/* The dice of a cursor of a data set whose params `first` and `first` + 1 are seeds; two of 0 are
- * anybody's. `anew`: the data set has a generator of seeds, and each cursor takes other ones. */
-situ_status rng_begin(const struct cursor *cursor, int first, bool anew,
+/* Creates the stream of a cursor. Params `first` and `first` + 1 are the seeds; two zeros mean
+ * random seeds. `reseed`: each cursor gets new seeds from the seed generator of the data set. */
+situ_status rng_begin(const struct cursor *cursor, int first, bool reseed,
                       struct rng *out) SITU_MUST_USE;
 
-/* Marks the seeds that a data set has, or will begin with, where the walk has not come to it yet.
- * `shares`: its cursors share them. */
-situ_status rng_mark(struct iteration *iteration, situ_dataset *dataset, bool shares) SITU_MUST_USE;
+/* Records the seeds of a data set that the iteration has not opened yet. `share_state`: its cursors
+ * use the shared state of the data set. */
+situ_status rng_record_seeds(struct iteration *iteration, situ_dataset *dataset,
+                             bool share_state) SITU_MUST_USE;
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * sample.c: data sets that take elements of several others in an order that another one tells, and
- * those that leave out elements that cannot be had. */
+ * sample.c: Choose (choose_from_datasets, sample_from_datasets) and IgnoreErrors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,41 +7,41 @@
 #include "tensor/number.h"
 #include "tensor/tensor.h"
 
-/* Input 0 holds numbers; number i means the next element of input i + 1. */
+/* Choose: input 0 yields indices; index i selects the next element of input i + 1. */
 
-struct choosing {
+struct choose_cursor {
   struct cursor head;
-  int64_t stops; /* at the first of the others that has no more elements */
+  int64_t stops; /* end when any selected input has ended */
   int left;
 };
 
-static situ_status choose_make(situ_dataset *dataset) {
+static situ_status choose_init(situ_dataset *dataset) {
   const situ_dataset_spec *spec = &dataset->spec;
-  if (spec->inputs[0]->n_parts != 1)
-    return INVALID("The data set that chooses has elements of %d parts, not of one.",
-                   spec->inputs[0]->n_parts);
-  dataset->n_parts = spec->inputs[1]->n_parts;
+  if (spec->inputs[0]->n_components != 1)
+    return INVALID("Elements of the index data set must have one component, not %d.",
+                   spec->inputs[0]->n_components);
+  dataset->n_components = spec->inputs[1]->n_components;
   for (int i = 2; i < spec->n_inputs; i++)
-    if (spec->inputs[i]->n_parts != dataset->n_parts)
-      return INVALID("Elements of %d and of %d parts cannot be chosen from.", dataset->n_parts,
-                     spec->inputs[i]->n_parts);
+    if (spec->inputs[i]->n_components != dataset->n_components)
+      return INVALID("Cannot choose from data sets with elements of %d and %d components.",
+                     dataset->n_components, spec->inputs[i]->n_components);
   return NULL;
 }
 
 static situ_status choose_open(struct cursor *cursor) {
-  struct choosing *self = (struct choosing *)cursor;
+  struct choose_cursor *self = (struct choose_cursor *)cursor;
   self->left = cursor->dataset->spec.n_inputs - 1;
-  return cursor_number(cursor, 0, &self->stops);
+  return cursor_int_param(cursor, 0, &self->stops);
 }
 
-/* Which input the next choice means; *end where there are no more choices. */
-static situ_status choice(struct cursor *cursor, int *input, bool *end) {
-  TRY(cursor_pull(cursor, cursor->row, end));
+/* Reads the next index; sets *input to the selected input. */
+static situ_status next_index(struct cursor *cursor, int *input, bool *end) {
+  TRY(cursor_pull(cursor, cursor->element, end));
   if (*end) return NULL;
-  situ_tensor *told = cursor->row[0];
+  situ_tensor *told = cursor->element[0];
   const bool plain = situ_tensor_data(told) && situ_shape_count(told->shape) == 1;
   const int64_t at = plain ? number_integer_at(told->type, situ_tensor_data(told), 0) : -1;
-  cursor_drop(cursor->row, 1);
+  cursor_release_tensors(cursor->element, 1);
   const int n = cursor->dataset->spec.n_inputs - 1;
   if (at < 0 || at >= n)
     return INVALID("Selector index out of range: %lld >= %d", (long long)at, n);
@@ -50,14 +49,14 @@ static situ_status choice(struct cursor *cursor, int *input, bool *end) {
   return NULL;
 }
 
-static situ_status choose_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
-  struct choosing *self = (struct choosing *)cursor;
+static situ_status choose_next(struct cursor *cursor, situ_tensor **components, bool *end) {
+  struct choose_cursor *self = (struct choose_cursor *)cursor;
   while (self->left) {
     int input = 0;
-    TRY(choice(cursor, &input, end));
+    TRY(next_index(cursor, &input, end));
     if (*end) return NULL;
-    if (!cursor->inputs[input]) continue; /* it has no more elements */
-    TRY(cursor_next(cursor->inputs[input], parts, end));
+    if (!cursor->inputs[input]) continue; /* this input has ended */
+    TRY(cursor_next(cursor->inputs[input], components, end));
     if (!*end) return NULL;
     cursor_close(cursor->inputs[input]);
     cursor->inputs[input] = NULL;
@@ -68,28 +67,30 @@ static situ_status choose_next(struct cursor *cursor, situ_tensor **parts, bool 
 }
 
 const struct data_kind kind_Choose = {.name = "Choose",
-                                      .size = sizeof(struct choosing),
+                                      .size = sizeof(struct choose_cursor),
                                       .n_inputs = 2,
                                       .n_params = 1,
-                                      .make = choose_make,
+                                      .init = choose_init,
                                       .open = choose_open,
                                       .next = choose_next,
-                                      .count = dataset_count_unknown};
+                                      .cardinality = dataset_cardinality_unknown};
 
-/* Elements that cannot be had are left out. A source that only fails would keep us for ever. */
+/* ---- IgnoreErrors: bounded, since a source may fail forever ---- */
 
 enum { FAILURES_IN_A_ROW = 100000 };
 
-static situ_status ignore_next(struct cursor *cursor, situ_tensor **parts, bool *end) {
+static situ_status ignore_next(struct cursor *cursor, situ_tensor **components, bool *end) {
   situ_status status = NULL;
   for (int i = 0; i < FAILURES_IN_A_ROW; i++) {
     situ_status_release(status);
-    status = cursor_pull(cursor, parts, end);
+    status = cursor_pull(cursor, components, end);
     if (!status || situ_status_code(status) == SITU_CANCELLED) break;
     *end = false;
   }
   return status;
 }
 
-const struct data_kind kind_IgnoreErrors = {
-    .name = "IgnoreErrors", .n_inputs = 1, .next = ignore_next, .count = dataset_count_unknown};
+const struct data_kind kind_IgnoreErrors = {.name = "IgnoreErrors",
+                                            .n_inputs = 1,
+                                            .next = ignore_next,
+                                            .cardinality = dataset_cardinality_unknown};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * shared_state.c: state that outlives a cursor: values of arguments, and what the cursors of a
- * data set share. */
+ * shared_state.c: state shared between cursors: argument bindings, and the state of data sets
+ * (shuffle seeds, caches). */
 #include <stdlib.h>
 
 #include "data/data.h"
@@ -12,45 +12,46 @@ void shared_state_release(struct shared_state *shared_state) {
   shared_state->release(shared_state);
 }
 
-/* Makes what a place lacks, and takes a reference; called with a lock. */
-static situ_status fill(struct shared_state **place,
-                        situ_status (*create)(struct shared_state **out),
-                        struct shared_state **out) {
-  if (!*place) {
-    TRY(create(place));
-    (*place)->references = 1;
-    pthread_mutex_init(&(*place)->lock, NULL);
+/* Creates the state of an empty slot, and takes a reference. Must hold the lock of the slot. */
+static situ_status create_if_missing(struct shared_state **slot,
+                                     situ_status (*create)(struct shared_state **out),
+                                     struct shared_state **out) {
+  if (!*slot) {
+    TRY(create(slot));
+    (*slot)->references = 1;
+    pthread_mutex_init(&(*slot)->lock, NULL);
   }
-  __atomic_add_fetch(&(*place)->references, 1, __ATOMIC_RELAXED);
-  *out = *place;
+  __atomic_add_fetch(&(*slot)->references, 1, __ATOMIC_RELAXED);
+  *out = *slot;
   return NULL;
 }
 
-static struct shared_state **place_in(struct binding *binding, const situ_dataset *dataset) {
-  struct kept *kept = binding->kept;
-  while (kept && kept->of != dataset) kept = kept->next;
-  if (!kept && (kept = calloc(1, sizeof *kept))) {
-    kept->of = dataset;
-    kept->next = binding->kept;
-    binding->kept = kept;
+static struct shared_state **find_slot(struct binding *binding, const situ_dataset *dataset) {
+  struct binding_state *entry = binding->states;
+  while (entry && entry->dataset != dataset) entry = entry->next;
+  if (!entry && (entry = calloc(1, sizeof *entry))) {
+    entry->dataset = dataset;
+    entry->next = binding->states;
+    binding->states = entry;
   }
-  return kept ? &kept->shared_state : NULL;
+  return entry ? &entry->shared_state : NULL;
 }
 
 situ_status shared_state_find(const struct cursor *cursor,
                               situ_status (*create)(struct shared_state **out),
                               struct shared_state **out) {
-  struct binding *binding = cursor->binding && !cursor->binding->shares ? cursor->binding : NULL;
+  struct binding *binding =
+      cursor->binding && !cursor->binding->share_state ? cursor->binding : NULL;
   pthread_mutex_t *lock = binding ? &binding->lock : &cursor->dataset->lock;
   pthread_mutex_lock(lock);
-  struct shared_state **place =
-      binding ? place_in(binding, cursor->dataset) : &cursor->dataset->shared_state;
-  const situ_status status = place ? fill(place, create, out) : NO_MEMORY();
+  struct shared_state **slot =
+      binding ? find_slot(binding, cursor->dataset) : &cursor->dataset->shared_state;
+  const situ_status status = slot ? create_if_missing(slot, create, out) : NO_MEMORY();
   pthread_mutex_unlock(lock);
   return status;
 }
 
-situ_status shared_state_bind(situ_tensor *const *arguments, int n, bool shares,
+situ_status shared_state_bind(situ_tensor *const *arguments, int n, bool share_state,
                               struct binding **out) {
   struct binding *binding = calloc(1, sizeof *binding);
   if (!binding) return NO_MEMORY();
@@ -61,7 +62,7 @@ situ_status shared_state_bind(situ_tensor *const *arguments, int n, bool shares,
   }
   pthread_mutex_init(&binding->lock, NULL);
   binding->references = 1;
-  binding->shares = shares;
+  binding->share_state = share_state;
   binding->n_arguments = n;
   for (int i = 0; i < n; i++) binding->arguments[i] = situ_tensor_retain(arguments[i]);
   *out = binding;
@@ -70,11 +71,11 @@ situ_status shared_state_bind(situ_tensor *const *arguments, int n, bool shares,
 
 void shared_state_unbind(struct binding *binding) {
   if (!binding || __atomic_sub_fetch(&binding->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-  while (binding->kept) {
-    struct kept *kept = binding->kept;
-    binding->kept = kept->next;
-    shared_state_release(kept->shared_state);
-    free(kept);
+  while (binding->states) {
+    struct binding_state *entry = binding->states;
+    binding->states = entry->next;
+    shared_state_release(entry->shared_state);
+    free(entry);
   }
   for (int i = 0; i < binding->n_arguments; i++) situ_tensor_release(binding->arguments[i]);
   free(binding->arguments);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * transform.c: functions of elements: a graph with a session of its own, or, where random numbers
- * with seeds are drawn, one for each iterator: the numbers begin anew with it, as TensorFlow's. */
+ * transform.c: functions of elements: graphs with a session. A function with seeded random ops has
+ * a session per iterator, so that its random numbers restart with each iterator, as in TensorFlow.
+ * */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,10 @@
 struct situ_transform {
   int references; /* atomic */
   situ_graph *graph;
-  situ_session *session; /* NULL: each iterator has its own */
+  situ_session *session; /* NULL: each iterator has its own session */
   situ_value *inputs, *outputs;
   int n_inputs, n_outputs;
-  _Atomic bool is_logged; /* a session of it prints, or has printed, where its nodes go */
+  _Atomic bool is_logged; /* its placement was logged */
 };
 
 situ_transform *situ_transform_retain(situ_transform *transform) {
@@ -43,7 +44,7 @@ static int64_t seed_of(const struct node *node, const char *name) {
   return at < 0 ? 0 : node->attrs[at].integer;
 }
 
-/* Whether nodes of a graph, or of its functions, draw random numbers with seeds. */
+/* Returns whether nodes of a graph or of its functions are seeded random ops. */
 static bool is_seeded(const situ_graph *graph) {
   GRAPH_GUARD(graph);
   for (int i = 0; i < graph->n_nodes; i++) {
@@ -88,36 +89,37 @@ bool transform_is_plain(const situ_transform *transform) { return transform->ses
 int transform_inputs(const situ_transform *transform) { return transform->n_inputs; }
 int transform_outputs(const situ_transform *transform) { return transform->n_outputs; }
 
-static struct begun *find_begun(const struct iteration *iteration,
-                                const situ_transform *transform) {
-  struct begun *begun = iteration->begun;
-  while (begun && begun->transform != transform) begun = begun->next;
-  return begun;
+static struct function_session *find_function_session(const struct iteration *iteration,
+                                                      const situ_transform *transform) {
+  struct function_session *function_session = iteration->function_sessions;
+  while (function_session && function_session->transform != transform)
+    function_session = function_session->next;
+  return function_session;
 }
 
-static situ_status begin(struct iteration *iteration, situ_transform *transform,
-                         struct begun **out) {
-  struct begun *begun = calloc(1, sizeof *begun);
-  if (!begun) return NO_MEMORY();
-  const situ_status status = create_session(transform, &begun->session);
+static situ_status create_function_session(struct iteration *iteration, situ_transform *transform,
+                                           struct function_session **out) {
+  struct function_session *function_session = calloc(1, sizeof *function_session);
+  if (!function_session) return NO_MEMORY();
+  const situ_status status = create_session(transform, &function_session->session);
   if (status) {
-    free(begun);
+    free(function_session);
     return status;
   }
-  begun->transform = situ_transform_retain(transform);
-  begun->next = iteration->begun;
-  iteration->begun = *out = begun;
+  function_session->transform = situ_transform_retain(transform);
+  function_session->next = iteration->function_sessions;
+  iteration->function_sessions = *out = function_session;
   return NULL;
 }
 
-/* The first session of a function logs its placement: those of later iterators are alike. */
+/* Only the first session of a function logs its placement: the others are equal. */
 static void log_placement(struct iteration *iteration, situ_transform *transform,
                           situ_session *session) {
-  if (atomic_load(&iteration->logs) && !atomic_exchange(&transform->is_logged, true))
+  if (atomic_load(&iteration->log_placement) && !atomic_exchange(&transform->is_logged, true))
     session_log_function(session);
 }
 
-/* The session that runs a function in a walk. */
+/* Returns the session of a function in an iteration. */
 static situ_status session_of(struct iteration *iteration, situ_transform *transform,
                               situ_session **out) {
   *out = transform->session;
@@ -126,48 +128,51 @@ static situ_status session_of(struct iteration *iteration, situ_transform *trans
     return NULL;
   }
   pthread_mutex_lock(&iteration->lock);
-  struct begun *begun = find_begun(iteration, transform);
-  const situ_status status = begun ? NULL : begin(iteration, transform, &begun);
+  struct function_session *function_session = find_function_session(iteration, transform);
+  const situ_status status =
+      function_session ? NULL : create_function_session(iteration, transform, &function_session);
   if (!status) {
-    *out = begun->session;
+    *out = function_session->session;
     log_placement(iteration, transform, *out);
   }
   pthread_mutex_unlock(&iteration->lock);
   return status;
 }
 
-void transform_forget(struct iteration *iteration) {
-  while (iteration->begun) {
-    struct begun *begun = iteration->begun;
-    iteration->begun = begun->next;
-    situ_session_release(begun->session);
-    situ_transform_release(begun->transform);
-    free(begun);
+void transform_release_sessions(struct iteration *iteration) {
+  while (iteration->function_sessions) {
+    struct function_session *function_session = iteration->function_sessions;
+    iteration->function_sessions = function_session->next;
+    situ_session_release(function_session->session);
+    situ_transform_release(function_session->transform);
+    free(function_session);
   }
 }
 
-situ_status transform_call(const struct cursor *cursor, situ_tensor *const *row, int n,
+situ_status transform_call(const struct cursor *cursor, situ_tensor *const *element, int n,
                            situ_tensor **results) {
-  enum { FEW = 16 };
+  enum { INLINE = 16 };
   situ_transform *transform = cursor->dataset->spec.transform;
   situ_session *session = NULL;
   TRY(session_of(cursor->iteration, transform, &session));
-  const int before = transform->n_inputs - cursor->dataset->spec.n_params; /* inputs, less params */
-  situ_feed few[FEW], *feeds = few;
-  if (transform->n_inputs > FEW) feeds = malloc(sizeof *feeds * (size_t)transform->n_inputs);
+  const int n_call =
+      transform->n_inputs - cursor->dataset->spec.n_params; /* inputs that are not captured values
+                                                             */
+  situ_feed inline_buffer[INLINE], *feeds = inline_buffer;
+  if (transform->n_inputs > INLINE) feeds = malloc(sizeof *feeds * (size_t)transform->n_inputs);
   if (!feeds) return NO_MEMORY();
   situ_status status = NULL;
   for (int i = 0; i < transform->n_inputs && !status; i++) {
     feeds[i].value = transform->inputs[i];
     feeds[i].tensor = NULL;
     if (i < n)
-      feeds[i].tensor = row[i];
+      feeds[i].tensor = element[i];
     else
-      status = cursor_param(cursor, i - before, &feeds[i].tensor);
+      status = cursor_param(cursor, i - n_call, &feeds[i].tensor);
   }
   if (!status)
     status = situ_session_run(session, feeds, transform->n_inputs, transform->outputs,
                               transform->n_outputs, results);
-  if (feeds != few) free(feeds);
+  if (feeds != inline_buffer) free(feeds);
   return status;
 }

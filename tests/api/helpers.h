@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * helpers.h: short words for graphs and runs, for the tests of the public API. */
+ * helpers.h: helpers to build and run graphs in tests of the public API. */
 #ifndef SITU_TESTS_API_HELPERS_H
 #define SITU_TESTS_API_HELPERS_H
 
@@ -25,7 +25,7 @@ static inline situ_tensor *floats(situ_shape shape, const float *data) {
   return tensor;
 }
 
-/* The elements of a host tensor must be these. */
+/* Asserts the elements of a host tensor. */
 static inline void expect_floats(const situ_tensor *tensor, const float *want, int n) {
   assert_non_null(tensor);
   assert_int_equal(situ_tensor_type(tensor), SITU_FLOAT);
@@ -35,7 +35,7 @@ static inline void expect_floats(const situ_tensor *tensor, const float *want, i
   for (int i = 0; i < n; i++) assert_float_equal(have[i], want[i], 1e-5);
 }
 
-/* Begins anew with these simulated GPUs. */
+/* Resets the devices and configures simulated GPUs. */
 static inline void fleet(const char *gpus) {
   setenv("SITU_SIM_GPUS", gpus, 1);
   OK(situ_devices_reset());

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_cancellation.c: runs that are traced, that are told to stop, that take too long. */
+ * test_cancellation.c: traced, cancelled and timed-out runs. */
 #include "api/helpers.h"
 #include "base/json.h"
 #include "situ/trace.h"
 
 enum { SIDE = 192, CHAIN = 1000 };
 
-/* x * x * x * ... : many kernels one behind the other. */
+/* x * x * x * ...: many dependent kernels. */
 static situ_value chain(situ_graph *graph, situ_value *x) {
   *x = situ_placeholder(graph, "x", SITU_FLOAT, SITU_SHAPE(SIDE, SIDE));
   situ_value y = *x;
@@ -55,7 +55,7 @@ static void a_run_that_is_told_to_stops(void **state) {
     const situ_status status = run(&job, &(situ_run_options){.stop = count_down, .context = &left});
     assert_int_equal(situ_status_code(status), SITU_CANCELLED);
     situ_status_release(status);
-    assert_int_equal(left, 0); /* it was not asked again */
+    assert_int_equal(left, 0); /* it was not polled again */
     OK(run(&job, NULL));
     end(&job);
   }

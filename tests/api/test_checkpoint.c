@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_checkpoint.c: tensors in files and back; savers of variables; damaged files. */
+ * test_checkpoint.c: writes and reads checkpoints; savers; corrupt files. */
 #include "situ/checkpoint.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int remove_folder(void **state) {
   (void)state;
   remove(data_path);
   remove(index_path);
-  return rmdir(folder); /* fails where something else was left */
+  return rmdir(folder); /* fails if other files were left behind */
 }
 
 static situ_tensor *tensor(situ_type type, situ_shape shape, const void *data) {
@@ -80,7 +80,7 @@ static void every_type_is_kept(void **state) {
   }
 }
 
-/* A file of these bytes in place of the elements must be refused, whatever it is. */
+/* Replaces the data file by these bytes: reading must fail. */
 static void expect_loss(const char *bytes, size_t length) {
   situ_tensor *got[2] = {NULL};
   FILE *file = fopen(data_path, "wb");
@@ -92,7 +92,7 @@ static void expect_loss(const char *bytes, size_t length) {
   assert_null(got[0]);
   assert_null(got[1]);
   const situ_code code = situ_status_code(s);
-  assert_true(code == SITU_DATA_LOSS || code == SITU_NOT_FOUND); /* a name that was changed */
+  assert_true(code == SITU_DATA_LOSS || code == SITU_NOT_FOUND); /* or a changed name */
   assert_non_null(strstr(situ_status_message(s), data_path));
   situ_status_release(s);
 }
@@ -124,19 +124,20 @@ static void names_that_are_missing(void **state) {
   FAILS(situ_checkpoint_read("/nonexistent/m", names, 2, got), SITU_NOT_FOUND, "/nonexistent/m");
 }
 
-/* A save that fails leaves what was there. */
-static void a_failed_save_costs_nothing(void **state) {
+/* A failed save leaves the previous checkpoint intact. */
+static void failed_save_keeps_the_old_checkpoint(void **state) {
   (void)state;
   const char *text = "x";
   situ_named both[] = {{"a", tensor(SITU_FLOAT, SITU_SCALAR, NULL)},
                        {"a", tensor(SITU_FLOAT, SITU_SCALAR, NULL)}};
   write_pair();
-  FAILS(situ_checkpoint_write(prefix, both, 2), SITU_INVALID_ARGUMENT, "the name 'a'");
+  FAILS(situ_checkpoint_write(prefix, both, 2), SITU_INVALID_ARGUMENT,
+        "Duplicate tensor name in a checkpoint: 'a'");
   situ_tensor_release(both[1].tensor);
   both[1] = (situ_named){"t", tensor(SITU_STRING, SITU_SCALAR, &text)};
   FAILS(situ_checkpoint_write(prefix, both, 2), SITU_UNIMPLEMENTED, "Tensor 't' of type");
   FAILS(situ_checkpoint_write("/nonexistent/m", both, 1), SITU_NOT_FOUND, "/nonexistent/m");
-  FAILS(situ_checkpoint_write(NULL, both, 1), SITU_INVALID_ARGUMENT, "name");
+  FAILS(situ_checkpoint_write(NULL, both, 1), SITU_INVALID_ARGUMENT, "NULL");
   situ_tensor_release(both[0].tensor);
   situ_tensor_release(both[1].tensor);
   situ_tensor *got[2] = {NULL};
@@ -198,7 +199,7 @@ static void variables_are_saved_and_restored(void **state) {
 }
 
 /* Variables that do not fit what was kept, and what is no variable. */
-static void wrong_variables_are_refused(void **state) {
+static void invalid_variables(void **state) {
   (void)state;
   fleet("1");
   write_pair();
@@ -207,16 +208,18 @@ static void wrong_variables_are_refused(void **state) {
   const situ_value constant = scalar(graph, 1), stranger = scalar(other, 1);
   situ_saver *saver = NULL;
   situ_session *session = NULL;
-  FAILS(situ_saver_create(graph, &constant, 1, &saver), SITU_INVALID_ARGUMENT, "variables");
-  FAILS(situ_saver_create(graph, &stranger, 1, &saver), SITU_INVALID_ARGUMENT, "variables");
-  FAILS(situ_saver_create(graph, NULL, 1, &saver), SITU_INVALID_ARGUMENT, "variables");
+  FAILS(situ_saver_create(graph, &constant, 1, &saver), SITU_INVALID_ARGUMENT,
+        "must be a variable");
+  FAILS(situ_saver_create(graph, &stranger, 1, &saver), SITU_INVALID_ARGUMENT,
+        "must be a variable");
+  FAILS(situ_saver_create(graph, NULL, 1, &saver), SITU_INVALID_ARGUMENT, "no variables");
   assert_null(saver);
   OK(situ_saver_create(graph, &v, 1, &saver));
   OK(situ_session_create(graph, NULL, &session));
   FAILS(situ_saver_restore(saver, session, prefix), SITU_INVALID_ARGUMENT,
         "Variable 'a' is float of shape [2], but float of shape [3]");
-  FAILS(situ_saver_restore(saver, NULL, prefix), SITU_INVALID_ARGUMENT, "session");
-  FAILS(situ_saver_save(NULL, session, prefix), SITU_INVALID_ARGUMENT, "saver");
+  FAILS(situ_saver_restore(saver, NULL, prefix), SITU_INVALID_ARGUMENT, "NULL");
+  FAILS(situ_saver_save(NULL, session, prefix), SITU_INVALID_ARGUMENT, "NULL");
   situ_saver_release(saver);
   situ_saver_release(NULL);
   situ_session_release(session);
@@ -230,9 +233,9 @@ int main(void) {
       cmocka_unit_test(every_type_is_kept),
       cmocka_unit_test(damage_is_noticed),
       cmocka_unit_test(names_that_are_missing),
-      cmocka_unit_test(a_failed_save_costs_nothing),
+      cmocka_unit_test(failed_save_keeps_the_old_checkpoint),
       cmocka_unit_test(variables_are_saved_and_restored),
-      cmocka_unit_test(wrong_variables_are_refused),
+      cmocka_unit_test(invalid_variables),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_devices.c: devices that are left, so that others can be found in the same process. */
+ * test_devices.c: evacuating and resetting devices, so that others can be discovered in the same
+ * process. */
 #include <math.h>
 
 #include "api/helpers.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_eager.c: ops that run at once, on devices that are asked for or chosen. */
+ * test_eager.c: eager ops on requested and default devices. */
 #include "api/helpers.h"
 #include "situ/catalog.h"
 #include "situ/eager.h"
@@ -59,7 +59,7 @@ static void results_stay_where_they_are(void **state) {
   situ_eager_release(eager);
 }
 
-/* A result that is kept must survive the next equal call. */
+/* A retained result must not change in the next equal call. */
 static void kept_results_stay(void **state) {
   (void)state;
   const char *fleets[] = {"", "1"};
@@ -75,7 +75,7 @@ static void kept_results_stay(void **state) {
   }
 }
 
-/* Shapes that depend on an input's value: equal calls but for the value are different ones. */
+/* Values that determine shapes are part of the cache key. */
 static void values_of_shapes_count(void **state) {
   (void)state;
   situ_eager *eager = begin("", NULL);
@@ -93,7 +93,7 @@ static void values_of_shapes_count(void **state) {
   situ_eager_release(eager);
 }
 
-/* Such a value is fetched from the device that it lives on. */
+/* Such a value may be on a device. */
 static void values_of_shapes_may_live_anywhere(void **state) {
   (void)state;
   situ_eager *eager = begin("1", NULL);
@@ -146,7 +146,7 @@ static void tensors_can_be_moved(void **state) {
   situ_eager_release(eager);
 }
 
-/* Large results go back to the device when their tensors do. */
+/* Memory of large results is returned to the device with the tensor. */
 static void large_results_are_not_kept(void **state) {
   (void)state;
   situ_eager *eager = begin("Small=64MiB", NULL);
@@ -170,7 +170,7 @@ static void wrong_calls_are_named(void **state) {
   FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT,
         "Matrix size-incompatible");
   call.op = 100000;
-  FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "no op number");
+  FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "does not exist");
   call.inputs = (situ_tensor *[]){a, NULL};
   call.op = number_of("Add");
   FAILS(situ_eager_run(eager, &call, &out, 1, &count), SITU_INVALID_ARGUMENT, "NULL");

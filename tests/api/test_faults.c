@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_faults.c: sessions on devices that fail, and in children of fork. */
+ * test_faults.c: sessions on devices that fail, and in forked children. */
 #include <pthread.h>
 
 #include "api/helpers.h"
@@ -56,7 +56,7 @@ static void job_free(struct job *job) {
   situ_graph_release(job->graph);
 }
 
-/* Each allocation fails once: that run says so, the next one is right, and nothing is left over. */
+/* Each allocation fails once: that run fails, the next succeeds, and no memory leaks. */
 static void every_allocation_may_fail(void **state) {
   (void)state;
   int failures = 0;
@@ -82,7 +82,7 @@ static void every_allocation_may_fail(void **state) {
   assert_int_equal(failures, 12);
 }
 
-/* Lost after each number of kernels: nothing hangs, and what needs no GPU goes on. */
+/* The device is lost after each number of kernels: nothing hangs, and host-only runs continue. */
 static void every_kernel_may_be_the_last(void **state) {
   (void)state;
   for (int n = 1; n <= 6; n++) {

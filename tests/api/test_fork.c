@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_fork.c: children of a process whose other threads were in the middle of eager calls. */
+ * test_fork.c: forked children of a process whose other threads were in eager calls. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -17,7 +17,7 @@ struct job {
   _Atomic bool stop;
 };
 
-/* Adds vectors of n ones; whether that gives twos. */
+/* Adds vectors of n ones and checks the result. */
 static bool adds(struct job *job, int n) {
   float ones[64];
   for (int i = 0; i < n; i++) ones[i] = 1;

@@ -12,7 +12,7 @@
 
 enum { BUILDERS = 2, ROUNDS = 60, CHAIN = 10 };
 
-/* What the threads share. */
+/* State shared by the threads. */
 struct crowd {
   situ_graph *graph;
   situ_session *session;
@@ -27,7 +27,7 @@ static bool fails(situ_status status) {
   return true;
 }
 
-/* Runs a value with x = 2; whether element 0 is as wanted. */
+/* Runs a value with x = 2 and checks element 0. */
 static bool gives(struct crowd *crowd, situ_value value, float want) {
   const float two = 2;
   situ_tensor *fed = NULL, *result = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_keep_on_device.c: runs whose results stay on their devices, and are fed again from there. */
+ * test_keep_on_device.c: runs whose results stay on their devices and are fed from there. */
 #include "api/helpers.h"
 #include "situ/eager.h"
 

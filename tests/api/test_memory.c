@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_memory.c: how much of a GPU a session takes, what happens when it is not enough, and that it
- * comes back. */
+ * test_memory.c: memory limits of sessions, out-of-memory errors, and freeing of memory. */
 #include "api/helpers.h"
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
@@ -71,7 +70,7 @@ static void bytes_bound_and_bytes_stay_free(void **state) {
   assert_int_equal(info_of("/gpu:1").reserved, 0); /* nothing ran there */
 }
 
-/* Memory that nobody uses stays with the process until it is asked for. */
+/* Unused memory stays reserved until situ_device_trim. */
 static void trim_gives_memory_back(void **state) {
   (void)state;
   fleet("A=1GiB");
@@ -86,7 +85,7 @@ static void trim_gives_memory_back(void **state) {
   run_something(NULL);
 }
 
-/* A graph that needs n x n x 4 bytes about twice. */
+/* A graph that needs about 2 n x n x 4 bytes. */
 static situ_value hungry(situ_graph *graph, situ_value x, int64_t n) {
   const situ_value dims =
       situ_constant(graph, NULL, SITU_INT32, SITU_SHAPE(2), (int32_t[]){(int32_t)n, (int32_t)n});
@@ -128,7 +127,7 @@ static void out_of_memory_is_one_screen_and_harmless(void **state) {
   situ_graph_release(graph);
 }
 
-/* Two programs that fit one at a time: the idle one gives its memory to the other. */
+/* Two programs that fit only one at a time: the idle one frees its memory for the other. */
 static void idle_programs_give_way(void **state) {
   (void)state;
   fleet("Small=4MiB");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_numerics.c: runs that are checked for NaN and infinities: the first op is named, on every
- * kind of device, and nothing that outlives the run is changed. */
+ * test_numerics.c: numeric checks: the error names the first op on every kind of device, and
+ * persistent state does not change. */
 #include <math.h>
 
 #include "api/helpers.h"

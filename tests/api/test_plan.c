@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_plan.c: a plan says where everything goes, what is copied and what is needed, and runs
- * nothing. */
+ * test_plan.c: plans report placement, copies and memory without running anything. */
 #include "api/helpers.h"
 
 static const float numbers[] = {1, 2, 3, 4, 5, 6};

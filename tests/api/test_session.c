@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_session.c: running graphs: feeds, fetches, devices, copies, folding, threads, and all that
- * can be wrong. */
+ * test_session.c: runs graphs: feeds, fetches, devices, copies, constant folding, threads, and
+ * errors. */
 #include <pthread.h>
 
 #include "api/helpers.h"
@@ -90,7 +90,7 @@ static void several_fetches_may_share(void **state) {
   situ_graph_release(graph);
 }
 
-/* A result that the caller keeps must not change with the next run. */
+/* A retained result must not change in the next run. */
 static void kept_results_stay(void **state) {
   (void)state;
   fleet("");
@@ -112,7 +112,7 @@ static void kept_results_stay(void **state) {
   situ_graph_release(graph);
 }
 
-/* Any fed value may stand in for a node, not only placeholders; what is behind it does not run. */
+/* Any value can be fed, not only placeholders; its producers do not run. */
 static void inner_values_can_be_fed(void **state) {
   (void)state;
   fleet("1");
@@ -211,7 +211,7 @@ static void the_graph_may_grow(void **state) {
   situ_graph_release(graph);
 }
 
-/* A shape that only a run can tell: what is behind it is planned when it is known. */
+/* A shape that depends on data: the rest is planned when it is known. */
 static void a_shape_may_depend_on_values(void **state) {
   (void)state;
   fleet("1");
@@ -286,7 +286,7 @@ static void threads_may_share_a_session(void **state) {
   }
 }
 
-static void wrong_input_is_named(void **state) {
+static void invalid_arguments(void **state) {
   (void)state;
   fleet("");
   situ_graph *graph = situ_graph_create(), *other = situ_graph_create();
@@ -311,7 +311,7 @@ static void wrong_input_is_named(void **state) {
   FAILS(situ_session_run(session, &(situ_feed){x, good}, 1, &(situ_value){graph, 0, 3}, 1, &result),
         SITU_INVALID_ARGUMENT, "has no output 3");
   FAILS(situ_session_eval(session, (situ_value){graph, 99, 0}, &result), SITU_INVALID_ARGUMENT,
-        "no node 99");
+        "node 99 does not exist");
   FAILS(situ_session_eval(NULL, y, &result), SITU_INVALID_ARGUMENT, "session is NULL");
   FAILS(situ_session_run(session, NULL, 0, &y, 1, NULL), SITU_INVALID_ARGUMENT, "NULL");
   situ_session *none = NULL;
@@ -326,7 +326,7 @@ static void wrong_input_is_named(void **state) {
   situ_graph_release(other);
 }
 
-static void a_closed_session_says_so(void **state) {
+static void closed_session_fails(void **state) {
   (void)state;
   fleet("1");
   situ_graph *graph = situ_graph_create();
@@ -416,8 +416,8 @@ int main(void) {
       cmocka_unit_test(the_graph_may_grow),
       cmocka_unit_test(a_shape_may_depend_on_values),
       cmocka_unit_test(threads_may_share_a_session),
-      cmocka_unit_test(wrong_input_is_named),
-      cmocka_unit_test(a_closed_session_says_so),
+      cmocka_unit_test(invalid_arguments),
+      cmocka_unit_test(closed_session_fails),
       cmocka_unit_test(the_first_error_of_a_graph_is_reported),
       cmocka_unit_test(a_lost_device_leaves_the_session_usable),
       cmocka_unit_test(a_failing_kernel_names_its_node),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_steady.c: a run of a cached program allocates nothing, and gives the same bits every time.
- */
+ * test_steady.c: a run of a cached program allocates nothing and is deterministic. */
 #include "api/helpers.h"
 #include "support/skip.h"
 

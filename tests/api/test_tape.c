@@ -7,7 +7,7 @@
 
 static situ_eager *eager;
 
-/* Runs an op and tells the tapes. */
+/* Runs an op and records it on the tapes. */
 static situ_tensor *run(const char *op, situ_tensor *const *inputs, int n, situ_tape *const *tapes,
                         int n_tapes) {
   const situ_call call = {.op = schema_find(op)->id, .inputs = inputs, .n_inputs = n};
@@ -80,7 +80,7 @@ static void gradients_of_gradients(void **state) {
   situ_eager_release(eager);
 }
 
-/* Ten times what arrives. */
+/* A custom gradient: ten times the incoming gradient. */
 static situ_status ten_times(void *context, situ_tensor *const *dys, int n_dys, situ_tensor **dxs,
                              int n_dxs) {
   assert_int_equal(n_dys, 1);
@@ -178,7 +178,7 @@ static void wrong_calls_are_refused(void **state) {
         "NULL");
   FAILS(situ_tape_gradient(tape, &y, 1, &x, 1, NULL, NULL, 1, &out), SITU_INVALID_ARGUMENT, "NULL");
   situ_call call = {.op = 1 << 20, .inputs = &x, .n_inputs = 1};
-  FAILS(situ_tape_record(tape, &call, &y, 1), SITU_INVALID_ARGUMENT, "no op number");
+  FAILS(situ_tape_record(tape, &call, &y, 1), SITU_INVALID_ARGUMENT, "does not exist");
   call = (situ_call){.op = schema_find("Square")->id, .n_inputs = 1};
   FAILS(situ_tape_record(tape, &call, &y, 1), SITU_INVALID_ARGUMENT, "NULL");
   int count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_variables.c: state that lives from run to run, on every kind of device. */
+ * test_variables.c: variables on every kind of device. */
 #include "api/helpers.h"
 
 /* A variable of two floats. */
@@ -49,7 +49,7 @@ static void keeps_what_it_is_assigned(void **state) {
   }
 }
 
-/* Each session has state of its own. */
+/* Each session has its own state. */
 static void sessions_do_not_share(void **state) {
   (void)state;
   fleet("");
@@ -69,7 +69,7 @@ static void sessions_do_not_share(void **state) {
   situ_graph_release(graph);
 }
 
-/* Order inside a step is what control inputs say. */
+/* Control inputs determine the order of updates. */
 static void control_inputs_order_updates(void **state) {
   (void)state;
   for (int f = 0; f < 2; f++) {

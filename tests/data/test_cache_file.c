@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_cache_file.c: elements that are kept in a file. */
+ * test_cache_file.c: CacheFile. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,16 +13,16 @@ static char folder[] = "/tmp/situ-cache-XXXXXX";
 static situ_dataset *kept(int64_t n, const char *name) {
   static const char *const words[] = {"one", "", "three"};
   static const int64_t numbers[] = {1, 2, 3};
-  situ_tensor *parts[2] = {NULL};
+  situ_tensor *components[2] = {NULL};
   situ_param param = {0};
   situ_dataset *rows = NULL, *out = NULL;
-  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), numbers, &parts[0]));
-  OK(situ_tensor_create(SITU_STRING, SITU_SHAPE(n), words, &parts[1]));
-  OK(situ_dataset_from_tensor_slices(parts, 2, &rows));
+  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), numbers, &components[0]));
+  OK(situ_tensor_create(SITU_STRING, SITU_SHAPE(n), words, &components[1]));
+  OK(situ_dataset_from_tensor_slices(components, 2, &rows));
   OK(situ_tensor_create(SITU_STRING, SITU_SCALAR, &name, &param.tensor));
   const situ_dataset_spec spec = {.inputs = &rows, .n_inputs = 1, .params = &param, .n_params = 1};
   OK(situ_dataset_create("CacheFile", &spec, &out));
-  for (int i = 0; i < 2; i++) situ_tensor_release(parts[i]);
+  for (int i = 0; i < 2; i++) situ_tensor_release(components[i]);
   situ_tensor_release(param.tensor);
   situ_dataset_release(rows);
   return out;
@@ -35,13 +35,13 @@ static situ_status read_some(situ_dataset *dataset, int most, int *count) {
   situ_status status = situ_iterator_create(dataset, NULL, 0, &iterator);
   *count = 0;
   for (bool end = false; !status && !end && *count < most;) {
-    situ_tensor *parts[2] = {NULL};
-    status = situ_iterator_next(iterator, parts, &end);
+    situ_tensor *components[2] = {NULL};
+    status = situ_iterator_next(iterator, components, &end);
     if (!status && !end) {
-      assert_int_equal(*(const int64_t *)situ_tensor_data(parts[0]), ++*count);
-      assert_int_equal(situ_tensor_string(parts[1], 0).length, lengths[*count - 1]);
+      assert_int_equal(*(const int64_t *)situ_tensor_data(components[0]), ++*count);
+      assert_int_equal(situ_tensor_string(components[1], 0).length, lengths[*count - 1]);
     }
-    for (int i = 0; i < 2; i++) situ_tensor_release(parts[i]);
+    for (int i = 0; i < 2; i++) situ_tensor_release(components[i]);
   }
   situ_iterator_release(iterator);
   situ_dataset_release(dataset);
@@ -64,7 +64,7 @@ static void test_a_file_is_read_again(void **state) {
   assert_int_equal(count, 3);
 }
 
-/* Whatever stands in a file, reading it ends. */
+/* Reading any corrupt file terminates. */
 static void test_damaged_files(void **state) {
   (void)state;
   char name[64], file[80], good[4096];
@@ -86,9 +86,9 @@ static void test_damaged_files(void **state) {
     situ_iterator *iterator = NULL;
     situ_status status = situ_iterator_create(dataset, NULL, 0, &iterator);
     for (bool end = false; !status && !end;) {
-      situ_tensor *parts[2] = {NULL};
-      status = situ_iterator_next(iterator, parts, &end);
-      for (int i = 0; i < 2; i++) situ_tensor_release(parts[i]);
+      situ_tensor *components[2] = {NULL};
+      status = situ_iterator_next(iterator, components, &end);
+      for (int i = 0; i < 2; i++) situ_tensor_release(components[i]);
     }
     if (!(at % 2)) assert_int_equal(situ_status_code(status), SITU_DATA_LOSS);
     situ_status_release(status);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_dataset.c: data sets: their elements, order, counts and errors. */
+ * test_dataset.c: elements, order, cardinality and errors of data sets. */
 #include <math.h>
 #include <string.h>
 
 #include "api/helpers.h"
 #include "situ/data.h"
 
-/* Lets go of a data set, which its user has. */
+/* Releases the input of a new data set. */
 static situ_dataset *pass(situ_dataset *input, situ_status status, situ_dataset *made) {
   OK(status);
   situ_dataset_release(input);
@@ -169,15 +169,15 @@ static void test_nothing_is_left_when_an_iterator_goes_early(void **state) {
   situ_dataset_release(dataset);
 }
 
-static situ_status count_three(void *state, situ_tensor **parts, int n_parts, bool *end) {
+static situ_status count_three(void *state, situ_tensor **components, int n_components, bool *end) {
   int64_t *at = state;
-  assert_int_equal(n_parts, 1);
+  assert_int_equal(n_components, 1);
   *end = *at == 3;
   if (*at == 1) {
     ++*at;
     return situ_status_create(SITU_INVALID_ARGUMENT, "one is bad");
   }
-  return *end ? NULL : situ_tensor_create(SITU_INT64, SITU_SCALAR, &(int64_t){(*at)++}, parts);
+  return *end ? NULL : situ_tensor_create(SITU_INT64, SITU_SCALAR, &(int64_t){(*at)++}, components);
 }
 
 static situ_status begin(void *context, void **state) {
@@ -186,14 +186,14 @@ static situ_status begin(void *context, void **state) {
   return NULL;
 }
 
-/* An error comes once, in its place, through all threads; then it goes on. */
+/* An error is reported once, in order, through all threads; iteration then continues. */
 static void test_errors_come_once(void **state) {
   (void)state;
   int64_t at = 0;
   const situ_generator generator = {.open = begin, .next = count_three, .context = &at};
   situ_dataset *made = NULL;
-  OK(situ_dataset_create("Generator", &(situ_dataset_spec){.generator = &generator, .n_parts = 1},
-                         &made));
+  OK(situ_dataset_create("Generator",
+                         &(situ_dataset_spec){.generator = &generator, .n_components = 1}, &made));
   situ_dataset *dataset = THEN(with_function(made, "Map", 2), "Prefetch", 0, 2);
   situ_iterator *iterator = NULL;
   situ_tensor *part = NULL;
@@ -214,7 +214,7 @@ static void test_errors_come_once(void **state) {
 static void test_wrong_recipes(void **state) {
   (void)state;
   situ_dataset *out = NULL, *numbers_ = range(3);
-  FAILS(situ_dataset_create("Maps", NULL, &out), SITU_INVALID_ARGUMENT, "no kind");
+  FAILS(situ_dataset_create("Maps", NULL, &out), SITU_INVALID_ARGUMENT, "Unknown kind");
   FAILS(situ_dataset_create("Map", NULL, &out), SITU_INVALID_ARGUMENT, "needs 1 inputs");
   FAILS(situ_dataset_map(numbers_, NULL, 0, &out), SITU_INVALID_ARGUMENT, "needs a function");
   situ_dataset *batch = THEN(numbers_, "Batch", 0, 0);
@@ -224,7 +224,7 @@ static void test_wrong_recipes(void **state) {
   situ_dataset_release(batch);
 }
 
-/* Params that are arguments are known when an iterator begins. */
+/* Arguments are bound when an iterator is created. */
 static void test_arguments(void **state) {
   (void)state;
   situ_dataset *dataset = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_files.c: data sets of the records of files, also of packed ones. */
+ * test_files.c: data sets of records in files, with and without compression. */
 #include <string.h>
 #include <unistd.h>
 
@@ -31,7 +31,8 @@ static situ_dataset *open_file(const char *kind, const char *path, const char *p
   OK(situ_tensor_create(SITU_STRING, SITU_SCALAR, &path, &params[0].tensor));
   for (int i = 0; i < 3 && sizes; i++)
     OK(situ_tensor_create(SITU_INT64, SITU_SCALAR, &sizes[i], &params[i + 1].tensor));
-  const situ_dataset_spec spec = {.params = params, .n_params = sizes ? 4 : 1, .text = packing};
+  const situ_dataset_spec spec = {
+      .params = params, .n_params = sizes ? 4 : 1, .compression = packing};
   OK(situ_dataset_create(kind, &spec, &out));
   for (int i = 0; i < 4; i++) situ_tensor_release(params[i].tensor);
   return out;

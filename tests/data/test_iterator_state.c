@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_iterator_state.c: iterators that go on where another one stood. */
+ * test_iterator_state.c: saving and restoring iterators. */
 #include "api/helpers.h"
 #include "situ/data.h"
 
-/* Numbers, shuffled by chance, again and again, in batches that are read ahead. */
+/* Numbers in random order, repeated, in batches that are prefetched. */
 static situ_dataset *batches(void) {
   situ_dataset *steps[5] = {NULL};
   OK(situ_dataset_range(0, 10, 1, &steps[0]));
@@ -60,10 +60,11 @@ static void test_wrong_states(void **state) {
   OK(situ_iterator_create(dataset, NULL, 0, &iterator));
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(8), (const int64_t[]){1, 2, 0, 1, 99, 1, 1, 0},
                         &saved));
-  FAILS(situ_iterator_restore(iterator, saved), SITU_INVALID_ARGUMENT, "another data set");
+  FAILS(situ_iterator_restore(iterator, saved), SITU_INVALID_ARGUMENT, "a different data set");
   situ_tensor_release(saved);
   OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(6), (const int64_t[]){1, 2, 0, 1, 0, 0}, &saved));
-  FAILS(situ_iterator_restore(iterator, saved), SITU_INVALID_ARGUMENT, "no state");
+  FAILS(situ_iterator_restore(iterator, saved), SITU_INVALID_ARGUMENT,
+        "Not a saved iterator state");
   situ_tensor_release(saved);
   take(iterator, 1, numbers); /* it has begun anew */
   situ_iterator_release(iterator);

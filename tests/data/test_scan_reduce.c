@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_scan_reduce.c: data sets whose function has a state; groups, and elements that come once. */
+ * test_scan_reduce.c: Scan, Reduce, Group and Distinct. */
 #include <string.h>
 
 #include "api/helpers.h"
@@ -36,7 +36,7 @@ static situ_dataset *fold(const char *kind, situ_dataset *input, int64_t first) 
                                   .params = params,
                                   .n_params = 2,
                                   .transform = transform,
-                                  .n_parts = scans};
+                                  .n_components = scans};
   OK(situ_dataset_create(kind, &spec, &out));
   for (int i = 0; i < 2; i++) situ_tensor_release(params[i].tensor);
   situ_transform_release(transform);
@@ -68,15 +68,15 @@ static void test_states(void **state) {
   expect(fold("Scan", range(0), 5), NULL, 0);
 }
 
-static situ_status fail_at_two(void *state, situ_tensor **parts, int n_parts, bool *end) {
+static situ_status fail_at_two(void *state, situ_tensor **components, int n_components, bool *end) {
   int64_t *at = state;
-  (void)n_parts;
+  (void)n_components;
   *end = *at == 4;
   if (*at == 2) {
     ++*at;
     return situ_status_create(SITU_INVALID_ARGUMENT, "two is bad");
   }
-  return *end ? NULL : situ_tensor_create(SITU_INT64, SITU_SCALAR, &(int64_t){(*at)++}, parts);
+  return *end ? NULL : situ_tensor_create(SITU_INT64, SITU_SCALAR, &(int64_t){(*at)++}, components);
 }
 
 static situ_status begin(void *context, void **state) {
@@ -85,14 +85,14 @@ static situ_status begin(void *context, void **state) {
   return NULL;
 }
 
-/* A failure leaves the state as it was; who asks again goes on. */
+/* A failure leaves the state unchanged; the next call continues. */
 static void test_a_state_outlives_a_failure(void **state) {
   (void)state;
   int64_t at = 0;
   const situ_generator generator = {.open = begin, .next = fail_at_two, .context = &at};
   situ_dataset *made = NULL;
-  OK(situ_dataset_create("Generator", &(situ_dataset_spec){.generator = &generator, .n_parts = 1},
-                         &made));
+  OK(situ_dataset_create("Generator",
+                         &(situ_dataset_spec){.generator = &generator, .n_components = 1}, &made));
   situ_dataset *reduced = fold("Reduce", made, 1);
   situ_iterator *iterator = NULL;
   situ_tensor *part = NULL;
@@ -120,14 +120,14 @@ static void test_wrong_states(void **state) {
 static situ_dataset *keyed(int n, const int64_t *keys, const int64_t *sizes) {
   static const int64_t values[] = {10, 11, 12, 13, 14, 15};
   static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
-  situ_tensor *parts[4] = {NULL};
+  situ_tensor *components[4] = {NULL};
   situ_dataset *out = NULL;
-  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), keys, &parts[0]));
-  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), sizes, &parts[1]));
-  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), values, &parts[2]));
-  OK(situ_tensor_create(SITU_STRING, SITU_SHAPE(n), names, &parts[3]));
-  OK(situ_dataset_from_tensor_slices(parts, 4, &out));
-  for (int i = 0; i < 4; i++) situ_tensor_release(parts[i]);
+  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), keys, &components[0]));
+  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), sizes, &components[1]));
+  OK(situ_tensor_create(SITU_INT64, SITU_SHAPE(n), values, &components[2]));
+  OK(situ_tensor_create(SITU_STRING, SITU_SHAPE(n), names, &components[3]));
+  OK(situ_dataset_from_tensor_slices(components, 4, &out));
+  for (int i = 0; i < 4; i++) situ_tensor_release(components[i]);
   return out;
 }
 
@@ -143,19 +143,19 @@ static void expect_window(situ_tensor *handle, const int64_t *want, int n) {
   situ_dataset *window = NULL;
   const situ_param param = {.tensor = handle};
   OK(situ_dataset_create(
-      "Handle", &(situ_dataset_spec){.params = &param, .n_params = 1, .n_parts = 2}, &window));
+      "Handle", &(situ_dataset_spec){.params = &param, .n_params = 1, .n_components = 2}, &window));
   situ_iterator *iterator = NULL;
   OK(situ_iterator_create(window, NULL, 0, &iterator));
   for (int i = 0; i <= n; i++) {
-    situ_tensor *parts[2] = {NULL};
+    situ_tensor *components[2] = {NULL};
     bool end = false;
-    OK(situ_iterator_next(iterator, parts, &end));
+    OK(situ_iterator_next(iterator, components, &end));
     assert_int_equal(end, i == n);
     if (!end) {
-      assert_int_equal(*(const int64_t *)situ_tensor_data(parts[0]), want[i]);
-      assert_int_equal(situ_tensor_string(parts[1], 0).data[0], 'a' + want[i] - 10);
+      assert_int_equal(*(const int64_t *)situ_tensor_data(components[0]), want[i]);
+      assert_int_equal(situ_tensor_string(components[1], 0).data[0], 'a' + want[i] - 10);
     }
-    for (int j = 0; j < 2; j++) situ_tensor_release(parts[j]);
+    for (int j = 0; j < 2; j++) situ_tensor_release(components[j]);
   }
   situ_iterator_release(iterator);
   situ_dataset_release(window);
@@ -171,21 +171,21 @@ static void test_groups(void **state) {
   situ_iterator *iterator = NULL;
   OK(situ_iterator_create(groups, NULL, 0, &iterator));
   for (int i = 0; i <= 4; i++) {
-    situ_tensor *parts[2] = {NULL};
+    situ_tensor *components[2] = {NULL};
     bool end = false;
-    OK(situ_iterator_next(iterator, parts, &end));
+    OK(situ_iterator_next(iterator, components, &end));
     assert_int_equal(end, i == 4);
     if (end) break;
-    assert_int_equal(*(const int64_t *)situ_tensor_data(parts[0]), keys[i]);
-    expect_window(parts[1], rows[i], sizes[i]);
-    for (int j = 0; j < 2; j++) situ_tensor_release(parts[j]);
+    assert_int_equal(*(const int64_t *)situ_tensor_data(components[0]), keys[i]);
+    expect_window(components[1], rows[i], sizes[i]);
+    for (int j = 0; j < 2; j++) situ_tensor_release(components[j]);
   }
   situ_iterator_release(iterator);
   OK(situ_iterator_create(groups, NULL, 0, &iterator)); /* goes with groups under way */
-  situ_tensor *parts[2] = {NULL};
+  situ_tensor *components[2] = {NULL};
   bool end = false;
-  OK(situ_iterator_next(iterator, parts, &end));
-  for (int j = 0; j < 2; j++) situ_tensor_release(parts[j]);
+  OK(situ_iterator_next(iterator, components, &end));
+  for (int j = 0; j < 2; j++) situ_tensor_release(components[j]);
   situ_iterator_release(iterator);
   situ_dataset_release(groups);
 }
@@ -194,10 +194,10 @@ static void test_groups_have_a_size(void **state) {
   (void)state;
   situ_dataset *groups = then("Group", keyed(1, (const int64_t[]){7}, (const int64_t[]){0}));
   situ_iterator *iterator = NULL;
-  situ_tensor *parts[2] = {NULL};
+  situ_tensor *components[2] = {NULL};
   bool end = false;
   OK(situ_iterator_create(groups, NULL, 0, &iterator));
-  FAILS(situ_iterator_next(iterator, parts, &end), SITU_INVALID_ARGUMENT, "greater than zero");
+  FAILS(situ_iterator_next(iterator, components, &end), SITU_INVALID_ARGUMENT, "greater than zero");
   situ_iterator_release(iterator);
   situ_dataset_release(groups);
 }

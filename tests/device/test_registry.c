@@ -210,8 +210,9 @@ static void invalid_arguments_fail(void **state) {
   FAILS(situ_devices_configure(NULL), SITU_INVALID_ARGUMENT, "NULL");
   FAILS(situ_devices_count(NULL), SITU_INVALID_ARGUMENT, "NULL");
   FAILS(situ_devices_get(0, NULL), SITU_INVALID_ARGUMENT, "NULL");
-  FAILS(situ_devices_get(-1, &device), SITU_INVALID_ARGUMENT, "no device number -1: there are 2");
-  FAILS(situ_devices_get(2, &device), SITU_INVALID_ARGUMENT, "no device number 2");
+  FAILS(situ_devices_get(-1, &device), SITU_INVALID_ARGUMENT,
+        "Device -1 does not exist; there are 2 devices");
+  FAILS(situ_devices_get(2, &device), SITU_INVALID_ARGUMENT, "Device 2 does not exist");
   FAILS(situ_devices_find(NULL, &number), SITU_INVALID_ARGUMENT, "NULL");
   FAILS(situ_devices_find("/gpu:0", NULL), SITU_INVALID_ARGUMENT, "NULL");
   FAILS(situ_devices_find("/gpu:1", &number), SITU_NOT_FOUND, "device:GPU:0");

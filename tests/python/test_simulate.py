@@ -383,7 +383,7 @@ training_costs._variables = broken
 def test_a_script_that_fails_says_why(situ):
     done = situ("simulate", "--gpus", "8", "a.py", files={"a.py": "raise ValueError('oh dear')\n"})
     assert (done.code, done.out) == (1, "")
-    assert "oh dear" in done.err and "a.py did not run to its end" in done.err
+    assert "oh dear" in done.err and "a.py failed" in done.err
 
 
 def test_options_stand_before_or_behind_the_script(situ):
@@ -527,7 +527,7 @@ def test_steps_of_another_phase_are_not_counted_but_listed(situ, words):
     assert found["gradient_bytes"] == counted[0]["gradient_bytes"] in (GENERATOR, CRITIC)
     result = situ("simulate", "train.py", "--", *words)
     assert "  not counted: a training step" in result.out
-    assert "it does not run in turns with the others" in result.out
+    assert "it does not alternate with the others" in result.out
 
 
 def test_a_smaller_last_batch_is_the_same_step(situ):

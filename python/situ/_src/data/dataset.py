@@ -474,7 +474,7 @@ def _bound(dataset):
 
 
 def from_handle(handle, spec):
-    return Dataset("Handle", (), [handle], spec, n_parts=len(flatten(spec)))
+    return Dataset("Handle", (), [handle], spec, n_components=len(flatten(spec)))
 
 
 def handle_in_graph(dataset):

@@ -81,7 +81,7 @@ def copy_to_device(target_device, source_device="/cpu:0"):
     def apply(dataset):
         if not _situ.executing_eagerly():
             return dataset
-        return dataset._then("CopyToDevice", text=_device(target_device))
+        return dataset._then("CopyToDevice", device=_device(target_device))
 
     return apply
 

@@ -19,7 +19,7 @@ from situ._src.ops.gfile import glob
 
 def generated(rows, spec):
     """A data set of what a function gives: an iterator over tuples of tensors."""
-    return Dataset("Generator", (), (), spec, n_parts=len(flatten(spec)), generator=rows)
+    return Dataset("Generator", (), (), spec, n_components=len(flatten(spec)), generator=rows)
 
 
 def ragged_slices(tensors):
@@ -175,7 +175,7 @@ def _opened(filenames, kind, packing, reads, *sizes):
     """The records of files: one file after another, or of some in turn."""
     names, spec = _names(filenames), TensorSpec([], "string")
     packing = tf_record.packing(packing) or None
-    make = lambda some: Dataset(kind, (), [some, *sizes], spec, text=packing)
+    make = lambda some: Dataset(kind, (), [some, *sizes], spec, compression=packing)
     if reads is not None:
         if not isinstance(names, Dataset):
             names = Dataset.from_tensor_slices(

@@ -44,7 +44,8 @@ def scan(self, initial_state, scan_func, name=None):
     state = map_leaves(tensor, initial_state)
     traced = _traced(scan_func, state, self.element_spec, lambda r: _pair(r)[0], "scan_func")
     spec = map_leaves(structure.spec_of, traced.result[1])
-    return self._then("Scan", *flatten(state), spec=spec, traced=traced, n_parts=len(flatten(spec)))
+    n_components = len(flatten(spec))
+    return self._then("Scan", *flatten(state), spec=spec, traced=traced, n_components=n_components)
 
 
 def reduce(self, initial_state, reduce_func, name=None):

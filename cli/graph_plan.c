@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * planned.c: see planned.h. */
-#include "planned.h"
+ * graph_plan.c: see graph_plan.h. */
+#include "graph_plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "json.h"
 #include "table.h"
 
-#define NO_MEMORY() situ_status_create(SITU_RESOURCE_EXHAUSTED, "No memory.")
+#define NO_MEMORY() situ_status_create(SITU_RESOURCE_EXHAUSTED, "Out of memory.")
 
-/* ---- The graph ---- */
+/* ---- Loading the graph ---- */
 
 static situ_status cannot_read(const char *path) {
   const int error = errno;
   return situ_status_create(error == ENOENT ? SITU_NOT_FOUND : SITU_UNAVAILABLE,
-                            "'%s' cannot be read: %s", path, strerror(error));
+                            "Cannot read '%s': %s", path, strerror(error));
 }
 
 static situ_status read_stream(FILE *stream, const char *path, char **text, size_t *length) {
@@ -36,8 +36,8 @@ static situ_status read_stream(FILE *stream, const char *path, char **text, size
   return ferror(stream) ? cannot_read(path) : NULL;
 }
 
-/* Says of which file an error speaks. */
-static situ_status in_file(situ_status status, const char *path) {
+/* Prefixes an error with the path. */
+static situ_status add_path(situ_status status, const char *path) {
   const situ_status named =
       situ_status_create(situ_status_code(status), "%s: %s", path, situ_status_message(status));
   situ_status_release(status);
@@ -49,9 +49,9 @@ static bool is_python(const char *path) {
   return length > 3 && !strcmp(path + length - 3, ".py");
 }
 
-static situ_status status_hint(situ_status status, const char *hint) {
-  const situ_status hinted =
-      situ_status_create(situ_status_code(status), "%s\n%s", situ_status_message(status), hint);
+static situ_status add_hint(situ_status status, const char *add_feed_hint) {
+  const situ_status hinted = situ_status_create(situ_status_code(status), "%s\n%s",
+                                                situ_status_message(status), add_feed_hint);
   situ_status_release(status);
   return hinted;
 }
@@ -67,20 +67,20 @@ static situ_status load(const char *path, situ_graph **out) {
   if (!s) {
     s = situ_graph_load(text, length, out);
     if (!s && !situ_graph_count(*out))
-      s = situ_status_create(SITU_INVALID_ARGUMENT, "There are no nodes in it.");
-    if (s) s = in_file(s, is_stdin ? "standard input" : path);
+      s = situ_status_create(SITU_INVALID_ARGUMENT, "The graph has no nodes.");
+    if (s) s = add_path(s, is_stdin ? "standard input" : path);
     if (s && is_python(path))
-      s = status_hint(s,
-                      "This is a program, not a graph. Save its graph, as with "
-                      "tf.train.write_graph, or try: situ simulate, situ run.");
+      s = add_hint(s,
+                   "This is a Python program, not a graph. Save its graph with "
+                   "tf.train.write_graph, or use situ simulate or situ run.");
   }
   free(text);
   return s;
 }
 
-/* ---- What is asked of it ---- */
+/* ---- Feeds and fetches ---- */
 
-struct asked {
+struct request {
   situ_feed *feeds;
   situ_value *fetches;
   int n_feeds, n_fetches;
@@ -98,13 +98,13 @@ static situ_status find_fetch(situ_graph *graph, const char *name, situ_value *o
   return situ_status_create(SITU_NOT_FOUND, "--fetch %s: the graph has no such node.", name);
 }
 
-static situ_status ask(const struct args *args, situ_graph *graph, struct asked *out) {
-  out->feeds = calloc((size_t)args->n_given + 1, sizeof *out->feeds);
-  out->fetches = calloc((size_t)args->n_given + 1, sizeof *out->fetches);
+static situ_status read_request(const struct args *args, situ_graph *graph, struct request *out) {
+  out->feeds = calloc((size_t)args->n_options + 1, sizeof *out->feeds);
+  out->fetches = calloc((size_t)args->n_options + 1, sizeof *out->fetches);
   if (!out->feeds || !out->fetches) return NO_MEMORY();
   situ_status s = NULL;
-  for (int i = 0; !s && i < args->n_given; i++) {
-    const char *option = args->given[i].option->name, *value = args->given[i].value;
+  for (int i = 0; !s && i < args->n_options; i++) {
+    const char *option = args->options[i].option->name, *value = args->options[i].value;
     if (!strcmp(option, "fetch")) {
       s = find_fetch(graph, value, &out->fetches[out->n_fetches]);
       if (!s) out->n_fetches++;
@@ -116,14 +116,14 @@ static situ_status ask(const struct args *args, situ_graph *graph, struct asked 
   return s;
 }
 
-static void free_asked(struct asked *asked) {
-  for (int i = 0; i < asked->n_feeds; i++) situ_tensor_release(asked->feeds[i].tensor);
-  free(asked->feeds);
-  free(asked->fetches);
+static void free_request(struct request *request) {
+  for (int i = 0; i < request->n_feeds; i++) situ_tensor_release(request->feeds[i].tensor);
+  free(request->feeds);
+  free(request->fetches);
 }
 
-/* Says how the shape of a value that a plan lacks is given, where that is what failed. */
-static situ_status hint(situ_graph *graph, situ_status status) {
+/* If a placeholder has no known shape, adds the --feed option that sets it. */
+static situ_status add_feed_hint(situ_graph *graph, situ_status status) {
   const char *name = situ_status_node(status);
   const situ_value value = name && graph ? situ_graph_find(graph, name) : (situ_value){0};
   if (!situ_value_valid(value) || strcmp(situ_value_op(value), "Placeholder") != 0) return status;
@@ -136,37 +136,37 @@ static situ_status hint(situ_graph *graph, situ_status status) {
     snprintf(dims + length, sizeof dims - length, "%s%s", i ? "x" : "", dim);
   }
   const situ_status hinted =
-      situ_status_create(situ_status_code(status), "%s\nSay how large it will be: --feed %s=%s",
+      situ_status_create(situ_status_code(status), "%s\nSet its shape: --feed %s=%s",
                          situ_status_message(status), name, *dims ? dims : "SHAPE");
   situ_status_release(status);
   return hinted;
 }
 
-int planned_make(const struct args *args, struct planned *out) {
-  *out = (struct planned){0};
-  struct asked asked = {0};
+int graph_plan_create(const struct args *args, struct graph_plan *out) {
+  *out = (struct graph_plan){0};
+  struct request request = {0};
   const situ_config config = {.allow_soft_placement = args_has(args, "soft")};
-  situ_status s = load(args->words[0], &out->graph);
-  if (!s) s = ask(args, out->graph, &asked);
+  situ_status s = load(args->positional[0], &out->graph);
+  if (!s) s = read_request(args, out->graph, &request);
   if (!s) s = situ_session_create(out->graph, &config, &out->session);
   if (!s)
-    s = situ_plan_create(out->session, asked.feeds, asked.n_feeds, asked.fetches, asked.n_fetches,
-                         &out->plan);
-  if (s) s = hint(out->graph, s);
-  free_asked(&asked);
-  return s ? command_fail(args, s) : DONE;
+    s = situ_plan_create(out->session, request.feeds, request.n_feeds, request.fetches,
+                         request.n_fetches, &out->plan);
+  if (s) s = add_feed_hint(out->graph, s);
+  free_request(&request);
+  return s ? command_fail(args, s) : SUCCESS;
 }
 
-void planned_free(struct planned *planned) {
-  situ_plan_release(planned->plan);
-  situ_session_release(planned->session);
-  situ_graph_release(planned->graph);
-  *planned = (struct planned){0};
+void graph_plan_free(struct graph_plan *graph_plan) {
+  situ_plan_release(graph_plan->plan);
+  situ_session_release(graph_plan->session);
+  situ_graph_release(graph_plan->graph);
+  *graph_plan = (struct graph_plan){0};
 }
 
 /* ---- Copies ---- */
 
-bool planned_copies(const situ_plan *plan) {
+bool graph_plan_print_copies(const situ_plan *plan) {
   int count = 0;
   const situ_copy *copies = situ_plan_copies(plan, &count);
   uint64_t bytes = 0, once = 0;
@@ -183,7 +183,7 @@ bool planned_copies(const situ_plan *plan) {
       bytes += copies[i].bytes;
   }
   if (!count) {
-    printf("\nNothing is copied between devices.\n");
+    printf("\nNo copies between devices.\n");
     return true;
   }
   char a[32], b[32];
@@ -192,7 +192,7 @@ bool planned_copies(const situ_plan *plan) {
   return table_print(&table);
 }
 
-void planned_copies_json(const situ_plan *plan) {
+void graph_plan_copies_json(const situ_plan *plan) {
   int count = 0;
   const situ_copy *copies = situ_plan_copies(plan, &count);
   json_open("copies", '[');
