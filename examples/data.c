@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * data.c: a pipeline of input: rows are shuffled, changed by a graph in two threads, and come in
- * batches that are read ahead. */
+ * data.c: an input pipeline: shuffles rows, maps them with a graph in two threads, and prefetches
+ * batches. */
 #include <situ/situ.h>
 
 /* x -> x / 10, as a function of elements. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * feed.c: values that are given to a run: one graph, batches of different sizes.
+ * feed.c: feeds: one graph, batches of different sizes.
  *
- * The first dimension of the placeholder is open. For each size the first run makes a program,
- * which later runs of that size use again. A tensor that does not fit the placeholder is refused,
- * and the session stays usable. */
+ * The first dimension of the placeholder is unknown. The first run with each size compiles a
+ * program, which later runs of that size reuse. A tensor that does not match the placeholder is an
+ * error, and the session stays usable. */
 #include <situ/situ.h>
 
 static situ_status run(situ_session *session, situ_value x, situ_value y, situ_shape shape) {

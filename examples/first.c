@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * first.c: the first program: multiplies two matrices and shows where each operation runs.
+ * first.c: multiplies two matrices and shows where each operation runs.
  *
- * A graph is built, a session runs it. Nothing says where: with a GPU everything goes there,
- * because each of these operations has a kernel for it; without one everything runs on the CPU. */
+ * Builds a graph and runs it in a session. Without a device request, operations with a GPU kernel
+ * run on the GPU if there is one, else on the CPU. */
 #include <situ/situ.h>
 
 int main(void) {

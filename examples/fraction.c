@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * fraction.c: a bound on the memory of every GPU: a fraction of it, by default 0.4, or argv[1].
+ * fraction.c: limits the memory of every GPU to a fraction: 0.4, or argv[1].
  *
- * The whole bound is taken on first use, and a program never gets more. Without a fraction (0) the
- * bound is nearly all of the memory. SITU_GPU_MEMORY=fraction=0.4 does the same without a change to
- * the program. */
+ * The whole fraction is allocated on first use, and the program never gets more. Without a fraction
+ * (0) the limit is nearly all memory. SITU_GPU_MEMORY=fraction=0.4 has the same effect without a
+ * change to the program. */
 #include <stdlib.h>
 
 #include <situ/situ.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gradient.c: fits a line to points: gradients of a graph, and of eager calls. */
+ * gradient.c: fits a line to points with gradients of a graph, and of eager calls. */
 #include <situ/situ.h>
 
 /* The mean of the squares of what w * x + b misses y by, and how it changes with w and b. */

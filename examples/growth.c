@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * growth.c: memory growth: a program takes what it needs of a GPU, and more when it needs more.
+ * growth.c: memory growth: allocates GPU memory on demand.
  *
- * By default nearly all memory of a GPU is taken on its first use. With growth it begins small.
- * What was taken is kept for the next run, until situ_device_trim gives back what nothing is in.
- * SITU_GPU_MEMORY=growth does the same without a change to the program. */
+ * By default nearly all memory of a GPU is allocated on first use. With growth the allocation
+ * starts small. Memory is kept for the next run until situ_device_trim returns what is unused.
+ * SITU_GPU_MEMORY=growth has the same effect without a change to the program. */
 #include <situ/situ.h>
 
 /* Sums up the elements of an n by n matrix of ones on the GPU. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * limits.c: bounds in bytes, and different ones for each GPU.
+ * limits.c: memory limits in bytes, different for each GPU.
  *
- * All GPUs leave 1 GiB free for others; the first takes at most 2 GiB, the second grows within half
- * of its memory. Options of one device come before those of all. They may change until the device
- * holds memory. Without a change to the program:
+ * All GPUs leave 1 GiB free; the first uses at most 2 GiB, the second grows up to half of its
+ * memory. Options of a device override those of all. They may change while the device holds no
+ * memory. The same without a change to the program:
  * SITU_GPU_MEMORY='reserve=1GiB,0:limit=2GiB,1:fraction=0.5;growth'. */
 #include <situ/situ.h>
 

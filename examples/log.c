@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * log.c: logging where things go: what is printed, and when.
+ * log.c: placement logging: what is printed, and when.
  *
  * With log_device_placement a session prints the devices when it is created, and a line per node
- * when the graph is placed: on the first run, and again when the graph has grown. The lines go to
- * standard output, in order with what the program prints itself. SITU_DEVICE_NAMES=legacy prints
- * /gpu:0 instead of /device:GPU:0. */
+ * when the graph is placed: in the first run, and again after nodes were added. The lines go to
+ * standard output, in order with the output of the program. SITU_DEVICE_NAMES=legacy prints /gpu:0
+ * instead of /device:GPU:0. */
 #include <situ/situ.h>
 
 static situ_status run(situ_session *session, situ_value value, const char *heading) {

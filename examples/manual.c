@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * manual.c: placing by hand: the constants on the CPU, the product wherever situ likes.
+ * manual.c: manual placement: the constants on the CPU, the product on the default device.
  *
- * What is built between situ_device_push and situ_device_pop asks for that device. The product asks
- * for nothing and goes to the GPU if there is one; the constants are then copied there by
- * themselves. */
+ * Nodes built between situ_device_push and situ_device_pop request that device. The product has no
+ * request and runs on the GPU if there is one; the constants are then copied automatically. */
 #include <situ/situ.h>
 
 int main(void) {

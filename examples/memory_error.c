@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * memory_error.c: out of memory: the error says what was asked for, who holds what, and what to
- * change.
+ * memory_error.c: out of memory: the error reports the request, the owners of the memory, and what
+ * to change.
  *
- * The GPU may be used up to 64 MiB. A matrix of 64 MiB and its double do not fit and fail at once.
- * The session stays usable: the same graph runs with smaller matrices. */
+ * The GPU is limited to 64 MiB. A matrix of 64 MiB and its double do not fit and fail. The session
+ * stays usable: the same graph runs with smaller matrices. */
 #include <situ/situ.h>
 
 /* Runs y for a matrix x of n by n zeros. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * missing.c: a device that does not exist: the run fails, and says which node asked for it.
+ * missing.c: a device that does not exist: the run fails and names the node.
  *
- * argv[1] is the device that is asked for. The first line of the error is the system's, what
- * follows names the devices there are and the way out. The code of a status tells errors apart; the
+ * argv[1] is the requested device. The first line of the error is TensorFlow's; the rest lists the
+ * available devices and how to fix it. The code of a status identifies the kind of error; the
  * session and the process stay usable. */
 #include <situ/situ.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * one_gpu.c: one GPU of many: everything on the third.
+ * one_gpu.c: uses one of several GPUs: everything on the third.
  *
- * Without a request the GPU with the lowest number is used. Numbers begin at 0 and count the GPUs
- * that are visible: see visible.c. Where there is no third GPU, see missing.c and soft.c. */
+ * Without a request the first GPU is used. Indices start at 0 and count visible GPUs: see
+ * visible.c. If there is no third GPU, see missing.c and soft.c. */
 #include <situ/situ.h>
 
 int main(void) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan.c: why is it there, and will it fit: a plan of a run, before anything runs.
+ * plan.c: plans a run without executing it: placement, copies and memory.
  *
- * For each node the device that was asked for, the one that was chosen and the reason; then the
- * copies between devices, and the memory that a run needs of each. `situ explain` and `situ plan`
- * show the same of a saved graph. */
+ * Prints the requested device, the assigned device and the reason for each node, the copies between
+ * devices, and the memory of each device. `situ explain` and `situ plan` show the same for a saved
+ * graph. */
 #include <situ/situ.h>
 
 static situ_value build(situ_graph *graph) {

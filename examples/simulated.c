@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simulated.c: simulated GPUs from a program: two unlike ones, a virtual clock, and a fault.
+ * simulated.c: configures two different simulated GPUs, with a virtual clock and a fault.
  *
- * The first computes 1 TFLOP/s and is fed at 10 GB/s; its clock tells how long the product would
- * have taken. The second is lost after its second kernel, as a real one may be: the run fails and
- * names the node, the first one goes on. */
+ * The first has 1 TFLOP/s and a 10 GB/s link; its virtual clock shows how long the product would
+ * take. The second is lost after its second kernel: the run fails and names the node, while the
+ * first GPU stays usable. */
 #include <situ/situ.h>
 
 static situ_value square(situ_graph *graph, situ_value x, const char *device) {

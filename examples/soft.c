@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * soft.c: soft placement: a device that does not exist is a wish, not an error.
+ * soft.c: soft placement: a requested device that does not exist is not an error.
  *
- * The program asks for the third GPU. With allow_soft_placement it runs on what there is, and says
- * once on standard error what was moved; without it the run would fail as in missing.c. */
+ * The program requests the third GPU. With allow_soft_placement it runs on an available device, and
+ * a message on standard error lists the moved nodes; without it the run fails as in missing.c. */
 #include <situ/situ.h>
 
 int main(void) {

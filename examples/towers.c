@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * towers.c: several GPUs: the same computation on two of them, and their sum on the CPU.
+ * towers.c: several GPUs: the same computation on two GPUs, and the sum on the CPU.
  *
- * Each tower is built in the scope of its device. Devices work at the same time; the two products
- * are copied to the CPU by themselves. */
+ * Each tower is built in the scope of its device. The devices run concurrently; the two products
+ * are copied to the CPU automatically. */
 #include <situ/situ.h>
 
 static situ_value tower(situ_graph *graph, const char *device) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * variable.c: values that stay: a variable on the GPU lives as long as its session.
+ * variable.c: variables: a variable on the GPU lives as long as its session.
  *
- * A variable has no value until it is assigned one. Operations that change it are where it is: they
- * are placed on its device without being asked. A second session has a variable of its own. */
+ * A variable has no value until it is initialized. Operations that update it are placed on its
+ * device automatically. A second session has its own copy of the variable. */
 #include <situ/situ.h>
 
 static situ_status print(situ_session *session, situ_value value) {

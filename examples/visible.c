@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * visible.c: which GPUs a program sees: CUDA_VISIBLE_DEVICES masks and reorders them.
+ * visible.c: selects the visible GPUs: CUDA_VISIBLE_DEVICES masks and reorders them.
  *
- * The variable takes numbers, PCI bus ids, or nothing for no GPU at all, and ends at the first
- * entry that names no GPU. SITU_VISIBLE_DEVICES means the same and wins. A program may set either
- * before its first use of situ, or say .visible_devices in its config, as argv[1] does here.
+ * The variable is a list of indices or PCI bus ids, or empty for no GPU; it ends at the first
+ * invalid entry. SITU_VISIBLE_DEVICES has the same syntax and takes precedence. A program may set
+ * either before it first uses situ, or set .visible_devices in its config, as argv[1] does here.
  * Listing devices opens none of them. */
 #include <situ/situ.h>
 

@@ -14,7 +14,7 @@ enum {
   CIFAR_VIEW = 3 * CIFAR_CROP * CIFAR_CROP
 };
 
-/* Records one behind the other: the label, then red, green and blue. */
+/* Consecutive records: label, then red, green and blue planes. */
 struct records {
   unsigned char *bytes;
   int count;
