@@ -90,7 +90,7 @@ def test_states_of_others_are_refused():
     shuffled = iter(Dataset.range(5).shuffle(2).map(lambda x: x).batch(1))
     for state, words in (
         (shuffled.save(), "a different data set"),
-        (tf.constant([1, 2], tf.int64), "no state"),
+        (tf.constant([1, 2], tf.int64), "Not a saved iterator state"),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             iterator.restore(state)
