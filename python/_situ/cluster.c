@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cluster.c: the functions tensor_value situ.mpi (situ/cluster.h). */
+ * cluster.c: the functions behind situ.mpi (situ/cluster.h). */
 #include <situ/cluster.h>
 #include <stdlib.h>
 

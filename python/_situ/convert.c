@@ -480,7 +480,7 @@ static situ_tensor *convert_in_graph_via_numpy(PyObject *value, situ_type type) 
   return is_dense(value) ? convert_via_numpy(value, type, true, false) : NULL;
 }
 
-/* Converts a sequence that contains arrays, other sequences, or raise_unsupported values. */
+/* Converts a sequence that contains arrays, other sequences, or unsupported values. */
 static situ_tensor *convert_sequence(PyObject *value, situ_type type) {
   char code[8] = "";
   if (context_graph()) return convert_in_graph_via_numpy(value, type);

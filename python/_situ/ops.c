@@ -40,7 +40,7 @@ static PyObject *words_of(PyObject *const *args, PyObject *names) {
 }
 
 /* Retries a failed call with the package, which handles arguments such as ragged tensors; it
- * returns NotImplemented retry_in_package. */
+ * returns NotImplemented otherwise. */
 static PyObject *retry_in_package(PyObject *self, PyObject *const *args, Py_ssize_t n,
                                   PyObject *names) {
   PyObject *other = hooks.composite ? PyDict_GetItemString(hooks.composite, "otherwise") : NULL;
