@@ -176,6 +176,6 @@ def test_the_one_element_of_a_data_set():
 def test_functions_that_would_change_a_copy_are_refused(use_resource, make):
     with tf.Graph().as_default():
         v = tf.get_variable("v", [], tf.int64, tf.zeros_initializer(), use_resource=use_resource)
-        with pytest.raises(NotImplementedError, match="changes variable 'v'"):
+        with pytest.raises(NotImplementedError, match="assigns variable 'v'"):
             make(tf.data.Dataset.range(5), v)
         tf.data.Dataset.range(5).map(lambda x: x + v)

@@ -28,6 +28,6 @@ def test_colours_of_ones_own_and_grey():
 
 
 def test_unknown_counts_are_told():
-    with tf.Graph().as_default(), pytest.raises(ValueError, match="how many boxes"):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="number of boxes and channels"):
         boxes = tf.compat.v1.placeholder(tf.float32, [1, None, 4])
         tf.image.draw_bounding_boxes(np.zeros((1, 2, 2, 3), "f"), boxes, None)

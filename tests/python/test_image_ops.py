@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_image_ops.py: sizes by filters, colours, edges, boxes by chance: TensorFlow's results."""
+"""test_image_ops.py: sizes by filters, colours, edges, random boxes, compared with TensorFlow."""
 
 import numpy as np
 import pytest

@@ -414,7 +414,7 @@ def test_areas_between_corners():
 
 def test_one_element_repeated():
     assert tf.repeat(5, 2, axis=-1).numpy().tolist() == [5, 5]
-    with pytest.raises(ValueError, match="axis 3 of repeat"):
+    with pytest.raises(ValueError, match="tf.repeat: axis 3 is out of range"):
         tf.repeat([1], 2, axis=3)
 
 

@@ -98,7 +98,7 @@ def test_layers_learn():
 
 
 def test_bad_volumes():
-    with pytest.raises(ValueError, match="must have rank 5"):
+    with pytest.raises(ValueError, match="need a tensor of rank 5"):
         tf.nn.conv3d(X[0], K, [1] * 5, "SAME")
     with pytest.raises(ValueError, match="1, 3 or 5 numbers"):
         tf.nn.max_pool3d(X, [1, 2], 1, "SAME")

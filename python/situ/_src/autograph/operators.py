@@ -120,7 +120,7 @@ def _aligned(test, yes, no, ends):
     """Calls cond and drops leaves that only one branch sets."""
     from situ._src.ops import control_flow_ops
 
-    return control_flow_ops.choose_aligned(test, yes, no)
+    return control_flow_ops.cond_aligned(test, yes, no)
 
 
 def if_return(test, body, orelse):

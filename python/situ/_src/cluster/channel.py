@@ -64,22 +64,22 @@ class Channel:
 
 def connect(address):
     """A channel to the server of an address; OSError where there is none (yet)."""
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        made.connect(_socket_name(address))
-        return Channel(made)
+        result.connect(_socket_name(address))
+        return Channel(result)
     except OSError:
-        made.close()
+        result.close()
         raise
 
 
 def listen(address):
     """A socket that accepts connections to an address; OSError where another server has it."""
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        made.bind(_socket_name(address))
-        made.listen(128)
-        return made
+        result.bind(_socket_name(address))
+        result.listen(128)
+        return result
     except OSError:
-        made.close()
+        result.close()
         raise

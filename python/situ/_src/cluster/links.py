@@ -58,7 +58,7 @@ class Link:
 
     def unavailable(self):
         """The error of a run that needs this process."""
-        return errors.CLASSES[14](
+        return errors.UnavailableError(
             None, None, f"{self.task} at {self.address} is lost: its process has ended."
         )
 

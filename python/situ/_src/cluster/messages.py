@@ -13,17 +13,17 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 _CPU = "/device:CPU:0"
 
 
-def _message(kind, tensors, **words):
+def _message(kind, tensors, **kwargs):
     """An op for all ranks. In a graph each comes after the one before: so they have the same order
     on every rank, also where graphs of ranks differ elsewhere."""
     graph = _situ.current_graph()
     before = [] if graph is None else graph.__dict__.get("_messages", [])
     with device(_CPU), control_dependencies(before):
-        found = op(kind, tensors, **words)
+        result = op(kind, tensors, **kwargs)
     if graph is not None:
-        first = found[0] if isinstance(found, (list, tuple)) else found
+        first = result[0] if isinstance(result, (list, tuple)) else result
         graph.__dict__["_messages"] = [getattr(first, "op", first)]
-    return found
+    return result
 
 
 def reduced(tensors, reduction="sum"):

@@ -62,7 +62,7 @@ def check_devices(operations, home, tasks):
                 found[device] = task_of(device, home, tasks)
             except LookupError:
                 there = ", ".join(f"/job:{j}/replica:0/task:{i}/device:CPU:0" for j, i in tasks)
-                raise errors.CLASSES[3](
+                raise errors.InvalidArgumentError(
                     None,
                     op,
                     f"Cannot assign a device for operation {op.name}: {{{{node {op.name}"
@@ -175,7 +175,7 @@ class Cut:
         self.client, self.fetches, self.feeds = client, list(fetches), sorted(feeds)
         for name, found in getattr(source, "split", {}).items():
             if name in known and len({place_of(t) for t in found}) > 1:
-                raise errors.CLASSES[12](
+                raise errors.UnimplementedError(
                     None,
                     None,
                     f"{source.by_name[name]['op']} '{name}' uses variables or "

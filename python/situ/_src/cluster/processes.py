@@ -11,8 +11,8 @@ import _situ
 
 Member = collections.namedtuple("Member", "rank machine local_rank pid host")
 Task = collections.namedtuple("Task", "job index")
-_tasks = []  # by rank, where a cluster has jobs
-_servers = {}  # address -> (jobs, job, index), of servers that are ranks
+_tasks: list = []  # by rank, where a cluster has jobs
+_servers: dict = {}  # address -> (jobs, job, index), of servers that are ranks
 
 
 def under_mpirun():

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""protos.py: ClusterDef and ServerDef: messages that describe the tasks of a cluster."""
+"""protos.py: the messages ClusterDef and ServerDef."""
 
 from situ._src.framework.api import export
 from situ._src.framework.protos import ConfigProto, Message
 
 
 class JobDef(Message):
-    """The addresses of a job's tasks, by number."""
+    """The addresses of the tasks of a job, by index."""
 
     FIELDS = {"name": "", "tasks": {}}
 
@@ -15,7 +15,7 @@ class JobDef(Message):
 class ClusterDef(Message):
     """The jobs of a cluster."""
 
-    FIELDS = {"job": []}
+    FIELDS: dict = {"job": []}
 
 
 @export(v1="train.ServerDef")

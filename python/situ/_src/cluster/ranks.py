@@ -45,9 +45,9 @@ class RankEdges:
         name = f"{self._label}/{text}/{me}"
         if dtype != "string":
             return receive(p, name, dtype, shape)
-        made = py_func(_unpacked, [receive(p, name, "uint8", [None])], as_dtype("string"))
-        made.set_shape(shape)
-        return made
+        result = py_func(_unpacked, [receive(p, name, "uint8", [None])], as_dtype("string"))
+        result.set_shape(shape)
+        return result
 
 
 def _packed(array):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""servers.py: tf.train.ClusterSpec, tf.train.Server, and resolvers: the words of TensorFlow for
-processes that belong together."""
+"""servers.py: tf.train.ClusterSpec, tf.train.Server and cluster resolvers."""
 
 import time
 
@@ -13,7 +12,7 @@ from situ._src.framework.protos import ConfigProto
 
 @export("train.ClusterSpec", "python.training.server_lib.ClusterSpec")
 class ClusterSpec:
-    """Which tasks each job has, and their addresses."""
+    """The tasks of each job of a cluster and their addresses."""
 
     def __init__(self, cluster):
         if isinstance(cluster, ClusterSpec):
@@ -42,7 +41,7 @@ class ClusterSpec:
     jobs = property(lambda s: sorted(s._jobs))
 
     def as_dict(self):
-        """Lists where tasks are numbered without a gap, else dictionaries."""
+        """Returns job -> list of addresses, or a dictionary where task indices have gaps."""
         return {
             job: [tasks[i] for i in sorted(tasks)]
             if sorted(tasks) == list(range(len(tasks)))
@@ -51,7 +50,7 @@ class ClusterSpec:
         }
 
     def as_cluster_def(self):
-        """The same as a message."""
+        """Returns a ClusterDef."""
         return ClusterDef(job=[JobDef(name=job, tasks=self._jobs[job]) for job in self.jobs])
 
     def _tasks(self, job):
@@ -88,14 +87,14 @@ class ClusterSpec:
         return f"ClusterSpec({self.as_dict()!r})"
 
     __str__ = __repr__
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 @export("train.Server", "distribute.Server", "python.training.server_lib.Server")
 class Server:
-    """A task of a cluster, in this process. It runs in the background: sessions of any task use it,
-    and wait for those that they need and that are not there yet. Several servers may be in one
-    process."""
+    """A task of a cluster in this process. It runs in the background; sessions of any task connect
+    to it and
+    wait for tasks that have not started yet. A process may have several servers."""
 
     def __init__(
         self,
@@ -126,7 +125,7 @@ class Server:
 
     @property
     def server_def(self):
-        """What the server was made with."""
+        """The ServerDef of the server."""
         job, index = self.task
         return ServerDef(
             cluster=self._spec.as_cluster_def(),
@@ -138,7 +137,7 @@ class Server:
 
     @property
     def target(self):
-        """What tf.Session takes to run graphs in the cluster."""
+        """The target for tf.Session."""
         return f"grpc://{self._address}"
 
     def describe(self):
@@ -153,17 +152,17 @@ class Server:
         }
 
     def config_of(self, config):
-        """The options of a session: its own, or else those of the server."""
+        """Returns the options of a session, or else those of the server."""
         if config is None or self._config is None:
             return config or self._config
-        made = ConfigProto()
-        made.CopyFrom(config)
-        if not made.operation_timeout_in_ms:
-            made.operation_timeout_in_ms = self._config.operation_timeout_in_ms
-        return made
+        result = ConfigProto()
+        result.CopyFrom(config)
+        if not result.operation_timeout_in_ms:
+            result.operation_timeout_in_ms = self._config.operation_timeout_in_ms
+        return result
 
     def start(self):
-        """Accepts what sessions ask for; does not wait for other tasks."""
+        """Starts to accept connections; does not wait for other tasks."""
         if self.group is not None:
             return
         jobs = {j: dict(self._spec.items_of(j)) for j in self._spec.jobs}
@@ -174,12 +173,12 @@ class Server:
             service.start(self, self._address, known)
 
     def started(self, address, group):
-        """The server accepts connections."""
+        """Called when the server accepts connections."""
         self._address, self.group = address, group
 
     def join(self):
-        """Serves until the tasks that are no parameter servers have come and gone; alone, for
-        ever."""
+        """Blocks until the tasks that are not parameter servers have started and ended; forever
+        without others."""
         if processes.spans_machines():
             return self._join_ranks()
         others = [
@@ -206,7 +205,7 @@ class Server:
 
     @staticmethod
     def create_local_server(config=None, start=True):
-        """A cluster of this process alone."""
+        """Creates a server of a cluster with this process alone."""
         return Server({"localhost": ["localhost:0"]}, "localhost", 0, config=config, start=start)
 
 
@@ -225,15 +224,15 @@ def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=Non
       Two lists of servers: workers, and parameter servers."""
     counts = {"worker": (num_workers, worker_config), "ps": (num_ps, ps_config)}
     spec = ClusterSpec({job: service.free_addresses(n) for job, (n, _) in counts.items()})
-    made = {
+    result = {
         job: [Server(spec, job, i, protocol, config) for i in range(n)]
         for job, (n, config) in counts.items()
     }
-    return made["worker"], made["ps"]
+    return result["worker"], result["ps"]
 
 
 def _task(spec, job, index):
-    """(job, index) of a server; they may be left out where there is only one."""
+    """Returns (job, index) of a server; they may be omitted if there is only one task."""
     if not spec:
         raise ValueError("The cluster has no jobs.")
     if job is None:
@@ -255,7 +254,7 @@ def _task(spec, job, index):
 
 @export("distribute.cluster_resolver.ClusterResolver")
 class ClusterResolver:
-    """Says which tasks there are."""
+    """Base class of cluster resolvers."""
 
     task_type = task_id = None
     environment, rpc_layer = "", "grpc"
@@ -274,7 +273,7 @@ class ClusterResolver:
 
 @export("distribute.cluster_resolver.SimpleClusterResolver")
 class SimpleClusterResolver(ClusterResolver):
-    """Says what it was given."""
+    """Returns a given ClusterSpec."""
 
     def __init__(
         self,
@@ -298,7 +297,7 @@ class SimpleClusterResolver(ClusterResolver):
 
 @export("distribute.cluster_resolver.TFConfigClusterResolver")
 class TFConfigClusterResolver(ClusterResolver):
-    """Says what the environment variable TF_CONFIG says."""
+    """Reads the cluster from the environment variable TF_CONFIG."""
 
     def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
         found = processes.environment_task()

@@ -21,9 +21,9 @@ from situ._src.framework import device_lib, errors, protos
 
 PROCESS = uuid.uuid4().hex  # names this process among those of a cluster
 _lock = threading.Lock()
-_groups = []
-_servers = {}  # address -> Server
-seen = set()  # addresses of servers whose processes have asked this one
+_groups: list = []
+_servers: dict = {}  # address -> Server
+seen: set = set()  # addresses of servers whose processes have asked this one
 
 
 class Group:
@@ -35,7 +35,7 @@ class Group:
         self._own = {}  # scope -> store of a session that shares none
 
     def options(self, task, scope, config=None):
-        """What sessions of a task are opened with."""
+        """Returns the options of sessions of a task."""
         store = self.store
         if config is not None and config.isolate_session_state:
             with self._lock:
@@ -48,17 +48,17 @@ class Group:
         }
 
     def reset(self, containers=None):
-        """Forgets variables and resources: all, or those of containers."""
+        """Clears variables and resources, all or those of containers."""
         for container in containers or [None]:
             _situ.store_reset(self.store, container)
 
     def enter(self, scope):
-        """A connection of a session begins."""
+        """Called when a connection of a session opens."""
         with self._lock:
             self._users[scope] = self._users.get(scope, 0) + 1
 
     def leave(self, scope):
-        """A connection ends; with the last one the parts of its session go."""
+        """Called when a connection closes; the last one releases the parts of its session."""
         with self._lock:
             self._users[scope] -= 1
             gone = []
@@ -70,7 +70,7 @@ class Group:
             part.session.close()
 
     def register(self, scope, number, cut, task, config):
-        """Builds the part of this process."""
+        """Builds the part of a graph that this process runs."""
         from situ._src.cluster.tasks import Local
 
         with self._lock:
@@ -87,7 +87,7 @@ class Group:
 
 
 def run_part(part, step, feeds, fetches, trace=None):
-    """Runs a part in this thread; the values of what is fetched."""
+    """Runs a part in this thread and returns the fetched values."""
     with step.in_this_thread():
         return part.session._run_watched(
             [fetches, part.messages],
@@ -99,13 +99,13 @@ def run_part(part, step, feeds, fetches, trace=None):
 
 
 def server_at(address):
-    """The server of this process that has an address, or None."""
+    """Returns the server of this process with an address, or None."""
     with _lock:
         return _servers.get(address)
 
 
 def addresses():
-    """The addresses of the servers of this process."""
+    """Returns the addresses of the servers of this process."""
     with _lock:
         return list(_servers)
 
@@ -132,7 +132,7 @@ def start(server, address, known):
             listening = channel.listen(chosen)
         except OSError as error:
             if port != "0":
-                raise errors.CLASSES[2](
+                raise errors.UnknownError(
                     None,
                     None,
                     f"Could not start the server: {address}: {error.strerror}. Another "
@@ -147,7 +147,7 @@ def start(server, address, known):
 
 
 def free_addresses(count):
-    """Addresses of this machine with ports that nobody uses."""
+    """Returns addresses of this machine with unused ports."""
     with contextlib.ExitStack() as stack:
         some = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in some:
@@ -160,19 +160,19 @@ def _accept(listening, server):
         try:
             connected = channel.Channel(listening.accept()[0])
         except OSError:
-            continue  # the other end is gone, or another user's
+            continue  # the peer is gone or belongs to another user
         threading.Thread(target=_Connection(connected, server).serve, daemon=True).start()
 
 
 class _Connection:
-    """A session of another process; it makes one run at a time."""
+    """A connection of a session in another process; it runs one step at a time."""
 
     def __init__(self, connected, server):
         self._channel, self._server, self._step = connected, server, None
         self._runs, self._scope = queue.SimpleQueue(), None
 
     def serve(self):
-        """Handles messages until the session goes."""
+        """Handles messages until the session disconnects."""
         try:
             while True:
                 kind, *message = self._channel.receive()
@@ -181,7 +181,7 @@ class _Connection:
             pass
         finally:
             if self._step is not None:
-                self._step.fail(errors.CLASSES[1](None, None, "The session has ended."))
+                self._step.fail(errors.CancelledError(None, None, "The session has ended."))
             self._runs.put(None)
             self._channel.close()
             if self._scope is not None:
@@ -216,7 +216,7 @@ class _Connection:
         self._step.put(key, value)
 
     def _on_cancel(self, message):
-        self._step.fail(errors.CLASSES[1](None, None, message))
+        self._step.fail(errors.CancelledError(None, None, message))
 
     def _on_reset(self, containers):
         self._server.group.reset(containers)
@@ -227,7 +227,7 @@ class _Connection:
             try:
                 self._run(step, *run)
                 answer = ("done",)
-            except Exception as error:  # the session reports it
+            except Exception as error:  # sent to the session, which raises it
                 answer = ("failed", *described(step.error or error))
             try:
                 self._channel.send(*answer)
@@ -243,7 +243,7 @@ class _Connection:
 
 
 def described(error):
-    """(code, message, name of the op) of an exception."""
+    """Returns (code, message, op name) of an exception."""
     op = getattr(error, "op", None)
     if isinstance(error, errors.OpError):
         return error.error_code, error.message, getattr(op, "name", None)
@@ -260,13 +260,13 @@ def described(error):
 # ---- The end of other processes ----
 
 _LOOK = 0.05  # seconds
-_awaited = set()  # addresses of servers that may need those of this process until they end
-_watched = []  # channels of processes that wait for the end of this one
+_awaited: set = set()  # addresses of servers that may need those of this process until they end
+_watched: list = []  # channels of processes that wait for the end of this one
 _over = False  # the program has ended
 
 
 class _Watcher:
-    """Knows when the process of a server has come and gone."""
+    """Detects that the process of a server has started and ended."""
 
     def __init__(self, address):
         self._address, self._open, self.gone = address, None, False
@@ -296,7 +296,7 @@ class _Watcher:
 
 
 def wait_for_end(some, patience=None):
-    """Returns when the processes of servers have come and gone; None never does."""
+    """Waits until the processes of servers have started and ended; None never ends."""
     watchers, begin = [_Watcher(a) for a in some], time.monotonic()
     while not all(w.gone for w in watchers):
         for watcher in watchers:
@@ -325,7 +325,7 @@ def ran(addresses, config):
 
 @atexit.register
 def _linger():
-    """At the end of a program its servers stay until the others of their cluster have ended."""
+    """Keeps the servers running at exit until the others of their cluster have ended."""
     global _over
     with _lock:
         _over, waiting = True, list(_watched)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""steps.py: one run of a graph that was cut: the tensors that arrive in a process, and who has
-to stop when a part fails."""
+"""steps.py: one step of a partitioned graph: received tensors, and cancellation when a part
+fails."""
 
 import contextlib
 import threading
@@ -12,16 +12,17 @@ from situ._src.framework.api import OPS
 from situ._src.framework.scopes import device
 
 _here = threading.local()
-_POLL = 0.2  # seconds: the main thread handles signals in between
+_POLL = 0.2  # seconds; lets the main thread handle signals
 
 
 def deadline_error(what="Timed out waiting for notification"):
-    return errors.CLASSES[4](None, None, what)
+    return errors.DeadlineExceededError(None, None, what)
 
 
 class Step:
-    """Tensors by key, for the part of one process. `send(to, key, value)` takes those that leave
-    it."""
+    """The tensors of one step by key, for the part of one process. `send(to, key, value)` sends
+    tensors to
+    others."""
 
     def __init__(self, send, timeout_ms=0):
         self.send, self.error, self.cancel = send, None, bytearray(1)
@@ -35,14 +36,15 @@ class Step:
             self._condition.notify_all()
 
     def fail(self, error):
-        """Ends the run; the first error is the one that is reported."""
+        """Ends the step; the first error is reported."""
         with self._condition:
             self.error = self.error or error
             self.cancel[0] = 1
             self._condition.notify_all()
 
     def wait(self, ready):
-        """Waits until `ready()`, which is called with the lock; raises where the run has failed."""
+        """Waits until `ready()`, called with the lock held, is true; raises if the step has
+        failed."""
         with self._condition:
             while not ready():
                 if self.error is not None:
@@ -52,13 +54,13 @@ class Step:
                 self._condition.wait(_POLL)
 
     def take(self, key):
-        """Waits for a tensor."""
+        """Waits for a tensor and removes it."""
         self.wait(lambda: key in self._arrived)
         return self._arrived.pop(key)
 
     @contextlib.contextmanager
     def in_this_thread(self):
-        """Sends and receives of this thread are those of this step."""
+        """Context manager: sends and receives of this thread belong to this step."""
         before, _here.step = getattr(_here, "step", None), self
         try:
             yield
@@ -67,7 +69,7 @@ class Step:
 
 
 def transfer(token, arrays):
-    """What TaskSend and TaskReceive call."""
+    """Implements TaskSend and TaskReceive."""
     kind, first, key = token.split(" ", 2)
     if kind == "receive":
         return [_here.step.take(key)]
@@ -76,7 +78,7 @@ def transfer(token, arrays):
 
 
 class TaskEdges:
-    """Edges of a cut as ops that send and receive."""
+    """Implements cut edges by send and receive ops."""
 
     def __init__(self):
         from situ._src.ops import script_ops

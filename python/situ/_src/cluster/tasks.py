@@ -22,7 +22,7 @@ _TARGET = "grpc://"
 
 
 class Local(Session):
-    """Runs one part of a graph that was cut."""
+    """A session that runs one part of a partitioned graph."""
 
     def __init__(self, graph, options, config=None):
         self._own = options
@@ -33,7 +33,7 @@ class Local(Session):
 
 
 class Cluster:
-    """The tasks of a cluster, as a session of one of them sees them."""
+    """The tasks of a cluster as a session sees them."""
 
     def __init__(self, target, config):
         self.address, self.scope = target[len(_TARGET) :], uuid.uuid4().hex
@@ -51,7 +51,7 @@ class Cluster:
         self.tasks = list(self.addresses)
 
     def find(self, timeout_ms):
-        """Asks the target which tasks there are, where it is in another process."""
+        """Asks the target for the tasks of the cluster if it is another process."""
         if self.home is None:
             link = links.Link(self.address, f"The server {self.address}", self.scope, timeout_ms)
             self._describe(link.info)
@@ -64,7 +64,7 @@ class Cluster:
         return partition.task_of(device, self.home, self.addresses)
 
     def _process_of(self, task, timeout_ms):
-        """The process of a task."""
+        """Returns the process of a task."""
         if self.is_here(task):
             return service.PROCESS
         if task not in self._processes:
@@ -74,7 +74,7 @@ class Cluster:
         return self._processes[task]
 
     def devices_of(self, task, timeout_ms):
-        """The devices of a task, as _situ.devices gives them."""
+        """Returns the devices of a task, as _situ.devices does."""
         if self.is_here(task):
             return _situ.devices()
         link = links.Link(self.addresses[task], _full(task), self.scope, timeout_ms)
@@ -99,28 +99,29 @@ class Cluster:
             fetches,
             feeds,
         )
-        made = None if cut.used() <= {service.PROCESS} else _Compiled(self, cut, number, graph)
+        result = None if cut.used() <= {service.PROCESS} else _Compiled(self, cut, number, graph)
         with self._lock:
-            return self._cuts.setdefault(key, made)
+            return self._cuts.setdefault(key, result)
 
     def links_to(self, others, timeout_ms):
-        """Connections for a run, by process."""
-        found = {}
+        """Returns connections for a run, by process."""
+        result = {}
         try:
             for process in others:
                 task = next((t for t, p in list(self._processes.items()) if p == process), None)
                 if task is None:
-                    raise errors.CLASSES[14](None, None, "A process of the cluster is lost.")
-                found[process] = self.pool.take(
+                    raise errors.UnavailableError(None, None, "A process of the cluster is lost.")
+                result[process] = self.pool.take(
                     self.addresses[task], _full(task), process, timeout_ms
                 )
         except BaseException:
-            self.give_back(found.values(), True)
+            self.give_back(result.values(), True)
             raise
-        return found
+        return result
 
     def give_back(self, some, lost=False):
-        """Gives connections back; where one is lost, the next run looks who is there."""
+        """Returns connections to the pool; if one is lost, the next run looks up the processes
+        again."""
         lost = lost or any(link.lost for link in some)
         for link in some:
             self.pool.give(link)
@@ -142,7 +143,7 @@ def _full(task):
 
 
 class _Compiled:
-    """A cut with the part of this process."""
+    """A partition with the compiled part of this process."""
 
     def __init__(self, cluster, cut, number, graph):
         self.cluster, self.cut, self.number = cluster, cut, number
@@ -153,7 +154,7 @@ class _Compiled:
         )
 
     def run(self, graph, feeds, timeout_ms, trace):
-        """Values of the fetches, in their order."""
+        """Returns the fetched values in order."""
         found = self.cluster.links_to(self.others, timeout_ms)
         run, slow = links.Run(found, graph, timeout_ms), []
         there = [v for v in self.part.values if v is not None]
@@ -175,14 +176,14 @@ class _Compiled:
 
     @staticmethod
     def _reported(error, graph):
-        """The error, with the operation of the whole graph."""
+        """Returns the error with the operation of the whole graph."""
         if not isinstance(error, errors.OpError) or error.op is None or error.op.graph is graph:
             return error
         return errors.from_status(error.error_code, error.message, error.op.name, graph)
 
 
 def _mapped(function, fetches):
-    """The same structure of what a function gives for each leaf; keys may be anything."""
+    """Maps a function over the leaves of a structure; keys may be of any type."""
     if isinstance(fetches, dict):
         return type(fetches)((k, _mapped(function, v)) for k, v in fetches.items())
     if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
@@ -193,7 +194,7 @@ def _mapped(function, fetches):
 
 
 class _Fetches:
-    """What a run fetches, as names; and what the caller gets for their values."""
+    """The names of fetches, and the conversion of their values to the caller's structure."""
 
     def __init__(self, graph, fetches):
         self._graph, self._fetches, self.names = graph, fetches, []
@@ -217,8 +218,8 @@ class _Fetches:
 
 
 def _fed(graph, feed_dict):
-    """The arrays that are fed, by the names of tensors."""
-    found = {}
+    """Returns the fed arrays by tensor name."""
+    result = {}
     for key, value in graph._flat_feeds(feed_dict or {}).items():
         tensor = graph._fed(key)
         value = value.numpy() if isinstance(value, _situ.Tensor) else graph._feedable(tensor, value)
@@ -227,8 +228,8 @@ def _fed(graph, feed_dict):
                 f"Cannot feed value of shape {numpy.shape(value)} for Tensor "
                 f"'{tensor.name}', which has shape '{tensor.shape}'"
             )
-        found[tensor.name] = value
-    return found
+        result[tensor.name] = value
+    return result
 
 
 def _check(session, options):
@@ -240,12 +241,12 @@ def _check(session, options):
 
 
 class _OfServer:
-    """run, for sessions whose target is a server."""
+    """Session.run for sessions whose target is a server."""
 
     _looked = 0
 
     def _check_devices(self):
-        """Whether a node names a task that is not in the cluster."""
+        """Checks that nodes name only tasks of the cluster."""
         if self._looked != self.graph.version:
             partition.check_devices(
                 self.graph.get_operations(), self._cluster.home, self._cluster.tasks
@@ -274,7 +275,7 @@ class _OfServer:
         return asked.results(values, self)
 
     def list_devices(self):
-        """The devices of all tasks; those of the target come first."""
+        """Lists the devices of all tasks, those of the target first."""
         cluster = self._cluster
         cluster.find(self._timeout_ms)
         tasks = sorted(cluster.tasks, key=lambda t: (t != cluster.home, t))
@@ -290,7 +291,7 @@ class _OfServer:
 
 
 class _OfRanks:
-    """run, for graphs whose nodes are on several ranks. Every rank calls it alike."""
+    """Session.run for graphs with nodes on several ranks; every rank makes the same call."""
 
     _parts, _looked, _active = None, None, False
 
@@ -329,7 +330,7 @@ def _class_of(mixin, kind):
 
 
 def attach(session, target, config):
-    """Makes a new session one of a cluster; the options that it is opened with."""
+    """Turns a new session into one of a cluster and returns its options."""
     if target.startswith(_TARGET) and not processes.spans_machines():
         session.__class__ = _class_of(_OfServer, type(session))
         server = service.server_at(target[len(_TARGET) :])
@@ -347,7 +348,7 @@ def attach(session, target, config):
 
 
 def reset(target, containers=None):
-    """Forgets the variables and resources of all tasks of a cluster, or those of containers."""
+    """Clears the variables and resources of all tasks of a cluster, or those of containers."""
     cluster = Cluster(target, None)
     try:
         cluster.find(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""variables.py: the same values on all ranks, to begin with."""
+"""variables.py: broadcasts variables from one rank to all."""
 
 import _situ
 from situ._src.cluster.messages import spread
@@ -10,7 +10,7 @@ from situ._src.variables.variable import global_variables
 
 
 def broadcast_variables(variables, root_rank=0, process_set=None, inplace=False):
-    """Gives all ranks the variables of one; in graph style an operation that does so."""
+    """Broadcasts variables from a rank; returns an operation in graph mode."""
     variables = list(variables)
     values = spread([convert_to_tensor(v) for v in variables], root_rank)
     done = [v.assign(value) for v, value in zip(variables, values)]
@@ -20,7 +20,7 @@ def broadcast_variables(variables, root_rank=0, process_set=None, inplace=False)
 
 
 def broadcast_global_variables(root_rank=0):
-    """The same of all variables of the graph."""
+    """Broadcasts all variables of the graph from a rank."""
     if _situ.executing_eagerly():
         raise RuntimeError(
             "hvd.broadcast_global_variables() does not support eager execution. "
@@ -31,8 +31,9 @@ def broadcast_global_variables(root_rank=0):
 
 
 class BroadcastGlobalVariablesHook(SessionRunHook):
-    """Broadcasts all variables once a monitored session has given them values: also those that it
-    took from a checkpoint, which only one rank need have."""
+    """Broadcasts all variables after a monitored session is initialized, including those restored
+    from a
+    checkpoint that only one rank has."""
 
     def __init__(self, root_rank=0, device=""):
         self.root_rank, self._op, self._graph = root_rank, None, None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wrappers.py: optimizers and tapes whose gradients are reduced over all ranks."""
+"""wrappers.py: optimizers and tapes that all-reduce gradients over all ranks."""
 
 from situ._src.cluster import processes
 from situ._src.cluster.messages import grouped_allreduce
@@ -9,7 +9,7 @@ from situ._src.framework.keywords import unsupported
 
 
 def _reduced(gradients, compression, op):
-    """Gradients with None in between."""
+    """All-reduces gradients; None entries stay."""
     there = [g for g in gradients if g is not None]
     if processes.size() == 1 or not there:
         return list(gradients)
@@ -32,7 +32,7 @@ def DistributedOptimizer(
     num_groups=0,
     groups=None,
 ):
-    """An optimizer like the given one, that applies the mean of the gradients of all ranks."""
+    """Returns an optimizer like the given one that applies the mean gradients of all ranks."""
     unsupported(
         "DistributedOptimizer",
         backward_passes_per_step=(backward_passes_per_step, 1),
@@ -41,27 +41,27 @@ def DistributedOptimizer(
     kind = type(optimizer)
     in_graph = hasattr(kind, "compute_gradients")
 
-    def compute_gradients(self, *args, **words):
-        pairs = kind.compute_gradients(self, *args, **words)
+    def compute_gradients(self, *args, **kwargs):
+        pairs = kind.compute_gradients(self, *args, **kwargs)
         return list(zip(_reduced([g for g, _ in pairs], compression, op), [v for _, v in pairs]))
 
-    def apply_gradients(self, grads_and_vars, *args, **words):
+    def apply_gradients(self, grads_and_vars, *args, **kwargs):
         pairs = list(grads_and_vars)
         totals = _reduced([g for g, _ in pairs], compression, op)
-        return kind.apply_gradients(self, list(zip(totals, [v for _, v in pairs])), *args, **words)
+        return kind.apply_gradients(self, list(zip(totals, [v for _, v in pairs])), *args, **kwargs)
 
     own = (
         {"compute_gradients": compute_gradients}
         if in_graph
         else {"apply_gradients": apply_gradients}
     )
-    made = object.__new__(type("Distributed" + kind.__name__, (kind,), own))
-    made.__dict__.update(optimizer.__dict__)
-    return made
+    result = object.__new__(type("Distributed" + kind.__name__, (kind,), own))
+    result.__dict__.update(optimizer.__dict__)
+    return result
 
 
 class DistributedGradientTape(GradientTape):
-    """A tape like the given one, whose gradients are those of all ranks, reduced."""
+    """A tape that all-reduces its gradients over all ranks."""
 
     def __new__(cls, gradtape, *_args, **_kwargs):
         del _kwargs  # __init__ checks them
@@ -93,9 +93,9 @@ class DistributedGradientTape(GradientTape):
     def __exit__(self, *error):
         return self._tape.__exit__(*error)
 
-    def gradient(self, target, sources, output_gradients=None, **words):
-        """The gradients of all ranks, reduced."""
-        found = self._tape.gradient(target, sources, output_gradients, **words)
+    def gradient(self, target, sources, output_gradients=None, **kwargs):
+        """Computes gradients and all-reduces them over all ranks."""
+        found = self._tape.gradient(target, sources, output_gradients, **kwargs)
         if isinstance(found, (list, tuple)):
             return type(found)(_reduced(list(found), *self._how))
         return _reduced([found], *self._how)[0]

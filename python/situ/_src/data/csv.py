@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""csv.py: data sets of CSV files and of tf.Example files in batches; TFRecord files written."""
+"""csv.py: make_csv_dataset, make_batched_features_dataset and TFRecordWriter of
+tf.data.experimental."""
 
 import collections
 import csv
@@ -16,12 +17,13 @@ from situ._src.ops.gfile import glob
 
 @export("data.experimental.TFRecordWriter")
 class TFRecordWriter:
-    """Writes a data set of texts into a file of records."""
+    """Writes a data set of strings to a TFRecord file."""
 
     def __init__(self, filename, compression_type=None):
         self._filename, self._kind = filename, compression_type
 
     def write(self, dataset):
+        """Writes all elements."""
         name = self._filename
         name = name.numpy().decode() if hasattr(name, "numpy") else os.fspath(name)
         with tf_record.TFRecordWriter(name, self._kind) as writer:
@@ -49,7 +51,9 @@ def make_batched_features_dataset(
     sloppy_ordering=False,
     drop_final_batch=False,
 ):
-    """Batches of the features of tf.Example records: a dict, and the label where one is named."""
+    """Creates a data set of batches of parsed tf.Example records: a dictionary of features, or a
+    pair with
+    the label."""
     from situ._src.data.readers import TFRecordDataset
     from situ._src.ops.parsing_ops import parse_example
 
@@ -58,37 +62,38 @@ def make_batched_features_dataset(
         raise ValueError(
             f"`label_key` {label_key!r} must be one of the `features` keys: {list(features)}."
         )
-    made = Dataset.list_files(file_pattern, shuffle, shuffle_seed).interleave(
+    result = Dataset.list_files(file_pattern, shuffle, shuffle_seed).interleave(
         lambda name: read(name, *(reader_args or [])),
         reader_num_threads or 1,
         1,
         reader_num_threads,
     )
-    if isinstance(made.element_spec, tuple):
-        made = made.map(lambda _, record: record)
+    if isinstance(result.element_spec, tuple):
+        result = result.map(lambda _, record: record)
     if shuffle:
-        made = made.shuffle(shuffle_buffer_size, shuffle_seed)
-    made = made.repeat(num_epochs) if num_epochs != 1 else made
-    made = made.batch(batch_size, drop_final_batch or num_epochs is None)
+        result = result.shuffle(shuffle_buffer_size, shuffle_seed)
+    result = result.repeat(num_epochs) if num_epochs != 1 else result
+    result = result.batch(batch_size, drop_final_batch or num_epochs is None)
 
     def parsed(records):
-        found = parse_example(records, features)
-        return found if label_key is None else (found, found.pop(label_key))
+        parsed_features = parse_example(records, features)
+        return (
+            parsed_features
+            if label_key is None
+            else (parsed_features, parsed_features.pop(label_key))
+        )
 
-    return made.map(parsed, parser_num_threads).prefetch(prefetch_buffer_size or 1)
+    return result.map(parsed, parser_num_threads).prefetch(prefetch_buffer_size or 1)
 
 
-# CSV
-
-
-def _kind_of(values):
-    """The default of a column, by what stands in it."""
+def _infer_default(values):
+    """Returns the default of a column, inferred from its values."""
     for cast_, default in ((int, 0), (float, 0.0)):
         try:
-            whole = [cast_(v) for v in values if v != ""]
+            numbers = [cast_(v) for v in values if v != ""]
         except ValueError:
             continue
-        if cast_ is int and any(not -(2**31) <= v < 2**31 for v in whole):
+        if cast_ is int and any(not -(2**31) <= v < 2**31 for v in numbers):
             return numpy.int64(0)
         return default
     return ""
@@ -118,7 +123,9 @@ def make_csv_dataset(
     ignore_errors=False,
     encoding="utf-8",
 ):
-    """Batches of the columns of CSV files: a dict of vectors, and the label where one is named."""
+    """Creates a data set of batches of the columns of CSV files: a dictionary of vectors, or a pair
+    with the
+    label."""
     unsupported("make_csv_dataset", ignore_errors=(ignore_errors, False))
     from situ._src.framework.api import BOTH
 
@@ -132,45 +139,45 @@ def make_csv_dataset(
     if not header:
         sample.insert(0, first)
     names = list(column_names) if column_names is not None else first
-    chosen = (
+    selected = (
         list(range(len(names)))
         if select_columns is None
         else sorted(names.index(c) if isinstance(c, str) else c for c in select_columns)
     )
-    if label_name is not None and label_name not in [names[i] for i in chosen]:
+    if label_name is not None and label_name not in [names[i] for i in selected]:
         raise ValueError("`label_name` provided must be one of the columns.")
     if column_defaults is None:
         column_defaults = [
-            _kind_of([r[i] if r[i] != na_value else "" for r in sample if i < len(r)])
-            for i in chosen
+            _infer_default([r[i] if r[i] != na_value else "" for r in sample if i < len(r)])
+            for i in selected
         ]
-    made = BOTH["data.experimental.CsvDataset"](
+    result = BOTH["data.experimental.CsvDataset"](
         files,
         [_default(d) for d in column_defaults],
         header=header,
         field_delim=field_delim,
         use_quote_delim=use_quote_delim,
         na_value=na_value,
-        select_cols=chosen,
+        select_cols=selected,
         compression_type=compression_type,
     )
     if shuffle:
-        made = made.shuffle(shuffle_buffer_size, shuffle_seed)
-    made = made.repeat(num_epochs) if num_epochs != 1 else made
-    made = made.batch(batch_size, drop_remainder=num_epochs is None)
+        result = result.shuffle(shuffle_buffer_size, shuffle_seed)
+    result = result.repeat(num_epochs) if num_epochs != 1 else result
+    result = result.batch(batch_size, drop_remainder=num_epochs is None)
 
     def named(*columns):
-        found = collections.OrderedDict(zip([names[i] for i in chosen], columns))
+        features = collections.OrderedDict(zip([names[i] for i in selected], columns))
         if label_name is None:
-            return found
-        label = found.pop(label_name)
-        return found, label
+            return features
+        label = features.pop(label_name)
+        return features, label
 
-    return made.map(named).prefetch(prefetch_buffer_size or 1)
+    return result.map(named).prefetch(prefetch_buffer_size or 1)
 
 
 def _default(value):
-    """A value that stands where a column has none; a type as such says the column must have one."""
+    """Returns the default value of a column; a type stands for its zero."""
     if hasattr(value, "as_numpy_dtype") or isinstance(value, type):
         from situ._src.framework.dtypes import as_dtype
 

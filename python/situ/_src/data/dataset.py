@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dataset.py: tf.data.Dataset: descriptions of elements; the engine walks along them."""
+"""dataset.py: tf.data.Dataset: an immutable description of an input pipeline."""
+
+from __future__ import annotations
 
 import _situ
 from situ._src.data import padded_batch, structure
@@ -12,27 +14,32 @@ from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import get_seed
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Callable, DTypeLike
+
 AUTOTUNE, INFINITE, UNKNOWN = -1, -1, -2
 DROP_REMAINDER, UNORDERED, RESHUFFLE = 1, 2, 4
 
 
-def _number(value, dtype="int64"):
-    value = tensor(value, None if hasattr(value, "dtype") else dtype)
-    return value
+def number(value, dtype="int64"):
+    """Converts a parameter to an int64 tensor."""
+    return tensor(value, None if hasattr(value, "dtype") else dtype)
 
 
-def _known(value):
-    """The number that a param is, or None."""
+def _static_value(value):
+    """Returns the value of a scalar parameter, or None if it is unknown."""
     return int(value.numpy()) if isinstance(value, EagerTensor) and not value.shape.rank else None
 
 
-def _row_of(spec):
+def _slice_spec(spec):
+    """Returns the spec of a slice along the first dimension."""
     dims = None if spec.shape.rank is None else spec.shape.as_list()[1:]
     return TensorSpec(dims, spec.dtype)
 
 
 class Dataset:
-    """A pipeline of elements: `Dataset.range(10).map(f).batch(2)`."""
+    """An input pipeline: `Dataset.range(10).map(f).batch(2)`."""
 
     def __init__(self, kind, inputs, params, spec, traced=None, inner=None, **options):
         self._kind, self._inputs, self._params = kind, tuple(inputs), tuple(params)
@@ -44,11 +51,24 @@ class Dataset:
         )
         self._root = None
 
+    # Methods that other modules of this folder define.
+    choose_from_datasets: Any
+    counter: Any
+    ignore_errors: Any
+    load: Any
+    ragged_batch: Any
+    random: Any
+    reduce: Any
+    rejection_resample: Any
+    sample_from_datasets: Any
+    scan: Any
+    snapshot: Any
+
     element_spec = property(lambda s: s._spec)
 
     def _build(self, arguments):
-        """What the engine walks along; tensors of a graph and variables become arguments, in this
-        list."""
+        """Returns the native data set; graph tensors and variables become arguments, appended to
+        the list."""
         if self._made is not None:
             return self._made
         inputs = tuple(i._build(arguments) for i in self._inputs)
@@ -63,38 +83,50 @@ class Dataset:
         if self._traced is not None and outputs:
             options["transform"] = self._traced.native(outputs)
             params += tuple(self._traced.captured)
-        given = []
+        parameters = []
         for value in params:
             if isinstance(value, GraphTensor) or structure.is_variable(value):
                 arguments.append(value)
-                given.append(len(arguments) - 1)
+                parameters.append(len(arguments) - 1)
             else:
-                given.append(value)
-        made = _situ.Dataset(self._kind, inputs, tuple(given), **options)
+                parameters.append(value)
+        result = _situ.Dataset(self._kind, inputs, tuple(parameters), **options)
         if not self._symbolic:
-            self._made = made
-        return made
+            self._made = result
+        return result
 
-    def _begun(self):
-        """What an iterator walks along, and its arguments now."""
+    def _start(self):
+        """Returns the native data set and the current values of its arguments."""
         if self._root is None:
             arguments = []
             self._root = self._build(arguments), arguments
-        made, arguments = self._root
-        return made, structure.values_now(arguments)
+        result, arguments = self._root
+        return result, structure.values_now(arguments)
 
     def _then(self, kind, *params, spec=None, **options):
+        """Returns a data set that transforms this one."""
         return Dataset(kind, (self,), params, self._spec if spec is None else spec, **options)
 
-    # Where elements come from
-
     @staticmethod
-    def from_tensors(tensors, name=None):
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """Creates a data set with one element, a structure of tensors."""
         parts = map_leaves(tensor, tensors)
         return Dataset("Tensor", (), flatten(parts), map_leaves(structure.spec_of, parts))
 
     @staticmethod
-    def from_tensor_slices(tensors, name=None):
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Creates a data set of the slices of tensors along their first dimension.
+
+        Args:
+          tensors: A tensor, or a structure of tensors with equal first dimensions.
+          name: Ignored.
+
+        Returns:
+          A data set.
+
+        Raises:
+          ValueError: If a tensor is a scalar or first dimensions differ.
+        """
         if any(hasattr(t, "with_flat_values") for t in flatten(tensors)):
             from situ._src.data.readers import ragged_slices
 
@@ -109,11 +141,24 @@ class Dataset:
             first, *_, last = [p.shape.as_list()[0] for p in flat]
             raise ValueError(f"Dimensions {first} and {last} are not compatible")
         return Dataset(
-            "TensorSlice", (), flat, map_leaves(lambda p: _row_of(structure.spec_of(p)), parts)
+            "TensorSlice", (), flat, map_leaves(lambda p: _slice_spec(structure.spec_of(p)), parts)
         )
 
     @staticmethod
-    def range(*args, output_type="int64", name=None):
+    def range(*args: Any, output_type: DTypeLike = "int64", name: str | None = None) -> Dataset:
+        """Creates a data set of a range of numbers.
+
+        Args:
+          *args: `stop`, or `start, stop`, or `start, stop, step`.
+          output_type: The type of the elements.
+          name: Ignored.
+
+        Returns:
+          A data set.
+
+        Raises:
+          ValueError: If there are no arguments or more than three.
+        """
         if not 1 <= len(args) <= 3:
             raise ValueError(
                 "Invalid `args`. The length of `args` should be between 1 and 3 but "
@@ -124,20 +169,36 @@ class Dataset:
         return Dataset(
             "Numbers",
             (),
-            [_number(v) for v in (start, stop, step)],
+            [number(v) for v in (start, stop, step)],
             TensorSpec([], dtype),
             type=dtype,
         )
 
     @staticmethod
     def from_generator(
-        generator,
-        output_types=None,
-        output_shapes=None,
-        args=None,
-        output_signature=None,
-        name=None,
-    ):
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Creates a data set of the elements of a Python generator.
+
+        Args:
+          generator: A function that returns an iterable; it is called for each iteration.
+          output_types: The types of the elements, if there is no `output_signature`.
+          output_shapes: The shapes of the elements (optional).
+          args: Tensors that are passed to `generator` as NumPy arrays.
+          output_signature: A structure of tf.TensorSpec.
+          name: Ignored.
+
+        Returns:
+          A data set.
+
+        Raises:
+          TypeError: If `generator` is not callable or the types are missing.
+        """
         from situ._src.data import readers
 
         return readers.from_generator(
@@ -145,13 +206,39 @@ class Dataset:
         )
 
     @staticmethod
-    def list_files(file_pattern, shuffle=None, seed=None, name=None):
+    def list_files(
+        file_pattern: Any, shuffle: Any = None, seed: int | None = None, name: str | None = None
+    ) -> Dataset:
+        """Creates a data set of the names of files that match patterns.
+
+        Args:
+          file_pattern: A glob pattern, or a list of them.
+          shuffle: Whether names are shuffled, true by default.
+          seed: The seed of the shuffle.
+          name: Ignored.
+
+        Returns:
+          A data set of strings.
+
+        Raises:
+          InvalidArgumentError: If no file matches.
+        """
         from situ._src.data import readers
 
         return readers.list_files(file_pattern, shuffle, seed)
 
     @staticmethod
-    def zip(*args, datasets=None, name=None):
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Creates a data set of tuples of the elements of several data sets.
+
+        Args:
+          *args: Data sets, or one structure of data sets.
+          datasets: A structure of data sets.
+          name: Ignored.
+
+        Returns:
+          A data set that ends with the shortest input.
+        """
         datasets = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if isinstance(datasets, list):
             raise TypeError(
@@ -173,7 +260,8 @@ class Dataset:
             pack(datasets, [d.element_spec for d in flatten(datasets)]),
         )
 
-    def concatenate(self, dataset, name=None):
+    def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
+        """Returns the elements of this data set followed by those of another one."""
         mine, other = flatten(self._spec), flatten(dataset.element_spec)
         if [a.dtype for a in mine] != [b.dtype for b in other]:
             raise TypeError(
@@ -187,49 +275,95 @@ class Dataset:
         ]
         return Dataset("Concatenate", (self, dataset), (), pack(self._spec, joined))
 
-    # Which elements, in which order
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """Repeats the data set `count` times; endlessly if it is None or -1."""
+        return self._then("Repeat", number(-1 if count is None else count))
 
-    def repeat(self, count=None, name=None):
-        return self._then("Repeat", _number(-1 if count is None else count))
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """Returns the first `count` elements."""
+        return self._then("Take", number(count))
 
-    def take(self, count, name=None):
-        return self._then("Take", _number(count))
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """Returns the elements after the first `count`."""
+        return self._then("Skip", number(count))
 
-    def skip(self, count, name=None):
-        return self._then("Skip", _number(count))
-
-    def shard(self, num_shards, index, name=None):
-        shards, which = _number(num_shards), _number(index)
-        if _known(shards) is not None and _known(shards) < 1:
-            raise ValueError("num_shards must be >= 1; got " + str(_known(shards)))
-        if None not in (_known(shards), _known(which)) and not 0 <= _known(which) < _known(shards):
-            raise ValueError(f"index must be <= num_shards and >= 0; got {_known(which)}")
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Returns every `num_shards`-th element, beginning with `index`."""
+        shards, which = number(num_shards), number(index)
+        if _static_value(shards) is not None and _static_value(shards) < 1:
+            raise ValueError("num_shards must be >= 1; got " + str(_static_value(shards)))
+        if None not in (_static_value(shards), _static_value(which)) and not 0 <= _static_value(
+            which
+        ) < _static_value(shards):
+            raise ValueError(f"index must be <= num_shards and >= 0; got {_static_value(which)}")
         return self._then("Shard", shards, which)
 
-    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: int | None = None,
+        reshuffle_each_iteration: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Shuffles the elements.
+
+        Each element is drawn at random from a buffer, which the next element of the input refills.
+
+        Args:
+          buffer_size: The number of elements in the buffer.
+          seed: The seed of the random numbers.
+          reshuffle_each_iteration: Whether each iteration has another order, true by default.
+          name: Ignored.
+
+        Returns:
+          A data set.
+        """
         one, two = get_seed(seed)
         flags = 0 if reshuffle_each_iteration is False else RESHUFFLE
         return self._then(
-            "Shuffle", _number(buffer_size), _number(one or 0), _number(two or 0), flags=flags
+            "Shuffle", number(buffer_size), number(one or 0), number(two or 0), flags=flags
         )
 
-    def cache(self, filename="", name=None):
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+        """Caches the elements in memory, or in files that begin with `filename`."""
         if hasattr(filename, "__fspath__"):
             filename = str(filename)
         if isinstance(filename, (str, bytes)) and not filename:
             return self._then("Cache")
         return self._then("CacheFile", tensor(filename, "string"))
 
-    def prefetch(self, buffer_size=AUTOTUNE, name=None):
-        return self._then("Prefetch", _number(AUTOTUNE if buffer_size is None else buffer_size))
+    def prefetch(self, buffer_size: Any = AUTOTUNE, name: str | None = None) -> Dataset:
+        """Computes elements ahead in a background thread.
 
-    def filter(self, predicate, name=None):
-        return self._chosen("Filter", predicate)
+        Args:
+          buffer_size: The number of elements to prefetch; tf.data.AUTOTUNE by default.
+          name: Ignored.
 
-    def take_while(self, predicate, name=None):
-        return self._chosen("TakeWhile", predicate)
+        Returns:
+          A data set.
+        """
+        return self._then("Prefetch", number(AUTOTUNE if buffer_size is None else buffer_size))
 
-    def _chosen(self, kind, predicate):
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Keeps the elements for which a function is true.
+
+        Args:
+          predicate: A function of an element that returns a boolean scalar.
+          name: Ignored.
+
+        Returns:
+          A data set.
+
+        Raises:
+          ValueError: If the predicate returns something else.
+        """
+        return self._filter_by("Filter", predicate)
+
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Returns the elements before the first for which `predicate` is false."""
+        return self._filter_by("TakeWhile", predicate)
+
+    def _filter_by(self, kind, predicate):
         traced = Traced(predicate, self._spec)
         result = traced.result
         if (
@@ -244,29 +378,57 @@ class Dataset:
             )
         return self._then(kind, traced=traced)
 
-    def enumerate(self, start=0, name=None):
+    def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
+        """Returns pairs (index, element), counting from `start`."""
         return Dataset.zip((Dataset.range(start, 2**63 - 1), self))
-
-    # Elements together and apart
 
     def batch(
         self,
-        batch_size,
-        drop_remainder=False,
-        num_parallel_calls=None,
-        deterministic=None,
-        name=None,
-    ):
-        size = _number(batch_size)
-        rows = _known(size) if drop_remainder is True else None
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Combines consecutive elements into batches.
+
+        Args:
+          batch_size: The number of elements of a batch.
+          drop_remainder: Whether the last batch is dropped if it is smaller.
+          num_parallel_calls: Ignored.
+          deterministic: Ignored.
+          name: Ignored.
+
+        Returns:
+          A data set whose components have a new first dimension.
+        """
+        size = number(batch_size)
+        rows = _static_value(size) if drop_remainder is True else None
         spec = map_leaves(lambda s: batched(s, rows), self._spec)
         return self._then("Batch", size, spec=spec, flags=DROP_REMAINDER if drop_remainder else 0)
 
     def padded_batch(
-        self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None
-    ):
-        size, specs = _number(batch_size), flatten(self._spec)
-        rows = _known(size) if drop_remainder is True else None
+        self,
+        batch_size: Any,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Combines consecutive elements of different sizes into padded batches.
+
+        Args:
+          batch_size: The number of elements of a batch.
+          padded_shapes: The shape of each component; None or -1 pads to the longest element.
+          padding_values: The value to pad each component with, 0 or "" by default.
+          drop_remainder: Whether the last batch is dropped if it is smaller.
+          name: Ignored.
+
+        Returns:
+          A data set.
+        """
+        size, specs = number(batch_size), flatten(self._spec)
+        rows = _static_value(size) if drop_remainder is True else None
         shapes, late = padded_batch.shapes(padded_shapes, self._spec)
         values = padded_batch.values(padding_values, specs) + (late or [])
         spec = pack(
@@ -282,7 +444,8 @@ class Dataset:
             flags=DROP_REMAINDER if drop_remainder else 0,
         )
 
-    def unbatch(self, name=None):
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Splits elements along their first dimension."""
         shapes = [s.shape for s in flatten(self._spec)]
         if any(s.rank == 0 for s in shapes):
             raise ValueError("Cannot unbatch an input with scalar components.")
@@ -296,35 +459,67 @@ class Dataset:
                 f"{rows[0]} and {rows[1]}."
             )
         return self._then(
-            "Unbatch", spec=map_leaves(_row_of, self._spec), block=rows[0] if rows else 0
+            "Unbatch", spec=map_leaves(_slice_spec, self._spec), block=rows[0] if rows else 0
         )
 
-    def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
+    def window(
+        self,
+        size: Any,
+        shift: Any = None,
+        stride: int = 1,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Returns a data set of windows, each a data set of consecutive elements.
+
+        Args:
+          size: The number of elements of a window.
+          shift: The distance of windows, `size` by default.
+          stride: The distance of elements of a window.
+          drop_remainder: Whether windows that are smaller are dropped.
+          name: Ignored.
+
+        Returns:
+          A data set of (structures of) data sets.
+        """
         spec = map_leaves(DatasetSpec, self._spec)
         return self._then(
             "Window",
-            _number(size),
-            _number(size if shift is None else shift),
-            _number(stride),
+            number(size),
+            number(size if shift is None else shift),
+            number(stride),
             spec=spec,
             flags=DROP_REMAINDER if drop_remainder else 0,
         )
 
-    # Functions of elements
-
     def map(
         self,
-        map_func,
-        num_parallel_calls=None,
-        deterministic=None,
-        name=None,
-        num_threads=None,
-        output_buffer_size=None,
-    ):  # the last two: of tf.contrib.data
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+        num_threads: Any = None,
+        output_buffer_size: Any = None,
+    ) -> Dataset:
+        """Applies a function to each element.
+
+        Args:
+          map_func: A function of an element; a tuple is passed as several arguments. It is traced
+            into
+            a graph.
+          num_parallel_calls: The number of elements to compute in parallel, or tf.data.AUTOTUNE.
+          deterministic: Whether elements keep their order, true by default.
+          name: Ignored.
+          num_threads: The name of `num_parallel_calls` in tf.contrib.data.
+          output_buffer_size: Ignored.
+
+        Returns:
+          A data set.
+        """
         num_parallel_calls = num_parallel_calls or num_threads
         traced = Traced(map_func, self._spec)
         spec = map_leaves(structure.spec_of, traced.result)
-        traced.give_tensors(_bound)
+        traced.datasets_to_tensors(_bind)
         return self._then(
             "Map",
             spec=spec,
@@ -333,18 +528,33 @@ class Dataset:
             flags=UNORDERED if deterministic is False else 0,
         )
 
-    def flat_map(self, map_func, name=None):
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Applies a function that returns data sets to each element and concatenates the
+        results."""
         return self._nested("FlatMap", map_func)
 
     def interleave(
         self,
-        map_func,
-        cycle_length=None,
-        block_length=None,
-        num_parallel_calls=None,
-        deterministic=None,
-        name=None,
-    ):
+        map_func: Callable[..., Any],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Applies a function that returns data sets to each element and interleaves the results.
+
+        Args:
+          map_func: A function of an element that returns a data set.
+          cycle_length: The number of input elements to process concurrently.
+          block_length: The number of consecutive elements to take from each.
+          num_parallel_calls: The number of data sets to read in parallel, or tf.data.AUTOTUNE.
+          deterministic: Ignored; the order is deterministic.
+          name: Ignored.
+
+        Returns:
+          A data set.
+        """
         cycle, block = [
             default if given is None else _parallel(given)
             for given, default in ((cycle_length, AUTOTUNE), (block_length, 1))
@@ -362,7 +572,8 @@ class Dataset:
             )
         return self._then(kind, spec=inner.element_spec, traced=traced, inner=inner, **options)
 
-    def apply(self, transformation_func):
+    def apply(self, transformation_func: Callable[..., Any]) -> Dataset:
+        """Applies a function that transforms a data set."""
         result = transformation_func(self)
         if not isinstance(result, Dataset):
             raise TypeError(
@@ -370,20 +581,20 @@ class Dataset:
             )
         return result
 
-    def with_options(self, options, name=None):
-        made = self._then("Take", _number(-1))
-        made._user_options = options
-        return made
+    def with_options(self, options: Any, name: str | None = None) -> Dataset:
+        """Returns the data set with tf.data.Options."""
+        result = self._then("Take", number(-1))
+        result._user_options = options
+        return result
 
-    def options(self):
+    def options(self) -> Any:
+        """Returns the merged options of this data set and its inputs."""
         from situ._src.data.experimental import Options
 
         merged = Options()
         for one in self._inputs:
             merged.take(one.options())
         return merged.take(getattr(self, "_user_options", None) or Options())
-
-    # Iterating
 
     def _structure(self):
         return pack(
@@ -407,7 +618,8 @@ class Dataset:
             )
         return iterators.OwnedIterator.over(self)
 
-    def as_numpy_iterator(self):
+    def as_numpy_iterator(self) -> Any:
+        """Returns an iterator over elements converted to NumPy arrays."""
         if not _situ.executing_eagerly():
             raise RuntimeError(
                 "`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode."
@@ -417,16 +629,18 @@ class Dataset:
             for element in self
         )
 
-    def get_single_element(self, name=None):
+    def get_single_element(self, name: str | None = None) -> Any:
+        """Returns the element of a data set that has exactly one."""
         from situ._src.data import iterators
 
         return iterators.single_element(self, name)
 
-    def cardinality(self, name=None):
+    def cardinality(self, name: str | None = None) -> Any:
+        """Returns the number of elements: -1 if infinite, -2 if unknown."""
         if self._kind == "Handle" and _situ.current_graph() is not None:
             return op("DatasetSize", self._params[0])
-        made = self._build([])
-        return convert_to_tensor(made.cardinality(), "int64")
+        result = self._build([])
+        return convert_to_tensor(result.cardinality(), "int64")
 
     def __len__(self):
         length = self._build([]).cardinality()
@@ -444,18 +658,20 @@ class Dataset:
         kind = "Parallel" + kind if self._options.get("parallel") else kind
         return f"<_{kind}Dataset element_spec={self._spec!r}>"
 
-    # As version 1 has it
+    # TensorFlow 1
 
     output_types = property(lambda s: map_leaves(lambda x: x.dtype, s._spec))
     output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s._spec))
     output_classes = property(lambda s: map_leaves(lambda x: GraphTensor.__base__, s._spec))
 
-    def make_one_shot_iterator(self):
+    def make_one_shot_iterator(self) -> Any:
+        """Creates an iterator that needs no initialization."""
         from situ._src.data import iterators
 
         return iterators.make_one_shot_iterator(self)
 
-    def make_initializable_iterator(self, shared_name=None):
+    def make_initializable_iterator(self, shared_name: Any = None) -> Any:
+        """Creates an iterator that its initializer starts."""
         from situ._src.data import iterators
 
         return iterators.make_initializable_iterator(self, shared_name)
@@ -467,22 +683,23 @@ def _parallel(value):
     return int(value.numpy()) if hasattr(value, "numpy") else int(value)
 
 
-def _bound(dataset):
-    """A data set of a function of elements, as a tensor."""
+def _bind(dataset):
+    """Converts a data set that a function returns to a tensor."""
     handle, arguments = handle_in_graph(dataset)
     return op("DatasetBind", handle, arguments, Targuments=[a.dtype.base_dtype for a in arguments])
 
 
 def from_handle(handle, spec):
+    """Returns the data set of a handle."""
     return Dataset("Handle", (), [handle], spec, n_components=len(flatten(spec)))
 
 
 def handle_in_graph(dataset):
-    """A data set as a node, and the tensors of the graph that it needs."""
+    """Returns (handle node of a data set, the tensors it needs as arguments)."""
     arguments = []
-    made = dataset._build(arguments)
+    result = dataset._build(arguments)
     arguments = [convert_to_tensor(a) for a in arguments]
-    return op("DatasetConstant", value=made.handle()), arguments
+    return op("DatasetConstant", value=result.handle()), arguments
 
 
 export("data.Dataset")(Dataset)

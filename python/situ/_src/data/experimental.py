@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""experimental.py: tf.data.experimental, tf.contrib.data, options of data sets."""
+"""experimental.py: tf.data.experimental, tf.contrib.data and tf.data.Options."""
 
 import enum
 
 import _situ
-from situ._src.data.dataset import AUTOTUNE, INFINITE, UNKNOWN, Dataset, _number
+from situ._src.data.dataset import AUTOTUNE, INFINITE, UNKNOWN, Dataset, number
 from situ._src.data.iterators import Optional
 from situ._src.data.structure import DatasetSpec
 from situ._src.framework import device_spec
@@ -22,13 +22,13 @@ BOTH["data.experimental.Optional"] = Optional
 
 @export("data.experimental.AutoShardPolicy")
 class AutoShardPolicy(enum.IntEnum):
-    """How a data set is divided among workers."""
+    """How a data set is sharded over workers."""
 
     OFF, AUTO, FILE, DATA, HINT = -1, 0, 1, 2, 3
 
 
-class _Bag:
-    """Options by name; those that nobody set are None."""
+class _OptionGroup:
+    """Options by name; unset options are None."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -36,9 +36,9 @@ class _Bag:
         return
 
     def take(self, other):
-        """Takes over what somebody set in other options."""
+        """Copies the options that are set in other options."""
         for name, value in vars(other).items():
-            if isinstance(value, _Bag):
+            if isinstance(value, _OptionGroup):
                 getattr(self, name).take(value)
             else:
                 setattr(self, name, value)
@@ -46,28 +46,29 @@ class _Bag:
 
 
 @export("data.experimental.DistributeOptions")
-class _Distribute(_Bag):
-    """How elements are divided among devices and workers."""
+class DistributeOptions(_OptionGroup):
+    """How elements are sharded over devices and workers."""
 
     auto_shard_policy = AutoShardPolicy.AUTO
 
 
-BOTH["data.ThreadingOptions"] = BOTH["data.experimental.ThreadingOptions"] = _Bag
-BOTH["data.experimental.OptimizationOptions"] = _Bag
+BOTH["data.ThreadingOptions"] = BOTH["data.experimental.ThreadingOptions"] = _OptionGroup
+BOTH["data.experimental.OptimizationOptions"] = _OptionGroup
 
 
 @export("data.Options")
-class Options(_Bag):
-    """Options of a data set. Which threads work, and how elements are divided, is situ's matter."""
+class Options(_OptionGroup):
+    """Options of a data set. situ accepts them all and ignores those about threads and
+    optimization."""
 
     def __init__(self):
-        self.threading = self.experimental_threading = _Bag()
-        self.experimental_distribute = _Distribute()
-        self.experimental_optimization = _Bag()
-        self.autotune = _Bag()
+        self.threading = self.experimental_threading = _OptionGroup()
+        self.experimental_distribute = DistributeOptions()
+        self.experimental_optimization = _OptionGroup()
+        self.autotune = _OptionGroup()
 
     def merge(self, options):
-        """These options, and where others say something, that."""
+        """Returns these options, overridden by those that are set in others."""
         return Options().take(self).take(options)
 
 
@@ -76,7 +77,7 @@ def _device(name):
 
 
 def copy_to_device(target_device, source_device="/cpu:0"):
-    """A transformation: elements are copied to a device."""
+    """Returns a transformation that copies elements to a device."""
 
     def apply(dataset):
         if not _situ.executing_eagerly():
@@ -87,7 +88,7 @@ def copy_to_device(target_device, source_device="/cpu:0"):
 
 
 def prefetch_to_device(device, buffer_size=None):
-    """A transformation: elements are on a device before they are asked for."""
+    """Returns a transformation that prefetches elements to a device."""
 
     def apply(dataset):
         size = 1 if buffer_size is None else buffer_size
@@ -99,7 +100,7 @@ def prefetch_to_device(device, buffer_size=None):
 def map_and_batch(
     map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None
 ):
-    """A transformation: map, then batch."""
+    """Returns a transformation: map, then batch."""
 
     def apply(dataset):
         calls = num_parallel_calls or (num_parallel_batches and AUTOTUNE)
@@ -109,7 +110,7 @@ def map_and_batch(
 
 
 def shuffle_and_repeat(buffer_size, count=None, seed=None):
-    """A transformation: shuffle, then repeat."""
+    """Returns a transformation: shuffle, then repeat."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
@@ -121,59 +122,65 @@ def parallel_interleave(
     buffer_output_elements=None,
     prefetch_input_elements=None,
 ):
-    """A transformation: elements of several data sets in turn."""
+    """Returns a transformation that interleaves data sets in parallel."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
 
 
 def unbatch():
+    """Returns a transformation: Dataset.unbatch."""
     return lambda dataset: dataset.unbatch()
 
 
 def batch_and_drop_remainder(batch_size):
+    """Returns a transformation: Dataset.batch with drop_remainder."""
     return lambda dataset: dataset.batch(batch_size, True)
 
 
 def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
+    """Returns a transformation: Dataset.padded_batch with drop_remainder."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, True)
 
 
 def enumerate_dataset(start=0):
+    """Returns a transformation: Dataset.enumerate."""
     return lambda dataset: dataset.enumerate(start)
 
 
 def take_while(predicate):
+    """Returns a transformation: Dataset.take_while."""
     return lambda dataset: dataset.take_while(predicate)
 
 
 def scan(initial_state, scan_func):
+    """Returns a transformation: Dataset.scan."""
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
 
 def cardinality(dataset):
-    """How many elements a data set has: -1 for no end, -2 where that is not known."""
+    """Returns the number of elements: -1 if infinite, -2 if unknown."""
     return dataset.cardinality()
 
 
 def assert_cardinality(expected_cardinality):
-    """A transformation: another number of elements is an error."""
-    return lambda dataset: dataset._then("AssertCardinality", _number(expected_cardinality))
+    """Returns a transformation that fails if the number of elements differs."""
+    return lambda dataset: dataset._then("AssertCardinality", number(expected_cardinality))
 
 
 @export("data.experimental.get_structure")
 def get_structure(dataset_or_iterator):
-    """The structure of elements, and their types and shapes."""
+    """Returns the element spec."""
     return dataset_or_iterator.element_spec
 
 
 @export("data.experimental.at")
 def at(dataset, index):
-    """The element of that number."""
+    """Returns the element at an index."""
     return dataset.skip(index).take(1).get_single_element()
 
 
 @export("data.experimental.from_list")
 def from_list(elements, name=None):
-    """A data set of the elements of a list."""
+    """Creates a data set of the elements of a list."""
     from situ._src.framework import nest
 
     if not elements:
@@ -189,16 +196,17 @@ def from_list(elements, name=None):
 
 
 def get_single_element(dataset):
+    """Returns the element of a data set that has exactly one."""
     return dataset.get_single_element()
 
 
 def counter(start=0, step=1, dtype="int64"):
-    """Numbers, for ever."""
+    """Creates an endless data set of numbers from `start` in steps of `step`."""
     return Dataset.range(start, (2**63 - 1) if step > 0 else -(2**63), step, output_type=dtype)
 
 
 def ignore_errors(log_warning=False):
-    """A transformation: elements whose computation fails are left out."""
+    """Returns a transformation that drops elements whose computation fails."""
     return lambda dataset: dataset._then("IgnoreErrors")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""grouping.py: elements of a data set by what they have in common: groups, buckets, classes."""
+"""grouping.py: Dataset.group_by_window, bucket_by_sequence_length and unique."""
 
 from situ._src.autograph.conversion import convert
 from situ._src.data.dataset import Dataset
@@ -11,7 +11,7 @@ from situ._src.ops.array_ops import convert_to_tensor
 
 
 def _scalar(value, name):
-    """What a function told of an element: an int64."""
+    """Converts the result of a user function to an int64 scalar."""
     value = convert_to_tensor(value)
     if value.dtype.name not in ("int32", "int64") or value.shape.rank not in (0, None):
         raise ValueError(
@@ -24,7 +24,21 @@ def _scalar(value, name):
 def group_by_window(
     self, key_func, reduce_func, window_size=None, window_size_func=None, name=None
 ):
-    """Elements with one key, as many as a window holds, as what a function makes of them."""
+    """Groups windows of elements by key and reduces them.
+
+    Args:
+      key_func: A function of an element that returns an int64 key.
+      reduce_func: A function (key, data set of a window) that returns a data set.
+      window_size: The number of elements of a window.
+      window_size_func: A function of the key that returns the window size.
+      name: A name for the operation (optional).
+
+    Returns:
+      A data set.
+
+    Raises:
+      ValueError: If both or none of `window_size` and `window_size_func` are given.
+    """
     if (window_size is None) == (window_size_func is None):
         raise ValueError(
             "Either the `window_size` argument or the `window_size_func` argument "
@@ -55,7 +69,22 @@ def bucket_by_sequence_length(
     drop_remainder=False,
     name=None,
 ):
-    """Batches of elements of similar lengths."""
+    """Batches elements of similar length together.
+
+    Args:
+      element_length_func: A function of an element that returns its length.
+      bucket_boundaries: The upper bounds of the lengths of the buckets.
+      bucket_batch_sizes: The batch size of each bucket, one more than boundaries.
+      padded_shapes: The shapes to pad to; by default the longest element of a batch.
+      padding_values: The values to pad with.
+      pad_to_bucket_boundary: Whether unknown dimensions are padded to the bucket boundary.
+      no_padding: Whether batches are not padded.
+      drop_remainder: Whether incomplete batches are dropped.
+      name: A name for the operation (optional).
+
+    Returns:
+      A data set of batches.
+    """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError(
             "`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
@@ -78,7 +107,9 @@ def bucket_by_sequence_length(
             return window.batch(size, drop_remainder)
         shapes = padded_shapes
         if pad_to_bucket_boundary:
-            shapes = _bounded(padded_shapes, window.element_spec, _most(bucket_boundaries, key, at))
+            shapes = _limit_shapes(
+                padded_shapes, window.element_spec, _bucket_limit(bucket_boundaries, key, at)
+            )
         return window.padded_batch(size, shapes, padding_values, drop_remainder)
 
     return group_by_window(
@@ -86,8 +117,8 @@ def bucket_by_sequence_length(
     )
 
 
-def _most(boundaries, key, at):
-    """The most that elements of a bucket are filled up to."""
+def _bucket_limit(boundaries, key, at):
+    """Returns the length that elements of a bucket are padded to."""
     inside = OPS["Less"](key, convert_to_tensor(len(boundaries), "int64"))
     check = OPS["Assert"](
         inside,
@@ -103,18 +134,18 @@ def _most(boundaries, key, at):
         return at(boundaries, OPS["Identity"](key)) - 1
 
 
-def _bounded(given, spec, most):
-    """Shapes with a size where they have none."""
-    shapes = map_leaves(lambda s: s.shape, spec) if given is None else given
+def _limit_shapes(padded_shapes, spec, limit):
+    """Replaces unknown dimensions by a limit."""
+    shapes = map_leaves(lambda s: s.shape, spec) if padded_shapes is None else padded_shapes
     sizes = lambda shape: [
-        most if n is None or isinstance(n, int) and n < 0 else n
+        limit if n is None or isinstance(n, int) and n < 0 else n
         for n in getattr(shape, "as_list", lambda: shape)()
     ]
     return _like(spec, shapes, sizes)
 
 
 def _like(spec, shapes, function):
-    """A function of each of some shapes, in the structure of a spec."""
+    """Applies a function to shapes, in the structure of a spec."""
     if isinstance(spec, dict):
         return {k: _like(spec[k], shapes[k], function) for k in spec}
     if isinstance(spec, tuple):
@@ -123,16 +154,16 @@ def _like(spec, shapes, function):
 
 
 def unique(self, name=None):
-    """Each element once."""
+    """Removes duplicate elements."""
     return self._then("Distinct")
 
 
 def _transformation(function):
-    """tf.data.experimental.NAME(...): a function for dataset.apply."""
+    """Exports tf.data.experimental.NAME, which returns a function for Dataset.apply."""
 
     @export("data.experimental." + function.__name__, "contrib.data." + function.__name__)
-    def make(*args, **words):
-        return lambda dataset: function(dataset, *args, **words)
+    def make(*args, **kwargs):
+        return lambda dataset: function(dataset, *args, **kwargs)
 
     make.__name__, make.__doc__ = function.__name__, function.__doc__
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iterators.py: iterators over data sets: at once, and as nodes of a graph."""
+"""iterators.py: iterators over data sets: Python iterators in eager mode, handles and nodes in
+graphs."""
 
 import atexit
 import weakref
@@ -19,12 +20,12 @@ from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import get_seed
 
-_live = weakref.WeakSet()
+_live: weakref.WeakSet = weakref.WeakSet()
 
 
 @atexit.register
 def _close_all():
-    """Threads that call Python functions have to end before the interpreter does."""
+    """Stops threads that call Python functions before the interpreter ends."""
     for iterator in list(_live):
         iterator.close()
 
@@ -41,18 +42,18 @@ def _next_node(handle, spec, name=None):
 
 
 def _packed(spec, parts):
-    """The outputs of a node as an element."""
+    """Packs the outputs of a node into an element."""
     return pack(
         spec, [s(p) if isinstance(s, DatasetSpec) else p for s, p in zip(flatten(spec), parts)]
     )
 
 
 def single_element(dataset, name=None):
-    """The element of a data set that has only one."""
+    """Returns the element of a data set that has exactly one."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
         elements = list(dataset.take(2))
         if len(elements) != 1:
-            raise errors.CLASSES[3](
+            raise errors.InvalidArgumentError(
                 None,
                 None,
                 "Dataset was empty." if not elements else "Dataset had more than one element.",
@@ -66,15 +67,16 @@ def single_element(dataset, name=None):
             handle,
             arguments,
             name=name or "DatasetToSingleElement",
-            **_shared(arguments),
+            **_argument_attrs(arguments),
             **_attrs(dataset.element_spec),
         ),
     )
 
 
-def _shared(arguments):
-    """Attributes of nodes that walk along a data set in each run: in a function a data set from
-    outside keeps what it keeps from call to call."""
+def _argument_attrs(arguments):
+    """Returns attributes of nodes that iterate in each run; within a function a captured data set
+    keeps its
+    state (cache, shuffle) between calls."""
     return dict(
         Targuments=[a.dtype.base_dtype for a in arguments],
         shares=not arguments and _situ.current_graph().building_function,
@@ -82,15 +84,17 @@ def _shared(arguments):
 
 
 def in_function(dataset):
-    """An iterator that begins anew in each run."""
+    """Creates an iterator that starts anew in each run."""
     handle, arguments = handle_in_graph(dataset)
     return FunctionIterator(
-        op("AnonymousIterator", handle, arguments, **_shared(arguments)), None, dataset.element_spec
+        op("AnonymousIterator", handle, arguments, **_argument_attrs(arguments)),
+        None,
+        dataset.element_spec,
     )
 
 
 class Elements:
-    """The elements of a data set or an iterator, for a loop of a graph that asks for them."""
+    """The elements of a data set or iterator for a graph loop."""
 
     def __init__(self, items):
         if isinstance(items, OwnedIterator):
@@ -102,41 +106,43 @@ class Elements:
             self._handle = in_function(items)._iterator_resource
 
     def first(self):
-        """Whether there is an element, and its parts, or zeros."""
-        return self.after(True, *[_nothing(s) for s in flatten(self._spec)])
+        """Returns [whether there is an element, *its components or zeros]."""
+        return self.after(True, *[_zeros(s) for s in flatten(self._spec)])
 
-    def after(self, asks, *otherwise):
-        """The same behind an element; nobody `asks` where a loop has been left."""
-        made = op(
+    def after(self, wanted, *defaults):
+        """Returns the same for the next element; if `asks` is false none is taken."""
+        result = op(
             "IteratorGetNextOr",
             self._handle,
-            convert_to_tensor(asks, "bool"),
-            list(otherwise),
+            convert_to_tensor(wanted, "bool"),
+            list(defaults),
             **_attrs(self._spec),
         )
-        return [made[0], *made[1:]]
+        return [result[0], *result[1:]]
 
     def element(self, parts):
         return _packed(self._spec, parts)
 
 
-def _nothing(spec):
-    """Stands where there is no element."""
+def _zeros(spec):
+    """Returns zeros for a missing element."""
     sizes = [] if spec.shape.rank is None else [n or 0 for n in spec.shape.as_list()]
-    texts = spec.dtype.name == "string"
+    is_string = spec.dtype.name == "string"
     return convert_to_tensor(
-        numpy.full(sizes, b"", object) if texts else numpy.zeros(sizes, spec.dtype.as_numpy_dtype),
+        numpy.full(sizes, b"", object)
+        if is_string
+        else numpy.zeros(sizes, spec.dtype.as_numpy_dtype),
         spec.dtype,
     )
 
 
 class OwnedIterator(_situ.Iterator):
-    """Gives the elements of a data set one by one."""
+    """A Python iterator over a data set."""
 
     @classmethod
     def over(cls, dataset):
-        made, arguments = dataset._begun()
-        self = cls(made, dataset._structure(), arguments)
+        result, arguments = dataset._start()
+        self = cls(result, dataset._structure(), arguments)
         self.element_spec, self._handle = dataset.element_spec, None
         _live.add(self)
         return self
@@ -145,7 +151,9 @@ class OwnedIterator(_situ.Iterator):
         try:
             return next(self)
         except StopIteration:
-            raise errors.CLASSES[11](None, None, "End of sequence [Op:IteratorGetNext]") from None
+            raise errors.OutOfRangeError(
+                None, None, "End of sequence [Op:IteratorGetNext]"
+            ) from None
 
     next = get_next
 
@@ -153,11 +161,11 @@ class OwnedIterator(_situ.Iterator):
         return Optional(next(self, None), self.element_spec)
 
     def _emit_next(self):
-        """The next element inside of a tf.function: each call of that takes one."""
+        """Emits a node that takes the next element in each call of a tf.function."""
         return _next_node(self.graph_handle(), self.element_spec)
 
     def graph_handle(self):
-        """What nodes know it by."""
+        """Returns the handle for nodes."""
         if self._handle is None:
             self._handle = self.handle()
         return self._handle
@@ -167,7 +175,7 @@ class OwnedIterator(_situ.Iterator):
 
 
 class Optional:
-    """An element, or nothing."""
+    """An element or nothing."""
 
     def __init__(self, value, spec):
         self._value, self.element_spec = value, spec
@@ -188,13 +196,15 @@ class Optional:
 
     def get_value(self, name=None):
         if self._value is None:
-            raise errors.CLASSES[3](None, None, "The given optional does not have a value.")
+            raise errors.InvalidArgumentError(
+                None, None, "The given optional does not have a value."
+            )
         return self._value
 
 
 @export("data.Iterator", "contrib.data.Iterator")
 class Iterator:
-    """An iterator of a graph: a node that is a handle, and nodes that take elements."""
+    """An iterator of a graph: a handle and nodes that take elements."""
 
     def __init__(self, handle, initializer, spec):
         self._iterator_resource, self._initializer, self.element_spec = handle, initializer, spec
@@ -221,15 +231,15 @@ class Iterator:
         return self._initializer
 
     def make_initializer(self, dataset, name=None):
-        """An operation that lets the iterator begin with a data set."""
+        """Returns an operation that starts the iterator with a data set."""
         mine, other = flatten(self.element_spec), flatten(dataset.element_spec)
         if [s.dtype for s in mine] != [s.dtype for s in other]:
             raise TypeError(
                 f"Expected output types {self.output_types!r} but got dataset with "
                 f"output types {dataset.output_types!r}."
             )
-        for want, have in zip(mine, other):
-            if not want.shape.is_compatible_with(have.shape):
+        for expected, actual in zip(mine, other):
+            if not expected.shape.is_compatible_with(actual.shape):
                 raise TypeError(
                     f"Expected output shapes compatible with {self.output_shapes!r} "
                     f"but got dataset with output shapes {dataset.output_shapes!r}."
@@ -245,7 +255,7 @@ class Iterator:
         )
 
     def get_next(self, name=None):
-        """The next element, in each run."""
+        """Returns the next element in each run."""
         return _next_node(self._iterator_resource, self.element_spec, name)
 
     def string_handle(self, name=None):
@@ -257,9 +267,9 @@ class Iterator:
 
 
 class FunctionIterator(Iterator):
-    """An iterator of a function: next(iterator) is a node."""
+    """An iterator of a function: next(iterator) emits a node."""
 
-    _most = 1000  # elements that a function takes without a loop of its own
+    _most = 1000  # elements that a function may take outside of a graph loop
 
     def __iter__(self):
         return self
@@ -268,8 +278,8 @@ class FunctionIterator(Iterator):
         self._most -= 1
         if self._most < 0:
             raise RuntimeError(
-                "A function takes very many elements of a data set one by one: its "
-                "loop over the data set was not converted to one of the graph."
+                "A function takes too many elements of a data set one by one: its loop over the "
+                "data set was not converted to a graph loop."
             )
         return self.get_next()
 
@@ -282,21 +292,21 @@ def _spec(types, shapes):
     if shapes is None:
         return pack(types, [TensorSpec(None, t) for t in flat])
 
-    def walk(structure, part):
+    def visit(structure, part):
         if trace.is_structure(structure):
             keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
-            return [s for k in keys for s in walk(structure[k], part[k])]
+            return [s for k in keys for s in visit(structure[k], part[k])]
         return [as_shape(part)]
 
-    return pack(types, [TensorSpec(s, t) for s, t in zip(walk(types, shapes), flat)])
+    return pack(types, [TensorSpec(s, t) for s, t in zip(visit(types, shapes), flat)])
 
 
 @export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")
 def make_one_shot_iterator(dataset):
-    """An iterator that begins by itself."""
+    """Creates an iterator that needs no initialization."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
         return iter(dataset)
-    get_seed(None)  # TensorFlow gives the iterator's function a seed of the graph's
+    get_seed(None)  # TensorFlow's iterator function uses up a seed of the graph
     handle, arguments = handle_in_graph(dataset)
     iterator = op(
         "OneShotIterator",
@@ -311,7 +321,7 @@ def make_one_shot_iterator(dataset):
 
 @export("compat.v1.data.make_initializable_iterator", v1="data.make_initializable_iterator")
 def make_initializable_iterator(dataset, shared_name=None):
-    """An iterator that begins when its initializer runs."""
+    """Creates an iterator that its initializer starts."""
     if _situ.current_graph() is None and _situ.executing_eagerly():
         raise RuntimeError(
             "dataset.make_initializable_iterator is not supported when eager "
@@ -327,16 +337,19 @@ def make_initializable_iterator(dataset, shared_name=None):
 
 @export(v1="data.get_output_types")
 def get_output_types(dataset_or_iterator):
+    """Returns the types of the components of an element."""
     return dataset_or_iterator.output_types
 
 
 @export(v1="data.get_output_shapes")
 def get_output_shapes(dataset_or_iterator):
+    """Returns the shapes of the components of an element."""
     return dataset_or_iterator.output_shapes
 
 
 @export(v1="data.get_output_classes")
 def get_output_classes(dataset_or_iterator):
+    """Returns the classes of the components of an element."""
     return dataset_or_iterator.output_classes
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""padded_batch.py: shapes and values that rows of a batch are filled up with."""
+"""padded_batch.py: the padded shapes and padding values of Dataset.padded_batch."""
 
 import numpy
 
@@ -14,14 +14,14 @@ _TENSORS = (EagerTensor, GraphTensor)
 
 
 def _size(value):
-    """One size of a shape: a number, None for that of the largest row, or a tensor."""
+    """Normalizes a dimension: an integer, None for the longest element of a batch, or a tensor."""
     if isinstance(value, GraphTensor):
         return value
     return None if value is None or int(value) < 0 else int(value)
 
 
 def _sizes(shape):
-    """The sizes of a shape that somebody gave; a vector that is not known yet; or None."""
+    """Normalizes a shape: a list of dimensions, a tensor if it is unknown, or None."""
     if isinstance(shape, _TENSORS):
         known = constant_value(shape)
         return tensor(shape) if known is None else [_size(n) for n in numpy.asarray(known)]
@@ -30,7 +30,7 @@ def _sizes(shape):
 
 
 def _static(sizes):
-    """What is known of a shape."""
+    """Returns the static shape."""
     if isinstance(sizes, GraphTensor):
         return as_shape(
             [None] * sizes.shape.as_list()[0] if sizes.shape.is_fully_defined() else None
@@ -41,11 +41,13 @@ def _static(sizes):
 
 
 def _vector(sizes):
-    """A shape as a tensor: -1 is the size of the largest row."""
+    """Converts a shape to a tensor; -1 stands for the longest element."""
     if isinstance(sizes, GraphTensor):
         return sizes
     if sizes is None:
-        raise ValueError("A padded shape of unknown rank cannot stand beside one that is a tensor.")
+        raise ValueError(
+            "A padded shape of unknown rank cannot be combined with one that is a tensor."
+        )
     if not any(isinstance(n, GraphTensor) for n in sizes):
         return tensor([-1 if n is None else n for n in sizes], "int64")
     from situ._src.framework.api import OPS
@@ -57,11 +59,11 @@ def _vector(sizes):
     )
 
 
-def shapes(given, spec):
-    """The padded shapes of the parts of an element: as far as they are known, and as tensors where
-    one of them is known later, else None."""
+def shapes(padded_shapes, spec):
+    """Returns (static padded shapes of the components, the shapes as tensors or None if all are
+    static)."""
     specs = flatten(spec)
-    if given is None:
+    if padded_shapes is None:
         for i, one in enumerate(specs):
             if one.shape.rank is None:
                 raise ValueError(
@@ -70,24 +72,24 @@ def shapes(given, spec):
                 )
         return [s.shape for s in specs], None
 
-    def walk(structure, part):
+    def visit(structure, part):
         if trace.is_structure(structure):
             keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
-            return [s for k in keys for s in walk(structure[k], part[k])]
+            return [s for k in keys for s in visit(structure[k], part[k])]
         return [_sizes(part)]
 
-    found = walk(spec, given)
-    for one, sizes in zip(specs, found):
+    sizes_of = visit(spec, padded_shapes)
+    for one, sizes in zip(specs, sizes_of):
         _check(one, _static(sizes))
-    late = any(
+    dynamic = any(
         isinstance(s, GraphTensor) or any(isinstance(n, GraphTensor) for n in s or ())
-        for s in found
+        for s in sizes_of
     )
-    return [_static(s) for s in found], [_vector(s) for s in found] if late else None
+    return [_static(s) for s in sizes_of], [_vector(s) for s in sizes_of] if dynamic else None
 
 
 def _check(spec, shape):
-    """Rows may be filled up, but not cut."""
+    """Checks that elements are padded, not truncated."""
     if spec.shape.rank is None or shape.rank is None:
         return
     pairs = list(zip(spec.shape.as_list(), shape.as_list()))
@@ -101,31 +103,33 @@ def _check(spec, shape):
         )
 
 
-def values(given, specs):
-    """The padding values of parts."""
-    given = (
-        [given] * len(specs) if given is None or not trace.is_structure(given) else flatten(given)
+def values(padding_values, specs):
+    """Returns the padding values of the components."""
+    padding_values = (
+        [padding_values] * len(specs)
+        if padding_values is None or not trace.is_structure(padding_values)
+        else flatten(padding_values)
     )
-    return [_value(v, s.dtype) for v, s in zip(given, specs)]
+    return [_value(v, s.dtype) for v, s in zip(padding_values, specs)]
 
 
-def _value(given, dtype):
-    if given is None:
+def _value(value, dtype):
+    if value is None:
         return tensor("" if dtype.name == "string" else 0, dtype)
     try:
-        made = tensor(given, None if isinstance(given, _TENSORS) else dtype)
-        if made.dtype == dtype:
-            return made
+        result = tensor(value, None if isinstance(value, _TENSORS) else dtype)
+        if result.dtype == dtype:
+            return result
     except TypeError:
-        made = tensor(given)
+        result = tensor(value)
     raise TypeError(
-        f"Invalid `padding_values`. `padding_values` values type {made.dtype!r} does "
+        f"Invalid `padding_values`. `padding_values` values type {result.dtype!r} does "
         f"not match type {dtype!r} of the corresponding input component."
     )
 
 
 def batched(spec, rows):
-    """The spec of a batch of what a spec says."""
+    """Returns the spec of a batch."""
     return TensorSpec(
         None if spec.shape.rank is None else [rows] + spec.shape.as_list(), spec.dtype
     )

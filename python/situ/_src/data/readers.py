@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""readers.py: data sets of files and of Python functions."""
+"""readers.py: data sets of files (text, TFRecord, fixed length, CSV) and of Python generators."""
 
 import numpy
 
 import _situ
 from situ._src.data import structure as trace
-from situ._src.data.dataset import Dataset, _number
+from situ._src.data.dataset import Dataset, number
 from situ._src.data.iterators import _spec
 from situ._src.data.structure import flatten, map_leaves, tensor
 from situ._src.framework import errors
@@ -17,30 +17,32 @@ from situ._src.ops import tf_record
 from situ._src.ops.gfile import glob
 
 
-def generated(rows, spec):
-    """A data set of what a function gives: an iterator over tuples of tensors."""
-    return Dataset("Generator", (), (), spec, n_components=len(flatten(spec)), generator=rows)
+def generated(generator, spec):
+    """Creates a data set from a function that returns an iterator over tuples of tensors."""
+    return Dataset("Generator", (), (), spec, n_components=len(flatten(spec)), generator=generator)
 
 
 def ragged_slices(tensors):
-    """A data set of the rows of ragged tensors, beside rows of others."""
+    """Creates a data set of the rows of ragged tensors and of slices of others."""
     whole = flatten(tensors)
     ragged = [hasattr(t, "with_flat_values") for t in whole]
     for one in (t for t, r in zip(whole, ragged) if r):
         if one.ragged_rank > 1:
-            raise ValueError("situ has data sets of ragged tensors with one ragged dimension only.")
+            raise ValueError(
+                "from_tensor_slices: situ supports ragged tensors with one ragged dimension only."
+            )
     ends = [(t.row_starts(), t.row_limits()) if r else t for t, r in zip(whole, ragged)]
 
-    def rows(*given):
-        given = list(given)
-        made = [t.values[p[0] : p[1]] if r else p for t, p, r in zip(whole, given, ragged)]
-        return trace.pack(tensors, iter(made))
+    def rows(*slices):
+        slices = list(slices)
+        result = [t.values[p[0] : p[1]] if r else p for t, p, r in zip(whole, slices, ragged)]
+        return trace.pack(tensors, iter(result))
 
     return Dataset.from_tensor_slices(tuple(ends)).map(rows)
 
 
 def _host(value, spec):
-    """One part of an element, checked as TensorFlow checks it."""
+    """Converts one component of an element and checks it against its spec."""
     if not isinstance(value, EagerTensor):
         try:
             value = (
@@ -68,7 +70,7 @@ def _host(value, spec):
 
 
 def _like(structure, value):
-    """The leaves of a value that has the structure of another: lists may stand for tuples."""
+    """Flattens a value in the structure of a spec; lists may stand for tuples."""
     if not trace.is_structure(structure):
         return [value]
     if isinstance(structure, dict):
@@ -83,7 +85,7 @@ def _like(structure, value):
 
 
 def from_generator(generator, output_types, output_shapes, args, signature):
-    """A data set of what a Python function gives."""
+    """Implements Dataset.from_generator."""
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable.")
     if signature is None and output_types is None:
@@ -109,7 +111,9 @@ def from_generator(generator, output_types, output_shapes, args, signature):
 
     if not any(isinstance(v, GraphTensor) for v in values):
         return generated(lambda: rows_of(*[v.numpy() for v in values]), spec)
-    from situ._src.ops.script_ops import py_func  # the arguments are known when it begins
+    from situ._src.ops.script_ops import (
+        py_func,  # the arguments are evaluated when iteration starts
+    )
 
     state = []
 
@@ -123,7 +127,7 @@ def from_generator(generator, output_types, output_shapes, args, signature):
 
 
 def list_files(pattern, shuffle, seed):
-    """The names of the files that fit patterns."""
+    """Implements Dataset.list_files."""
     if isinstance(pattern, GraphTensor):
         names = OPS["MatchingFiles"](pattern)
         dataset = Dataset.from_tensor_slices(names)
@@ -135,7 +139,7 @@ def list_files(pattern, shuffle, seed):
         name for p in patterns for name in glob(p.decode() if isinstance(p, bytes) else str(p))
     )
     if not names:
-        raise errors.CLASSES[3](
+        raise errors.InvalidArgumentError(
             None,
             None,
             "No files matched pattern: "
@@ -146,72 +150,72 @@ def list_files(pattern, shuffle, seed):
 
 
 def _names(filenames):
-    """The names as a param, or the data set that gives them."""
+    """Returns file names as a tensor, or the data set of names."""
     if isinstance(filenames, Dataset):
         return filenames
     if isinstance(filenames, (list, tuple)):
         filenames = [str(f) if hasattr(f, "__fspath__") else f for f in filenames]
     elif hasattr(filenames, "__fspath__"):
         filenames = str(filenames)
-    made = tensor(
+    result = tensor(
         filenames, "string" if isinstance(filenames, (list, tuple)) and not filenames else None
     )
-    if made.dtype.name != "string":
+    if result.dtype.name != "string":
         raise TypeError(
             "The `filenames` argument must contain `tf.string` elements. Got "
-            f"`tf.{made.dtype.name}` elements."
+            f"`tf.{result.dtype.name}` elements."
         )
-    return made
+    return result
 
 
 class _Files(type):
-    """Classes whose calls give data sets."""
+    """Metaclass of data set classes whose constructor returns a Dataset."""
 
     def __instancecheck__(cls, thing):
         return isinstance(thing, Dataset) and thing._kind == cls.kind
 
 
-def _opened(filenames, kind, packing, reads, *sizes):
-    """The records of files: one file after another, or of some in turn."""
+def _open(filenames, kind, compression_type, parallel_reads, *sizes):
+    """Creates a data set of the records of files, sequentially or interleaved."""
     names, spec = _names(filenames), TensorSpec([], "string")
-    packing = tf_record.packing(packing) or None
-    make = lambda some: Dataset(kind, (), [some, *sizes], spec, compression=packing)
-    if reads is not None:
+    compression_type = tf_record.compression_type_of(compression_type) or None
+    open_files = lambda names_: Dataset(kind, (), [names_, *sizes], spec, compression=compression_type)
+    if parallel_reads is not None:
         if not isinstance(names, Dataset):
             names = Dataset.from_tensor_slices(
                 OPS["Reshape"](names, [-1]) if names.shape.rank != 1 else names
             )
-        return names.interleave(make, reads, 1, reads)
-    return names.flat_map(make) if isinstance(names, Dataset) else make(names)
+        return names.interleave(open_files, parallel_reads, 1, parallel_reads)
+    return names.flat_map(open_files) if isinstance(names, Dataset) else open_files(names)
 
 
 @export("data.TextLineDataset", "contrib.data.TextLineDataset")
 class TextLineDataset(Dataset, metaclass=_Files):
-    """The lines of files."""
+    """A data set of the lines of text files."""
 
     kind = "TextLine"
 
     def __new__(
         cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None
     ):
-        return _opened(filenames, "TextLine", compression_type, num_parallel_reads)
+        return _open(filenames, "TextLine", compression_type, num_parallel_reads)
 
 
 @export("data.TFRecordDataset", "contrib.data.TFRecordDataset")
 class TFRecordDataset(Dataset, metaclass=_Files):
-    """The records of TFRecord files."""
+    """A data set of the records of TFRecord files."""
 
     kind = "TFRecord"
 
     def __new__(
         cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None
     ):
-        return _opened(filenames, "TFRecord", compression_type, num_parallel_reads)
+        return _open(filenames, "TFRecord", compression_type, num_parallel_reads)
 
 
 @export("data.FixedLengthRecordDataset", "contrib.data.FixedLengthRecordDataset")
 class FixedLengthRecordDataset(Dataset, metaclass=_Files):
-    """The records of files of records of one length."""
+    """A data set of the fixed-length records of binary files."""
 
     kind = "FixedLengthRecord"
 
@@ -226,13 +230,13 @@ class FixedLengthRecordDataset(Dataset, metaclass=_Files):
         num_parallel_reads=None,
         name=None,
     ):
-        sizes = [_number(header_bytes or 0), _number(record_bytes), _number(footer_bytes or 0)]
-        return _opened(filenames, "FixedLengthRecord", compression_type, num_parallel_reads, *sizes)
+        sizes = [number(header_bytes or 0), number(record_bytes), number(footer_bytes or 0)]
+        return _open(filenames, "FixedLengthRecord", compression_type, num_parallel_reads, *sizes)
 
 
 @export("data.experimental.CsvDataset", "contrib.data.CsvDataset")
 class CsvDataset(Dataset, metaclass=_Files):
-    """The fields of the lines of CSV files."""
+    """A data set of the fields of CSV files."""
 
     kind = "Map"
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sampling.py: elements of data sets by chance: random numbers, samples, classes as often as
-wanted. The numbers are those of TensorFlow for the same seeds."""
+"""sampling.py: random elements of data sets: tf.data.Dataset.random, sample_from_datasets,
+rejection_resample. Equal seeds give TensorFlow's numbers."""
 
 import numpy
 
 import _situ
 from situ._src.autograph.conversion import convert
-from situ._src.data.dataset import RESHUFFLE, Dataset, _number
+from situ._src.data.dataset import RESHUFFLE, Dataset, number
 from situ._src.framework.api import BOTH, OPS
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.tensor import constant_value
@@ -14,23 +14,25 @@ from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.random_ops import get_seed, random_uniform
 
-_AT_A_TIME, _SEEN_BEFORE = 32, 10  # elements between estimates of how often a class is there
+_BATCH = 32  # elements per estimate of class frequencies
+_INITIAL_COUNT = 10  # of each class
 
 
 def random(seed=None, rerandomize_each_iteration=None, name=None):
-    """Numbers from 0 to before 2^32, for ever."""
+    """Creates an endless data set of random int64 in [0, 2^32)."""
     one, two = get_seed(seed)
     return Dataset(
         "Random",
         (),
-        [_number(one or 0), _number(two or 0)],
+        [number(one or 0), number(two or 0)],
         TensorSpec([], "int64"),
         flags=RESHUFFLE if rerandomize_each_iteration else 0,
     )
 
 
 def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
-    """Elements of the data sets that another one names."""
+    """Creates a data set whose elements come from the data sets with the indices of
+    `choice_dataset`."""
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     if choice_dataset.element_spec != TensorSpec([], "int64"):
@@ -38,18 +40,19 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
             "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar "
             f"`tf.int64` tensors but are {choice_dataset.element_spec}."
         )
-    return _chosen(datasets, choice_dataset, stop_on_empty_dataset)
+    return _choose_from(datasets, choice_dataset, stop_on_empty_dataset)
 
 
-def _chosen(datasets, choices, stops):
-    made = datasets[0]
+def _choose_from(datasets, choices, stops):
+    """Creates a data set that takes each element from the input with the next index."""
+    result = datasets[0]
     for other in datasets[1:]:
-        made = made.concatenate(other)  # what all have in common
+        result = result.concatenate(other)  # merges the element specs
     return Dataset(
         "Choose",
         (choices, *datasets),
         (_situ.host(int(stops), as_dtype("int64")),),
-        made.element_spec,
+        result.element_spec,
     )
 
 
@@ -61,25 +64,40 @@ def _draw(logits, seed):
 def sample_from_datasets(
     datasets, weights=None, seed=None, stop_on_empty_dataset=False, rerandomize_each_iteration=None
 ):
-    """Elements of data sets at random."""
+    """Samples elements from data sets at random.
+
+    Args:
+      datasets: A list of data sets with compatible elements.
+      weights: The probability of each data set, a list or a data set of lists; uniform by default.
+      seed: The seed of the random numbers.
+      stop_on_empty_dataset: Whether to stop when a data set ends; otherwise it is skipped.
+      rerandomize_each_iteration: Whether each iteration draws other numbers.
+
+    Returns:
+      A data set.
+
+    Raises:
+      TypeError: If the weights are not floating point.
+      ValueError: If `datasets` is empty or the weights have another length.
+    """
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
     if isinstance(weights, Dataset):
         seeds = random(seed, rerandomize_each_iteration).batch(2)
-        chances = weights.map(lambda *w: OPS["Log"](convert_to_tensor(list(w))))
-        choices = Dataset.zip((chances, seeds)).map(_draw)
-        return _chosen(datasets, choices, stop_on_empty_dataset)
-    datasets, logits = _weighed(datasets, weights)
+        logits = weights.map(lambda *w: OPS["Log"](convert_to_tensor(list(w))))
+        choices = Dataset.zip((logits, seeds)).map(_draw)
+        return _choose_from(datasets, choices, stop_on_empty_dataset)
+    datasets, logits = _with_logits(datasets, weights)
     if len(datasets) == 1:
         return datasets[0]
     choices = (
         random(seed, rerandomize_each_iteration).batch(2).map(lambda seeds: _draw(logits, seeds))
     )
-    return _chosen(datasets, choices, stop_on_empty_dataset)
+    return _choose_from(datasets, choices, stop_on_empty_dataset)
 
 
-def _weighed(datasets, weights):
-    """The data sets that may be drawn, and how likely each is."""
+def _with_logits(datasets, weights):
+    """Returns the data sets with a positive weight and the logits of their weights."""
     if weights is None:
         return datasets, numpy.ones([1, len(datasets)], "float32")
     weights = convert_to_tensor(weights)
@@ -102,11 +120,9 @@ def _weighed(datasets, weights):
     return datasets, numpy.log(known[known > 0])[None]
 
 
-# Classes
-
-
 def _mixture(initial, target):
-    """How likely an element of each class is kept, and how likely one is taken as it comes."""
+    """Returns the probability to keep an element of each class, and to take an element without
+    rejection."""
     tiny = numpy.finfo(initial.dtype.as_numpy_dtype).tiny
     ratio = target / OPS["Maximum"](initial, convert_to_tensor(tiny, initial.dtype))
     least, most = OPS["Min"](ratio, [0]), OPS["Max"](ratio, [0])
@@ -114,57 +130,68 @@ def _mixture(initial, target):
 
 
 def _estimates(classes, n_classes):
-    """How often each class has been there, once for each element."""
-    seen = numpy.full(n_classes, _SEEN_BEFORE, "int64")
+    """Estimates the class frequencies, once per element."""
+    counts = numpy.full(n_classes, _INITIAL_COUNT, "int64")
 
-    def update(seen, some):
+    def update(counts, labels):
         one_hot = OPS["OneHot"](
-            OPS["Cast"](some, DstT="int64"),
+            OPS["Cast"](labels, DstT="int64"),
             n_classes,
             convert_to_tensor(1, "int64"),
             convert_to_tensor(0, "int64"),
         )
-        seen = seen + OPS["Sum"](one_hot, [0])
-        share = OPS["Cast"](seen, DstT="float32") / OPS["Cast"](
-            OPS["Sum"](seen, [0]), DstT="float32"
+        counts = counts + OPS["Sum"](one_hot, [0])
+        share = OPS["Cast"](counts, DstT="float32") / OPS["Cast"](
+            OPS["Sum"](counts, [0]), DstT="float32"
         )
-        return seen, OPS["Tile"](OPS["ExpandDims"](share, 0), [_AT_A_TIME, 1])
+        return counts, OPS["Tile"](OPS["ExpandDims"](share, 0), [_BATCH, 1])
 
-    return classes.batch(_AT_A_TIME).scan(seen, update).unbatch()
+    return classes.batch(_BATCH).scan(counts, update).unbatch()
 
 
 def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None, name=None):
-    """Elements with their class, dropped by chance so that classes are there as often as wanted."""
+    """Resamples a data set to a class distribution by dropping elements at random.
+
+    Args:
+      class_func: A function of an element that returns its class.
+      target_dist: The probability of each class in the result.
+      initial_dist: The probability of each class in the input; estimated by default.
+      seed: The seed of the random numbers.
+      name: A name for the operation (optional).
+
+    Returns:
+      A data set of pairs (class, element).
+    """
     class_of = convert(class_func)
     target = convert_to_tensor(target_dist)
 
-    def classed(*element):
+    def with_class(*element):
         return class_of(*element), element if len(element) > 1 else element[0]
 
-    whole = self.map(classed)
+    labelled = self.map(with_class)
     if initial_dist is None:
         initial = _estimates(self.map(class_func), target.shape.as_list()[0])
-        chances = initial.map(lambda share: _mixture(share, target))
+        mixtures = initial.map(lambda share: _mixture(share, target))
         likely = None
     else:
-        chances = Dataset.from_tensors(_mixture(convert_to_tensor(initial_dist), target)).repeat()
+        mixtures = Dataset.from_tensors(_mixture(convert_to_tensor(initial_dist), target)).repeat()
         likely = constant_value(_mixture(convert_to_tensor(initial_dist), target)[1])
-    kept = _kept(whole, chances.map(lambda keep, _: keep), seed).prefetch(3)
+    kept = _reject(labelled, mixtures.map(lambda keep, _: keep), seed).prefetch(3)
     if likely is not None and likely in (0, 1):
-        return kept if likely == 0 else whole
-    weights = chances.map(lambda _, least: OPS["Pack"]([least, 1 - least]))
-    return sample_from_datasets([whole, kept], weights, seed, True)
+        return kept if likely == 0 else labelled
+    weights = mixtures.map(lambda _, least: OPS["Pack"]([least, 1 - least]))
+    return sample_from_datasets([labelled, kept], weights, seed, True)
 
 
-def _kept(whole, chances, seed):
-    """Elements with their classes, each kept as likely as its class is to be."""
+def _reject(labelled, probabilities, seed):
+    """Keeps each element with the probability of its class."""
 
-    def likely(keep, classed):
-        kind, element = classed
+    def with_probability(keep, labelled_element):
+        kind, element = labelled_element
         return kind, OPS["GatherV2"](keep, kind, 0), element
 
-    judged = Dataset.zip((chances, whole)).map(likely)
-    return judged.filter(
+    candidates = Dataset.zip((probabilities, labelled)).map(with_probability)
+    return candidates.filter(
         lambda kind, keep, element: OPS["Less"](
             random_uniform([], seed=seed, dtype=keep.dtype), keep
         )
@@ -178,12 +205,12 @@ Dataset.rejection_resample = rejection_resample
 
 
 def _resample(class_func, target_dist, initial_dist=None, seed=None):
-    """A transformation: elements with their class, as rejection_resample."""
+    """Returns a transformation for Dataset.apply; see Dataset.rejection_resample."""
     return lambda dataset: rejection_resample(dataset, class_func, target_dist, initial_dist, seed)
 
 
 def _choose(datasets, choice_dataset, stop_on_empty_dataset=False):
-    """Elements of the data sets that another one names."""
+    """Chooses elements of data sets by index; see Dataset.choose_from_datasets."""
     return choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""save_load.py: data sets saved and loaded, snapshots, rebatch, ragged batches."""
+"""save_load.py: Dataset.save, load, snapshot, rebatch and ragged_batch."""
 
 import json
 import os
@@ -21,22 +21,19 @@ def _key(tensor):
 
 
 def rebatch(self, batch_size, drop_remainder=False, name=None):
-    """Batches of another size."""
+    """Changes the batch size."""
     return self.unbatch().batch(batch_size, drop_remainder)
 
 
-# Kept in files
-
-
 def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
-    """Writes all elements into a folder, in situ's own format; load reads them."""
+    """Writes all elements to a directory in situ's own format, which `load` reads."""
     os.makedirs(path, exist_ok=True)
-    arrays, texts, count = {}, {}, 0
+    arrays, strings, count = {}, {}, 0
     for count, element in enumerate(self, 1):
         for i, part in enumerate(flatten(element)):
             value = numpy.asarray(part.numpy())
             if part.dtype.name == "string":
-                texts[f"{count - 1}/{i}"] = [
+                strings[f"{count - 1}/{i}"] = [
                     [t.hex() for t in value.reshape(-1)],
                     list(value.shape),
                 ]
@@ -48,17 +45,17 @@ def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
         {
             "format": "situ dataset 1",
             "count": str(count),
-            "texts": json.dumps(texts),
-            "spec": json.dumps(_described(self.element_spec)),
+            "texts": json.dumps(strings),
+            "spec": json.dumps(_describe_spec(self.element_spec)),
         },
     )
 
 
-def _described(spec):
+def _describe_spec(spec):
     if isinstance(spec, dict):
-        return {"dict": {k: _described(v) for k, v in spec.items()}}
+        return {"dict": {k: _describe_spec(v) for k, v in spec.items()}}
     if isinstance(spec, (tuple, list)):
-        return {"tuple": [_described(v) for v in spec]}
+        return {"tuple": [_describe_spec(v) for v in spec]}
     return {
         "spec": [spec.shape.as_list() if spec.shape.rank is not None else None, spec.dtype.name]
     }
@@ -74,24 +71,24 @@ def _spec(described):
 
 @export("data.experimental.load")
 def load(path, element_spec=None, compression=None, reader_func=None, wait=False):
-    """The data set that save wrote."""
+    """Creates a data set of the elements that `save` wrote."""
     file = safetensors.File(os.path.join(os.fspath(path), "dataset.safetensors"))
     spec = _spec(json.loads(file.metadata["spec"]))
-    texts, kinds = json.loads(file.metadata["texts"]), flatten(spec)
+    strings, kinds = json.loads(file.metadata["texts"]), flatten(spec)
 
-    def part(key, kind):
+    def component(key, kind):
         if kind.dtype.name != "string":
             return convert_to_tensor(numpy.asarray(file.get(key)), kind.dtype)
-        flat, shape = texts[key]
-        made = numpy.empty(len(flat), object)
-        made[:] = [bytes.fromhex(t) for t in flat]
-        return convert_to_tensor(made.reshape(shape), "string")
+        flat, shape = strings[key]
+        result = numpy.empty(len(flat), object)
+        result[:] = [bytes.fromhex(t) for t in flat]
+        return convert_to_tensor(result.reshape(shape), "string")
 
-    def rows():
+    def elements():
         for n in range(int(file.metadata["count"])):
-            yield tuple(part(f"{n}/{i}", kind) for i, kind in enumerate(kinds))
+            yield tuple(component(f"{n}/{i}", kind) for i, kind in enumerate(kinds))
 
-    return generated(rows, spec)
+    return generated(elements, spec)
 
 
 for _function in (rebatch, save):
@@ -100,7 +97,7 @@ Dataset.load = staticmethod(load)
 
 
 def _snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
-    """The data set itself: its elements are computed again, not read from files."""
+    """Returns the data set itself: situ computes elements again instead of reading files."""
     unsupported("snapshot", reader_func=(reader_func, None))
     return self
 
@@ -111,16 +108,16 @@ export("data.experimental.save")(save)
 
 @export("data.experimental.snapshot")
 def snapshot(path, compression="AUTO", reader_func=None, shard_func=None):
-    """A transformation for Dataset.apply: see Dataset.snapshot."""
+    """Returns a transformation for Dataset.apply; see Dataset.snapshot."""
     return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
 
 
 @export("data.experimental.dense_to_ragged_batch")
 def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype="int64"):
+    """Raises NotImplementedError."""
     raise NotImplementedError(
-        "tf.data: situ has no batches of ragged tensors. padded_batch fills "
-        "rows up, and tf.RaggedTensor.from_tensor(batch, padding=0) cuts "
-        "them again."
+        "tf.data: situ does not support batches of ragged tensors. Use padded_batch and "
+        "tf.RaggedTensor.from_tensor(batch, padding=0)."
     )
 
 

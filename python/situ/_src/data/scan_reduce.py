@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scan_reduce.py: functions of a state and the elements of a data set: scan, reduce."""
+"""scan_reduce.py: Dataset.scan and Dataset.reduce: functions of a state and each element."""
 
 from situ._src.data import structure
 from situ._src.data.dataset import Dataset
@@ -7,8 +7,9 @@ from situ._src.data.structure import Traced, flatten, map_leaves, pack, tensor
 from situ._src.framework.type_spec import TensorSpec
 
 
-def _traced(function, state, spec, state_of, name):
-    """A function of a state and elements, traced with shapes of the state that it keeps."""
+def _trace(function, state, spec, state_of, name):
+    """Traces a function of (state, element), relaxing the shapes of the state until it keeps
+    them."""
     specs = map_leaves(structure.spec_of, state)
     while True:
         traced = Traced(function, (specs, spec))
@@ -40,18 +41,36 @@ def _pair(result):
 
 
 def scan(self, initial_state, scan_func, name=None):
-    """Elements that a function makes of a state and each element; it gives the next state, too."""
+    """Applies a function to a state and each element.
+
+    Args:
+      initial_state: The initial state, a structure of tensors.
+      scan_func: A function (state, element) that returns (new state, output).
+      name: A name for the operation (optional).
+
+    Returns:
+      A data set of the outputs.
+    """
     state = map_leaves(tensor, initial_state)
-    traced = _traced(scan_func, state, self.element_spec, lambda r: _pair(r)[0], "scan_func")
+    traced = _trace(scan_func, state, self.element_spec, lambda r: _pair(r)[0], "scan_func")
     spec = map_leaves(structure.spec_of, traced.result[1])
     n_components = len(flatten(spec))
     return self._then("Scan", *flatten(state), spec=spec, traced=traced, n_components=n_components)
 
 
 def reduce(self, initial_state, reduce_func, name=None):
-    """The state that is left when a function has seen each element."""
+    """Reduces a data set to one value.
+
+    Args:
+      initial_state: The initial state, a structure of tensors.
+      reduce_func: A function (state, element) that returns the new state.
+      name: A name for the operation (optional).
+
+    Returns:
+      The final state.
+    """
     state = map_leaves(tensor, initial_state)
-    traced = _traced(reduce_func, state, self.element_spec, lambda r: r, "reduce_func")
+    traced = _trace(reduce_func, state, self.element_spec, lambda r: r, "reduce_func")
     spec = map_leaves(structure.spec_of, traced.result)
     return self._then("Reduce", *flatten(state), spec=spec, traced=traced).get_single_element(name)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""structure.py: elements of data sets: their structure, and functions of them as graphs."""
+"""structure.py: nested structures of data set elements, and functions of elements traced into
+graphs."""
 
 import _situ
 from situ._src.autograph.conversion import convert
@@ -13,7 +14,7 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 
 
 def is_structure(value):
-    """Tuples and dicts are structure; a list is a tensor."""
+    """Returns whether a value is a nested structure; a list is a tensor."""
     return isinstance(value, (tuple, dict)) and not isinstance(value, TensorSpec)
 
 
@@ -22,21 +23,22 @@ def _parts(structure):
 
 
 def flatten(structure):
+    """Returns the leaves of a structure."""
     if not is_structure(structure):
         return [structure]
     return [leaf for part in _parts(structure) for leaf in flatten(part)]
 
 
 def pack(structure, leaves):
-    """The leaves in the structure."""
+    """Packs leaves into a structure."""
     return _pack(structure, iter(leaves))
 
 
 def _pack(structure, leaves):
     if isinstance(structure, dict):
         parts = {k: _pack(structure[k], leaves) for k in sorted(structure)}
-        made = {k: parts[k] for k in structure}
-        return made if type(structure) is dict else type(structure)(made)
+        result = {k: parts[k] for k in structure}
+        return result if type(structure) is dict else type(structure)(result)
     if is_structure(structure):
         parts = [_pack(p, leaves) for p in structure]
         return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
@@ -44,11 +46,12 @@ def _pack(structure, leaves):
 
 
 def map_leaves(function, structure):
+    """Applies a function to each leaf."""
     return pack(structure, [function(x) for x in flatten(structure)])
 
 
 class DatasetSpec:
-    """The kind of elements that are data sets themselves."""
+    """The type of elements that are data sets."""
 
     dtype, shape = as_dtype("resource"), as_shape([])
 
@@ -76,6 +79,7 @@ class DatasetSpec:
 
 
 def spec_of(value):
+    """Returns the spec of a tensor or data set."""
     if isinstance(value, (TensorSpec, DatasetSpec)):
         return value
     if hasattr(value, "element_spec"):
@@ -84,7 +88,8 @@ def spec_of(value):
 
 
 def tensor(value, dtype=None):
-    """A value as a param: a tensor of the graph that is being built, or one in host memory."""
+    """Converts a value to a parameter of a data set: a tensor of the current graph, or one in
+    host memory."""
     behind = getattr(value, "_situ_tensor_", None)
     if behind is not None:
         value = behind()
@@ -107,17 +112,17 @@ def is_variable(value):
 
 
 def values_now(arguments):
-    """What arguments are as an iterator begins: variables as they are, tensors of a graph that
-    sessions run in the session of this place, or in one of their own."""
+    """Evaluates arguments when an iterator starts: variables, and tensors of a graph in the default
+    session or in a new one."""
     tensors = [a for a in arguments if isinstance(a, GraphTensor)]
-    found = iter(_evaluated(tensors) if tensors else ())
+    evaluated = iter(_evaluate(tensors) if tensors else ())
     return tuple(
-        convert_to_tensor(next(found)) if isinstance(a, GraphTensor) else a._situ_tensor_()
+        convert_to_tensor(next(evaluated)) if isinstance(a, GraphTensor) else a._situ_tensor_()
         for a in arguments
     )
 
 
-def _evaluated(tensors):
+def _evaluate(tensors):
     from situ._src.framework.session import Session
 
     session = default_session.current()
@@ -128,7 +133,7 @@ def _evaluated(tensors):
 
 
 class DataGraph(FuncGraph):
-    """The graph of a function of elements; values from outside become params of the data set."""
+    """The graph of a function of elements; captured values become parameters of the data set."""
 
     def __init__(self, name):
         outer = _situ.current_graph()
@@ -142,32 +147,32 @@ class DataGraph(FuncGraph):
         return super()._capture(value, name)
 
     def read_variable(self, variable):
-        """A variable is read when an iterator begins."""
+        """Captures a variable, which is read when an iterator starts."""
         if isinstance(self._outer, DataGraph):
             self._outer.read_variable(variable)
         return FuncGraph._capture(self, variable, "captured")
 
 
 def _at_run_time(function, result):
-    """A function that changes variables, as one that Python calls for each element."""
+    """Wraps a function that assigns variables in a Python call for each element."""
 
     def call(element):
         from situ._src.ops.script_ops import py_function
 
-        def now(*parts):
-            made = function(pack(element, parts))
-            return flatten(tuple(made) if isinstance(made, list) else made)
+        def call_eagerly(*parts):
+            outputs = function(pack(element, parts))
+            return flatten(tuple(outputs) if isinstance(outputs, list) else outputs)
 
         traced = flatten(result)
-        made = py_function(now, flatten(element), [t.dtype for t in traced])
-        for one, before in zip(made, traced):
-            one.set_shape(before.shape)
-        return pack(result, made)
+        outputs = py_function(call_eagerly, flatten(element), [t.dtype for t in traced])
+        for output, before in zip(outputs, traced):
+            output.set_shape(before.shape)
+        return pack(result, outputs)
 
     return call
 
 
-_CHANGES = (
+_ASSIGNING_OPS = (
     "Assign",
     "Scatter",
     "ResourceScatter",
@@ -179,27 +184,26 @@ _CHANGES = (
 )
 
 
-def _refuse_changes(graph):
-    """A function of elements runs apart from the session whose variables it captures: it would
-    change a copy."""
+def _refuse_assignments(graph):
+    """Raises an error if a function assigns variables of a session graph: it would assign a
+    copy."""
     inner = {id(inside): outer for outer, inside in graph.captured.values()}
     for operation in graph.get_operations():
         if (
-            operation.type.startswith(_CHANGES)
+            operation.type.startswith(_ASSIGNING_OPS)
             and operation.inputs
             and id(operation.inputs[0]) in inner
         ):
             name = getattr(inner[id(operation.inputs[0])], "name", "?").split(":")[0]
             raise NotImplementedError(
-                f"A function of a tf.data.Dataset changes variable '{name}' ({operation.type}) of "
-                "a graph that sessions run, which situ does not support. Return what is to be "
-                "assigned, and assign it outside of the data set; in eager style and in "
-                "tf.function such functions work."
+                f"A function of a tf.data.Dataset assigns variable '{name}' ({operation.type}) in "
+                "graph mode, which situ does not support. Return the new value and assign it "
+                "outside of the data set, or use eager mode or tf.function."
             )
 
 
 class Traced:
-    """A function of elements of a data set, traced once."""
+    """A function of elements, traced once."""
 
     def __init__(self, function, spec):
         name = getattr(function, "__name__", "function")
@@ -209,7 +213,7 @@ class Traced:
         self._trace(call, name, spec)
         if self.graph.writes:
             self._trace(_at_run_time(call, self.result), name, spec)
-        _refuse_changes(self.graph)
+        _refuse_assignments(self.graph)
         self._native = {}
 
     def _trace(self, function, name, spec):
@@ -237,14 +241,14 @@ class Traced:
         if hasattr(result, "element_spec"):
             return result
         try:
-            return tensor(convert_to_tensor(result))  # one of another graph is captured
+            return tensor(convert_to_tensor(result))  # captures tensors of other graphs
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"Unsupported return value from function passed to Dataset.map(): {result}."
             ) from error
 
-    def give_tensors(self, bound):
-        """Data sets among the results become tensors."""
+    def datasets_to_tensors(self, bound):
+        """Converts data sets among the results to tensors."""
         with self.graph.as_default(), self.graph.device("/device:CPU:0"):
             self.result = map_leaves(
                 lambda x: bound(x) if hasattr(x, "element_spec") else x, self.result
@@ -252,11 +256,11 @@ class Traced:
 
     @property
     def captured(self):
-        """Values from outside, in the order of the inputs behind the elements."""
+        """The captured values, in the order of the inputs after the elements."""
         return [value for value, _ in self.graph.captured.values()]
 
     def native(self, outputs):
-        """The function that gives these tensors of the graph, and values of these variables."""
+        """Returns the compiled function with these tensors and variables as outputs."""
         outputs = [self.graph.captured[id(o)][1] if is_variable(o) else o for o in outputs]
         key = tuple(id(o) for o in outputs)
         if key not in self._native:

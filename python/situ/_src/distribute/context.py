@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""context.py: where a program is: in a replica, or outside of all; the strategy of this place."""
+"""context.py: replica and cross-replica context, and the current strategy."""
 
 from situ._src.distribute import reduction, threads
 from situ._src.distribute.strategy import Strategy, chosen
@@ -14,7 +14,7 @@ from situ._src.variables.eager_variable import place
 
 @export("distribute.experimental.ValueContext")
 class ValueContext:
-    """For which replica a value is made."""
+    """The replica that a value is created for."""
 
     def __init__(self, replica_id_in_sync_group=0, num_replicas_in_sync=1):
         self.replica_id_in_sync_group = replica_id_in_sync_group
@@ -23,7 +23,7 @@ class ValueContext:
 
 @export("distribute.ReplicaContext")
 class ReplicaContext:
-    """What a function that strategy.run calls knows of itself."""
+    """The context of a function that strategy.run calls."""
 
     def __init__(self, strategy, replica_id_in_sync_group):
         self._strategy, self._id = strategy, replica_id_in_sync_group
@@ -39,15 +39,14 @@ class ReplicaContext:
     replica_id = replica_id_in_sync_group
 
     def merge_call(self, merge_fn, args=(), kwargs=None):
-        """Calls a function once for all replicas, when all are here: merge_fn(strategy, ...)."""
+        """Calls merge_fn(strategy, ...) once, when all replicas have arrived."""
         worker = threads.current()
         if worker is not None:
             return worker.merge(merge_fn, tuple(args), dict(kwargs or {}))
         return chosen(0, merge_fn(self._strategy, *args, **(kwargs or {})))
 
     def all_reduce(self, reduce_op, value, options=None):
-        """The sum or the mean of the values of all replicas; gradients that arrive at it are
-        reduced in the same way."""
+        """Reduces the values of all replicas (sum or mean); gradients are reduced the same way."""
         kind = reduction.as_reduce_op(reduce_op)
         leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(value)]
 
@@ -88,7 +87,7 @@ class ReplicaContext:
 
 
 class _Default(Strategy):
-    """Where no strategy was chosen: one replica, wherever ops go."""
+    """The strategy without a scope: one replica, default placement."""
 
     def __init__(self):
         super().__init__(["/device:CPU:0"])
@@ -105,7 +104,7 @@ class _Default(Strategy):
         return dataset
 
 
-_default = []
+_default: list = []
 
 
 def default_strategy():
@@ -116,23 +115,25 @@ def default_strategy():
 
 @export("distribute.get_strategy", v1="distribute.get_distribution_strategy")
 def get_strategy():
-    """The strategy whose scope this is; a strategy of one replica where there is none."""
+    """Returns the current strategy; a strategy of one replica if there is none."""
     return variable.strategy() or default_strategy()
 
 
 @export("distribute.has_strategy", v1="distribute.has_distribution_strategy")
 def has_strategy():
+    """Returns whether a strategy is in scope."""
     return variable.strategy() is not None
 
 
 @export("distribute.in_cross_replica_context")
 def in_cross_replica_context():
+    """Returns whether the program is in the scope of a strategy but not in a replica."""
     return variable.strategy() is not None and place.mode != "replica"
 
 
 @export("distribute.get_replica_context")
 def get_replica_context():
-    """Which replica this is; None outside of all."""
+    """Returns the current replica context; None in cross-replica context."""
     if place.mode == "replica":
         return ReplicaContext(place.run.strategy, place.index)
     if variable.strategy() is not None:
@@ -142,11 +143,11 @@ def get_replica_context():
 
 @export("distribute.experimental_set_strategy")
 def experimental_set_strategy(strategy):
-    """Makes a strategy that of the whole program."""
+    """Sets the global strategy."""
     variable._strategies[:] = [] if strategy is None else [strategy]
 
 
 def replicas():
-    """How many replicas the strategy of this place has."""
-    found = variable.strategy()
-    return 1 if found is None else found.num_replicas_in_sync
+    """Returns the number of replicas of the current strategy."""
+    strategy = variable.strategy()
+    return 1 if strategy is None else strategy.num_replicas_in_sync

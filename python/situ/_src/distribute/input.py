@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""input.py: batches for replicas: each gets its part of a global batch."""
+"""input.py: distributed data sets: splits global batches over the replicas."""
 
 import operator
 
@@ -15,7 +15,8 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 
 
 def bounds(count, replicas):
-    """Where the parts of a batch begin and end: all of the size of the first but the last ones."""
+    """Returns the bounds of the parts of a batch; all have the size of the first except the last
+    ones."""
     each = -(-count // replicas)
     return [(min(i * each, count), min((i + 1) * each, count)) for i in range(replicas)]
 
@@ -29,15 +30,15 @@ def _parts_of_graph(value, devices):
         each = (count + (replicas - 1)) // replicas
         ends = [op("Minimum", each * i, count) for i in range(replicas + 1)]
         places = list(zip(ends[:-1], ends[1:]))
-    made = []
+    result = []
     for (first, end), where in zip(places, devices):
         with device(where):
-            made.append(op("Identity", value[first:end]))
-    return made
+            result.append(op("Identity", value[first:end]))
+    return result
 
 
 def parts(value, devices):
-    """A tensor or an array cut along its first dimension, a part on each device."""
+    """Splits a tensor or array along its first dimension, one part per device."""
     if isinstance(value, GraphTensor):
         return _parts_of_graph(value, devices)
     array = (
@@ -52,7 +53,7 @@ def parts(value, devices):
 
 
 def spread(batch, strategy):
-    """A batch as PerReplica values; of one replica as it is."""
+    """Splits a batch into PerReplica values; unchanged for one replica."""
     devices = strategy.devices
     if len(devices) == 1:
         return nest.map_structure(convert_to_tensor, batch)
@@ -61,7 +62,7 @@ def spread(batch, strategy):
 
 
 def spread_spec(spec, strategy):
-    """What the parts of a batch look like."""
+    """Returns the spec of the parts of a batch."""
     count = len(strategy.devices)
     if count == 1:
         return spec
@@ -75,7 +76,7 @@ def spread_spec(spec, strategy):
 
 
 class DistributedIterator:
-    """Gives the next batch of all replicas."""
+    """An iterator over PerReplica batches."""
 
     def __init__(self, make, initializer=()):
         self._next, self.initializer = make, initializer
@@ -90,12 +91,12 @@ class DistributedIterator:
         return self._next()
 
     def get_next_as_optional(self):
-        """The next batch, or an Optional without a value at the end."""
+        """Returns the next batch, or an Optional without a value at the end."""
         from situ._src.data.iterators import Optional
 
         try:
             return Optional(self._next(), None)
-        except (StopIteration, errors.CLASSES[11]):
+        except (StopIteration, errors.OutOfRangeError):
             return Optional(None, None)
 
     def initialize(self):
@@ -103,7 +104,7 @@ class DistributedIterator:
 
 
 def _batches(dataset):
-    """(what gives the next batch, what prepares it): in a graph that sessions run, tensors."""
+    """Returns (function for the next batch, initializers); tensors in graph mode."""
     graph = _situ.current_graph()
     if graph is None or graph.building_function:
         taken = iter(dataset)
@@ -116,7 +117,7 @@ def _batches(dataset):
 
 @export("distribute.DistributedDataset")
 class DistributedDataset:
-    """A dataset of global batches, cut for the replicas."""
+    """A data set of global batches, split over the replicas."""
 
     def __init__(self, strategy, dataset):
         self._strategy, self._dataset = strategy, dataset
@@ -138,7 +139,7 @@ class DistributedDataset:
 
 @export("distribute.InputContext")
 class InputContext:
-    """What a function that makes a dataset knows of its place."""
+    """The input pipeline that a data set function creates."""
 
     def __init__(self, num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1):
         self.num_input_pipelines, self.input_pipeline_id = num_input_pipelines, input_pipeline_id
@@ -154,7 +155,7 @@ class InputContext:
 
 
 class DatasetsFromFunction:
-    """A dataset of batches for single replicas: each takes the next one."""
+    """A data set of per-replica batches: each replica takes the next one."""
 
     def __init__(self, strategy, make):
         self._strategy = strategy
@@ -187,7 +188,7 @@ class DatasetsFromFunction:
 
 
 class NumpyDataset:
-    """Arrays as a dataset of their rows; batch makes batches of them."""
+    """A data set of the rows of arrays."""
 
     def __init__(self, arrays, size=None):
         self._arrays, self._size = arrays, size

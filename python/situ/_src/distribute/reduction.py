@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reduction.py: sums over devices: to one device, or in parts. The order of the terms is fixed:
-results do not depend on timing, and are the same on every device."""
+"""reduction.py: all-reduce over devices: on one device or in parts. The order of summation is
+fixed, so
+results do not depend on timing and are equal on all devices."""
 
 import enum
 
@@ -9,12 +10,12 @@ from situ._src.framework.api import export
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import convert_to_tensor, op
 
-_SMALL = 1 << 14  # elements; below, one device adds
+_SMALL = 1 << 14  # elements; smaller tensors are reduced on one device
 
 
 @export("distribute.ReduceOp")
 class ReduceOp(enum.Enum):
-    """How values of replicas become one."""
+    """How values of replicas are reduced."""
 
     SUM = "SUM"
     MEAN = "MEAN"
@@ -26,7 +27,7 @@ class ReduceOp(enum.Enum):
 
 @export("distribute.CrossDeviceOps")
 class CrossDeviceOps:
-    """How values are added over devices."""
+    """How values are reduced over devices."""
 
     KIND = "auto"
 
@@ -42,7 +43,7 @@ class CrossDeviceOps:
     "distribute.ReductionToOneDevice", v1="contrib.distribute.ReductionToOneDeviceCrossDeviceOps"
 )
 class ReductionToOneDevice(CrossDeviceOps):
-    """One device adds, the others get copies."""
+    """Reduces on one device and copies the result to the others."""
 
     KIND = "one"
 
@@ -53,21 +54,22 @@ class ReductionToOneDevice(CrossDeviceOps):
 
 @export("distribute.HierarchicalCopyAllReduce")
 class HierarchicalCopyAllReduce(CrossDeviceOps):
-    """Each device adds its part of a tensor, and gives it to the others."""
+    """Each device reduces a part of the tensor and copies it to the others."""
 
     KIND = "parts"
 
 
 @export("distribute.NcclAllReduce", v1="contrib.distribute.AllReduceCrossDeviceOps")
 class NcclAllReduce(CrossDeviceOps):
-    """NCCL adds, in its own order, in what is compiled (graphs, tf.function, Keras) for NVIDIA's
-    GPUs; without NCCL each device adds its part, as by HierarchicalCopyAllReduce."""
+    """All-reduce by NCCL in compiled code (graphs, tf.function, Keras) on NVIDIA GPUs; otherwise
+    like
+    HierarchicalCopyAllReduce."""
 
     KIND = "library"
 
 
 def as_reduce_op(value):
-    """The ReduceOp of a ReduceOp or its name in any case; ValueError for others."""
+    """Returns the ReduceOp of a ReduceOp or its name in any case; ValueError for others."""
     return (
         value
         if isinstance(value, ReduceOp)
@@ -76,14 +78,14 @@ def as_reduce_op(value):
 
 
 def added(values, where):
-    """The sum of values, in their order, on a device."""
+    """Adds values in order on a device."""
     with device(where):
         return op("AddN", values) if len(values) > 1 else op("Identity", values[0])
 
 
 def _to_one(values, devices):
     total = added(values, devices[0])
-    return [total] * len(devices)  # a consumer elsewhere gets one copy
+    return [total] * len(devices)  # each other device gets one copy
 
 
 def _everywhere(values, devices):
@@ -91,16 +93,16 @@ def _everywhere(values, devices):
 
 
 def _by_library(values, devices):
-    """The same inputs on each device: what is compiled of them is one call of the library."""
-    found = []
+    """Emits one sum per device with the same inputs; compiled, they are one call of the library."""
+    result = []
     for where in devices:
         with device(where):
-            found.append(op("SumOverDevices", values))
-    return found
+            result.append(op("SumOverDevices", values))
+    return result
 
 
 def _in_parts(values, devices, count):
-    """Device i adds part i of all, and every device puts the parts together."""
+    """Device i reduces part i; every device concatenates the parts."""
     n = len(devices)
     sizes = [count // n + (i < count % n) for i in range(n)]
     pieces = []
@@ -110,15 +112,15 @@ def _in_parts(values, devices, count):
             pieces.append(op("SplitV", flat, sizes, 0, num_split=n))
     sums = [added([p[i] for p in pieces], devices[i]) for i in range(n)]
     shape = values[0].shape.as_list()
-    found = []
+    result = []
     for where in devices:
         with device(where):
-            found.append(op("Reshape", op("ConcatV2", sums, 0), shape))
-    return found
+            result.append(op("Reshape", op("ConcatV2", sums, 0), shape))
+    return result
 
 
 def all_reduce(values, devices, how=None):
-    """The sum of values, one of each replica, on each of the devices."""
+    """Returns the sum of one value per replica on each device."""
     values = [convert_to_tensor(v) for v in values]
     kind = getattr(how, "KIND", "auto")
     if len(devices) == 1 or len(values) == 1 and len(devices) == 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run.py: one run of all replicas: their writes to variables and steps of optimizers, joined."""
+"""run.py: one run of all replicas: joins their variable updates and optimizer steps."""
 
 from math import prod
 
@@ -10,8 +10,7 @@ from situ._src.training.variable_updates import dense
 
 
 class Run:
-    """Replicas are run one after the other; what must be joined waits until the last one has
-    given its part."""
+    """Replicas run one after another; joined updates wait for the last one."""
 
     mean = False
 
@@ -20,13 +19,13 @@ class Run:
         self._writes, self._steps, self._at = {}, {}, {}
 
     def pause(self):
-        """The replica that is at work waits for the others; what `resume` needs."""
+        """Suspends the current replica; returns the state for `resume`."""
 
     def resume(self, kept):
-        """The same replica goes on."""
+        """Resumes a replica."""
 
     def variable(self, make):
-        """A variable of a graph that sessions run."""
+        """Creates a variable in graph mode."""
         return make()
 
     def write(self, variable, kind, value):
@@ -35,8 +34,8 @@ class Run:
         entry = self._writes.setdefault(id(variable), (variable, {}))[1]
         entry.setdefault(place.index, []).append((kind, value))
 
-    def apply(self, optimizer, pairs, **words):
-        """A step of an optimizer, which the last replica makes for all."""
+    def apply(self, optimizer, pairs, **kwargs):
+        """Applies an optimizer step, once for all replicas."""
         from situ._src.variables.eager_variable import place
 
         key = id(optimizer), self._at.get((id(optimizer), place.index), 0)
@@ -45,7 +44,7 @@ class Run:
         waiting[place.index] = pairs
         if len(waiting) == self.count:
             del self._steps[key]
-            self._step(optimizer, [waiting[i] for i in sorted(waiting)], words)
+            self._step(optimizer, [waiting[i] for i in sorted(waiting)], kwargs)
         return getattr(optimizer, "iterations", None)
 
     def _step(self, optimizer, all_pairs, words):
@@ -64,8 +63,9 @@ class Run:
                 )
 
     def _has_homes(self, optimizer, variables):
-        """Whether each variable may be changed on one device and copied to the others: not where
-        an optimizer looks at all gradients or variables at once, or a program says how to add."""
+        """Returns whether each variable may be updated on one device and copied: not if the
+        optimizer uses all
+        gradients or variables together, or cross_device_ops is set."""
         devices = self.strategy.devices
         if (
             len(devices) == 1
@@ -80,7 +80,7 @@ class Run:
         )
 
     def _choose_homes(self, variables):
-        """Gives each variable the device that has the fewest elements to change so far."""
+        """Assigns each variable to the device with the fewest elements to update."""
         load = [0] * len(self.strategy.devices)
         sizes = {id(v): prod(v.shape.as_list()) for v in variables}
         for variable in sorted(variables, key=lambda v: -sizes[id(v)]):
@@ -89,8 +89,8 @@ class Run:
             load[variable.home] += sizes[id(variable)]
 
     def _step_at_home(self, optimizer, all_pairs, variables, words):
-        """Each variable is changed where it is at home, by the sum that is made there; the other
-        devices get copies: less work than to add and change everywhere."""
+        """Updates each variable on its home device with the sum computed there, and copies it to
+        the others."""
         self._choose_homes(variables)
         devices = self.strategy.devices
         grads = [[g for g, _ in several if g is not None] for several in zip(*all_pairs)]
@@ -111,7 +111,7 @@ class Run:
                 variable.spread()
 
     def _reduced(self, all_pairs, devices):
-        """For each variable its gradient, summed over the replicas, on every device."""
+        """Returns the all-reduced gradient of each variable on every device."""
         all_values = [
             [dense(g, v) for g, v in several if g is not None] for several in zip(*all_pairs)
         ]
@@ -125,13 +125,13 @@ class Run:
         ]
 
     def _reduced_far(self, all_values, devices):
-        """The same over all processes: what one device has summed travels, all in one message."""
+        """Reduces over all processes in one message."""
         sums = [reduction.added(values, devices[0]) for values in all_values if values]
         totals = iter(self.strategy.sum_over_processes(sums))
         return [[next(totals)] * len(devices) if values else None for values in all_values]
 
     def finish(self):
-        """What is left when all replicas have run."""
+        """Called when all replicas have run."""
         if self._steps:
             raise RuntimeError(
                 "Some replicas made a different number of replica_context().merge_call() calls."

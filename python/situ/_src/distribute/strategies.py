@@ -12,7 +12,9 @@ from situ._src.framework.api import export
     v1="contrib.distribute.MirroredStrategy",
 )
 class MirroredStrategy(Strategy):
-    """A copy of the variables on each device; gradients are summed over all, in a fixed order."""
+    """Synchronous training with a copy of the variables on each device; gradients are summed in a
+    fixed
+    order."""
 
     def __init__(
         self,
@@ -41,7 +43,7 @@ class MirroredStrategy(Strategy):
 
 @export("distribute.OneDeviceStrategy", v1="contrib.distribute.OneDeviceStrategy")
 class OneDeviceStrategy(Strategy):
-    """Everything on one device."""
+    """Places all variables and computation on one device."""
 
     def __init__(self, device):
         super().__init__([device])

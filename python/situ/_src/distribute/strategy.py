@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""strategy.py: tf.distribute.Strategy: replicas of a computation on devices."""
+"""strategy.py: tf.distribute.Strategy: runs replicas of a computation on several devices."""
 
 import _situ
 from situ._src.distribute import reduction, threads
@@ -26,23 +26,23 @@ _LOCAL = DeviceSpec("localhost", 0, 0)
 
 
 def full_name(name):
-    """A device's whole name; of a name, a DeviceSpec or a device that tf.config lists."""
+    """Returns the full name of a device given by name, DeviceSpec or tf.config device."""
     name = getattr(name, "name", name)
     spec = name if isinstance(name, DeviceSpec) else DeviceSpec.from_string(name)
-    made = _LOCAL.make_merged_spec(spec)
-    if made.device_index is None:
-        made = made.replace(device_index=0)
-    return made.to_string()
+    result = _LOCAL.make_merged_spec(spec)
+    if result.device_index is None:
+        result = result.replace(device_index=0)
+    return result.to_string()
 
 
 def all_devices():
-    """All GPUs, or the CPU."""
+    """Returns all GPUs, or the CPU if there are none."""
     found = [d.name for d in config.list_logical_devices("GPU")]
     return found or [full_name("/device:CPU:0")]
 
 
 def chosen(index, structure):
-    """What a replica gets of arguments."""
+    """Returns the arguments of one replica."""
     if isinstance(structure, PerReplica):
         return structure[index]
     if isinstance(structure, dict):
@@ -54,22 +54,22 @@ def chosen(index, structure):
     return structure
 
 
-def grouped(results):
-    """What replicas gave, leaf by leaf."""
+def group_results(results):
+    """Groups the results of replicas leaf by leaf."""
     first = results[0]
     if all(r is first for r in results):  # one value that all replicas share
         return first
     if isinstance(first, dict):
-        return {k: grouped([r[k] for r in results]) for k in first}
+        return {k: group_results([r[k] for r in results]) for k in first}
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[grouped(list(some)) for some in zip(*results)])
+        return type(first)(*[group_results(list(some)) for some in zip(*results)])
     if isinstance(first, (list, tuple)) and not isinstance(first, PerReplica):
-        return type(first)(grouped(list(some)) for some in zip(*results))
+        return type(first)(group_results(list(some)) for some in zip(*results))
     return PerReplica(results)
 
 
 class Extended:
-    """What strategies give to libraries: strategy.extended."""
+    """strategy.extended: the interface for libraries."""
 
     def __init__(self, strategy):
         self._strategy = strategy
@@ -93,11 +93,11 @@ class Extended:
 
     def update(self, var, fn, args=(), kwargs=None, group=True):
         """Calls fn on each copy of a variable."""
-        made = []
+        result = []
         for index, where in enumerate(self._strategy.devices):
             with at(index, "update"), device(where):
-                made.append(fn(var, *chosen(index, args), **chosen(index, kwargs or {})))
-        return grouped(made)
+                result.append(fn(var, *chosen(index, args), **chosen(index, kwargs or {})))
+        return group_results(result)
 
     def variable_created_in_scope(self, v):
         return isinstance(v, Copies)
@@ -107,7 +107,7 @@ class Extended:
 
 
 def _modes(words):
-    """(synchronization, aggregation) of a distributed variable."""
+    """Returns (synchronization, aggregation) of a distributed variable."""
     name = words.get("name")
     mode = synchronization.synchronization(words.get("synchronization"), name)
     if mode is VariableSynchronization.NONE:
@@ -121,7 +121,7 @@ def _modes(words):
 
 @export("distribute.Strategy")
 class Strategy:
-    """Runs a function once per device, and keeps the variables of all the same."""
+    """Runs a function once per device and keeps the copies of variables equal."""
 
     def __init__(self, devices, cross_device_ops=None):
         self.devices = [full_name(d) for d in devices]
@@ -132,13 +132,13 @@ class Strategy:
     several_processes = False
 
     def scope(self):
-        """Variables of this scope are mirrored; models belong to the strategy."""
+        """Returns a context manager in which variables are mirrored."""
         return variable.StrategyScope(self)
 
     # Variables
 
     def make_variable(self, graph, args, words):
-        """A variable of this strategy; None: a plain one of the graph."""
+        """Creates a variable of this strategy; None for a plain one."""
         if graph is not None and not graph.building_function:
             if place.mode != "replica":
                 return None
@@ -169,29 +169,29 @@ class Strategy:
         return kind(parts, first.trainable, words.get("constraint"), name + ":0", how)
 
     def _first(self, words):
-        """The copy of the first device, with the value that it begins with."""
+        """Creates the copy on the first device with its initial value."""
         before, index = _situ.swap_graph(None), place.index
         mode, run = place.mode, place.run
         place.index = place.mode = place.run = None
         try:
             with device(self.devices[0]):
-                made = EagerVariable(**words)
-                if made._value.device != self.devices[0]:
-                    made._value = _situ.copy_to(made._value, self.devices[0])
-                    made._device = self.devices[0]
-                return made
+                result = EagerVariable(**words)
+                if result._value.device != self.devices[0]:
+                    result._value = _situ.copy_to(result._value, self.devices[0])
+                    result._device = self.devices[0]
+                return result
         finally:
             place.index, place.mode, place.run = index, mode, run
             _situ.swap_graph(before)
 
     def mirror_members(self, thing):
-        """Variables that an object holds already become mirrored."""
+        """Mirrors the variables that an object already holds."""
 
         def mirror(value):
             if isinstance(value, EagerVariable) and not isinstance(value, Copies):
-                made = done.get(id(value))
-                if made is None:
-                    made = done[id(value)] = self.make_variable(
+                result = done.get(id(value))
+                if result is None:
+                    result = done[id(value)] = self.make_variable(
                         None,
                         (),
                         {
@@ -201,7 +201,7 @@ class Strategy:
                             "constraint": value.constraint,
                         },
                     )
-                return made
+                return result
             return (
                 [mirror(v) for v in value]
                 if isinstance(value, list)
@@ -218,35 +218,46 @@ class Strategy:
     # Runs
 
     def run_parts(self, fn, parts, may_meet=True):
-        """Calls fn for the first replicas, each with its arguments; a list of results. may_meet:
-        they may want values of each other."""
-        graph, found = _situ.current_graph(), []
+        """Calls fn for the first replicas with their arguments and returns a list of results.
+        may_meet: they
+        may use collectives."""
+        graph, result = _situ.current_graph(), []
         if graph is not None and not graph.building_function and len(parts) > 1:
             return self.build_towers(fn, parts)
         run = Run(self, len(parts))
         with variable.strategy_scope(self):
             if may_meet and len(parts) > 1:
-                found = threads.call_all(run, fn, parts)
+                result = threads.call_all(run, fn, parts)
             else:
                 for index, args in enumerate(parts):
                     with at(index, "replica", run), device(self.devices[index]):
-                        found.append(fn(*args))
+                        result.append(fn(*args))
             run.finish()
-        return found
+        return result
 
     def build_towers(self, fn, parts, mean=False):
-        """The same in a graph that sessions run; mean: of gradients, where tf.train adds them."""
+        """Does the same in graph mode. mean: average gradients where tf.train adds them."""
         from situ._src.distribute.towers import Towers
 
         with variable.strategy_scope(self):
             return Towers(self, len(parts), _situ.current_graph(), mean).call(fn, parts)
 
     def run(self, fn, args=(), kwargs=None, options=None):
-        """Calls fn once per replica; arguments that are PerReplica are given part by part."""
+        """Calls a function once per replica.
+
+        Args:
+          fn: The function.
+          args: Positional arguments; of PerReplica values each replica gets its own.
+          kwargs: Keyword arguments, likewise.
+          options: Ignored.
+
+        Returns:
+          The results as PerReplica values; a plain value with one replica.
+        """
         kwargs = kwargs or {}
         words = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
         call = lambda some, named: fn(*some, **named)
-        return grouped(self.run_parts(call, [words(i) for i in range(len(self.devices))]))
+        return group_results(self.run_parts(call, [words(i) for i in range(len(self.devices))]))
 
     experimental_run_v2 = run
 
@@ -259,17 +270,26 @@ class Strategy:
     call_for_each_tower = call_for_each_replica
 
     def own_parts(self, parts, shares):
-        """Those of all parts of a batch, and their shares, that this process computes."""
+        """Returns the parts of a batch, and their shares, that this process computes."""
         return parts, shares
 
     def sum_over_processes(self, tensors, how="sum"):
-        """The sums of what this and other processes have; without others what is there."""
+        """All-reduces tensors over processes."""
         return tensors
 
     # Values
 
     def reduce(self, reduce_op, value, axis=None):
-        """The sum or the mean of the values of all replicas."""
+        """Reduces a value over replicas.
+
+        Args:
+          reduce_op: tf.distribute.ReduceOp.SUM or MEAN, or its name.
+          value: A PerReplica value.
+          axis: A dimension to reduce within each replica, too, or None.
+
+        Returns:
+          A tensor.
+        """
         is_mean = reduction.as_reduce_op(reduce_op) is reduction.ReduceOp.MEAN
         if isinstance(value, (PerReplica, Copies)):
             values = value.values
@@ -296,7 +316,7 @@ class Strategy:
         return op("ConcatV2", list(self.experimental_local_results(value)), axis)
 
     def experimental_local_results(self, value):
-        """The values of the replicas of this process, as a tuple."""
+        """Returns the values of the replicas of this process as a tuple."""
         if isinstance(value, PerReplica):
             return tuple(value)
         return value.values if isinstance(value, Copies) else (value,)
@@ -352,7 +372,7 @@ class Strategy:
 
 
 def _count(value, axes):
-    """How many elements go into each sum."""
+    """Returns the number of elements in each sum."""
     count = 1
     for axis in axes:
         count *= value.shape.as_list()[axis]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""threads.py: replicas that meet in the middle (merge_call, all_reduce): each in a thread of its
-own, one at a time, so that Python's side of a step stays in order."""
+"""threads.py: runs replicas that use merge_call or all_reduce in threads, one at a time, so that
+Python code
+of a step runs in a fixed order."""
 
 import threading
 
@@ -14,16 +15,16 @@ _UNEQUAL = "Some replicas made a different number of replica_context().merge_cal
 
 
 class _Cancelled(BaseException):
-    """Another replica has failed: this one ends, too."""
+    """Raised in a replica when another one has failed."""
 
 
 def current():
-    """The replica that this thread runs, or None."""
+    """Returns the replica that this thread runs, or None."""
     return getattr(_local_copy, "worker", None)
 
 
 class _Scopes:
-    """The scopes of a graph that a replica is in, taken off while another one goes on."""
+    """Saves and restores the graph scopes of a replica while another one runs."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -65,7 +66,7 @@ class _Scopes:
 
 
 class _Worker:
-    """One replica: runs until it wants to meet the others, or has ended."""
+    """One replica: runs until it synchronizes with the others or ends."""
 
     def __init__(self, run, index, fn, args, scopes):
         self.run, self.index, self.fn, self.args, self.scopes = run, index, fn, args, scopes
@@ -77,7 +78,7 @@ class _Worker:
         self.thread = threading.Thread(target=self._body, daemon=True)
 
     def go(self):
-        """Lets it run until it pauses or ends."""
+        """Runs the replica until it pauses or ends."""
         if not self.started:
             self.started = True
             self.thread.start()
@@ -96,7 +97,7 @@ class _Worker:
                 self.result = self.fn(*self.args)
         except _Cancelled:
             self.cancelled = True
-        except BaseException as error:  # raised where the strategy was called
+        except BaseException as error:  # raised again in the caller
             self.error = error
         finally:
             _situ.tape_inherit([])
@@ -105,7 +106,7 @@ class _Worker:
             self.back.release()
 
     def merge(self, fn, args, words):
-        """Waits until all replicas are here, and fn was called for them."""
+        """Waits until all replicas have arrived and fn was called for them."""
         own = self.run.pause()
         kept, state = self.scopes.leave(), (place.index, place.mode, place.run)
         place.index = place.mode = place.run = None
@@ -130,11 +131,12 @@ def _keras_state():
 def _set_keras_state(state):
     from situ._src.keras.context import call
 
-    call.names, call.training, call.depth, call.share = list(state[0]), *state[1:]
+    names, call.training, call.depth, call.share = state
+    call.names = list(names)
 
 
 def _end(workers):
-    """Ends those that wait."""
+    """Cancels waiting replicas."""
     for worker in workers:
         if worker.started and not worker.done:
             worker.cancelled = True
@@ -142,8 +144,8 @@ def _end(workers):
 
 
 def call_all(run, fn, parts):
-    """Calls fn for each replica; a list of results."""
-    from situ._src.distribute.strategy import chosen, grouped
+    """Calls fn for each replica and returns the results."""
+    from situ._src.distribute.strategy import chosen, group_results
 
     scopes = _Scopes(_situ.current_graph())
     workers = [_Worker(run, i, fn, args, scopes) for i, args in enumerate(parts)]
@@ -159,8 +161,8 @@ def call_all(run, fn, parts):
             _end(workers)
             raise RuntimeError(_UNEQUAL)
         merged = workers[0].request[0]
-        args = grouped([w.request[1] for w in workers])
-        words = grouped([w.request[2] for w in workers])
+        args = group_results([w.request[1] for w in workers])
+        words = group_results([w.request[2] for w in workers])
         try:
             result = merged(run.strategy, *args, **words)
         except BaseException:

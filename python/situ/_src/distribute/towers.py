@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""towers.py: replicas of a model in a graph that a session runs: each is built on its device,
-and all share the variables that the first one makes."""
+"""towers.py: replicas in graph mode: each is built on its device, and all share the variables of
+the first."""
 
 import contextlib
 import functools
@@ -15,8 +15,9 @@ _OWN = ("_collections", "_variable_store", "_scope_counts", "_variable_scope")
 
 
 class Towers(Run):
-    """What one tower adds to collections and names in scopes of variables, the others do not see:
-    each is built as if it were alone. What the first one has stays in the graph."""
+    """A run in graph mode. Each tower sees only its own collections and variable scopes; those of
+    the first
+    stay in the graph."""
 
     def __init__(self, strategy, count, graph, mean=False):
         super().__init__(strategy, count)
@@ -27,8 +28,6 @@ class Towers(Run):
         self._collections = {k: list(v) for k, v in graph._collections.items()}
         self._store = dict(graph._variable_store)
         self._shared, self._kept = None, {}
-
-    # What belongs to one tower
 
     def _new(self):
         return (
@@ -46,7 +45,7 @@ class Towers(Run):
         return before
 
     def pause(self):
-        """The tower that is at work waits for the others."""
+        """Suspends the current tower."""
         index, graph = place.index, self._graph
         if index:
             self._kept[index] = self._swap(self._shared)
@@ -73,7 +72,7 @@ class Towers(Run):
             self._swap(self._shared)
 
     def call(self, fn, parts):
-        """Calls fn for each tower with its arguments; a list of results."""
+        """Calls fn for each tower with its arguments and returns the results."""
 
         def in_tower(*args):
             with self._tower(place.index):
@@ -84,30 +83,30 @@ class Towers(Run):
     # Variables
 
     def variable(self, make):
-        """The next variable that a tower asks for: the first one makes it."""
+        """Returns the next variable of a tower; the first tower creates it."""
         collections = self._graph._collections
         if not place.index:
-            made = make()
-            keys = [k for k, items in collections.items() if any(i is made for i in items)]
-            self._made.append((made, keys))
-            return made
+            result = make()
+            keys = [k for k, items in collections.items() if any(i is result for i in items)]
+            self._made.append((result, keys))
+            return result
         count = self._asked.get(place.index, 0)
         if count == len(self._made):
             raise RuntimeError(f"Replica {place.index} makes more variables than the first one.")
         self._asked[place.index] = count + 1
-        made, keys = self._made[count]
+        result, keys = self._made[count]
         for key in keys:
-            collections.setdefault(key, []).append(made)
-        return made
+            collections.setdefault(key, []).append(result)
+        return result
 
     # Steps of optimizers
 
-    def apply(self, optimizer, pairs, **words):
-        """The operation of a step, once for all towers; it runs after what any of them waits
-        for."""
+    def apply(self, optimizer, pairs, **kwargs):
+        """Returns the op of a step, once for all towers; it runs after the control inputs of all
+        towers."""
         controls = [one for level in self._graph._controls for one in level]
         self._waiting[place.index] = pairs, controls
-        return threads.current().merge(functools.partial(self._apply, optimizer, words), (), {})
+        return threads.current().merge(functools.partial(self._apply, optimizer, kwargs), (), {})
 
     def _apply(self, optimizer, words, strategy):
         waiting = [self._waiting.pop(i) for i in sorted(self._waiting)]

@@ -79,23 +79,23 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     several_processes = property(lambda s: processes.size() > 1)
 
     def make_variable(self, graph, args, words):
-        made = super().make_variable(graph, args, words)
-        if self.several_processes and isinstance(made, Copies):
-            made.across = self
-        return made
+        result = super().make_variable(graph, args, words)
+        if self.several_processes and isinstance(result, Copies):
+            result.across = self
+        return result
 
     def _first(self, words):
         """The value that a variable begins with is that of rank 0."""
-        made = super()._first(words)
+        result = super()._first(words)
         before = _situ.swap_graph(None)
         try:
-            value = messages.spread([made._value])[0]
+            value = messages.spread([result._value])[0]
         finally:
             _situ.swap_graph(before)
         if processes.size() > 1:
-            made._value = _situ.copy_to(value, self.devices[0])
-            made._device = self.devices[0]
-        return made
+            result._value = _situ.copy_to(value, self.devices[0])
+            result._device = self.devices[0]
+        return result
 
     # What the parts of a step ask for
 

@@ -5,7 +5,7 @@ from situ._src.estimator.spec import EstimatorSpec, ModeKeys
 from situ._src.framework import style
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
-from situ._src.ops.lookup_ops import positions
+from situ._src.ops.lookup_ops import key_indices
 from situ._src.ops.nn import losses
 from situ._src.training import metrics, threshold_metrics
 
@@ -77,7 +77,7 @@ def _to_class_ids(labels, vocabulary):
                 "Set label_vocabulary for string labels."
             )
         return labels
-    return positions(constant(list(vocabulary), "string"), len(vocabulary), labels)
+    return key_indices(constant(list(vocabulary), "string"), len(vocabulary), labels)
 
 
 def _classes(ids, vocabulary):

@@ -5,9 +5,9 @@ installs them in the types of the C extension."""
 from __future__ import annotations
 
 import _situ
-from situ._src.framework import default_session, device_spec, dtypes, errors, node_def
+from _situ import EagerTensor, GraphTensor, Tensor
+from situ._src.framework import default_session, device_spec, dtypes, errors, node_def, tensor_shape
 
-Tensor, EagerTensor, GraphTensor = _situ.Tensor, _situ.EagerTensor, _situ.GraphTensor
 Operation = _situ.Operation
 
 

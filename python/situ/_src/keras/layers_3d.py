@@ -8,7 +8,7 @@ from typing import Any
 from situ._src.keras import layers_conv, layers_pool
 from situ._src.keras.layers_core import named
 from situ._src.ops.array_ops import convert_to_tensor, op
-from situ._src.ops.nn import conv, pool
+from situ._src.ops.nn import conv3d, pool
 
 
 @named("Conv3D", "Convolution3D")
@@ -61,8 +61,8 @@ class Conv3D(layers_conv._Conv):
             **kwargs,
         )
 
-    def convolve(self, inputs: Any, kernel):
-        return conv.conv3d(
+    def convolve(self, inputs, kernel):
+        return conv3d.conv3d(
             inputs,
             kernel,
             self.strides,

@@ -17,7 +17,7 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.keywords import unsupported
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
-from situ._src.ops.lookup_ops import _lines, positions
+from situ._src.ops.lookup_ops import _lines, key_indices
 from situ._src.ops.parsing_ops import FixedLenFeature, VarLenFeature
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 from situ._src.variables.variable_scope import get_variable
@@ -301,7 +301,7 @@ class Vocabulary(
         text = self.dtype.name == "string"
         value, count = value if text else cast(value, "int64"), len(self.vocabulary)
         keys = constant(list(self.vocabulary), "string" if text else "int64")
-        places = positions(keys, count, value)
+        places = key_indices(keys, count, value)
         other = constant(self.default_value, "int64")
         if self.oov:
             strings = value if text else op("AsString", value)

@@ -15,6 +15,7 @@ from situ._src.ops import control_flow_ops
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn import conv, norm
+from situ._src.ops.nn import conv3d as nn_conv3d
 from situ._src.ops.nn import pool as nn_conv
 
 
@@ -323,9 +324,9 @@ class Conv3D(_Weighted):
         **kwargs,
     ):
         super().__init__(activation=activation, **kwargs)
-        self.filters, self.kernel_size = int(filters), conv.three(kernel_size, False)
-        self.strides = conv.three(strides, False)
-        self.dilation_rate = conv.three(dilation_rate, False)
+        self.filters, self.kernel_size = int(filters), nn_conv3d.expand_3d(kernel_size, False)
+        self.strides = nn_conv3d.expand_3d(strides, False)
+        self.dilation_rate = nn_conv3d.expand_3d(dilation_rate, False)
         self.padding, self.data_format = padding.upper(), data_format
 
     def channels(self, shape):
@@ -339,7 +340,7 @@ class Conv3D(_Weighted):
 
     def call(self, inputs):
         return self.add_bias(
-            conv.conv3d(
+            nn_conv3d.conv3d(
                 inputs,
                 self.kernel,
                 self.strides,
@@ -376,7 +377,7 @@ class Conv3DTranspose(Conv3D):
             sides.append(size * stride + more)
         out = [sizes[0], self.filters, *sides] if first else [sizes[0], *sides, self.filters]
         return self.add_bias(
-            conv.conv3d_transpose(
+            nn_conv3d.conv3d_transpose(
                 inputs, self.kernel, out, self.strides, self.padding, "NCDHW" if first else "NDHWC"
             )
         )
@@ -476,7 +477,7 @@ class SeparableConv2D(_Weighted):
             inputs,
             self.depthwise_kernel,
             self.pointwise_kernel,
-            conv.four(self.strides, self.data_format),
+            conv.expand_2d(self.strides, self.data_format),
             self.padding,
             self.dilation_rate,
             data_format=self.data_format,
@@ -498,7 +499,7 @@ class SeparableConv1D(SeparableConv2D):
             op("ExpandDims", inputs, axis),
             op("ExpandDims", self.depthwise_kernel, 0),
             op("ExpandDims", self.pointwise_kernel, 0),
-            conv.four((step, step), self.data_format),
+            conv.expand_2d((step, step), self.data_format),
             self.padding,
             (1, apart),
             data_format=self.data_format,

@@ -96,5 +96,7 @@ class TFRecordReader(ReaderBase):
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         super().__init__(
-            OPS["TFRecordReaderV2"](compression_type=tf_record.packing(options), name=name)
+            OPS["TFRecordReaderV2"](
+                compression_type=tf_record.compression_type_of(options), name=name
+            )
         )

@@ -1,127 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""array_ops.py: constants, shapes, concatenation, padding: what is more than one op, or has
-Python's form."""
+"""array_ops.py: tf.constant, tf.concat, tf.gather, tf.pad and other array functions that are more
+than
+one op or take Python values."""
+
+from __future__ import annotations
 
 import builtins
 import numbers
 
 import _situ
 from situ._src.framework import tensor_shape
-from situ._src.framework.api import OPS, export, op_functions
+from situ._src.framework.api import export, op_functions
 from situ._src.framework.dtypes import as_dtype, beyond_int32, check_supported, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
-from situ._src.framework.tensor import GraphTensor, Tensor, constant_value
+from situ._src.framework.tensor import GraphTensor, constant_value
+from situ._src.ops.constant_op import (
+    cast,
+    constant,
+    convert_to_tensor,
+    holds_dtype,
+    holds_tensor,
+    is_tensor,
+    op,
+)
 
-
-def op(op_name, *args, **words):
-    return OPS[op_name](*args, **words)
-
-
-@export("convert_to_tensor")
-def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
-    """A tensor of a number, a list, an array, a variable or a tensor."""
-    if dtype is None and not _is_tensor(value):
-        hint = preferred_dtype if preferred_dtype is not None else dtype_hint
-        if hint is not None:
-            try:
-                return _situ.constant(value, as_dtype(hint), name or None)
-            except (TypeError, ValueError):
-                pass
-    return _situ.constant(
-        value, None if dtype is None else as_dtype(dtype).base_dtype, name or None
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import (
+        Any,
+        Axis,
+        Callable,
+        DTypeLike,
+        Operation,
+        ShapeLike,
+        Tensor,
+        TensorLike,
     )
-
-
-def _eagerly_shaped(array, shape, count):
-    import numpy
-
-    if array.size == count:
-        return array.reshape(shape)
-    if array.size == 1:
-        return numpy.full(shape, array.reshape([])[()])
-    raise TypeError(
-        "Eager execution of tf.constant with unsupported shape. Tensor "
-        f"{array.tolist()} (converted from {array.size} elements) has {array.size} "
-        f"elements, but got `shape` {tuple(shape)} with {count} elements."
-    )
-
-
-def _shaped(value, dtype, shape, fills, verify=False):
-    """A value as an array of a shape. fills: whether the last element stands for missing ones, as
-    in tf.compat.v1; else only a single one stands for all."""
-    import numpy
-
-    shape = tensor_shape.as_shape(shape).as_list()
-    array = numpy.asarray(_situ.host(value, dtype).numpy())
-    count = 1
-    for size in shape:
-        count *= size
-    if _situ.executing_eagerly():
-        return _eagerly_shaped(array, shape, count)
-    if not count and not hasattr(value, "dtype"):
-        return array.ravel()[:0].reshape(shape)
-    is_wrong = (
-        list(array.shape) != shape
-        if verify
-        else not fills and array.size != count and array.shape not in ((), (1,))
-    )
-    if is_wrong:
-        raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {array.shape}.")
-    if array.size > count:
-        raise ValueError(
-            f"Too many elements provided. Takes at most {count}, but got {array.size}."
-        )
-    last = array.ravel()[-1] if array.size else array.dtype.type()
-    flat = numpy.concatenate([array.ravel(), numpy.full(count - array.size, last, array.dtype)])
-    return flat.reshape(shape)
-
-
-def _converted(tensor, dtype):
-    """An eager tensor as a constant of another type: integers may become real numbers."""
-    have = dtype_of(tensor)
-    if have is dtype:
-        return tensor
-    if not (have.is_integer or have.is_floating and not dtype.is_integer) or not (
-        dtype.is_integer or dtype.is_floating
-    ):
-        raise TypeError(f"Cannot convert {tensor!r} to EagerTensor of dtype {dtype.name}")
-    return cast(tensor, dtype)
-
-
-def _constant(value, dtype, shape, name, fills, verify=False):
-    dtype = None if dtype is None else as_dtype(dtype).base_dtype
-    if dtype is not None and _is_tensor(value) and _situ.executing_eagerly():
-        value = _converted(value, dtype)
-    if shape is not None:
-        value = _shaped(value, dtype, shape, fills, verify)
-    result = _situ.constant(value, dtype, name or "Const")
-    if isinstance(result, GraphTensor):
-        result._constant = value
-    return result
-
-
-@export(v2="constant")
-def constant(value, dtype=None, shape=None, name="Const"):
-    """A constant tensor; with `shape`, of as many elements, or of a single one that is repeated."""
-    return _constant(value, dtype, shape, name, False)
-
-
-@export(v1="constant")
-def constant_v1(value, dtype=None, shape=None, name="Const", verify_shape=False):
-    """A constant tensor; with `shape`, the last element is repeated as often as needed."""
-    return _constant(value, dtype, shape, name, True, verify_shape)
 
 
 @export(v1="placeholder")
-def placeholder(dtype, shape=None, name=None):
-    """A value that every run is given through feed_dict."""
+def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+    """Creates a placeholder for a value that each run must feed.
+
+    Args:
+      dtype: The element type of fed values.
+      shape: The shape of fed values. Unknown if None.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor to be used as a key of `feed_dict`; it cannot be evaluated without a feed.
+
+    Raises:
+      RuntimeError: In eager mode.
+    """
     if _situ.executing_eagerly():
         raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     return op("Placeholder", dtype=as_dtype(dtype).base_dtype, shape=shape, name=name)
 
 
 def _filled(value):
-    def make(shape, dtype="float32", name=None):
+    def make(shape: ShapeLike, dtype: DTypeLike = "float32", name: str | None = None) -> Tensor:
+        """Creates a tensor with all elements set to zero (`tf.zeros`) or one (`tf.ones`).
+
+        Args:
+          shape: A list of integers, a tuple, or a 1-D integer tensor.
+          dtype: The element type.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor of this shape and type.
+        """
         dtype = as_dtype(dtype).base_dtype
         kind = "zeros" if value == 0 else "ones"
         with scope(name, kind) as full:
@@ -145,7 +93,7 @@ def _filled(value):
 
 
 def _vector(shape):
-    """A shape of which a single size may stand for [size], and 3.0 for 3."""
+    """Normalizes a shape: a scalar n means [n], and integral floats are accepted."""
     if isinstance(shape, tensor_shape.TensorShape):
         return shape.as_list()
     if (
@@ -162,13 +110,15 @@ def _vector(shape):
 
 
 def _sizes(sizes):
-    """A shape as a tensor; called as TensorFlow calls it."""
+    """Converts a shape to a tensor, with the node name that TensorFlow uses."""
     if hasattr(sizes, "_as_graph_element") or _situ.executing_eagerly():
         return sizes
     sizes = list(sizes)
-    free = _holds(sizes) or beyond_int32(*sizes)
+    inferred = holds_dtype(sizes) or beyond_int32(*sizes)
     return convert_to_tensor(
-        sizes, None if free else "int32", None if _holds(sizes) else "shape_as_tensor"
+        sizes,
+        None if inferred else "int32",
+        None if holds_dtype(sizes) else "shape_as_tensor",
     )
 
 
@@ -188,7 +138,25 @@ ones = export("ones")(_filled(1))
 
 def _likes(kind, make):
     @export(kind)
-    def like(tensor=None, dtype=None, name=None, optimize=True, input=None):
+    def like(
+        tensor: TensorLike = None,
+        dtype: DTypeLike = None,
+        name: str | None = None,
+        optimize: bool = True,
+        input: TensorLike = None,
+    ) -> Tensor:
+        """Creates a tensor of zeros or ones with the shape of another tensor.
+
+        Args:
+          tensor: The tensor to take the shape from.
+          dtype: The element type; by default that of `tensor`.
+          optimize: Whether a graph may fold the result into a constant.
+          input: The name of `tensor` in TensorFlow 2.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor.
+        """
         with scope(name, kind) as full:
             tensor = convert_to_tensor(tensor if tensor is not None else input, name="tensor")
             if dtype is None or as_dtype(dtype) is tensor.dtype:
@@ -210,19 +178,9 @@ zeros_like, ones_like = _likes("zeros_like", zeros), _likes("ones_like", ones)
 
 
 def shape_of(tensor):
-    """The shape as a list where it is known, else the op Shape."""
+    """Returns the static shape as a list if it is fully defined, otherwise the op Shape."""
     known = tensor_shape.as_shape(tensor.shape)
     return known.as_list() if known.is_fully_defined() else op("Shape", tensor)
-
-
-@export("cast", "dtypes.cast")
-def cast(x, dtype, name=None):
-    """The same elements as another type."""
-    dtype = as_dtype(dtype).base_dtype
-    if hasattr(x, "with_flat_values"):  # ragged rows
-        return x.with_flat_values(cast(x.flat_values, dtype))
-    x = convert_to_tensor(x, name="x")
-    return x if x.dtype == dtype else op("Cast", x, dtype, name=name)
 
 
 for _name, _type in (
@@ -239,7 +197,17 @@ for _name, _type in (
 
 
 @export("shape")
-def shape(input, out_type="int32", name=None):
+def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Tensor:
+    """Returns the shape of a tensor as a 1-D integer tensor.
+
+    Args:
+      input: A tensor.
+      out_type: The element type of the result, int32 or int64.
+      name: A name for the operation (optional).
+
+    Returns:
+      A 1-D tensor of `out_type`. In a graph it is a constant if the static shape is fully defined.
+    """
     tensor = convert_to_tensor(input)
     known = tensor_shape.as_shape(tensor.shape)
     if isinstance(tensor, GraphTensor) and known.is_fully_defined():
@@ -248,7 +216,21 @@ def shape(input, out_type="int32", name=None):
 
 
 @export("transpose")
-def transpose(a, perm=None, name="transpose", conjugate=False):
+def transpose(
+    a: TensorLike, perm: TensorLike = None, name: str | None = "transpose", conjugate: bool = False
+) -> Tensor:
+    """Permutes the dimensions of a tensor.
+
+    Args:
+      a: A tensor.
+      perm: For each dimension of the result, the dimension of `a` it comes from. By default the
+        order of the dimensions is reversed.
+      conjugate: Whether complex elements are conjugated; has no effect on other types.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
     with scope(name, "transpose") as full:
         a = convert_to_tensor(a, name="a")
         if perm is None:
@@ -262,7 +244,20 @@ def transpose(a, perm=None, name="transpose", conjugate=False):
 
 
 @export("concat")
-def concat(values, axis, name="concat"):
+def concat(values: TensorLike, axis: Axis, name: str | None = "concat") -> Tensor:
+    """Concatenates tensors along one dimension.
+
+    Args:
+      values: A list of tensors with equal types and equal shapes except along `axis`.
+      axis: The dimension to concatenate. Negative values count from the end.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If the shapes do not match.
+    """
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
@@ -272,27 +267,56 @@ def concat(values, axis, name="concat"):
 
 
 @export("stack")
-def stack(values, axis=0, name="stack"):
-    """Tensors of one shape as one tensor, along a new axis."""
-    if axis == 0 and not (isinstance(values, (list, tuple)) and _holds_tensor(values)):
+def stack(values: TensorLike, axis: Axis = 0, name: str | None = "stack") -> Tensor:
+    """Stacks tensors of rank R into one tensor of rank R + 1.
+
+    Args:
+      values: A list of tensors of equal shape and type.
+      axis: The position of the new dimension. Negative values count from the end.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If `axis` is out of range or the shapes differ.
+    """
+    if axis == 0 and not (isinstance(values, (list, tuple)) and holds_tensor(values)):
         try:
             return convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
             pass
     values = list(values)
-    if not any(_is_tensor(v) or hasattr(v, "flat_values") for v in values):  # as the first
+    if not any(is_tensor(v) or hasattr(v, "flat_values") for v in values):  # as the first
         first = convert_to_tensor(values[0])
         values = [first, *[convert_to_tensor(v, first.dtype) for v in values[1:]]]
     return op("Pack", values, axis=axis, name=name)
 
 
 @export(v1="pack")
-def pack(values, axis=0, name="pack"):
+def pack(values: TensorLike, axis: Axis = 0, name: str | None = "pack") -> Tensor:
+    """Stacks tensors along a new dimension; the name of `tf.stack` before TensorFlow 1."""
     return op("Pack", list(values), axis=axis, name=name)
 
 
 @export("unstack", v1="unpack")
-def unstack(value, num=None, axis=0, name="unstack"):
+def unstack(
+    value: TensorLike, num: int | None = None, axis: Axis = 0, name: str | None = "unstack"
+) -> list[Tensor]:
+    """Splits a tensor of rank R into tensors of rank R - 1.
+
+    Args:
+      value: A tensor of rank 1 or more.
+      num: The size of dimension `axis`. By default the static shape tells it.
+      axis: The dimension to unstack. Negative values count from the end.
+      name: A name for the operation (optional).
+
+    Returns:
+      A list of tensors.
+
+    Raises:
+      ValueError: If `axis` is out of range, or `num` is None and the size is unknown.
+    """
     value = convert_to_tensor(value)
     if num is None:
         known = tensor_shape.as_shape(value.shape)
@@ -307,7 +331,28 @@ def unstack(value, num=None, axis=0, name="unstack"):
 
 
 @export("split")
-def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+def split(
+    value: TensorLike,
+    num_or_size_splits: TensorLike,
+    axis: Axis = 0,
+    num: int | None = None,
+    name: str | None = "split",
+) -> list[Tensor]:
+    """Splits a tensor into several along one dimension.
+
+    Args:
+      value: A tensor.
+      num_or_size_splits: The number of equal parts, or a list with the size of each part.
+      axis: The dimension to split. Negative values count from the end.
+      num: The number of parts, if `num_or_size_splits` is a tensor of unknown shape.
+      name: A name for the operation (optional).
+
+    Returns:
+      A list of tensors.
+
+    Raises:
+      ValueError: If the dimension cannot be split this way.
+    """
     if isinstance(num_or_size_splits, int):
         return op("Split", axis, value, num_split=num_or_size_splits, name=name)
     return op(
@@ -321,8 +366,31 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
 
 
 @export(v1=("gather", "manip.gather"))
-def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
-    """The slices of params along an axis with these numbers."""
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Axis = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Gathers slices of `params` along an axis.
+
+    Args:
+      params: A tensor or a variable.
+      indices: A tensor of int32 or int64.
+      validate_indices: Ignored; indices are always checked.
+      axis: The dimension of `params` that `indices` index; by default `batch_dims`.
+      batch_dims: The number of leading dimensions that `params` and `indices` share.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis +
+      1:]`.
+
+    Raises:
+      InvalidArgumentError: If an index is out of range.
+    """
     if batch_dims:
         from situ._src.ops.gather_ops import gather_in_batches
 
@@ -333,15 +401,62 @@ def gather(params, indices, validate_indices=None, name=None, axis=None, batch_d
 
 
 @export(v2="gather")
-def gather_v2(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+def gather_v2(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: bool | None = None,
+    axis: Axis = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Gathers slices of `params` along an axis.
+
+    Args:
+      params: A tensor or a variable.
+      indices: A tensor of int32 or int64.
+      validate_indices: Ignored; indices are always checked.
+      axis: The dimension of `params` that `indices` index; by default `batch_dims`.
+      batch_dims: The number of leading dimensions that `params` and `indices` share.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis +
+      1:]`.
+
+    Raises:
+      InvalidArgumentError: If an index is out of range.
+    """
     return gather(params, indices, validate_indices, name, axis, batch_dims)
 
 
 @export("one_hot")
-def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
-    given = [v for v in (on_value, off_value) if v is not None]
+def one_hot(
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike = None,
+    off_value: TensorLike = None,
+    axis: Axis = None,
+    dtype: DTypeLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Encodes indices as one-hot vectors.
+
+    Args:
+      indices: A tensor of integers. Indices out of range give vectors of `off_value` only.
+      depth: The size of the new dimension.
+      on_value: The value at the index, 1 by default.
+      off_value: The value elsewhere, 0 by default.
+      axis: The position of the new dimension, the last one by default.
+      dtype: The element type of the result. By default that of `on_value` or `off_value`, or
+        float32.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of one rank more than `indices`.
+    """
+    values = [v for v in (on_value, off_value) if v is not None]
     kind = as_dtype(
-        dtype if dtype is not None else convert_to_tensor(given[0]).dtype if given else "float32"
+        dtype if dtype is not None else convert_to_tensor(values[0]).dtype if values else "float32"
     )
     if type(indices).__module__ == "numpy" and indices.dtype.kind == "f":
         indices = indices.astype("int64")  # tensors of real numbers are refused
@@ -360,7 +475,25 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
 
 
 @export("range")
-def range_(start, limit=None, delta=1, dtype=None, name="range"):
+def range_(
+    start: TensorLike,
+    limit: TensorLike = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike = None,
+    name: str | None = "range",
+) -> Tensor:
+    """Creates a sequence of numbers from `start` (inclusive) to `limit` (exclusive).
+
+    Args:
+      start: The first number; `limit` if that is None, and the sequence begins at 0.
+      limit: The upper bound.
+      delta: The difference of neighbouring numbers.
+      dtype: The element type. By default it is inferred from the arguments.
+      name: A name for the operation (optional).
+
+    Returns:
+      A 1-D tensor.
+    """
     if limit is None:
         start, limit = 0, start
     with scope(name, "range") as full:
@@ -386,14 +519,32 @@ def range_(start, limit=None, delta=1, dtype=None, name="range"):
         return op("Range", *parts, name=full)
 
 
-def _where(row):
-    def where(condition, x=None, y=None, name=None):
-        """Elements of x where the condition holds, else of y; without both, the places of what
-        holds."""
+def _where(op_name):
+    def where(
+        condition: TensorLike, x: TensorLike = None, y: TensorLike = None, name: str | None = None
+    ) -> Tensor:
+        """Selects elements of `x` or `y`, or finds the true elements of a condition.
+
+        Args:
+          condition: A boolean tensor.
+          x: The values where `condition` is true.
+          y: The values where it is false.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor of elements of `x` and `y`. Without both, the indices of the true elements, an
+          int64
+          tensor of shape [count, rank].
+
+        Raises:
+          ValueError: If only one of `x` and `y` is given.
+        """
         if (x is None) != (y is None):
             raise ValueError("x and y must both be non-None or both be None.")
         return (
-            op("Where", condition, name=name) if x is None else op(row, condition, x, y, name=name)
+            op("Where", condition, name=name)
+            if x is None
+            else op(op_name, condition, x, y, name=name)
         )
 
     return where
@@ -408,69 +559,45 @@ export("manip.reshape")(op_functions()["reshape"])
 
 
 @export(v1=("placeholder_with_default",))
-def placeholder_with_default(input, shape, name=None):
-    """A value that may be fed; else the default."""
+def placeholder_with_default(
+    input: TensorLike, shape: ShapeLike, name: str | None = None
+) -> Tensor:
+    """Creates a placeholder that has a value if nothing is fed.
+
+    Args:
+      input: The default value.
+      shape: The shape of fed values, compatible with that of `input`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
     return op("PlaceholderWithDefault", input, shape=tensor_shape.as_shape(shape), name=name)
 
 
-def _pack_values(values, dtype, name):
-    """A list that holds tensors, as one tensor."""
-    have = _kind(values)
-    kind = have if dtype is None else dtype
-    if kind is not have:
-        values = [_cast_all(v, kind) for v in values]
-    graph = _situ.current_graph()
-    if graph is None:
-        return op("Pack", [convert_to_tensor(v, kind) for v in values])
-    whole = name if name.endswith("/") else graph._unique("", name) + "/"
-    with scope(whole):
-        parts = [convert_to_tensor(v, kind, str(i)) for i, v in enumerate(values)]
-    return op("Pack", parts, name=whole)
-
-
-def _cast_all(value, kind):
-    """The tensors of a nested list in another type."""
-    if isinstance(value, (list, tuple)):
-        return [_cast_all(v, kind) for v in value]
-    return cast(value, kind) if _is_tensor(value) else value
-
-
-def _is_tensor(value):
-    return isinstance(value, Tensor) or hasattr(value, "_situ_tensor_")
-
-
-def _holds_tensor(values):
-    return any(_is_tensor(v) or isinstance(v, (list, tuple)) and _holds_tensor(v) for v in values)
-
-
-def _kind(value):
-    """The type of the first tensor of a nested list."""
-    if isinstance(value, (list, tuple)):
-        return next((k for k in map(_kind, value) if k is not None), None)
-    return dtype_of(value) if _is_tensor(value) else None
-
-
-def _holds(values):
-    return any(
-        dtype_of(v) is not None or isinstance(v, (list, tuple)) and _holds(v) for v in values
-    )
-
-
-_situ.hook("pack", _pack_values)
-
-
 @export("group")
-def group(*inputs, **words):
-    """An operation that is done when all of these are."""
-    name = words.pop("name", None)
-    if words:
-        raise ValueError("Unknown keyword arguments: " + ", ".join(words))
+def group(*inputs: Any, **kwargs: Any) -> Operation | None:
+    """Creates an operation that groups others.
+
+    Args:
+      *inputs: Operations, tensors, or nested lists of them.
+      **kwargs: `name`, a name for the operation.
+
+    Returns:
+      An operation that finishes when all inputs have finished. None in eager mode.
+
+    Raises:
+      ValueError: If an unknown keyword is given.
+    """
+    name = kwargs.pop("name", None)
+    if kwargs:
+        raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))
     flat = _flat(inputs)
     if _situ.executing_eagerly():
         return None
     graph = get_default_graph()
     ops = [_operation(i) for i in flat]
-    by_device = {}
+    by_device: dict = {}
     for one in ops:
         by_device.setdefault(one.device, []).append(one)
     if not ops:
@@ -489,9 +616,10 @@ def group(*inputs, **words):
 
 
 def _operation(item):
-    """The operation behind a tensor; of a variable in a function, the one that gave its value."""
-    found = getattr(item, "op", item)
-    return item._situ_tensor_().op if found is None else found
+    """Returns the operation of a tensor; for a variable of a function, the one that produced its
+    value."""
+    result = getattr(item, "op", item)
+    return item._situ_tensor_().op if result is None else result
 
 
 def _flat(items):
@@ -503,7 +631,11 @@ def _flat(items):
 
 
 @export("tuple")
-def tuple_(tensors, name=None, control_inputs=None):
+def tuple_(
+    tensors: TensorLike, name: str | None = None, control_inputs: TensorLike = None
+) -> list[Tensor]:
+    """Returns the tensors, each available only after all of them and `control_inputs` are
+    computed."""
     with scope(name, "tuple"):
         done = group(*[t for t in tensors if t is not None], *(control_inputs or []))
         if done is None:
@@ -520,14 +652,37 @@ def tuple_(tensors, name=None, control_inputs=None):
 
 
 @export("get_static_value", v1="contrib.util.constant_value")
-def get_static_value(tensor, partial=False):
-    value = constant_value(tensor)
-    return value
+def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
+    """Returns the value of a tensor as a NumPy array if it is known while building a graph, or
+    None."""
+    return constant_value(tensor)
 
 
 @export("pad")
-def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
-    """The tensor with margins: of a value, or that mirror it (REFLECT, SYMMETRIC)."""
+def pad(
+    tensor: TensorLike,
+    paddings: TensorLike,
+    mode: str = "CONSTANT",
+    constant_values: TensorLike = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Pads a tensor.
+
+    Args:
+      tensor: A tensor.
+      paddings: A tensor of shape [rank, 2]: the number of elements to add before and after each
+        dimension.
+      mode: "CONSTANT", "REFLECT" or "SYMMETRIC". REFLECT mirrors without repeating the border,
+        SYMMETRIC repeats it.
+      constant_values: The value of added elements in mode CONSTANT.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `tensor`.
+
+    Raises:
+      ValueError: If the mode is unknown.
+    """
     if mode.upper() in ("REFLECT", "SYMMETRIC"):
         return op("MirrorPad", tensor, paddings, mode=mode.upper(), name=name)
     if mode.upper() != "CONSTANT":
@@ -538,19 +693,37 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
 
 
 @export(v1="pad")
-def pad_v1(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
+def pad_v1(
+    tensor: TensorLike,
+    paddings: TensorLike,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: TensorLike = 0,
+) -> Tensor:
+    """Pads a tensor; see `tf.pad` of TensorFlow 2, which orders the arguments differently."""
     return pad(tensor, paddings, mode, constant_values, name)
 
 
 @export("shape_n", v1="shape_n")
-def shape_n(input, out_type="int32", name=None):
+def shape_n(
+    input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None
+) -> list[Tensor]:
+    """Returns the shapes of several tensors."""
     with scope(name, "ShapeN"):
         return [op("Shape", convert_to_tensor(x), out_type=out_type) for x in input]
 
 
 @export("register_tensor_conversion_function", v1="register_tensor_conversion_function")
-def register_tensor_conversion_function(base_type, conversion_func, priority=100):
-    """Objects of a class become tensors by a function wherever a tensor is expected."""
+def register_tensor_conversion_function(
+    base_type: Any, conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """Registers a function that converts objects of a class to tensors.
+
+    Args:
+      base_type: A class or a tuple of classes.
+      conversion_func: A function (value, dtype, name, as_ref) that returns a tensor.
+      priority: Ignored; the first function registered for a class is used.
+    """
 
     def convert(self):
         return conversion_func(self, dtype=None, name=None, as_ref=False)
@@ -561,16 +734,16 @@ def register_tensor_conversion_function(base_type, conversion_func, priority=100
 
 
 @export("identity_n")
-def identity_n(input, name=None):
-    """Each of the tensors as it is."""
-    given = [convert_to_tensor(x) for x in input]
-    if any(x.dtype.name == "string" for x in given):  # no kernel copies texts
+def identity_n(input: TensorLike, name: str | None = None) -> list[Tensor]:
+    """Returns tensors with the same values as a list of tensors."""
+    tensors = [convert_to_tensor(x) for x in input]
+    if any(x.dtype.name == "string" for x in tensors):  # no kernel copies strings
         with scope(name, "IdentityN"):
-            return [op("Identity", x) for x in given]
-    return list(op("IdentityN", given, T=[x.dtype for x in given], name=name))
+            return [op("Identity", x) for x in tensors]
+    return list(op("IdentityN", tensors, T=[x.dtype for x in tensors], name=name))
 
 
 @export("parallel_stack")
-def parallel_stack(values, name="parallel_stack"):
-    """The tensors side by side along a new first axis."""
+def parallel_stack(values: TensorLike, name: str | None = "parallel_stack") -> Tensor:
+    """Stacks tensors along a new first dimension."""
     return stack(values, 0, name)

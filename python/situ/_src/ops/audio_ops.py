@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""audio_ops.py: tf.audio: sounds in WAV files of 16 bits, read and written."""
+"""audio_ops.py: tf.audio: decodes and encodes 16-bit WAV files."""
+
+from __future__ import annotations
 
 import collections
 import io
@@ -12,28 +14,51 @@ from situ._src.framework.api import export
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.script_ops import py_func
 
-_Wav = collections.namedtuple("DecodeWav", "audio sample_rate")
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
+
+DecodeWav = collections.namedtuple("DecodeWav", "audio sample_rate")
 
 
-def _bad(text):
-    return errors.InvalidArgumentError(None, None, text)
+def _invalid_argument(message):
+    return errors.InvalidArgumentError(None, None, message)
 
 
 @export("audio.decode_wav")
-def decode_wav(contents, desired_channels=-1, desired_samples=-1, name=None):
-    """Numbers from -1 to 1 [samples, channels], and how many there are in a second."""
+def decode_wav(
+    contents: TensorLike,
+    desired_channels: TensorLike = -1,
+    desired_samples: TensorLike = -1,
+    name: str | None = None,
+) -> Any:
+    """Decodes a 16-bit PCM WAV file.
+
+    Args:
+      contents: A scalar string tensor, the bytes of the file.
+      desired_channels: The number of channels to return; -1 for those of the file.
+      desired_samples: The number of samples to return; -1 for those of the file.
+      name: A name for the operation (optional).
+
+    Returns:
+      A named tuple (audio, sample_rate): a float32 tensor of shape [samples, channels] with values
+      between -1 and 1, and the rate in Hz.
+
+    Raises:
+      InvalidArgumentError: If the bytes are not a 16-bit WAV file.
+    """
 
     def read(data):
         try:
             with wave.open(io.BytesIO(numpy.asarray(data, object).item())) as file:
                 if file.getsampwidth() != 2:
-                    raise _bad(
+                    raise _invalid_argument(
                         f"Can only read 16-bit WAV files, but received {8 * file.getsampwidth()}"
                     )
                 channels, rate = file.getnchannels(), file.getframerate()
                 sound = numpy.frombuffer(file.readframes(file.getnframes()), "<i2")
         except (wave.Error, EOFError) as error:
-            raise _bad(f"Header mismatch: {error}") from None
+            raise _invalid_argument(f"Header mismatch: {error}") from None
         sound = sound.reshape(-1, channels).astype("float32") / 32768.0
         if desired_channels > 0 and desired_channels != channels:
             sound = (
@@ -56,12 +81,12 @@ def decode_wav(contents, desired_channels=-1, desired_samples=-1, name=None):
             ]
         )
         rate.set_shape([])
-    return _Wav(audio, rate)
+    return DecodeWav(audio, rate)
 
 
 @export("audio.encode_wav")
-def encode_wav(audio, sample_rate, name=None):
-    """The text of a WAV file of numbers from -1 to 1 [samples, channels]."""
+def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
+    """Encodes a float32 tensor [samples, channels], with values between -1 and 1, as a WAV file."""
 
     def write(sound, rate):
         file = io.BytesIO()
@@ -73,9 +98,9 @@ def encode_wav(audio, sample_rate, name=None):
             out.writeframes(whole.tobytes())
         return numpy.array(file.getvalue(), object)
 
-    made = py_func(
+    result = py_func(
         write, [convert_to_tensor(audio, "float32"), convert_to_tensor(sample_rate)], "string"
     )
-    if hasattr(made, "set_shape"):
-        made.set_shape([])
-    return made
+    if hasattr(result, "set_shape"):
+        result.set_shape([])
+    return result

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_ops.py: tf.Assert and tf.debugging.assert_*: conditions that a program checks as it
-runs."""
+"""check_ops.py: tf.Assert and tf.debugging.assert_*: assertions at run time, or at once where
+values and
+shapes are known."""
+
+from __future__ import annotations
 
 import _situ
 from situ._src.framework import errors
@@ -10,9 +13,13 @@ from situ._src.framework.scopes import control_dependencies, name_scope
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
 from situ._src.ops.array_ops import convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike, Tensor, TensorLike
+
 
 def _flat(item, summarize):
-    """The first elements of a tensor as words, or None if it is none."""
+    """Returns the first elements of a tensor or array as strings, or None for other objects."""
     import numpy
 
     if not isinstance(item, (EagerTensor, numpy.ndarray, numpy.generic)):
@@ -23,8 +30,8 @@ def _flat(item, summarize):
     )
 
 
-def _words(item, summarize):
-    """A part of a message, as TensorFlow prints it in eager style."""
+def _summary(item, summarize):
+    """Formats one part of an assertion message as TensorFlow does in eager mode."""
     flat = _flat(item, summarize)
     return str(item) if flat is None else str(flat)
 
@@ -37,12 +44,27 @@ def _title(x):
 
 def _fail(data, summarize):
     count = 3 if summarize is None else 10**9 if summarize < 0 else summarize
-    raise errors.InvalidArgumentError(None, None, "\n".join(_words(d, count) for d in data))
+    raise errors.InvalidArgumentError(None, None, "\n".join(_summary(d, count) for d in data))
 
 
 @export(v1="Assert", v2=("Assert", "debugging.Assert"))
-def Assert(condition, data, summarize=None, name=None):
-    """Fails with the data where the condition is not true."""
+def Assert(
+    condition: TensorLike, data: TensorLike, summarize: int | None = None, name: str | None = None
+) -> Any:
+    """Asserts that a condition is true.
+
+    Args:
+      condition: A boolean scalar.
+      data: A list of tensors and strings to print if the condition is false.
+      summarize: The number of elements to print of each tensor.
+      name: A name for the operation (optional).
+
+    Returns:
+      An operation that raises the error when it runs; None in eager mode.
+
+    Raises:
+      InvalidArgumentError: In eager mode, if the condition is false.
+    """
     if _situ.current_graph() is None:
         if not bool(condition):
             count = 3 if summarize is None else summarize
@@ -68,7 +90,7 @@ def Assert(condition, data, summarize=None, name=None):
 
 
 def checked(tensor, condition, message, error=errors.InvalidArgumentError):
-    """The tensor, if a condition holds everywhere: checked eagerly, or when a graph runs."""
+    """Returns the tensor after asserting a condition on all elements, eagerly or at run time."""
     holds = OPS["All"](op("Reshape", condition, [-1]), [0])
     if isinstance(holds, EagerTensor):
         if not bool(holds):
@@ -78,8 +100,8 @@ def checked(tensor, condition, message, error=errors.InvalidArgumentError):
         return op("Identity", tensor)
 
 
-def _where(x, y, test, sym, count):
-    """What of two tensors does not hold."""
+def _describe_failure(x, y, test, sym, count):
+    """Describes where a comparison of two arrays fails."""
     import numpy
 
     a, b, good = numpy.asarray(x), numpy.asarray(y), numpy.asarray(test)
@@ -87,36 +109,36 @@ def _where(x, y, test, sym, count):
     if count <= 0:
         return parts
     if a.shape == b.shape and a.shape:
-        places = numpy.argwhere(~good)
-        n = min(count, len(places))
+        indices = numpy.argwhere(~good)
+        n = min(count, len(indices))
         parts += [
             f"Indices of first {n} different values:",
-            places[:n].__str__(),
+            indices[:n].__str__(),
             "Corresponding x values:",
             a[~good].reshape(-1)[:n].__str__(),
             "Corresponding y values:",
             b[~good].reshape(-1)[:n].__str__(),
         ]
-    for word, array in (("x", a), ("y", b)):
+    for name, array in (("x", a), ("y", b)):
         n = min(count, array.size)
-        parts += [f"First {n} elements of {word}:", str(array.reshape(-1)[:n])]
+        parts += [f"First {n} elements of {name}:", str(array.reshape(-1)[:n])]
     return parts
 
 
-def _binary(sym, opname, row, x, y, data, summarize, message, name):
+def _binary(sym, opname, op_name, x, y, data, summarize, message, name):
     with name_scope(name, opname):
         if not hasattr(x, "dtype") and hasattr(y, "dtype"):
             y = convert_to_tensor(y, name="y")
             x = convert_to_tensor(x, y.dtype.base_dtype, "x")
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, None if hasattr(y, "dtype") else x.dtype.base_dtype, "y")
-        test = OPS[row](x, y)
+        test = OPS[op_name](x, y)
         if isinstance(test, EagerTensor):
             if bool(op("All", test, list(range(test.shape.ndims)))):
                 return None
             count = 3 if summarize is None else 10**9 if summarize < 0 else summarize
             if data is None:
-                data = _where(x, y, test, sym, count)
+                data = _describe_failure(x, y, test, sym, count)
             _fail(([message] if message else []) + list(data), summarize)
         if data is None:
             data = [
@@ -128,7 +150,7 @@ def _binary(sym, opname, row, x, y, data, summarize, message, name):
             ]
         if message:
             data = [message] + list(data)
-        _check_known(row, x, y, data, summarize)
+        _check_known(op_name, x, y, data, summarize)
         return Assert(OPS["All"](test, _axes(test)), data, summarize=summarize)
 
 
@@ -137,8 +159,8 @@ def _axes(tensor):
     return OPS["Range"](0, OPS["Rank"](tensor), 1) if rank is None else list(range(rank))
 
 
-def _check_known(row, x, y, data, summarize):
-    """Fails now where both values are constants."""
+def _check_known(op_name, x, y, data, summarize):
+    """Fails at once if both values are constants and the comparison is false."""
     import numpy
 
     a, b = constant_value(x), constant_value(y)
@@ -151,7 +173,7 @@ def _check_known(row, x, y, data, summarize):
         "LessEqual": numpy.less_equal,
         "Greater": numpy.greater,
         "GreaterEqual": numpy.greater_equal,
-    }[row]
+    }[op_name]
     if not numpy.all(compare(numpy.asarray(a), numpy.asarray(b))):
         known = [
             numpy.asarray(constant_value(d))
@@ -162,16 +184,42 @@ def _check_known(row, x, y, data, summarize):
         _fail(known, summarize)
 
 
-def _compare(name, row, sym):
+def _compare(name, op_name, sym):
+    """Defines and exports an assertion that compares two tensors."""
     full = "assert_" + name
 
     @export(v1=(full, "debugging." + full))
     def old(x, y, data=None, summarize=None, message=None, name=None):
-        return _binary(sym, full, row, x, y, data, summarize, message, name)
+        """Asserts an element-wise comparison of `x` and `y`.
+
+        Args:
+          x: A tensor.
+          y: A tensor that broadcasts with `x`.
+          data: What to print instead of `x` and `y` if the assertion fails.
+          summarize: The number of elements to print of each tensor.
+          message: A prefix of the error message.
+          name: A name for the operation (optional).
+
+        Returns:
+          An operation that raises InvalidArgumentError when it runs; None in eager mode.
+        """
+        return _binary(sym, full, op_name, x, y, data, summarize, message, name)
 
     @export(v2=(full, "debugging." + full))
     def new(x, y, message=None, summarize=None, name=None):
-        return _binary(sym, full, row, x, y, None, summarize, message, name)
+        """Asserts an element-wise comparison of `x` and `y`.
+
+        Args:
+          x: A tensor.
+          y: A tensor that broadcasts with `x`.
+          message: A prefix of the error message.
+          summarize: The number of elements to print of each tensor.
+          name: A name for the operation (optional).
+
+        Returns:
+          An operation that raises InvalidArgumentError when it runs; None in eager mode.
+        """
+        return _binary(sym, full, op_name, x, y, None, summarize, message, name)
 
     old.__name__ = new.__name__ = full
     return old
@@ -185,7 +233,8 @@ assert_greater = _compare("greater", "Greater", ">")
 assert_greater_equal = _compare("greater_equal", "GreaterEqual", ">=")
 
 
-def _sign(name, row, sym):
+def _sign(name, op_name, sym):
+    """Defines and exports an assertion that compares a tensor with 0."""
     full = "assert_" + name
 
     def check(x, data, summarize, message, scope):
@@ -201,7 +250,7 @@ def _sign(name, row, sym):
             return _binary(
                 sym,
                 full,
-                row,
+                op_name,
                 x,
                 convert_to_tensor(0, x.dtype.base_dtype),
                 data,
@@ -212,10 +261,12 @@ def _sign(name, row, sym):
 
     @export(v1=(full, "debugging." + full))
     def old(x, data=None, summarize=None, message=None, name=None):
+        """Asserts the sign of all elements of `x`."""
         return check(x, data, summarize, message, name)
 
     @export(v2="debugging." + full)
     def new(x, message=None, summarize=None, name=None):
+        """Asserts the sign of all elements of `x`."""
         return check(x, None, summarize, message, name)
 
     old.__name__ = new.__name__ = full
@@ -254,45 +305,78 @@ def _near(x, y, rtol, atol, data, summarize, message, name):
 
 
 @export(v1=("assert_near", "debugging.assert_near"))
-def assert_near(x, y, rtol=None, atol=None, data=None, summarize=None, message=None, name=None):
-    """Fails where x and y differ by more than atol + rtol * |y|."""
+def assert_near(
+    x: TensorLike,
+    y: TensorLike,
+    rtol: TensorLike = None,
+    atol: TensorLike = None,
+    data: TensorLike = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Asserts that `x` and `y` are close: `|x - y| <= atol + rtol * |y|`.
+
+    Args:
+      x: A floating-point tensor.
+      y: A tensor that broadcasts with `x`.
+      rtol: The relative tolerance; by default 10 times the machine epsilon.
+      atol: The absolute tolerance; by default 10 times the machine epsilon.
+      data: What to print instead of `x` and `y` if the assertion fails.
+      summarize: The number of elements to print of each tensor.
+      message: A prefix of the error message.
+      name: A name for the operation (optional).
+
+    Returns:
+      An operation that raises InvalidArgumentError when it runs; None in eager mode.
+    """
     return _near(x, y, rtol, atol, data, summarize, message, name)
 
 
 @export(v2="debugging.assert_near")
-def assert_near_v2(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
-    """Fails where x and y differ by more than atol + rtol * |y|."""
+def assert_near_v2(
+    x: TensorLike,
+    y: TensorLike,
+    rtol: TensorLike = None,
+    atol: TensorLike = None,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Asserts that `x` and `y` are close: `|x - y| <= atol + rtol * |y|`."""
     return _near(x, y, rtol, atol, None, summarize, message, name)
 
 
-# Ranks, types, shapes
-
-
-def _rank(x, ranks, good, words, message, name, data, summarize):
+def _rank(x, ranks, holds, relation, message, name, data, summarize):
+    """Asserts the rank of a tensor: at once if it is known, otherwise at run time."""
     x = convert_to_tensor(x, name="x")
-    known = [constant_value(convert_to_tensor(r)) for r in ranks]
+    static_ranks = [constant_value(convert_to_tensor(r)) for r in ranks]
     static, message = x.shape.ndims, message + ".  " if message else ""
-    if static is not None and all(k is not None for k in known):
-        if good(static, [int(k) for k in known]):
+    if static is not None and all(k is not None for k in static_ranks):
+        if holds(static, [int(k) for k in static_ranks]):
             return None if _situ.current_graph() is None else OPS["NoOp"](name="static_checks")
-        rank = tuple(int(k) for k in known) if words == "in" else int(known[0])
-        text = {
+        rank = tuple(int(k) for k in static_ranks) if relation == "in" else int(static_ranks[0])
+        expectation = {
             "": f"must have rank {rank}.",
             "at least": f"must have rank at least {rank}.",
             "in": f"must have rank in {rank}.",
-        }[words]
+        }[relation]
         title = x.name if isinstance(x, GraphTensor) else ""
-        raise ValueError(f"{message}Tensor {title} {text}  Received rank {static}, shape {x.shape}")
+        raise ValueError(
+            f"{message}Tensor {title} {expectation}  Received rank {static}, shape {x.shape}"
+        )
     with name_scope(name, "assert_rank"):
-        have = OPS["Rank"](x)
-        tests = [OPS["GreaterEqual" if words == "at least" else "Equal"](have, r) for r in ranks]
+        actual = OPS["Rank"](x)
+        tests = [
+            OPS["GreaterEqual" if relation == "at least" else "Equal"](actual, r) for r in ranks
+        ]
         test = tests[0]
         for other in tests[1:]:
             test = OPS["LogicalOr"](test, other)
         if data is None:
             data = [
                 message,
-                f"Tensor {x.name} must have rank {words}",
+                f"Tensor {x.name} must have rank {relation}",
                 *ranks,
                 "Received shape: ",
                 OPS["Shape"](x),
@@ -300,29 +384,32 @@ def _rank(x, ranks, good, words, message, name, data, summarize):
         return Assert(test, data, summarize=summarize)
 
 
-def _ranks(name, words, good, several=False):
+def _ranks(name, relation, holds, several=False):
+    """Defines and exports an assertion about the rank of a tensor."""
     full = "assert_" + name
 
     def check(x, rank, message, scope, data, summarize):
         return _rank(
-            x, list(rank) if several else [rank], good, words, message, scope, data, summarize
+            x, list(rank) if several else [rank], holds, relation, message, scope, data, summarize
         )
 
     @export(v1=(full, "debugging." + full))
     def old(x, rank=None, data=None, summarize=None, message=None, name=None, ranks=None):
+        """Asserts the rank of `x`; raises ValueError at once if the static rank is wrong."""
         return check(x, ranks if rank is None else rank, message, name, data, summarize)
 
     @export(v2=(full, "debugging." + full))
     def new(x, rank=None, message=None, name=None, ranks=None):
+        """Asserts the rank of `x`; raises ValueError at once if the static rank is wrong."""
         return check(x, ranks if rank is None else rank, message, name, None, None)
 
     old.__name__ = new.__name__ = full
     return old
 
 
-assert_rank = _ranks("rank", "", lambda have, ranks: have == ranks[0])
-assert_rank_at_least = _ranks("rank_at_least", "at least", lambda have, ranks: have >= ranks[0])
-assert_rank_in = _ranks("rank_in", "in", lambda have, ranks: have in ranks, True)
+assert_rank = _ranks("rank", "", lambda rank, ranks: rank == ranks[0])
+assert_rank_at_least = _ranks("rank_at_least", "at least", lambda rank, ranks: rank >= ranks[0])
+assert_rank_in = _ranks("rank_in", "in", lambda rank, ranks: rank in ranks, True)
 
 
 def _type_name(tensor):
@@ -330,8 +417,10 @@ def _type_name(tensor):
 
 
 @export(v1=("assert_type", "debugging.assert_type"))
-def assert_type(tensor, tf_type, message=None, name=None):
-    """Fails now where a tensor is of another type."""
+def assert_type(
+    tensor: TensorLike, tf_type: TensorLike, message: str | None = None, name: str | None = None
+) -> Any:
+    """Raises TypeError if a tensor does not have the type `tf_type`."""
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype != as_dtype(tf_type):
         raise TypeError(
@@ -342,14 +431,16 @@ def assert_type(tensor, tf_type, message=None, name=None):
 
 
 @export(v2="debugging.assert_type")
-def assert_type_v2(tensor, tf_type, message=None, name=None):
-    """Fails now where a tensor is of another type."""
+def assert_type_v2(
+    tensor: TensorLike, tf_type: TensorLike, message: str | None = None, name: str | None = None
+) -> None:
+    """Raises TypeError if a tensor does not have the type `tf_type`."""
     assert_type(tensor, tf_type, message, name)
 
 
 @export(v1=("assert_integer", "debugging.assert_integer"))
-def assert_integer(x, message=None, name=None):
-    """Fails now where a tensor is not of whole numbers."""
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
+    """Raises TypeError if a tensor does not have an integer type."""
     x = convert_to_tensor(x)
     if not x.dtype.is_integer:
         raise TypeError(
@@ -360,14 +451,16 @@ def assert_integer(x, message=None, name=None):
 
 
 @export(v2="debugging.assert_integer")
-def assert_integer_v2(x, message=None, name=None):
-    """Fails now where a tensor is not of whole numbers."""
+def assert_integer_v2(x: TensorLike, message: str | None = None, name: str | None = None) -> None:
+    """Raises TypeError if a tensor does not have an integer type."""
     assert_integer(x, message, name)
 
 
 @export("debugging.assert_scalar", v1="assert_scalar")
-def assert_scalar(tensor, name=None, message=None):
-    """Fails now where a tensor is no scalar; the tensor."""
+def assert_scalar(
+    tensor: TensorLike, name: str | None = None, message: str | None = None
+) -> Tensor:
+    """Returns a tensor; raises ValueError if it is not a scalar."""
     tensor = convert_to_tensor(tensor)
     if tensor.shape.ndims != 0:
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
@@ -375,7 +468,7 @@ def assert_scalar(tensor, name=None, message=None):
 
 
 def _sizes(shapes):
-    """Pairs of tensors and the sizes that they must have: numbers, or symbols."""
+    """Yields each tensor with its expected dimensions: integers or symbols."""
     pairs = shapes.items() if isinstance(shapes, dict) else shapes
     for tensor, sizes in pairs:
         sizes = tuple(sizes) if isinstance(sizes, (list, tuple, str)) else (sizes,)
@@ -386,48 +479,66 @@ def _sizes(shapes):
 
 
 @export("debugging.assert_shapes")
-def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
-    """Fails now where known shapes of tensors do not fit: equal symbols are equal sizes."""
-    found = {}
+def assert_shapes(
+    shapes: TensorLike,
+    data: TensorLike = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> None:
+    """Asserts static shapes of tensors.
+
+    Args:
+      shapes: A dictionary or a list of pairs from tensors to shapes. Dimensions are integers or
+        symbols; equal symbols stand for equal sizes, "." and "*" for any size.
+      data: Ignored.
+      summarize: Ignored.
+      message: A prefix of the error message.
+      name: A name for the operation (optional).
+
+    Raises:
+      ValueError: If a known shape does not match.
+    """
+    sizes_of: dict = {}
     for tensor, sizes in _sizes(shapes):
-        have = tensor.shape.as_list() if tensor.shape.ndims is not None else None
-        if have is None:
+        dims = tensor.shape.as_list() if tensor.shape.ndims is not None else None
+        if dims is None:
             continue
-        if len(have) != len(sizes):
+        if len(dims) != len(sizes):
             raise ValueError(
                 f"{message or ''}Tensor {_type_name(tensor)} must have rank "
-                f"{len(sizes)}.  Received rank {len(have)}, shape {tensor.shape}"
+                f"{len(sizes)}.  Received rank {len(dims)}, shape {tensor.shape}"
             )
-        for at, (size, wanted) in enumerate(zip(have, sizes)):
-            if size is None or wanted is None or wanted in (".", "*"):
+        for at, (size, expected) in enumerate(zip(dims, sizes)):
+            if size is None or expected is None or expected in (".", "*"):
                 continue
-            if isinstance(wanted, str):
-                wanted = found.setdefault(wanted, size)
-            if size != wanted:
+            if isinstance(expected, str):
+                expected = sizes_of.setdefault(expected, size)
+            if size != expected:
                 raise ValueError(
                     f"{message or ''}Tensor {_title(tensor)} dimension "
-                    f"{at} must have size {wanted}.  "
+                    f"{at} must have size {expected}.  "
                     f"Received size {size}, shape {tensor.shape}"
                 )
 
 
 @export("debugging.assert_same_float_dtype", v1="assert_same_float_dtype")
-def assert_same_float_dtype(tensors=None, dtype=None):
-    """The one type of real numbers of all tensors."""
+def assert_same_float_dtype(tensors: TensorLike = None, dtype: DTypeLike = None) -> Any:
+    """Returns the floating-point type that all tensors have; ValueError if they differ."""
     types = {convert_to_tensor(t).dtype.base_dtype for t in tensors or () if t is not None}
     if dtype is not None:
         types.add(as_dtype(dtype))
     if len(types) > 1:
-        raise ValueError(f"Tensors must be of one type, got {sorted(t.name for t in types)}.")
-    found = types.pop() if types else as_dtype("float32")
-    if not found.is_floating:
-        raise ValueError(f"Expected floating point type, got {found}.")
-    return found
+        raise ValueError(f"Tensors must have the same dtype, got {sorted(t.name for t in types)}.")
+    result = types.pop() if types else as_dtype("float32")
+    if not result.is_floating:
+        raise ValueError(f"Expected floating point type, got {result}.")
+    return result
 
 
 @export("debugging.assert_proper_iterable", v1="assert_proper_iterable")
-def assert_proper_iterable(values):
-    """Fails where values is no list of tensors."""
+def assert_proper_iterable(values: TensorLike) -> None:
+    """Raises TypeError if `values` is not a list of tensors."""
     if isinstance(values, (EagerTensor, GraphTensor, str, bytes)) or not hasattr(
         values, "__iter__"
     ):
@@ -437,7 +548,8 @@ def assert_proper_iterable(values):
 
 
 @export("debugging.is_numeric_tensor", v1="is_numeric_tensor")
-def is_numeric_tensor(tensor):
+def is_numeric_tensor(tensor: TensorLike) -> bool:
+    """Returns whether an object is a tensor of numbers."""
     return isinstance(tensor, (EagerTensor, GraphTensor)) and (
         tensor.dtype.is_floating or tensor.dtype.is_integer
     )

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clip_ops.py: tensors kept within bounds, by value or by norm."""
+"""clip_ops.py: clip_by_value, clip_by_norm and clip_by_global_norm, also for IndexedSlices."""
+
+from __future__ import annotations
 
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
 from situ._src.framework.indexed_slices import is_slices
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, Tensor, TensorLike
+
 
 def _values(tensor):
-    """The numbers of a tensor, or of slices of one."""
+    """Returns the values of a tensor or of IndexedSlices."""
     return tensor.values if is_slices(tensor) else convert_to_tensor(tensor)
 
 
@@ -17,8 +23,20 @@ def _with_values(tensor, values):
 
 
 @export("clip_by_value")
-def clip_by_value(t, clip_value_min, clip_value_max, name=None):
-    """t, with what is below clip_value_min or above clip_value_max replaced by that."""
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
+    """Clips the elements of a tensor to a range.
+
+    Args:
+      t: A tensor or IndexedSlices.
+      clip_value_min: The smallest value, a scalar or a tensor that broadcasts.
+      clip_value_max: The largest value, a scalar or a tensor that broadcasts.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor or IndexedSlices of the type of `t`.
+    """
     clipped = op(
         "ClipByValue", _values(t), clip_value_min, clip_value_max, name=name or "clip_by_value"
     )
@@ -26,8 +44,20 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
 
 
 @export("clip_by_norm")
-def clip_by_norm(t, clip_norm, axes=None, name=None):
-    """t, scaled down where its norm (over axes) is above clip_norm."""
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: str | None = None
+) -> Any:
+    """Scales a tensor down to a maximum L2 norm.
+
+    Args:
+      t: A tensor or IndexedSlices.
+      clip_norm: The maximum norm.
+      axes: The dimensions over which the norm is computed; all by default.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor or IndexedSlices of the type of `t`.
+    """
     with scope(name, "clip_by_norm") as full:
         values = _values(t)
         limit = convert_to_tensor(clip_norm, values.dtype)
@@ -40,8 +70,9 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
 
 
 @export(v1="clip_by_average_norm")
-def clip_by_average_norm(t, clip_norm, name=None):
-    """t, scaled down where its norm over the number of its elements is above clip_norm."""
+def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None = None) -> Tensor:
+    """Scales a tensor so that its L2 norm divided by its number of elements is at most
+    `clip_norm`."""
     with scope(name, "clip_by_average_norm") as full:
         t = convert_to_tensor(t)
         limit = convert_to_tensor(clip_norm, t.dtype)
@@ -52,8 +83,8 @@ def clip_by_average_norm(t, clip_norm, name=None):
 
 
 @export("linalg.global_norm", v1="global_norm")
-def global_norm(t_list, name=None):
-    """The norm of all tensors of a list together."""
+def global_norm(t_list: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the L2 norm of all tensors of a list together; None entries are ignored."""
     with scope(name, "global_norm") as full:
         halves = [OPS["L2Loss"](_values(t)) for t in t_list if t is not None]
         total = OPS["Sum"](op("Pack", halves), 0)
@@ -61,8 +92,23 @@ def global_norm(t_list, name=None):
 
 
 @export("clip_by_global_norm")
-def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
-    """(the tensors, scaled so that their norm together is at most clip_norm; that norm before)"""
+def clip_by_global_norm(
+    t_list: TensorLike, clip_norm: TensorLike, use_norm: TensorLike = None, name: str | None = None
+) -> Any:
+    """Scales a list of tensors so that their global norm is at most `clip_norm`.
+
+    Args:
+      t_list: A list of tensors, IndexedSlices or None.
+      clip_norm: The maximum global norm.
+      use_norm: The global norm, if it is known already.
+      name: A name for the operation (optional).
+
+    Returns:
+      A pair (list of scaled tensors, global norm before).
+
+    Raises:
+      TypeError: If `t_list` is not a sequence.
+    """
     if not hasattr(t_list, "__iter__") or hasattr(t_list, "dtype"):
         raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     norm = global_norm(t_list) if use_norm is None else use_norm

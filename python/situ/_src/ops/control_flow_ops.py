@@ -2,7 +2,12 @@
 """control_flow_ops.py: tf.cond, tf.case, tf.switch_case; switch, merge and with_dependencies of
 tensorflow.python.ops.control_flow_ops.
 
-Both outputs of a switch hold the value, and everything behind them is computed."""
+Branches are traced into functions that the op If calls. Both outputs of a switch hold the value:
+the
+nodes behind both are computed.
+"""
+
+from __future__ import annotations
 
 import collections
 import contextlib
@@ -15,26 +20,34 @@ from situ._src.framework.scopes import name_scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike, Tensor, TensorLike
 
-def _after(graph, value, truth):
-    """What a branch returned, as a value: an operation counts as the condition, after it."""
+
+def _after(graph, value, predicate):
+    """Converts a result of a branch to a tensor; an operation becomes the predicate, computed
+    after it."""
     if value is None:
         return None
     if isinstance(value, _situ.Operation):
         with graph.control_dependencies([value]):
-            return OPS["Identity"](convert_to_tensor(truth))
+            return OPS["Identity"](convert_to_tensor(predicate))
     return branch_graph.tensor_of(value, graph.inside)
 
 
-def _branch(outer, function, truth):
+def _branch(outer, function, predicate):
+    """Traces a branch function into a graph."""
+
     def call(graph):
         result = function()
-        return result, [_after(graph, v, truth) for v in branch_graph.leaves(result)]
+        return result, [_after(graph, v, predicate) for v in branch_graph.leaves(result)]
 
     return branch_graph.trace(outer, call)
 
 
 def _check_alike(results):
+    """Checks that both branches return the same number and types of outputs."""
     first, second = [[x for x in values if x is not None] for _, values in results]
     if len(first) != len(second) or len(results[0][1]) != len(results[1][1]):
         raise ValueError(
@@ -49,28 +62,29 @@ def _check_alike(results):
             )
 
 
-def choose_aligned(pred, true_fn, false_fn):
-    """cond of functions that give lists with None in them: None where one of them has it."""
+def cond_aligned(pred, true_fn, false_fn):
+    """cond for functions that return lists with None: an output is None if it is in either
+    branch."""
     outer = _situ.current_graph()
     with name_scope(None, "cond", [pred]):
         traced = [_branch(outer, f, t) for f, t in ((true_fn, True), (false_fn, False))]
         (_, (_, yes)), (_, (_, no)) = traced
         if len(yes) != len(no):
-            raise ValueError("The ways of an if over a tensor set values of different structure.")
+            raise ValueError(
+                "The branches of an `if` over a tensor must set values of the same structure."
+            )
         for i, (a, b) in enumerate(zip(yes, no)):
             if a is None or b is None:
                 yes[i] = no[i] = None
-        return _choose_traced(outer, convert_to_tensor(pred), traced)
+        return _emit_if(outer, convert_to_tensor(pred), traced)
 
 
-def _choose(outer, pred, functions):
-    return _choose_traced(
-        outer, pred, [_branch(outer, f, t) for f, t in zip(functions, (True, False))]
-    )
+def _trace_and_emit_if(outer, pred, functions):
+    return _emit_if(outer, pred, [_branch(outer, f, t) for f, t in zip(functions, (True, False))])
 
 
-def _choose_traced(outer, pred, traced):
-    """If over two traced functions: the structure of the results."""
+def _emit_if(outer, pred, traced):
+    """Emits an If op over two traced functions and returns its results in their structure."""
     graphs, results = [g for g, _ in traced], [r for _, r in traced]
     _check_alike(results)
     written = list({v: None for g in graphs for v in g.writes})
@@ -89,7 +103,7 @@ def _choose_traced(outer, pred, traced):
     ]
     before = [op for g in graphs for op in g.before]
     with outer.control_dependencies(before) if before else contextlib.nullcontext():
-        made = OPS["If"](
+        result = OPS["If"](
             pred,
             list(outers.values()),
             Tin=[t.dtype.base_dtype for t in outers.values()],
@@ -98,28 +112,28 @@ def _choose_traced(outer, pred, traced):
             else_branch=names[1],
             name="If",
         )
-    branch_graph.note_effects(outer, graphs, made[0].op)
-    made = [
+    branch_graph.note_effects(outer, graphs, result[0].op)
+    result = [
         OPS["Identity"](x, name="Merge") if x.dtype.name != "variant" else x
-        for x in made[: len(outputs[0])]
+        for x in result[: len(outputs[0])]
     ]
-    for variable, value in zip(written, made[len(made) - len(written) :]):
+    for variable, value in zip(written, result[len(result) - len(written) :]):
         outer.write_variable(variable, value)
-    values = iter(made)
+    values = iter(result)
     return branch_graph.pack(
         results[0][0], [None if v is None else next(values) for v in results[0][1]]
     )
 
 
-def _plain(result):
-    """TensorFlow gives the one element of a list."""
+def _unpack_singleton(result):
+    """Returns the element of a list of one element, as tf.cond of TensorFlow 1 does."""
     if isinstance(result, (list, tuple)) and not hasattr(result, "_fields") and len(result) == 1:
         return result[0]
     return result
 
 
-def _decision(pred, strict):
-    """What a condition hangs on: one truth value; in the style of graphs nothing else."""
+def _check_predicate(pred, strict):
+    """Checks that a predicate is a scalar; without `strict` it must also be boolean."""
     pred = convert_to_tensor(pred)
     known = tensor_shape.as_shape(pred.shape)
     if not strict and pred.dtype.base_dtype != "bool":
@@ -137,8 +151,33 @@ def _decision(pred, strict):
 
 
 @export(v1="cond")
-def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
-    """true_fn() where pred is true, else false_fn(); only one of them runs."""
+def cond(
+    pred: TensorLike,
+    true_fn: Any = None,
+    false_fn: Any = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: TensorLike = None,
+    fn2: TensorLike = None,
+) -> Any:
+    """Calls `true_fn` if `pred` is true, else `false_fn`. In a graph only one of them runs.
+
+    Args:
+      pred: A boolean scalar tensor.
+      true_fn: A function without arguments.
+      false_fn: A function without arguments that returns the same structure and types.
+      strict: Whether a list of one element is returned as a list.
+      fn1: The name of `true_fn` in old programs.
+      fn2: The name of `false_fn` in old programs.
+      name: A name for the operation (optional).
+
+    Returns:
+      The results of the function that ran.
+
+    Raises:
+      TypeError: If a function is not callable, or `pred` is a Python bool in a graph.
+      ValueError: If the functions return different structures.
+    """
     true_fn, false_fn = true_fn or fn1, false_fn or fn2
     for word, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
@@ -146,33 +185,52 @@ def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, f
     outer = _situ.current_graph()
     if outer is None:
         result = true_fn() if bool(pred) else false_fn()
-        return result if strict else _plain(result)
+        return result if strict else _unpack_singleton(result)
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with name_scope(name, "cond", [pred]):
-        result = _choose(outer, _decision(pred, strict), [true_fn, false_fn])
-    return result if strict else _plain(result)
+        result = _trace_and_emit_if(outer, _check_predicate(pred, strict), [true_fn, false_fn])
+    return result if strict else _unpack_singleton(result)
 
 
 @export(v2="cond")
-def cond_v2(pred, true_fn=None, false_fn=None, name=None):
-    """true_fn() where pred is true, else false_fn(); only one of them runs."""
+def cond_v2(
+    pred: TensorLike, true_fn: Any = None, false_fn: Any = None, name: str | None = None
+) -> Any:
+    """Calls `true_fn` if `pred` is true, else `false_fn`. In a graph only one of them runs.
+
+    Args:
+      pred: A boolean scalar tensor or a Python bool.
+      true_fn: A function without arguments.
+      false_fn: A function without arguments that returns the same structure and types.
+      name: A name for the operation (optional).
+
+    Returns:
+      The results of the function that ran.
+
+    Raises:
+      TypeError: If a function is not callable.
+      ValueError: If the functions return different structures.
+    """
     if isinstance(pred, bool):
         return true_fn() if pred else false_fn()
     return cond(pred, true_fn, false_fn, True, name)
 
 
 @export(v1=("smart_cond", "contrib.framework.smart_cond", "layers.smart_cond"))
-def smart_cond(pred, true_fn=None, false_fn=None, name=None):
-    """As cond, but a condition that is known runs its function now."""
+def smart_cond(
+    pred: TensorLike, true_fn: Any = None, false_fn: Any = None, name: str | None = None
+) -> Any:
+    """Like `tf.cond`, but calls only one function if the value of `pred` is known while
+    building."""
     known = pred if isinstance(pred, (bool, int)) else constant_value(pred)
     if known is not None:
         return true_fn() if known else false_fn()
     return cond(pred, true_fn, false_fn, name=name)
 
 
-def _nobody(preds, name, function):
-    """The function behind an assertion that fails: no condition is true."""
+def _fail_without_match(preds, name, function):
+    """Wraps a function so that an assertion fails before it: no predicate is true."""
     from situ._src.ops.check_ops import Assert
 
     text = (
@@ -199,12 +257,12 @@ def nest_identity(result):
 
 
 def _at_most_one(preds):
-    """An assertion that no two of the conditions are true."""
+    """Asserts that at most one predicate is true."""
     from situ._src.ops.check_ops import Assert
 
-    many = OPS["Pack"]([OPS["Cast"](convert_to_tensor(p), DstT="int32") for p in preds])
+    counts = OPS["Pack"]([OPS["Cast"](convert_to_tensor(p), DstT="int32") for p in preds])
     return Assert(
-        OPS["LessEqual"](OPS["Sum"](many, 0), 1),
+        OPS["LessEqual"](OPS["Sum"](counts, 0), 1),
         [
             "Input error: More than one condition evaluated as True but exclusive=True. "
             "Conditions:",
@@ -214,8 +272,29 @@ def _at_most_one(preds):
 
 
 @export(v1="case")
-def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
-    """The function of the first condition that is true, else the default."""
+def case(
+    pred_fn_pairs: TensorLike,
+    default: Any = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str | None = "case",
+) -> Any:
+    """Calls the function of the first predicate that is true.
+
+    Args:
+      pred_fn_pairs: A list of pairs (boolean scalar, function without arguments), or a dictionary.
+      default: The function to call if no predicate is true (optional).
+      exclusive: Whether to fail if more than one predicate is true.
+      strict: Whether a list of one element is returned as a list.
+      name: A name for the operation (optional).
+
+    Returns:
+      The results of the function that ran.
+
+    Raises:
+      ValueError: If there are no pairs.
+      InvalidArgumentError: If no predicate is true and there is no default.
+    """
     pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
     if not pairs:
         raise ValueError("At least one pair of a predicate and a function is needed.")
@@ -223,7 +302,7 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
 
     def rest(index):
         if index == len(pairs):
-            return default or _nobody(preds, "assert_any", pairs[-1][1])
+            return default or _fail_without_match(preds, "assert_any", pairs[-1][1])
         pred, function = pairs[index]
         return lambda: cond(pred, function, rest(index + 1), strict=strict)
 
@@ -236,13 +315,19 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
 
 
 @export(v2="case")
-def case_v2(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
-    """The function of the first condition that is true, else the default."""
+def case_v2(
+    pred_fn_pairs: TensorLike,
+    default: Any = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str | None = "case",
+) -> Any:
+    """Calls the function of the first predicate that is true; see `tf.compat.v1.case`."""
     return case(pred_fn_pairs, default, exclusive, True, name)
 
 
 def _with_index(function, index):
-    """The same function, of whose results operations count as the index, after them."""
+    """Wraps a function: operations among its results become the index, computed after them."""
 
     def call():
         result, graph = function(), _situ.current_graph()
@@ -260,8 +345,23 @@ def _with_index(function, index):
 
 
 @export("switch_case")
-def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
-    """The function of that number; the last one (or the default) for any other."""
+def switch_case(
+    branch_index: TensorLike,
+    branch_fns: TensorLike,
+    default: Any = None,
+    name: str | None = "switch_case",
+) -> Any:
+    """Calls the function with an index.
+
+    Args:
+      branch_index: An int32 scalar tensor.
+      branch_fns: A list of functions, a list of pairs (index, function), or a dictionary.
+      default: The function for other indices; by default the one with the largest index.
+      name: A name for the operation (optional).
+
+    Returns:
+      The results of the function that ran.
+    """
     fns = dict(
         branch_fns.items()
         if isinstance(branch_fns, dict)
@@ -285,12 +385,14 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     )
 
 
-MergeOutput = collections.namedtuple("Merge", ["output", "value_index"])
+Merge = collections.namedtuple("Merge", ["output", "value_index"])
 
 
 @export(v1=("python.ops.control_flow_ops.switch", "raw_ops.Switch"))
-def switch(data, pred, dtype=None, name=None):
-    """(data where pred is false, data where it is true)."""
+def switch(
+    data: TensorLike, pred: TensorLike, dtype: DTypeLike = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Returns `data` twice: for the nodes where `pred` is false, and for those where it is true."""
     with scope(name, "Switch"):
         data, pred = convert_to_tensor(data, dtype), convert_to_tensor(pred)
         sides = op("Identity", data), op("Identity", data)
@@ -301,50 +403,52 @@ def switch(data, pred, dtype=None, name=None):
 
 
 def _conditions(tensor):
-    """(pred, side) of every switch that the tensor comes from."""
+    """Returns (pred, side) of every switch that a tensor depends on."""
     alive = get_default_graph().__dict__.get("_switched", {})
-    waiting, seen, found = [tensor.op], set(), {}
-    while waiting:
-        node = waiting.pop()
-        if node.name in seen:
+    pending, visited, found = [tensor.op], set(), {}
+    while pending:
+        node = pending.pop()
+        if node.name in visited:
             continue
-        seen.add(node.name)
+        visited.add(node.name)
         if node.name in alive:
             pred, side = alive[node.name]
             found[pred.name, side] = pred, side
-            waiting.append(pred.op)
-        waiting.extend(x.op for x in node.inputs)
+            pending.append(pred.op)
+        pending.extend(x.op for x in node.inputs)
     return list(found.values())
 
 
 @export(v1=("python.ops.control_flow_ops.merge", "raw_ops.Merge"))
-def merge(inputs, name=None):
-    """(the input that is alive, its number)."""
+def merge(inputs: TensorLike, name: str | None = None) -> Any:
+    """Returns the first input whose switches were taken, and its index."""
     if any(x is None for x in inputs):
         raise ValueError(f"At least one of the merge inputs is None: {inputs}")
     with scope(name, "Merge"):
         inputs = [convert_to_tensor(x) for x in inputs]
-        chosen, number = inputs[-1], constant(len(inputs) - 1)
+        value, index = inputs[-1], constant(len(inputs) - 1)
         for i in range(len(inputs) - 2, -1, -1):
             truth = None
             for pred, side in _conditions(inputs[i]):
-                here = pred if side else op("LogicalNot", pred)
-                truth = here if truth is None else op("LogicalAnd", truth, here)
+                holds = pred if side else op("LogicalNot", pred)
+                truth = holds if truth is None else op("LogicalAnd", truth, holds)
             if truth is None:
-                chosen, number = inputs[i], constant(i)
+                value, index = inputs[i], constant(i)
                 continue
-            chosen, number = cond(
+            value, index = cond(
                 truth,
                 lambda i=i: (op("Identity", inputs[i]), constant(i)),
-                lambda c=chosen, n=number: (op("Identity", c), op("Identity", n)),
+                lambda c=value, n=index: (op("Identity", c), op("Identity", n)),
                 strict=True,
             )
-        return MergeOutput(chosen, number)
+        return Merge(value, index)
 
 
 @export(v1="python.ops.control_flow_ops.with_dependencies")
-def with_dependencies(dependencies, output_tensor, name=None):
-    """The tensor, once the dependencies have run."""
+def with_dependencies(
+    dependencies: TensorLike, output_tensor: TensorLike, name: str | None = None
+) -> Any:
+    """Returns the tensor after the dependencies have run."""
     from situ._src.framework.indexed_slices import IndexedSlices
 
     graph = get_default_graph()

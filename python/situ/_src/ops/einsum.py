@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""einsum.py: sums of products of elements, written with letters of dimensions."""
+"""einsum.py: tf.einsum and tf.tensordot: pairwise contraction by transpose, reshape and
+(batched) matmul."""
+
+from __future__ import annotations
 
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
@@ -7,33 +10,37 @@ from situ._src.framework.dtypes import dtype_of
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, Tensor, TensorLike
+
 
 def _rank(tensor):
     return tensor_shape.as_shape(tensor.shape).rank
 
 
-def _spread(equation, part, tensor):
-    """The letters of an operand, with numbers from the right for the dimensions of '...'."""
-    front, dots, back = part.partition("...")
+def _labels_of(equation, term, tensor):
+    """Returns the labels of an operand; dimensions of '...' are numbered from the right."""
+    front, dots, back = term.partition("...")
     if not dots:
-        return list(part)
+        return list(term)
     rank = _rank(tensor)
     if rank is None:
         raise ValueError(
-            f"'...' of einsum needs the rank of its operands, and '{tensor.name}' has none."
+            f"tf.einsum: '...' needs operands of known rank, but '{tensor.name}' has none."
         )
-    more = rank - len(front) - len(back)
-    if more < 0:
+    ellipsis_rank = rank - len(front) - len(back)
+    if ellipsis_rank < 0:
         raise errors.invalid_argument(
             f"Expected input with rank at least {len(front) + len(back)} "
-            f"for '{part}' of '{equation}', but got rank {rank} "
+            f"for '{term}' of '{equation}', but got rank {rank} "
             "(op: 'Einsum')"
         )
-    return [*front, *range(more - 1, -1, -1), *back]
+    return [*front, *range(ellipsis_rank - 1, -1, -1), *back]
 
 
-def _letters(equation, tensors):
-    """(letters of each operand, letters of the result)"""
+def _parse(equation, tensors):
+    """Returns (labels of each operand, labels of the result)."""
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     parts = left.split(",")
@@ -41,25 +48,30 @@ def _letters(equation, tensors):
         raise ValueError(
             f"Expected {len(parts)} inputs for equation {equation}, got {len(tensors)}."
         )
-    made = [_spread(equation, p, t) for p, t in zip(parts, tensors)]
-    dots = list(range(max((c for m in made for c in m if isinstance(c, int)), default=-1), -1, -1))
+    labels = [_labels_of(equation, p, t) for p, t in zip(parts, tensors)]
+    dots = list(
+        range(max((c for m in labels for c in m if isinstance(c, int)), default=-1), -1, -1)
+    )
     if not arrow:
         once = sorted(c for c in set(left) - set(",.") if left.count(c) == 1)
-        return made, [*dots, *once]
+        return labels, [*dots, *once]
     front, found, back = right.partition("...")
     result = [*front, *(dots if found else []), *back]
     for c in result:
-        if not any(c in m for m in made):
+        if not any(c in m for m in labels):
             raise errors.invalid_argument(
                 f"'{equation}' (op: 'Einsum'): the result has the letter '{c}', which no input has"
             )
     if len(set(result)) != len(result):
-        raise ValueError(f"situ's einsum has each letter once in the result: '{equation}'")
-    return made, result
+        raise ValueError(
+            f"tf.einsum: situ does not support repeated letters in the result: '{equation}'"
+        )
+    return labels, result
 
 
 def _check_sizes(equation, tensors, parts):
-    """A letter means one size; only dimensions of '...' may be 1 instead."""
+    """Checks that a label has one size; only dimensions of '...' may be 1. Returns label ->
+    size."""
     known = {}
     for i, (tensor, letters) in enumerate(zip(tensors, parts)):
         if _rank(tensor) is None:
@@ -83,8 +95,8 @@ def _check_sizes(equation, tensors, parts):
     return known
 
 
-def _single(tensor, letters, known):
-    """An operand with each letter once, and without dimensions of '...' that are spread."""
+def _normalize(tensor, letters, known):
+    """Takes diagonals of repeated labels and squeezes dimensions of '...' that are broadcast."""
     while len(set(letters)) != len(letters):
         c = next(c for c in letters if letters.count(c) > 1)
         first = letters.index(c)
@@ -94,43 +106,43 @@ def _single(tensor, letters, known):
         letters = [letters[i] for i in rest] + [c]
     if _rank(tensor) is not None:
         sizes = tensor_shape.as_shape(tensor.shape).as_list()
-        gone = [
+        squeezed = [
             i
             for i, (c, n) in enumerate(zip(letters, sizes))
             if isinstance(c, int) and n == 1 and known.get(c, 1) != 1
         ]
-        if gone:
-            tensor = op("Squeeze", tensor, squeeze_dims=gone)
-            letters = [c for i, c in enumerate(letters) if i not in gone]
+        if squeezed:
+            tensor = op("Squeeze", tensor, squeeze_dims=squeezed)
+            letters = [c for i, c in enumerate(letters) if i not in squeezed]
     return tensor, letters
 
 
 def _sizes(tensor, letters):
-    """The size of each letter: a number, or a tensor where only a run will know."""
+    """Returns label -> size: an integer, or a tensor if it is unknown."""
     known = tensor_shape.as_shape(tensor.shape)
     sizes = [None] * len(letters) if known.rank is None else known.as_list()
     shape = op("Shape", tensor) if None in sizes else None
     return {c: shape[i] if sizes[i] is None else sizes[i] for i, c in enumerate(letters)}
 
 
-def _pairwise(x, a, y, b, kept):
-    """The product of two operands summed over letters that nobody keeps."""
+def _contract(x, a, y, b, kept):
+    """Multiplies two operands and sums over the labels that are not kept."""
 
     def drop(tensor, letters, other):
-        gone = [i for i, c in enumerate(letters) if c not in other and c not in kept]
-        if gone:
-            tensor = OPS["Sum"](tensor, constant(gone, "int32"))
-        return tensor, [c for i, c in enumerate(letters) if i not in gone]
+        summed = [i for i, c in enumerate(letters) if c not in other and c not in kept]
+        if summed:
+            tensor = OPS["Sum"](tensor, constant(summed, "int32"))
+        return tensor, [c for i, c in enumerate(letters) if i not in summed]
 
     x, a = drop(x, a, b)
     y, b = drop(y, b, a)
     both = [c for c in a if c in b]
     batch = [c for c in both if c in kept]
-    inside = [c for c in both if c not in kept]
+    contracted = [c for c in both if c not in kept]
     left, right = [c for c in a if c not in b], [c for c in b if c not in a]
     sizes = {**_sizes(y, b), **_sizes(x, a)}
 
-    def form(tensor, letters, order, parts):
+    def as_matrices(tensor, letters, order, parts):
         tensor = op("Transpose", tensor, [letters.index(c) for c in order])
         shape = [sizes[c] for c in parts[0]]
         for group in parts[1:]:
@@ -140,16 +152,35 @@ def _pairwise(x, a, y, b, kept):
             shape.append(total)
         return op("Reshape", tensor, shape)
 
-    x = form(x, a, batch + left + inside, (batch, left, inside))
-    y = form(y, b, batch + inside + right, (batch, inside, right))
-    made = op("BatchMatMulV2", x, y) if batch else op("MatMul", x, y)
+    x = as_matrices(x, a, batch + left + contracted, (batch, left, contracted))
+    y = as_matrices(y, b, batch + contracted + right, (batch, contracted, right))
+    result = op("BatchMatMulV2", x, y) if batch else op("MatMul", x, y)
     letters = batch + left + right
-    return op("Reshape", made, [sizes[c] for c in letters]), letters
+    return op("Reshape", result, [sizes[c] for c in letters]), letters
 
 
 @export("einsum", "linalg.einsum")
-def einsum(equation, *inputs, name=None, optimize="greedy", **kwargs):
-    """Sums of products of elements, as letters of dimensions say: 'ij,jk->ik'."""
+def einsum(
+    equation: TensorLike,
+    *inputs: Any,
+    name: str | None = None,
+    optimize: str = "greedy",
+    **kwargs: Any,
+) -> Tensor:
+    """Contracts tensors by the Einstein summation convention.
+
+    Args:
+      equation: A string such as "ij,jk->ik"; "..." stands for batch dimensions.
+      *inputs: One tensor for each term of the equation.
+      optimize: Ignored; operands are contracted from left to right.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If the equation does not fit the inputs.
+    """
     if kwargs:
         raise TypeError(
             f"Invalid keyword arguments for this function: {', '.join(kwargs)}. "
@@ -157,30 +188,45 @@ def einsum(equation, *inputs, name=None, optimize="greedy", **kwargs):
         )
     with scope(name, "einsum"):
         tensors = [convert_to_tensor(i) for i in inputs]
-        parts, right = _letters(equation, tensors)
+        parts, right = _parse(equation, tensors)
         known = _check_sizes(equation, tensors, parts)
-        tensors, parts = zip(*[_single(t, p, known) for t, p in zip(tensors, parts)])
+        operands = [_normalize(t, p, known) for t, p in zip(tensors, parts)]
+        tensors, parts = [t for t, _ in operands], [p for _, p in operands]
         x, a = tensors[0], parts[0]
         for i in range(1, len(tensors)):
             kept = set(right).union(*map(set, parts[i + 1 :]))
-            x, a = _pairwise(x, a, tensors[i], parts[i], kept)
-        gone = [i for i, c in enumerate(a) if c not in right]
-        if gone:
-            x = OPS["Sum"](x, constant(gone, "int32"))
+            x, a = _contract(x, a, tensors[i], parts[i], kept)
+        summed = [i for i, c in enumerate(a) if c not in right]
+        if summed:
+            x = OPS["Sum"](x, constant(summed, "int32"))
             a = [c for c in a if c in right]
         order = [a.index(c) for c in right]
         return x if order == list(range(len(order))) else op("Transpose", x, order)
 
 
 @export("tensordot", "linalg.tensordot")
-def tensordot(a, b, axes, name=None):
-    """The product of two tensors summed over dimensions of both."""
+def tensordot(a: TensorLike, b: TensorLike, axes: Axis, name: str | None = None) -> Tensor:
+    """Contracts two tensors over dimensions of both.
+
+    Args:
+      a: A tensor.
+      b: A tensor of the type of `a`.
+      axes: The number of last dimensions of `a` and first dimensions of `b`, or a pair of lists of
+        dimensions.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If a rank is unknown or sizes do not match.
+    """
     with scope(name, "Tensordot"):
         a = convert_to_tensor(a)
         b = convert_to_tensor(b, None if dtype_of(b) else a.dtype)
         ranks = [_rank(t) for t in (a, b)]
         if None in ranks:
-            raise ValueError("situ has tensordot for tensors of known rank only.")
+            raise ValueError("tf.tensordot: situ needs tensors of known rank.")
         if isinstance(axes, int):
             axes = list(range(ranks[0] - axes, ranks[0])), list(range(axes))
         first, second = (

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""embedding_ops.py: tf.nn.embedding_lookup and tf.nn.embedding_lookup_sparse."""
+"""embedding_ops.py: tf.nn.embedding_lookup, tf.nn.embedding_lookup_sparse and sparse segment
+reductions."""
+
+from __future__ import annotations
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
@@ -11,23 +14,35 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, gather, o
 from situ._src.ops.sparse_ops import SparseTensor
 from situ._src.variables.resource_variable import ResourceVariable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Tensor, TensorLike
 
-def _count_of(ids):
-    """The number of segments, whose numbers do not decrease."""
+
+def _segment_count(ids):
+    """Returns the number of segments of sorted segment ids."""
     last = op("StridedSlice", ids, [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
     return op("Add", last, constant(1, ids.dtype))
 
 
-def _by_segment(power):
-    """Rows of data chosen by indices and added by segments, divided by their number to a power."""
+def _segment_reduction(power):
+    """Returns a function that gathers rows, sums them by segment and divides by count ** power."""
 
-    def reduce(data, indices, segment_ids, name=None, num_segments=None, sparse_gradient=False):
+    def reduce(
+        data: TensorLike,
+        indices: TensorLike,
+        segment_ids: TensorLike,
+        name: str | None = None,
+        num_segments: TensorLike = None,
+        sparse_gradient: bool = False,
+    ) -> Tensor:
+        """Gathers rows of `data` by `indices` and reduces the rows of each segment."""
         unsupported("sparse.segment", sparse_gradient=(sparse_gradient, False))
         with scope(name, "SparseSegment") as full:
             rows = op("GatherV2", convert_to_tensor(data), convert_to_tensor(indices), 0)
             ids = convert_to_tensor(segment_ids)
             if num_segments is None:
-                num_segments = _count_of(ids)
+                num_segments = _segment_count(ids)
             total = op("UnsortedSegmentSum", rows, ids, num_segments)
             if not power:
                 return op("Identity", total, name=full)
@@ -39,24 +54,24 @@ def _by_segment(power):
 
 
 for _name, _power in (("sum", 0), ("mean", 1), ("sqrt_n", 0.5)):
-    export("sparse.segment_" + _name, v1="sparse_segment_" + _name)(_by_segment(_power))
+    export("sparse.segment_" + _name, v1="sparse_segment_" + _name)(_segment_reduction(_power))
 
 
-def _sum_of(data, ids):
-    return op("UnsortedSegmentSum", data, ids, _count_of(ids))
+def _segment_sum(data, ids):
+    return op("UnsortedSegmentSum", data, ids, _segment_count(ids))
 
 
 def _weighted(rows, weights, ids, combiner):
-    """Rows times weights, added by segments, divided by what the combiner says."""
+    """Multiplies rows by weights and combines them by segment."""
     rank = tensor_shape.as_shape(rows.shape).rank
     weights = cast(weights, rows.dtype)
     wide = op("Reshape", weights, [-1] + [1] * (rank - 1))
-    total = _sum_of(op("Mul", rows, wide), ids)
+    total = _segment_sum(op("Mul", rows, wide), ids)
     if combiner == "sum":
         return total
     if combiner == "mean":
-        return op("DivNoNan", total, _sum_of(wide, ids))  # a row without ids is 0
-    return op("DivNoNan", total, op("Sqrt", _sum_of(op("Square", wide), ids)))
+        return op("DivNoNan", total, _segment_sum(wide, ids))  # an example without ids is 0
+    return op("DivNoNan", total, op("Sqrt", _segment_sum(op("Square", wide), ids)))
 
 
 def _lookup(params, sp_ids, sp_weights, strategy, combiner, max_norm, name):
@@ -78,19 +93,50 @@ def _lookup(params, sp_ids, sp_weights, strategy, combiner, max_norm, name):
 
 @export(v1="nn.embedding_lookup_sparse")
 def embedding_lookup_sparse(
-    params, sp_ids, sp_weights, partition_strategy="mod", name=None, combiner=None, max_norm=None
-):
-    """One row for each row of sp_ids: the rows of a table with these ids, weighted and combined."""
+    params: TensorLike,
+    sp_ids: TensorLike,
+    sp_weights: TensorLike,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: TensorLike = None,
+    max_norm: TensorLike = None,
+) -> Tensor:
+    """Looks up embeddings for sparse ids and combines those of each row.
+
+    Args:
+      params: An embedding table, or a list of its partitions.
+      sp_ids: A SparseTensor of shape [batch, n] of int64 ids.
+      sp_weights: A SparseTensor of weights, or None.
+      partition_strategy: "mod" or "div", how rows are distributed over partitions.
+      combiner: "mean", "sqrtn" or "sum".
+      max_norm: If given, embeddings are clipped to this L2 norm first.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [batch, embedding size].
+
+    Raises:
+      TypeError: If `sp_ids` or `sp_weights` is not sparse.
+      ValueError: If the combiner is unknown.
+    """
     return _lookup(params, sp_ids, sp_weights, partition_strategy, combiner, max_norm, name)
 
 
 @export(v2="nn.embedding_lookup_sparse")
-def embedding_lookup_sparse_v2(params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None):
+def embedding_lookup_sparse_v2(
+    params: TensorLike,
+    sp_ids: TensorLike,
+    sp_weights: TensorLike,
+    combiner: TensorLike = None,
+    max_norm: TensorLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Looks up embeddings for sparse ids and combines those of each row."""
     return _lookup(params, sp_ids, sp_weights, "div", combiner, max_norm, name)
 
 
-def _one_of_many(params, ids, strategy):
-    """Rows of a table that is cut in parts: by turns ('mod') or in blocks ('div')."""
+def _lookup_partitioned(params, ids, strategy):
+    """Looks up rows of a partitioned table: interleaved ("mod") or in blocks ("div")."""
     count = constant(len(params), ids.dtype)
     if strategy == "mod":
         part, row = op("FloorMod", ids, count), op("FloorDiv", ids, count)
@@ -102,25 +148,45 @@ def _one_of_many(params, ids, strategy):
         ]
         part = OPS["AddN"](passed)
         row = op("Sub", ids, op("GatherV2", constant(starts, ids.dtype), part, 0))
-    found = None
-    for i, one in enumerate(params):
-        most = constant(int(tensor_shape.as_shape(one.shape)[0]) - 1, ids.dtype)
+    result = None
+    for i, partition in enumerate(params):
+        most = constant(int(tensor_shape.as_shape(partition.shape)[0]) - 1, ids.dtype)
         inside = op("Minimum", row, most)
-        with colocate_with_variable(one):
-            rows = op("GatherV2", one, inside, 0)
+        with colocate_with_variable(partition):
+            rows = op("GatherV2", partition, inside, 0)
         hit = op("Equal", part, constant(i, ids.dtype))
         added = tensor_shape.as_shape(rows.shape).rank - tensor_shape.as_shape(ids.shape).rank
         for _ in range(added):
             hit = op("ExpandDims", hit, -1)
-        found = rows if found is None else op("SelectV2", hit, rows, found)
-    return found
+        result = rows if result is None else op("SelectV2", hit, rows, result)
+    return result
 
 
 @export(v1="nn.embedding_lookup")
 def embedding_lookup(
-    params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None
-):
-    """The rows of a table with these numbers; the table may be a list of parts."""
+    params: TensorLike,
+    ids: TensorLike,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool | None = True,
+    max_norm: TensorLike = None,
+) -> Tensor:
+    """Looks up embeddings for ids.
+
+    Args:
+      params: An embedding table, or a list of its partitions.
+      ids: A tensor or ragged tensor of integer ids.
+      partition_strategy: "mod" or "div", how rows are distributed over partitions.
+      validate_indices: Ignored; ids are always checked.
+      max_norm: If given, embeddings are clipped to this L2 norm.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `ids.shape + params.shape[1:]`.
+
+    Raises:
+      ValueError: If `params` is empty.
+    """
     params = (
         list(params)
         if isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list")
@@ -131,29 +197,35 @@ def embedding_lookup(
     with scope(name, "embedding_lookup") as full:
         if len(params) > 1 or not isinstance(params[0], ResourceVariable):
             params = [convert_to_tensor(p) for p in params]
-        if hasattr(ids, "with_flat_values"):  # ragged rows of numbers
+        if hasattr(ids, "with_flat_values"):  # a ragged tensor
             return ids.with_flat_values(
                 embedding_lookup(params, ids.flat_values, partition_strategy, None, True, max_norm)
             )
         ids = convert_to_tensor(ids, name="ids")
         if len(params) > 1:
-            found = _one_of_many(params, ids, partition_strategy)
-            return op("Identity", _clipped(found, ids, max_norm), name=full)
+            embeddings = _lookup_partitioned(params, ids, partition_strategy)
+            return op("Identity", _clipped(embeddings, ids, max_norm), name=full)
         with colocate_with_variable(params[0]):
-            found = _clipped(gather(params[0], ids, name=full), ids, max_norm)
-        return op("Identity", found)
+            embeddings = _clipped(gather(params[0], ids, name=full), ids, max_norm)
+        return op("Identity", embeddings)
 
 
-def _clipped(found, ids, max_norm):
-    """Rows whose norm is at most max_norm."""
+def _clipped(embeddings, ids, max_norm):
+    """Clips embeddings to a maximum norm."""
     if max_norm is None:
-        return found
+        return embeddings
     from situ._src.ops.clip_ops import clip_by_norm
 
-    first, last = tensor_shape.as_shape(ids.shape).rank, tensor_shape.as_shape(found.shape).rank
-    return clip_by_norm(found, max_norm, list(range(first, last)))
+    first, last = (
+        tensor_shape.as_shape(ids.shape).rank,
+        tensor_shape.as_shape(embeddings.shape).rank,
+    )
+    return clip_by_norm(embeddings, max_norm, list(range(first, last)))
 
 
 @export(v2="nn.embedding_lookup")
-def embedding_lookup_v2(params, ids, max_norm=None, name=None):
+def embedding_lookup_v2(
+    params: TensorLike, ids: TensorLike, max_norm: TensorLike = None, name: str | None = None
+) -> Tensor:
+    """Looks up embeddings for ids; a list of partitions is split in blocks."""
     return embedding_lookup(params, ids, "div", name, max_norm=max_norm)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """functional_ops.py: tf.map_fn, tf.vectorized_map, tf.scan, tf.foldl, tf.foldr: loops over the
-first dimension."""
+first
+dimension."""
+
+from __future__ import annotations
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, export, named
@@ -9,9 +12,13 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.tensor_array_ops import TensorArray
 from situ._src.ops.while_loop import while_loop
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Callable, DTypeLike, TensorLike
+
 
 class _Rows:
-    """The rows of a structure of tensors, as arrays."""
+    """The slices along the first dimension of a structure of tensors, in TensorArrays."""
 
     def __init__(self, elems):
         self.structure = elems
@@ -38,7 +45,7 @@ class _Rows:
 
 
 def _results(arrays, static, back_prop):
-    """The arrays stacked."""
+    """Stacks the arrays."""
     stacked = [a.stack() if back_prop else op("StopGradient", a.stack()) for a in arrays]
     for tensor in stacked:
         if static is not None and tensor.shape.ndims and hasattr(tensor, "graph"):
@@ -51,7 +58,7 @@ def _arrays(types, count):
 
 
 def _loop(body, variables, count, start=0, name=None, back_prop=True):
-    """body(index, *variables) for index = start, ... count - 1."""
+    """Runs body(index, *variables) for each index from `start` to `count - 1`."""
     done = while_loop(
         lambda index, *_: OPS["Less"](index, count),
         lambda index, *rest: [index + 1] + list(body(index, *rest)),
@@ -63,27 +70,45 @@ def _loop(body, variables, count, start=0, name=None, back_prop=True):
     return list(done)[1:]
 
 
-def _types(given, default):
-    """The types of results: given in their structure, or those of the elements."""
-    if given is None:
+def _types(signature, default):
+    """Returns (flat dtypes, structure) of the results; by default those of the elements."""
+    if signature is None:
         return default, None
-    flat = [getattr(d, "dtype", d) for d in nest.flatten(given)]
-    return flat, given
+    flat = [getattr(d, "dtype", d) for d in nest.flatten(signature)]
+    return flat, signature
 
 
 @export("map_fn")
 def map_fn(
-    fn,
-    elems,
-    dtype=None,
-    parallel_iterations=None,
-    back_prop=True,
-    swap_memory=False,
-    infer_shape=True,
-    name=None,
-    fn_output_signature=None,
-):
-    """fn of every row, stacked."""
+    fn: Callable[..., Any],
+    elems: TensorLike,
+    dtype: DTypeLike = None,
+    parallel_iterations: TensorLike = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: TensorLike = None,
+) -> Any:
+    """Applies a function to each slice along the first dimension and stacks the results.
+
+    Args:
+      fn: A function of one slice, in the structure of `elems`.
+      elems: A tensor, a ragged tensor or a nested structure of tensors.
+      dtype: The types of the results, if they differ from those of `elems`.
+      parallel_iterations: Ignored.
+      back_prop: Whether the loop has a gradient.
+      swap_memory: Ignored.
+      infer_shape: Ignored.
+      fn_output_signature: The name of `dtype` in TensorFlow 2.
+      name: A name for the operation (optional).
+
+    Returns:
+      The stacked results in the structure that `fn` returns.
+
+    Raises:
+      ValueError: If `fn` returns another structure than `dtype`.
+    """
     if hasattr(elems, "with_flat_values"):
         made = [convert_to_tensor(fn(row)) for row in elems]
         return op("Pack", made) if made[0].shape.rank == 0 else BOTH["ragged.stack"](made)
@@ -97,7 +122,9 @@ def map_fn(
         def body(index, *arrays):
             result = nest.flatten(fn(rows.row(index)))
             if len(result) != len(arrays):
-                raise ValueError(f"fn gives {len(result)} values, but dtype says {len(arrays)}.")
+                raise ValueError(
+                    f"tf.map_fn: fn returns {len(result)} values, but dtype has {len(arrays)}."
+                )
             return [
                 a.write(index, convert_to_tensor(r, a.dtype) if not hasattr(r, "dtype") else r)
                 for a, r in zip(arrays, result)
@@ -108,7 +135,7 @@ def map_fn(
 
 
 def _fold(fn, elems, initializer, reverse, keep, back_prop):
-    """The last of what fn gave; with `keep` all of it, stacked."""
+    """Returns the last result of fn; with `keep`, all results stacked."""
     rows = _Rows(elems)
     last = rows.count - 1
 
@@ -139,17 +166,35 @@ def _fold(fn, elems, initializer, reverse, keep, back_prop):
 
 @export("scan")
 def scan(
-    fn,
-    elems,
-    initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    infer_shape=True,
-    reverse=False,
-    name=None,
-):
-    """fn(what it gave before, row) for every row, stacked."""
+    fn: Callable[..., Any],
+    elems: TensorLike,
+    initializer: Any = None,
+    parallel_iterations: TensorLike = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Applies a function to the previous result and each slice, and stacks the results.
+
+    Args:
+      fn: A function (previous result, slice).
+      elems: A tensor or a nested structure of tensors.
+      initializer: The first previous result; by default the first slice.
+      parallel_iterations: Ignored.
+      back_prop: Whether the loop has a gradient.
+      swap_memory: Ignored.
+      infer_shape: Ignored.
+      reverse: Whether to begin with the last slice.
+      name: A name for the operation (optional).
+
+    Returns:
+      The stacked results.
+
+    Raises:
+      TypeError: If `fn` is not callable.
+    """
     if not callable(fn):
         raise TypeError("fn must be callable.")
     with name_scope(name, "scan"):
@@ -158,42 +203,61 @@ def scan(
 
 @export("foldl")
 def foldl(
-    fn,
-    elems,
-    initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name=None,
-):
-    """fn(what it gave before, row), from the first row to the last."""
+    fn: Callable[..., Any],
+    elems: TensorLike,
+    initializer: Any = None,
+    parallel_iterations: TensorLike = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Applies a function to the previous result and each slice, from the first to the last.
+
+    Args:
+      fn: A function (previous result, slice).
+      elems: A tensor or a nested structure of tensors.
+      initializer: The first previous result; by default the first slice.
+      parallel_iterations: Ignored.
+      back_prop: Whether the loop has a gradient.
+      swap_memory: Ignored.
+      name: A name for the operation (optional).
+
+    Returns:
+      The last result.
+    """
     with name_scope(name, "foldl"):
         return _fold(fn, elems, initializer, False, False, back_prop)
 
 
 @export("foldr")
 def foldr(
-    fn,
-    elems,
-    initializer=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name=None,
-):
-    """The same from the last row to the first."""
+    fn: Callable[..., Any],
+    elems: TensorLike,
+    initializer: Any = None,
+    parallel_iterations: TensorLike = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Applies a function to the previous result and each slice, from the last to the first."""
     with name_scope(name, "foldr"):
         return _fold(fn, elems, initializer, True, False, back_prop)
 
 
 @export("vectorized_map")
-def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
-    """A function of each element; here it is tf.map_fn, in one graph."""
+def vectorized_map(
+    fn: Callable[..., Any],
+    elems: TensorLike,
+    fallback_to_while_loop: bool = True,
+    warn: bool = True,
+) -> Any:
+    """Applies a function to each slice along the first dimension, like `tf.map_fn` with the loop
+    unrolled."""
     count = convert_to_tensor(nest.flatten(elems)[0]).shape.as_list()[0]
     if count is None:
         return named("map_fn")(fn, elems)
     parts = [op("Unpack", convert_to_tensor(e), num=count, axis=0) for e in nest.flatten(elems)]
-    made = [fn(nest.pack_sequence_as(elems, [p[i] for p in parts])) for i in range(count)]
-    flat = [nest.flatten(m) for m in made]
+    result = [fn(nest.pack_sequence_as(elems, [p[i] for p in parts])) for i in range(count)]
+    flat = [nest.flatten(m) for m in result]
     stacked = [op("Pack", [f[i] for f in flat], axis=0) for i in range(len(flat[0]))]
-    return nest.pack_sequence_as(made[0], stacked)
+    return nest.pack_sequence_as(result[0], stacked)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gather_ops.py: rows taken and put by number: embeddings, scatters, segments, masks of lengths."""
+"""gather_ops.py: gather_nd, scatter ops on variables, segment reductions, sequence_mask, repeat,
+roll."""
+
+from __future__ import annotations
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
@@ -10,38 +13,73 @@ from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import checked
 from situ._src.variables.resource_variable import ResourceVariable
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, ShapeLike, Tensor, TensorLike
+
 
 @export("gather_nd", "manip.gather_nd")
-def gather_nd(params, indices, name=None, batch_dims=0):
-    """The parts of params that tuples of indices name."""
+def gather_nd(
+    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
+) -> Tensor:
+    """Gathers slices of `params` by index tuples.
+
+    Args:
+      params: A tensor.
+      indices: An integer tensor whose last dimension holds the indices into the first dimensions of
+        `params`.
+      batch_dims: Must be 0.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `indices.shape[:-1] + params.shape[indices.shape[-1]:]`.
+    """
     if batch_dims:
-        raise ValueError("situ has gather_nd without batch_dims only.")
+        raise ValueError("tf.gather_nd: situ does not support batch_dims other than 0.")
     return op("GatherNd", params, indices, name=name)
 
 
-def _scatter(row, names):
-    """A function that updates rows of a variable."""
+def _scatter(op_name, names):
+    """Exports a function that updates slices of a variable with an op."""
 
-    def scatter(ref, indices, updates, use_locking=False, name=None):
+    def scatter(
+        ref: TensorLike,
+        indices: TensorLike,
+        updates: TensorLike,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        """Updates slices of a variable.
+
+        Args:
+          ref: A variable.
+          indices: The indices of the slices to update.
+          updates: The values to apply.
+          use_locking: Ignored; updates are always atomic.
+          name: A name for the operation (optional).
+
+        Returns:
+          The variable after the update.
+        """
         if isinstance(ref, ResourceVariable):
-            return ref._scatter(row, indices, updates, name)
-        target = getattr(ref, "_ref", ref)
+            return ref._scatter(op_name, indices, updates, name)
+        target: Any = getattr(ref, "_ref", ref)
         return op(
-            row, target, indices, convert_to_tensor(updates, target.dtype.base_dtype), name=name
+            op_name, target, indices, convert_to_tensor(updates, target.dtype.base_dtype), name=name
         )
 
     export(v1=names)(scatter)
     return scatter
 
 
-for _word in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
-    _scatter("Scatter" + _word, "scatter_" + _word.lower())
-for _word in ("Update", "Add", "Sub"):
-    _scatter("ScatterNd" + _word, "scatter_nd_" + _word.lower())
+for _update in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max"):
+    _scatter("Scatter" + _update, "scatter_" + _update.lower())
+for _update in ("Update", "Add", "Sub"):
+    _scatter("ScatterNd" + _update, "scatter_nd_" + _update.lower())
 
 
 def _increasing(segment_ids):
-    """(numbers of segments, how many there are); an error if they decrease."""
+    """Returns (segment ids, number of segments); fails if the ids decrease."""
     ids = convert_to_tensor(segment_ids, name="segment_ids")
     end = op("StridedSlice", ids, [-1], [0], [1], end_mask=1)
     last = OPS["Max"](op("ConcatV2", [end, constant([-1], ids.dtype)], 0), 0)
@@ -62,30 +100,52 @@ def _increasing(segment_ids):
     return ids, op("Add", last, constant(1, ids.dtype))
 
 
-def _segments(row):
-    def segment(data, segment_ids, name=None):
-        """Rows with one number reduced; the numbers do not decrease."""
+def _segments(op_name):
+    def segment(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+        """Reduces the rows of each segment.
+
+        Args:
+          data: A tensor.
+          segment_ids: A 1-D integer tensor with the segment of each row, sorted.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor with one row per segment.
+        """
         ids, count = _increasing(segment_ids)
         data = convert_to_tensor(data)
-        if row[-3:] not in ("Max", "Min"):
-            return op(row, data, ids, count, name=name)
-        with scope(name, "Segment" + row[-3:]) as full:  # of no rows it is 0
-            made = op(row, data, ids, count)
-            some = op("UnsortedSegmentSum", op("OnesLike", data), ids, count)
-            zeros = op("ZerosLike", made)
-            return op("SelectV2", op("Greater", some, zeros), made, zeros, name=full)
+        if op_name[-3:] not in ("Max", "Min"):
+            return op(op_name, data, ids, count, name=name)
+        with scope(name, "Segment" + op_name[-3:]) as full:  # an empty segment gives 0
+            result = op(op_name, data, ids, count)
+            counts = op("UnsortedSegmentSum", op("OnesLike", data), ids, count)
+            zeros = op("ZerosLike", result)
+            return op("SelectV2", op("Greater", counts, zeros), result, zeros, name=full)
 
     return segment
 
 
-for _word in ("sum", "prod", "max", "min"):
-    export("math.segment_" + _word, v1="segment_" + _word)(
-        _segments("UnsortedSegment" + _word.capitalize())
+for _reduction in ("sum", "prod", "max", "min"):
+    export("math.segment_" + _reduction, v1="segment_" + _reduction)(
+        _segments("UnsortedSegment" + _reduction.capitalize())
     )
 
 
 @export("math.unsorted_segment_mean", v1="unsorted_segment_mean")
-def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Tensor:
+    """Computes the mean of the rows of each segment.
+
+    Args:
+      data: A tensor.
+      segment_ids: An integer tensor with the segment of each row, in any order.
+      num_segments: The number of segments.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor with one row per segment, 0 for empty segments.
+    """
     with scope(name, "UnsortedSegmentMean") as full:
         data = convert_to_tensor(data)
         ones = op("OnesLike", data)
@@ -95,12 +155,16 @@ def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
 
 
 @export("math.segment_mean", v1="segment_mean")
-def segment_mean(data, segment_ids, name=None):
+def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the mean of the rows of each segment; `segment_ids` must be sorted."""
     return unsorted_segment_mean(data, *_increasing(segment_ids), name)
 
 
 @export("math.unsorted_segment_sqrt_n", v1="unsorted_segment_sqrt_n")
-def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
+) -> Tensor:
+    """Sums the rows of each segment and divides by the square root of their number."""
     with scope(name, "UnsortedSegmentSqrtN") as full:
         data = convert_to_tensor(data)
         count = op("UnsortedSegmentSum", op("OnesLike", data), segment_ids, num_segments)
@@ -110,54 +174,70 @@ def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
 
 
 @export("sequence_mask")
-def sequence_mask(lengths, maxlen=None, dtype="bool", name=None):
-    """mask[i, j] = j < lengths[i]."""
+def sequence_mask(
+    lengths: TensorLike,
+    maxlen: TensorLike = None,
+    dtype: DTypeLike = "bool",
+    name: str | None = None,
+) -> Tensor:
+    """Returns a mask of the first `lengths[i]` positions: `mask[i, j] = j < lengths[i]`.
+
+    Args:
+      lengths: A tensor of integers.
+      maxlen: The size of the last dimension; the largest length by default.
+      dtype: The element type of the result.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `lengths.shape + [maxlen]`.
+    """
     with scope(name, "SequenceMask"):
         lengths = convert_to_tensor(lengths)
         if maxlen is None:
-            most = OPS["Max"](lengths)
-            maxlen = op("Maximum", constant(0, lengths.dtype), most)
+            longest = OPS["Max"](lengths)
+            maxlen = op("Maximum", constant(0, lengths.dtype), longest)
         else:
             maxlen = convert_to_tensor(maxlen)
             lengths = cast(lengths, maxlen.dtype)
-        row = op("Range", constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
-        made = op("Less", row, op("ExpandDims", lengths, -1))
-        return cast(made, as_dtype(dtype))
+        positions = op("Range", constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
+        mask = op("Less", positions, op("ExpandDims", lengths, -1))
+        return cast(mask, as_dtype(dtype))
 
 
 def gather_in_batches(params, indices, axis, batch_dims):
-    """gather, where the first dimensions of both count examples: each has numbers of its own."""
+    """Gathers with batch_dims: the leading dimensions of params and indices are batch
+    dimensions."""
     params, indices = convert_to_tensor(params), convert_to_tensor(indices)
-    rank, numbers = params.shape.ndims, indices.shape.ndims
-    if rank is None or numbers is None:
+    rank, indices_rank = params.shape.ndims, indices.shape.ndims
+    if rank is None or indices_rank is None:
         raise ValueError("gather with batch_dims needs tensors of known rank.")
-    batch = batch_dims + numbers if batch_dims < 0 else batch_dims
+    batch = batch_dims + indices_rank if batch_dims < 0 else batch_dims
     axis = batch if axis is None else axis + rank if axis < 0 else axis
-    if not 0 <= batch <= min(numbers, rank - 1) or axis < batch:
+    if not 0 <= batch <= min(indices_rank, rank - 1) or axis < batch:
         raise ValueError(
             f"batch_dims = {batch_dims} must be at most axis = {axis} and less than "
-            f"the rank of params ({rank}) and at most that of indices ({numbers})."
+            f"the rank of params ({rank}) and at most that of indices ({indices_rank})."
         )
     between = list(range(batch, axis))
-    if between:  # the axis comes first, and goes back behind
+    if between:  # move the axis next to the batch dimensions, then back
         order = [*range(batch), axis, *between, *range(axis + 1, rank)]
-        made = gather_in_batches(op("Transpose", params, order), indices, batch, batch)
-        new = list(range(batch, numbers))
-        rest = list(range(numbers + len(between), numbers + rank - batch - 1))
-        moved = [numbers + i for i in range(len(between))]
-        return op("Transpose", made, [*range(batch), *moved, *new, *rest])
+        result = gather_in_batches(op("Transpose", params, order), indices, batch, batch)
+        new = list(range(batch, indices_rank))
+        rest = list(range(indices_rank + len(between), indices_rank + rank - batch - 1))
+        moved = [indices_rank + i for i in range(len(between))]
+        return op("Transpose", result, [*range(batch), *moved, *new, *rest])
     sizes, counts = op("Shape", params), op("Shape", indices)
-    examples = op("Prod", op("Slice", sizes, [0], [batch]), [0])
+    batch_count = op("Prod", op("Slice", sizes, [0], [batch]), [0])
     rows = op("Slice", sizes, [batch], [1])
     behind = op("Slice", sizes, [batch + 1], [-1])
-    flat = op("Reshape", params, op("ConcatV2", [rows * examples, behind], 0))
-    first = op("Range", constant(0, "int32"), examples, constant(1, "int32")) * rows
+    flat = op("Reshape", params, op("ConcatV2", [rows * batch_count, behind], 0))
+    first = op("Range", constant(0, "int32"), batch_count, constant(1, "int32")) * rows
     first = op(
         "Reshape",
         first,
         op(
             "ConcatV2",
-            [op("Slice", counts, [0], [batch]), constant([1] * (numbers - batch), "int32")],
+            [op("Slice", counts, [0], [batch]), constant([1] * (indices_rank - batch), "int32")],
             0,
         ),
     )
@@ -166,24 +246,27 @@ def gather_in_batches(params, indices, axis, batch_dims):
         op("GreaterEqual", indices, constant(0, indices.dtype)),
         op("Less", indices, cast(rows, indices.dtype)),
     )
-    at = indices + cast(first, indices.dtype)  # numbers that do not fit are none of any example
+    at = indices + cast(first, indices.dtype)  # -1: out of range
     return op("GatherV2", flat, op("SelectV2", fits, at, constant(-1, indices.dtype)), 0)
 
 
 @export(v1="batch_gather")
-def batch_gather(params, indices, name=None):
-    """Rows by number, each example its own."""
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
+    """Gathers slices along the last batch dimension; see `tf.gather` with `batch_dims=-1`."""
     indices = convert_to_tensor(indices)
     return gather_in_batches(params, indices, None, indices.shape.ndims - 1)
 
 
 @export(v1="tensor_scatter_update")
-def tensor_scatter_update(tensor, indices, updates, name=None):
+def tensor_scatter_update(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns a copy of a tensor with slices replaced; see `tf.tensor_scatter_nd_update`."""
     return op("TensorScatterUpdate", tensor, indices, updates, name=name)
 
 
-def _numbers_of(repeats):
-    """0 as often as the first number says, 1 as often as the second, ..."""
+def _repeated_indices(repeats):
+    """Returns index i repeats[i] times, in order."""
     repeats = cast(convert_to_tensor(repeats), "int32")
     most = op("Max", op("ConcatV2", [repeats, constant([0], "int32")], 0), [0])
     rows = op("Range", constant(0, "int32"), op("Size", repeats), constant(1, "int32"))
@@ -200,8 +283,23 @@ def _numbers_of(repeats):
 
 
 @export("repeat")
-def repeat(input, repeats, axis=None, name=None):
-    """Each element (or slice along axis) as often as `repeats` says, for all or for each."""
+def repeat(
+    input: TensorLike, repeats: TensorLike, axis: Axis = None, name: str | None = None
+) -> Tensor:
+    """Repeats elements or slices of a tensor.
+
+    Args:
+      input: A tensor.
+      repeats: How often to repeat each element: one number, or one per element along `axis`.
+      axis: The dimension to repeat along. By default the flattened tensor is repeated.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If `axis` is out of range.
+    """
     tensor = convert_to_tensor(input)
     if axis is None:
         tensor, axis = op("Reshape", tensor, [-1]), 0
@@ -209,33 +307,44 @@ def repeat(input, repeats, axis=None, name=None):
     if rank == 0:
         tensor, rank = op("Reshape", tensor, [1]), 1
     if rank is None or not -rank <= axis < rank:
-        raise ValueError(f"The axis {axis} of repeat is none of a tensor of rank {rank}.")
+        raise ValueError(f"tf.repeat: axis {axis} is out of range for a tensor of rank {rank}.")
     axis = axis % rank
     if (
         isinstance(repeats, (list, tuple))
         or tensor_shape.as_shape(getattr(repeats, "shape", ())).rank
     ):
-        return op("GatherV2", tensor, _numbers_of(repeats), axis, name=name)
-    wide = op("ExpandDims", tensor, axis + 1)
-    many = op("Tile", wide, [repeats if d == axis + 1 else 1 for d in range(rank + 1)])
+        return op("GatherV2", tensor, _repeated_indices(repeats), axis, name=name)
+    expanded = op("ExpandDims", tensor, axis + 1)
+    tiled = op("Tile", expanded, [repeats if d == axis + 1 else 1 for d in range(rank + 1)])
     sizes = op(
         "Concat",
         0,
         [
-            op("Slice", shape_op(many), [0], [axis]),
+            op("Slice", shape_op(tiled), [0], [axis]),
             constant([-1], "int32"),
-            op("Slice", shape_op(many), [axis + 2], [-1]),
+            op("Slice", shape_op(tiled), [axis + 2], [-1]),
         ],
     )
-    return op("Reshape", many, sizes, name=name)
+    return op("Reshape", tiled, sizes, name=name)
 
 
 @export("roll", "manip.roll")
-def roll(input, shift, axis, name=None):
-    """The elements moved along axes; those that leave at the end come in at the front."""
+def roll(input: TensorLike, shift: TensorLike, axis: Axis, name: str | None = None) -> Tensor:
+    """Rolls the elements of a tensor along axes; elements shifted past the end reappear at the
+    front.
+
+    Args:
+      input: A tensor.
+      shift: The number of positions, one per axis.
+      axis: A dimension or a list of dimensions.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `input`.
+    """
     tensor = convert_to_tensor(input)
-    many = isinstance(axis, (list, tuple))
-    for by, at in zip(shift, axis) if many else [(shift, axis)]:
+    several = isinstance(axis, (list, tuple))
+    for by, at in zip(shift, axis) if several else [(shift, axis)]:
         known = tensor_shape.as_shape(tensor.shape)
         size = None if known.rank is None else known.as_list()[at]
         if size is not None and isinstance(by, int):
@@ -256,8 +365,20 @@ def roll(input, shift, axis, name=None):
 
 
 @export("meshgrid")
-def meshgrid(*args, indexing="xy", name=None):
-    """Vectors as coordinates of a grid."""
+def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list[Tensor]:
+    """Expands 1-D tensors into coordinate grids.
+
+    Args:
+      *args: 1-D tensors.
+      indexing: "xy" (Cartesian) or "ij" (matrix indexing).
+      name: A name for the operation (optional).
+
+    Returns:
+      A list of tensors of rank `len(args)`.
+
+    Raises:
+      ValueError: If `indexing` is neither "xy" nor "ij".
+    """
     with scope(name, "meshgrid"):
         parts = [op("Reshape", convert_to_tensor(a), [-1]) for a in args]
         rank = len(parts)
@@ -267,15 +388,27 @@ def meshgrid(*args, indexing="xy", name=None):
             order[0], order[1] = 1, 0
         elif indexing not in ("xy", "ij"):
             raise ValueError("Argument `indexing` must be either 'xy' or 'ij', got " + indexing)
-        whole = op("ConcatV2", [sizes[i] for i in order], 0)
-        made = []
+        grid_shape = op("ConcatV2", [sizes[i] for i in order], 0)
+        grids = []
         for i, part in enumerate(parts):
-            form = [-1 if order[d] == i else 1 for d in range(rank)]
-            made.append(op("BroadcastTo", op("Reshape", part, form), whole))
-        return made
+            shape = [-1 if order[d] == i else 1 for d in range(rank)]
+            grids.append(op("BroadcastTo", op("Reshape", part, shape), grid_shape))
+        return grids
 
 
 @export("ensure_shape")
-def ensure_shape(x, shape, name=None):
-    """x, which must have this shape."""
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """Returns `x` and checks at run time that it has a shape.
+
+    Args:
+      x: A tensor.
+      shape: The expected shape; None stands for an unknown dimension.
+      name: A name for the operation (optional).
+
+    Returns:
+      `x` with this static shape.
+
+    Raises:
+      InvalidArgumentError: If the shape does not match.
+    """
     return op("EnsureShape", x, shape=tensor_shape.as_shape(shape), name=name)

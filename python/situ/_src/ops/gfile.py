@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gfile.py: tf.gfile and tf.io.gfile: files, with TensorFlow's names and errors."""
+"""gfile.py: tf.io.gfile and tf.gfile: file system functions with TensorFlow's names and errors."""
 
 import functools
 import glob as globs
@@ -13,25 +13,30 @@ from situ._src.framework.keywords import bind
 
 
 def _name(path):
+    """Returns a path as a string, without the prefix "file://"."""
     path = path.decode() if isinstance(path, bytes) else os.fspath(path)
     return path[7:] if path.startswith("file://") else path
 
 
 def _file_function(function):
+    """Converts OSError of a function to TensorFlow's errors."""
+
     @functools.wraps(function)
-    def call(*args, **words):
+    def call(*args, **kwargs):
         with errors.convert_os_errors():
-            return function(*args, **words)
+            return function(*args, **kwargs)
 
     return call
 
 
 class GFile:
-    """A file: read, write, seek, and line by line. Opened when it is first used."""
+    """A file object that opens the file on first use."""
 
     def __init__(self, name, mode="r"):
         if mode not in ("r", "rb", "w", "wb", "a", "ab", "r+", "w+", "a+", "rb+", "wb+", "ab+"):
-            raise errors.CLASSES[3](None, None, f"mode is not 'r' or 'w' or 'a': {mode!r}")
+            raise errors.InvalidArgumentError(
+                None, None, f"mode is not 'r' or 'w' or 'a': {mode!r}"
+            )
         self._name, self._mode, self._file = name, mode, None
 
     name = property(lambda s: s._name)
@@ -46,10 +51,12 @@ class GFile:
         return self._file
 
     def read(self, n=-1):
+        """Reads `n` bytes or characters, or all."""
         self._need("r", "reading")
         return self._open().read(n)
 
     def write(self, file_content):
+        """Appends a string or bytes."""
         self._need("wa+", "writing")
         with errors.convert_os_errors(_name(self._name)):
             self._open().write(
@@ -59,35 +66,43 @@ class GFile:
             )
 
     def _need(self, letters, what):
+        """Raises PermissionDeniedError unless the file is open for this."""
         if not any(c in self._mode for c in letters + "+"):
-            raise errors.CLASSES[7](None, None, f"File isn't open for {what}")
+            raise errors.PermissionDeniedError(None, None, f"File isn't open for {what}")
 
     def readline(self):
+        """Reads the next line."""
         self._need("r", "reading")
         return self._open().readline()
 
     def readlines(self):
+        """Returns all lines."""
         return list(self)
 
     def seek(self, offset=None, whence=0, position=None):
+        """Sets the position."""
         self._open().seek(position if offset is None else offset, whence)
 
     def tell(self):
+        """Returns the position."""
         return self._open().tell()
 
     def seekable(self):
         return True
 
     def size(self):
+        """Returns the size of the file in bytes."""
         with errors.convert_os_errors():
             return os.path.getsize(_name(self._name))
 
     def flush(self):
+        """Writes buffered data to the file."""
         if self._file is not None:
             with errors.convert_os_errors(_name(self._name)):
                 self._file.flush()
 
     def close(self):
+        """Closes the file."""
         if self._file is not None:
             file, self._file = self._file, None
             with errors.convert_os_errors(_name(self._name)):
@@ -118,34 +133,40 @@ class GFile:
 
 
 class FastGFile(GFile):
-    pass
+    """The same as GFile."""
 
 
 def exists(path):
+    """Returns whether a path exists."""
     return os.path.exists(_name(path))
 
 
 def isdir(path):
+    """Returns whether a path is a directory."""
     return os.path.isdir(_name(path))
 
 
 @_file_function
 def makedirs(path):
+    """Creates a directory and its parents; does nothing if it exists."""
     os.makedirs(_name(path), exist_ok=True)
 
 
 @_file_function
 def mkdir(path):
+    """Creates a directory."""
     os.mkdir(_name(path))
 
 
 @_file_function
 def remove(path):
+    """Deletes a file."""
     os.remove(_name(path))
 
 
 @_file_function
 def rmtree(path):
+    """Deletes a directory and everything in it."""
     path = _name(path)
     if os.path.isdir(path):
         shutil.rmtree(path)
@@ -155,50 +176,58 @@ def rmtree(path):
 
 @_file_function
 def listdir(path):
+    """Returns the sorted names of the entries of a directory."""
     return sorted(os.listdir(_name(path)))
 
 
 @_file_function
 def copy(src, dst, overwrite=False):
+    """Copies a file; AlreadyExistsError if the target exists and `overwrite` is false."""
     if not overwrite and exists(dst):
-        raise errors.CLASSES[6](None, None, f"file already exists: {_name(dst)}")
+        raise errors.AlreadyExistsError(None, None, f"file already exists: {_name(dst)}")
     shutil.copyfile(_name(src), _name(dst))
 
 
 @_file_function
 def rename(src, dst, overwrite=False):
+    """Renames a file or directory; AlreadyExistsError if the target exists and `overwrite` is
+    false."""
     if not overwrite and exists(dst):
-        raise errors.CLASSES[6](None, None, f"file already exists: {_name(dst)}")
+        raise errors.AlreadyExistsError(None, None, f"file already exists: {_name(dst)}")
     os.replace(_name(src), _name(dst))
 
 
 def glob(pattern):
+    """Returns the sorted paths that match a pattern or a list of patterns."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
     return sorted(f for p in patterns for f in globs.glob(_name(p)))
 
 
 class FileStatistics:
-    """What stat gives."""
+    """The length, modification time and kind of a file."""
 
-    def __init__(self, found):
-        self.length, self.mtime_nsec = found.st_size, found.st_mtime_ns
-        self.is_directory = os.path.stat.S_ISDIR(found.st_mode)
+    def __init__(self, status):
+        self.length, self.mtime_nsec = status.st_size, status.st_mtime_ns
+        self.is_directory = os.path.stat.S_ISDIR(status.st_mode)
 
 
 @_file_function
 def stat(path):
+    """Returns the FileStatistics of a path."""
     return FileStatistics(os.stat(_name(path)))
 
 
 def walk(top, topdown=True, onerror=None):
+    """Yields (directory, subdirectories, files) of a directory tree."""
     yield from os.walk(_name(top), topdown, onerror)
 
 
 def join(path, *paths):
+    """Joins parts of a path."""
     return os.path.join(path, *paths)
 
 
-_NEW = {
+_FUNCTIONS = {
     "GFile": GFile,
     "exists": exists,
     "isdir": isdir,
@@ -216,8 +245,8 @@ _NEW = {
 }
 
 
-def _old(function, *names):
-    """A function with the argument names that TensorFlow 1 has for it."""
+def _with_v1_arguments(function, *names):
+    """Returns a function with the argument names of TensorFlow 1."""
 
     def call(*args, **kwargs):
         return function(*bind(function.__name__, defaults, args, kwargs).values())
@@ -229,36 +258,38 @@ def _old(function, *names):
     return call
 
 
-_OLD = {
+_V1_FUNCTIONS = {
     "GFile": GFile,
     "Open": GFile,
     "FastGFile": FastGFile,
-    "Exists": _old(exists, "filename"),
-    "IsDirectory": _old(isdir, "dirname"),
-    "MakeDirs": _old(makedirs, "dirname"),
-    "MkDir": _old(mkdir, "dirname"),
-    "Remove": _old(remove, "filename"),
-    "DeleteRecursively": _old(rmtree, "dirname"),
-    "ListDirectory": _old(listdir, "dirname"),
-    "Copy": _old(copy, "oldpath", "newpath", "overwrite"),
-    "Rename": _old(rename, "oldname", "newname", "overwrite"),
-    "Glob": _old(glob, "filename"),
-    "Stat": _old(stat, "filename"),
-    "Walk": _old(walk, "top", "in_order"),
+    "Exists": _with_v1_arguments(exists, "filename"),
+    "IsDirectory": _with_v1_arguments(isdir, "dirname"),
+    "MakeDirs": _with_v1_arguments(makedirs, "dirname"),
+    "MkDir": _with_v1_arguments(mkdir, "dirname"),
+    "Remove": _with_v1_arguments(remove, "filename"),
+    "DeleteRecursively": _with_v1_arguments(rmtree, "dirname"),
+    "ListDirectory": _with_v1_arguments(listdir, "dirname"),
+    "Copy": _with_v1_arguments(copy, "oldpath", "newpath", "overwrite"),
+    "Rename": _with_v1_arguments(rename, "oldname", "newname", "overwrite"),
+    "Glob": _with_v1_arguments(glob, "filename"),
+    "Stat": _with_v1_arguments(stat, "filename"),
+    "Walk": _with_v1_arguments(walk, "top", "in_order"),
 }
 
 
 def read_file_to_string(filename, binary_mode=False):
+    """Returns the contents of a file."""
     with GFile(filename, "rb" if binary_mode else "r") as file:
         return file.read()
 
 
 def write_string_to_file(filename, file_content):
+    """Writes a string to a file, replacing its contents."""
     with GFile(filename, "w") as file:
         file.write(file_content)
 
 
-_IO = {
+_FILE_IO = {
     "FileIO": GFile,
     "file_exists": exists,
     "is_directory": isdir,
@@ -275,7 +306,7 @@ _IO = {
     "read_file_to_string": read_file_to_string,
     "write_string_to_file": write_string_to_file,
 }
-BOTH.update({"python.lib.io.file_io." + k: v for k, v in _IO.items()})
-BOTH.update({"io.gfile." + k: v for k, v in _NEW.items()})
-V1.update({"gfile." + k: v for k, v in _OLD.items()})
-BOTH.update({"python.platform.gfile." + k: v for k, v in _OLD.items()})
+BOTH.update({"python.lib.io.file_io." + k: v for k, v in _FILE_IO.items()})
+BOTH.update({"io.gfile." + k: v for k, v in _FUNCTIONS.items()})
+V1.update({"gfile." + k: v for k, v in _V1_FUNCTIONS.items()})
+BOTH.update({"python.platform.gfile." + k: v for k, v in _V1_FUNCTIONS.items()})

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """indexing.py: tensor[...]: NumPy's basic indexing as a StridedSlice."""
 
+from __future__ import annotations
+
 import _situ
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import beyond_int32, dtype_of
 from situ._src.framework.graph import scope
 
-_END = 0
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
 
 
 def _check(part):
-    """An index is a whole number, or a tensor that holds one."""
+    """Returns an index; TypeError unless it is an integer or an integer tensor."""
     dtype = dtype_of(part)
     if (
         not isinstance(part, bool)
@@ -27,7 +31,7 @@ def _check(part):
 
 
 def _masks(key):
-    """begin, end, strides and the bit masks of a key."""
+    """Returns (begin, end, strides, bit masks) of a key."""
     begin, end, strides = [], [], []
     masks = dict(begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)
     for i, part in enumerate(key if isinstance(key, tuple) else (key,)):
@@ -56,8 +60,9 @@ def _is_all(part):
     return isinstance(part, slice) and part == slice(None)
 
 
-def _row(tensor, parts):
-    """tensor[i], where a loop tells i: a Gather, which is compiled once for all i; else None."""
+def _gather_row(tensor, parts):
+    """Returns tensor[i] as a Gather if a loop computes i: it is compiled once for all i.
+    Otherwise None."""
     graph, first = _situ.current_graph(), parts[0]
     if (
         graph is None
@@ -77,27 +82,27 @@ def _row(tensor, parts):
         return OPS["GatherV2"](tensor, at, 0)
 
 
-def _known_shape(tensor, parts):
-    """The shape of a part that tensors cut out, as far as it is known; None where nothing is."""
+def _static_shape(tensor, parts):
+    """Returns the static shape of a slice with tensor bounds, or None if the rank is unknown."""
     sizes = tensor.shape.as_list() if tensor.shape.ndims is not None else None
     if sizes is None:
         return None
     used = sum(p is not None and p is not Ellipsis for p in parts)
     if not any(p is Ellipsis for p in parts):
         parts = (*parts, Ellipsis)
-    made, at = [], 0
+    result, at = [], 0
     for part in parts:
         if part is None:
-            made.append(1)
+            result.append(1)
         elif part is Ellipsis:
             rest = len(sizes) - used
-            made += sizes[at : at + rest]
+            result += sizes[at : at + rest]
             at += rest
         else:
             if isinstance(part, slice):
-                made.append(sizes[at] if _is_all(part) else None)
+                result.append(sizes[at] if _is_all(part) else None)
             at += 1
-    return made
+    return result
 
 
 def _is_mask(part):
@@ -111,23 +116,24 @@ def _is_mask(part):
 
 
 def index(tensor, key):
+    """Implements tensor[key]."""
     if not isinstance(key, (int, slice, tuple)) and _is_mask(key):
         from situ._src.ops.unique_sort_ops import boolean_mask
 
         return boolean_mask(tensor, key)
     parts = key if isinstance(key, tuple) else (key,)
-    if parts and (row := _row(tensor, parts)) is not None:
+    if parts and (row := _gather_row(tensor, parts)) is not None:
         return row
-    made = _slice(tensor, key)
-    if isinstance(made, _situ.GraphTensor) and made.shape.ndims is None:
-        known = _known_shape(tensor, parts)
+    result = _slice(tensor, key)
+    if isinstance(result, _situ.GraphTensor) and result.shape.ndims is None:
+        known = _static_shape(tensor, parts)
         if known is not None:
-            made.set_shape(known)
-    return made
+            result.set_shape(known)
+    return result
 
 
-def _wide(numbers):
-    """Indices as a vector of int64."""
+def _to_int64(numbers):
+    """Packs indices into an int64 vector."""
     if not any(dtype_of(n) is not None for n in numbers):
         return _situ.constant(numbers, "int64", "stack")
     return OPS["Pack"](
@@ -139,13 +145,14 @@ def _wide(numbers):
 
 
 def parts(key, named=False):
-    """Begin, end and strides of a key, of one type, and its masks; with the names that they have
-    in graphs."""
+    """Returns (begin, end, strides, masks) of a key in one integer type; `named` gives the
+    constants
+    TensorFlow's node names."""
     begin, end, strides, masks = _masks(key)
     numbers = (*begin, *end, *strides)
     kinds = {k.name for k in map(dtype_of, numbers) if k is not None}
     if "int64" in kinds or beyond_int32(*numbers):
-        begin, end, strides = (_wide(part) for part in (begin, end, strides))
+        begin, end, strides = (_to_int64(part) for part in (begin, end, strides))
     elif named:
         begin = _situ.constant(begin, None, "stack")
         end = _situ.constant(end, None, "stack_1")
@@ -155,14 +162,15 @@ def parts(key, named=False):
 
 def _slice(tensor, key):
     with scope(None, "strided_slice") as full:
-        here = _situ.current_graph()
-        named = here is not None and getattr(tensor, "graph", here) is here
+        graph = _situ.current_graph()
+        named = graph is not None and getattr(tensor, "graph", graph) is graph
         begin, end, strides, masks = parts(key, named)
         return OPS["StridedSlice"](tensor, begin, end, strides, name=full, **masks)
 
 
 def _ones(begin):
-    """A 1 for each of the places; as numbers, if their count is known: then shapes are, too."""
+    """Returns ones for strides; a constant if the number of indices is known, so that shapes
+    are, too."""
     dtype = dtype_of(begin)
     if dtype is None:
         return [1] * len(begin)
@@ -174,19 +182,36 @@ def _ones(begin):
 
 @export("strided_slice")
 def strided_slice(
-    input_,
-    begin,
-    end,
-    strides=None,
-    begin_mask=0,
-    end_mask=0,
-    ellipsis_mask=0,
-    new_axis_mask=0,
-    shrink_axis_mask=0,
-    var=None,
-    name=None,
-):
-    """A part of a tensor; the steps are 1 where none are given."""
+    input_: TensorLike,
+    begin: TensorLike,
+    end: TensorLike,
+    strides: Any = None,
+    begin_mask: TensorLike = 0,
+    end_mask: TensorLike = 0,
+    ellipsis_mask: TensorLike = 0,
+    new_axis_mask: TensorLike = 0,
+    shrink_axis_mask: TensorLike = 0,
+    var: TensorLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Extracts a strided slice of a tensor, like `tensor[begin:end:strides]`.
+
+    Args:
+      input_: A tensor.
+      begin: The first index in each dimension.
+      end: The end of the range in each dimension, excluded.
+      strides: The step in each dimension, 1 by default.
+      begin_mask: Bit i ignores `begin[i]`.
+      end_mask: Bit i ignores `end[i]`.
+      ellipsis_mask: Bit i makes entry i an ellipsis.
+      new_axis_mask: Bit i makes entry i a new dimension of size 1.
+      shrink_axis_mask: Bit i removes the dimension and takes index `begin[i]`.
+      var: Ignored.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `input_`.
+    """
     if strides is None:
         strides = _ones(begin)
     return OPS["StridedSlice"](

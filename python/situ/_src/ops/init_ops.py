@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""init_ops.py: initializers: the initial values of variables."""
+"""init_ops.py: initializers of tf.initializers, tf.keras.initializers and TensorFlow 1."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.ops import random_ops
 from situ._src.ops.array_ops import constant, ones, zeros
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike, ShapeLike
+
 
 class Initializer:
-    """A function of shape and dtype."""
+    """Base class: an initializer is a function of shape and dtype."""
 
     def __init__(self, dtype="float32"):
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
+        """Returns a tensor of initial values."""
         for keyword in kwargs:
             if keyword not in ("partition_shape", "partition_offset", "layout"):
                 raise TypeError(
@@ -28,11 +33,20 @@ class Initializer:
         return self.make(shape, as_dtype(dtype) if dtype is not None else self.dtype)
 
     def get_config(self):
-        return dict(self.__dict__)
+        """Returns the constructor arguments by name."""
+        if isinstance(self, _Random):
+            return {self.NAMES[0]: self.a, self.NAMES[1]: self.b, "seed": self.seed}
+        names = {
+            "Constant": ("value",),
+            "VarianceScaling": ("scale", "mode", "distribution", "seed"),
+            "Identity": ("gain",),
+        }.get(type(self).__name__)
+        if names is None:
+            names = ("seed",) if isinstance(self, VarianceScaling) else ()
+        return {n: getattr(self, n) for n in names}
 
     def _draw(self, kind, shape, first, second, dtype):
-        """Random numbers of a distribution: those of a stateful op, with the seeds that the graph
-        or the program gives it."""
+        """Draws from a distribution with a stateful op and the seeds of the graph or program."""
         return _STATEFUL[kind](shape, first, second, dtype, seed=self.seed)
 
 
@@ -49,12 +63,12 @@ _STATELESS = {
 
 
 class Stateless:
-    """An initializer of eager style: with a seed it gives the same numbers every time."""
+    """Mixin for eager mode: an initializer with a seed returns the same values in every call."""
 
     _used_seed = None
 
     def _default_seed(self) -> int | None:
-        """The seed where the program gave none; None: the seeds of stateful ops count."""
+        """Returns the seed of an initializer without one; None to use the seeds of stateful ops."""
         return None
 
     def _draw(self, kind, shape, first, second, dtype):
@@ -68,9 +82,10 @@ class Stateless:
 
 
 class KerasSeeds(Stateless):
-    """An initializer of Keras: one without a seed draws its seed, once, from the generator of
-    tf.keras.utils.set_random_seed, else from Python's `random`. But tf.random.set_seed alone, or
-    SITU_SEED, makes weights the same in every run, too."""
+    """Mixin for Keras: an initializer without a seed draws one, once, from the generator of
+    tf.keras.utils.set_random_seed, or else from Python's `random`. If tf.random.set_seed or
+    SITU_SEED
+    is in effect, that determines the values instead."""
 
     def _default_seed(self) -> int | None:
         return random_ops.weights_seed()
@@ -78,39 +93,47 @@ class KerasSeeds(Stateless):
 
 @export("zeros_initializer", "initializers.zeros", "keras.initializers.Zeros")
 class Zeros(Initializer):
-    def make(self, shape, dtype):
+    """Initializer that returns zeros."""
+
+    def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
         return zeros(shape, dtype)
 
 
 @export("ones_initializer", "initializers.ones", "keras.initializers.Ones")
 class Ones(Initializer):
-    def make(self, shape, dtype):
+    """Initializer that returns ones."""
+
+    def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
         return ones(shape, dtype)
 
 
 @export("constant_initializer", "initializers.constant", "keras.initializers.Constant")
 class Constant(Initializer):
+    """Initializer that returns a constant value."""
+
     def __init__(self, value=0, dtype="float32", verify_shape=False):
         super().__init__(dtype)
         self.value, self.verify_shape = value, verify_shape
 
-    def make(self, shape, dtype):
+    def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
         if self.verify_shape:
             import numpy
 
-            have, want = numpy.shape(self.value), tuple(int(s) for s in shape)
-            if have != want:
-                raise TypeError(f"Expected Tensor's shape: {want}, but got {have}.")
+            actual, expected = numpy.shape(self.value), tuple(int(s) for s in shape)
+            if actual != expected:
+                raise TypeError(f"Expected Tensor's shape: {expected}, but got {actual}.")
         return constant(self.value, dtype, shape)
 
 
 class _Random(Initializer):
-    def __init__(self, first=None, second=None, seed=None, dtype="float32", **words):
+    """Base class of initializers that draw from a distribution with two parameters."""
+
+    def __init__(self, first=None, second=None, seed=None, dtype="float32", **kwargs):
         super().__init__(dtype)
-        given = [words.pop(n, v) for n, v in zip(self.NAMES, (first, second))]
-        if words:
-            raise TypeError(f"unexpected argument {next(iter(words))!r}")
-        self.a, self.b = (d if v is None else v for v, d in zip(given, self.DEFAULTS))
+        parameters = [kwargs.pop(n, v) for n, v in zip(self.NAMES, (first, second))]
+        if kwargs:
+            raise TypeError(f"unexpected argument {next(iter(kwargs))!r}")
+        self.a, self.b = (d if v is None else v for v, d in zip(parameters, self.DEFAULTS))
         self.seed = seed
 
     def make(self, shape, dtype):
@@ -119,24 +142,30 @@ class _Random(Initializer):
 
 @export(v1=("random_normal_initializer", "initializers.random_normal"))
 class RandomNormal(_Random):
+    """Initializer that draws from a normal distribution."""
+
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
     KIND = "normal"
 
 
 @export(v1=("truncated_normal_initializer", "initializers.truncated_normal"))
 class TruncatedNormal(_Random):
+    """Initializer that draws from a truncated normal distribution."""
+
     NAMES, DEFAULTS = ("mean", "stddev"), (0.0, 1.0)
     KIND = "truncated_normal"
 
 
 @export(v1=("random_uniform_initializer", "initializers.random_uniform"))
 class RandomUniform(_Random):
+    """Initializer that draws from a uniform distribution."""
+
     NAMES, DEFAULTS = ("minval", "maxval"), (0, None)
     KIND = "uniform"
 
 
-def _narrow(base, low, *plain, keras=()):
-    """The same with Keras's spread: of Keras, and of TensorFlow 2."""
+def _export_v2(base, low, *plain, keras=()):
+    """Exports a variant with the default parameters of Keras and TensorFlow 2."""
     kept = {"DEFAULTS": (low, 0.05), "__doc__": base.__doc__}
     export("keras.initializers." + base.__name__, v2=keras)(
         type(base.__name__, (KerasSeeds, base), dict(kept))
@@ -145,13 +174,15 @@ def _narrow(base, low, *plain, keras=()):
         export(v2=plain)(type(base.__name__, (Stateless, base), kept))
 
 
-_narrow(RandomNormal, 0.0, "random_normal_initializer", keras="initializers.random_normal")
-_narrow(TruncatedNormal, 0.0, keras="initializers.truncated_normal")
-_narrow(RandomUniform, -0.05, "random_uniform_initializer", keras="initializers.random_uniform")
+_export_v2(RandomNormal, 0.0, "random_normal_initializer", keras="initializers.random_normal")
+_export_v2(TruncatedNormal, 0.0, keras="initializers.truncated_normal")
+_export_v2(RandomUniform, -0.05, "random_uniform_initializer", keras="initializers.random_uniform")
 
 
 @export(v1=("variance_scaling_initializer", "initializers.variance_scaling"))
 class VarianceScaling(Initializer):
+    """Initializer whose variance depends on the shape of the weights."""
+
     def __init__(
         self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype="float32"
     ):
@@ -164,7 +195,8 @@ class VarianceScaling(Initializer):
         return self._scaled([int(s) for s in shape], [int(s) for s in whole], dtype)
 
     def _scaled(self, shape, sizes, dtype):
-        """Numbers of a shape, whose variance depends on the sizes of the whole variable."""
+        """Draws values of a shape; `sizes` is the shape of the whole variable, which determines
+        the variance."""
         field = math.prod(sizes[:-2]) if len(sizes) > 2 else 1
         fan_in = field * sizes[-2] if len(sizes) > 1 else sizes[0] if sizes else 1
         fan_out = field * sizes[-1] if sizes else 1
@@ -182,14 +214,14 @@ class VarianceScaling(Initializer):
 
 @export("keras.initializers.VarianceScaling", v2="initializers.variance_scaling")
 class KerasVarianceScaling(KerasSeeds, VarianceScaling):
-    """Numbers whose variance depends on the sizes of a matrix."""
+    """Initializer whose variance depends on the shape of the weights."""
 
 
 KerasVarianceScaling.__name__ = "VarianceScaling"
 
 
-def _scaling(name, scale, mode, distribution, *v1):
-    """Variance scaling of one kind, by its names in TensorFlow 1; and that of Keras."""
+def _export_scaling(name, scale, mode, distribution, *v1):
+    """Defines and exports an initializer of variance scaling, for TensorFlow 1 and Keras."""
 
     def begin(self, seed=None, dtype="float32"):
         VarianceScaling.__init__(self, scale, mode, distribution, seed, dtype)
@@ -197,23 +229,25 @@ def _scaling(name, scale, mode, distribution, *v1):
     small = "initializers." + "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip(
         "_"
     )
-    made = export(v1=(small, *v1))(type(name, (VarianceScaling,), {"__init__": begin}))
+    result = export(v1=(small, *v1))(type(name, (VarianceScaling,), {"__init__": begin}))
     export("keras.initializers." + name, v2=small)(
         type(name, (KerasSeeds, VarianceScaling), {"__init__": begin})
     )
-    return made
+    return result
 
 
-GlorotUniform = _scaling("GlorotUniform", 1.0, "fan_avg", "uniform", "glorot_uniform_initializer")
-_scaling("GlorotNormal", 1.0, "fan_avg", "truncated_normal", "glorot_normal_initializer")
-_scaling("HeNormal", 2.0, "fan_in", "truncated_normal")
-_scaling("LecunNormal", 1.0, "fan_in", "truncated_normal")
-_scaling("LecunUniform", 1.0, "fan_in", "uniform")
-_scaling("HeUniform", 2.0, "fan_in", "uniform")
+GlorotUniform = _export_scaling(
+    "GlorotUniform", 1.0, "fan_avg", "uniform", "glorot_uniform_initializer"
+)
+_export_scaling("GlorotNormal", 1.0, "fan_avg", "truncated_normal", "glorot_normal_initializer")
+_export_scaling("HeNormal", 2.0, "fan_in", "truncated_normal")
+_export_scaling("LecunNormal", 1.0, "fan_in", "truncated_normal")
+_export_scaling("LecunUniform", 1.0, "fan_in", "uniform")
+_export_scaling("HeUniform", 2.0, "fan_in", "uniform")
 
 
-def _aliases():
-    """tf.initializers.RandomNormal is tf.keras.initializers.RandomNormal; small letters too."""
+def _export_aliases():
+    """Exports tf.initializers.NAME for Keras initializers, also in snake case."""
     from situ._src.framework.api import BOTH, V2
 
     known = {n.rsplit(".", 1)[1]: c for n, c in BOTH.items() if n.startswith("keras.initializers.")}
@@ -223,26 +257,27 @@ def _aliases():
         BOTH.setdefault("keras.initializers." + small, thing)
 
 
-_aliases()
+_export_aliases()
 
 
 @export("keras.initializers.Identity", v1="initializers.identity")
 class Identity(Initializer):
-    """A matrix with a number on its diagonal."""
+    """Initializer that returns a multiple of the identity matrix."""
 
     def __init__(self, gain=1.0, dtype="float32"):
         super().__init__(dtype)
         self.gain = gain
 
-    def make(self, shape, dtype):
+    def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
         import numpy
 
-        return constant(numpy.eye(*[int(s) for s in shape]) * self.gain, dtype)
+        sizes: Any = [int(s) for s in shape]
+        return constant(numpy.eye(*sizes) * self.gain, dtype)
 
 
 @export(v1=("uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling"))
 class UniformUnitScaling(Initializer):
-    """Uniform numbers that keep the scale of what is multiplied by them."""
+    """Initializer that draws uniform values that keep the scale of the inputs."""
 
     def __init__(self, factor=1.0, seed=None, dtype="float32"):
         super().__init__(dtype)
@@ -255,20 +290,3 @@ class UniformUnitScaling(Initializer):
         return self._draw(
             "uniform", shape, -limit, limit, self.dtype if dtype is None else as_dtype(dtype)
         )
-
-
-def _config(self):
-    """The arguments of its __init__ by their names."""
-    if isinstance(self, _Random):
-        return {self.NAMES[0]: self.a, self.NAMES[1]: self.b, "seed": self.seed}
-    known = {
-        "Constant": ("value",),
-        "VarianceScaling": ("scale", "mode", "distribution", "seed"),
-        "Identity": ("gain",),
-    }.get(type(self).__name__)
-    if known is None:
-        known = ("seed",) if isinstance(self, VarianceScaling) else ()
-    return {n: getattr(self, n) for n in known}
-
-
-Initializer.get_config = _config

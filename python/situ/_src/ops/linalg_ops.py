@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""linalg_ops.py: svd, qr, eigenvalues, least squares, pseudo-inverses, orthogonal initial
-values; expm and determinants, by NumPy on the host (only determinants have a gradient);
-linear operators."""
+"""linalg_ops.py: tf.linalg: svd, qr, eigh, lstsq, pinv, linear operators and the orthogonal
+initializer;
+expm and slogdet, which NumPy computes on the host (expm has no gradient)."""
+
+from __future__ import annotations
 
 import math
 
@@ -14,56 +16,109 @@ from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, zeros
 from situ._src.ops.init_ops import Initializer
 from situ._src.ops.script_ops import on_host
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, ShapeLike, Tensor, TensorLike
+
 
 @export("linalg.qr", v1="qr")
-def qr(input, full_matrices=False, name=None):
-    """(q, r): orthogonal columns times an upper triangle."""
+def qr(
+    input: TensorLike, full_matrices: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Computes the QR decomposition of matrices.
+
+    Args:
+      input: A tensor of shape [..., m, n].
+      full_matrices: Whether `q` is square.
+      name: A name for the operation (optional).
+
+    Returns:
+      A pair (q, r): orthogonal columns and an upper triangular matrix.
+    """
     return tuple(op("Qr", input, full_matrices=full_matrices, name=name))
 
 
 @export("linalg.svd", v1="svd")
-def svd(tensor, full_matrices=False, compute_uv=True, name=None):
-    """Singular values, the largest first, and vectors: tensor = u diag(s) transpose(v)."""
+def svd(
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Computes the singular value decomposition: `tensor = u @ diag(s) @ transpose(v)`.
+
+    Args:
+      tensor: A tensor of shape [..., m, n].
+      full_matrices: Whether `u` and `v` are square.
+      compute_uv: Whether singular vectors are computed.
+      name: A name for the operation (optional).
+
+    Returns:
+      A triple (s, u, v) with `s` in descending order; `s` alone without `compute_uv`.
+    """
     s, u, v = op("Svd", tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     return (s, u, v) if compute_uv else s
 
 
 @export("linalg.eigh", v1="self_adjoint_eig")
-def self_adjoint_eig(tensor, name=None):
-    """Eigenvalues of symmetric matrices, the smallest first, and vectors as columns."""
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Computes (eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices."""
     return tuple(op("SelfAdjointEigV2", tensor, compute_v=True, name=name))
 
 
 @export("linalg.eigvalsh", v1="self_adjoint_eigvals")
-def self_adjoint_eigvals(tensor, name=None):
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the eigenvalues of symmetric matrices, in ascending order."""
     return op("SelfAdjointEigV2", tensor, compute_v=True, name=name)[0]
 
 
-def _turned(x):
+def _transpose(x):
     rank = convert_to_tensor(x).shape.rank
     return op("Transpose", x, [*range(rank - 2), rank - 1, rank - 2])
 
 
 @export("linalg.lstsq", v1="matrix_solve_ls")
-def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
-    """The solution of least squares."""
+def lstsq(
+    matrix: TensorLike,
+    rhs: TensorLike,
+    l2_regularizer: TensorLike = 0.0,
+    fast: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Solves linear least-squares problems through the normal equations.
+
+    Args:
+      matrix: A tensor of shape [..., m, n].
+      rhs: A tensor of shape [..., m, k].
+      l2_regularizer: The weight of the squared norm of the solution.
+      fast: Ignored.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [..., n, k].
+    """
     with scope(name, "matrix_solve_ls"):
         matrix, rhs = convert_to_tensor(matrix), convert_to_tensor(rhs)
         rows, columns = matrix.shape.as_list()[-2:]
-        turned = _turned(matrix)
+        transposed = _transpose(matrix)
         wide = rows is not None and columns is not None and rows < columns
-        gram = op("BatchMatMul", matrix, turned) if wide else op("BatchMatMul", turned, matrix)
+        gram = (
+            op("BatchMatMul", matrix, transposed) if wide else op("BatchMatMul", transposed, matrix)
+        )
         size = op("Shape", gram)[-1]
         more = convert_to_tensor(l2_regularizer, matrix.dtype)
         gram = gram + op("MatrixDiag", op("Fill", op("Reshape", size, [1]), more))
         if wide:
-            return op("BatchMatMul", turned, op("MatrixSolve", gram, rhs))
-        return op("MatrixSolve", gram, op("BatchMatMul", turned, rhs))
+            return op("BatchMatMul", transposed, op("MatrixSolve", gram, rhs))
+        return op("MatrixSolve", gram, op("BatchMatMul", transposed, rhs))
 
 
 @export("linalg.pinv")
-def pinv(a, rcond=None, validate_args=False, name=None):
-    """The inverse of Moore and Penrose."""
+def pinv(
+    a: TensorLike, rcond: TensorLike = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """Computes the Moore-Penrose pseudo-inverse; singular values below `rcond` times the largest
+    are 0."""
     with scope(name, "pinv"):
         a = convert_to_tensor(a)
         s, u, v = svd(a)
@@ -72,12 +127,14 @@ def pinv(a, rcond=None, validate_args=False, name=None):
             "Max", s, [-1], keep_dims=True
         )
         inverse = op("SelectV2", op("Greater", s, limit), op("Reciprocal", s), op("ZerosLike", s))
-        return op("BatchMatMul", v * op("ExpandDims", inverse, -2), _turned(u))
+        return op("BatchMatMul", v * op("ExpandDims", inverse, -2), _transpose(u))
 
 
 @export("linalg.matrix_rank")
-def matrix_rank(a, tol=None, validate_args=False, name=None):
-    """How many singular values are not 0."""
+def matrix_rank(
+    a: TensorLike, tol: TensorLike = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """Counts the singular values above `tol`."""
     a = convert_to_tensor(a)
     s = svd(a, compute_uv=False)
     small = 2.2e-16 if a.dtype.name == "float64" else 1.2e-7
@@ -90,27 +147,28 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
 
 
 @export("linalg.cholesky_solve", v1="cholesky_solve")
-def cholesky_solve(chol, rhs, name=None):
-    """The solution for a matrix that is given by its Cholesky factor."""
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
+    """Solves `A x = rhs` given the Cholesky factor `chol` of A."""
     with scope(name, "cholesky_solve"):
         half = op("MatrixTriangularSolve", chol, rhs, adjoint=False, lower=True)
         return op("MatrixTriangularSolve", chol, half, adjoint=True, lower=True)
 
 
 @export("linalg.adjoint")
-def adjoint(matrix, name=None):
-    return _turned(convert_to_tensor(matrix))
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
+    """Transposes the last two dimensions."""
+    return _transpose(convert_to_tensor(matrix))
 
 
 @export(v1=("orthogonal_initializer", "initializers.orthogonal"))
 class Orthogonal(Initializer):
-    """A matrix whose rows or columns are orthogonal."""
+    """An initializer that returns a matrix with orthogonal rows or columns."""
 
     def __init__(self, gain=1.0, seed=None, dtype="float32"):
         super().__init__(dtype)
         self.gain, self.seed = gain, seed
 
-    def make(self, shape, dtype):
+    def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
         shape = list(shape)
         if len(shape) < 2:
             raise ValueError("The tensor to initialize must be at least two-dimensional")
@@ -118,18 +176,21 @@ class Orthogonal(Initializer):
         flat = [max(rows, columns), min(rows, columns)]
         q, r = qr(self._draw("normal", flat, 0.0, 1.0, dtype))
         q = q * op("Sign", op("MatrixDiagPart", r))
-        q = _turned(q) if rows < columns else q
+        q = _transpose(q) if rows < columns else q
         return constant(self.gain, dtype) * op("Reshape", q, shape)
 
 
 @export(v1="contrib.framework.zero_initializer")
-def zero_initializer(ref, use_locking=True, name="zero_initializer"):
-    """An operation that makes a variable 0."""
+def zero_initializer(
+    ref: TensorLike, use_locking: bool = True, name: str | None = "zero_initializer"
+) -> Any:
+    """Returns an operation that assigns zeros to a variable."""
     return ref.assign(zeros(ref.shape, ref.dtype.base_dtype))
 
 
 def _host(function, matrix, shapes):
-    """Results of a function of matrices, as many as shapes, in their type."""
+    """Calls a NumPy function of matrices on the host; results have the given shapes and their
+    dtype."""
     kind = matrix.dtype
     return on_host(
         lambda array: [numpy.asarray(m, kind.as_numpy_dtype, order="C") for m in function(array)],
@@ -140,23 +201,23 @@ def _host(function, matrix, shapes):
 
 
 def _sizes(x):
-    """Of matrices the sizes of all dimensions; None if not even their number is known."""
+    """Returns the static shape as a list, or None if the rank is unknown."""
     return x.shape.as_list() if x.shape.rank is not None else None
 
 
 @export("linalg.expm")
-def expm(input, name=None):
-    """exp of matrices: a series after halving often enough."""
+def expm(input: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the exponential of matrices by scaling, a Taylor series and repeated squaring."""
 
     def call(a):
         norm = float(numpy.abs(a).sum(-1).max()) if a.size else 0.0
-        halved = max(0, int(numpy.ceil(numpy.log2(norm))) + 1) if norm > 0 else 0
-        a = a.astype("float64") / 2.0**halved
+        squarings = max(0, int(numpy.ceil(numpy.log2(norm))) + 1) if norm > 0 else 0
+        a = a.astype("float64") / 2.0**squarings
         total = term = numpy.broadcast_to(numpy.eye(a.shape[-1]), a.shape)
         for k in range(1, 20):
             term = term @ a / k
             total = total + term
-        for _ in range(halved):
+        for _ in range(squarings):
             total = total @ total
         return [total]
 
@@ -165,8 +226,8 @@ def expm(input, name=None):
 
 
 @export("linalg.slogdet")
-def slogdet(input, name=None):
-    """Sign and logarithm of the absolute value of determinants."""
+def slogdet(input: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Computes the sign and the logarithm of the absolute value of determinants."""
     matrix = convert_to_tensor(input)
     sizes = _sizes(matrix)
 
@@ -181,19 +242,18 @@ def slogdet(input, name=None):
 
 
 @export("linalg.normalize")
-def normalize(tensor, ord="euclidean", axis=None, name=None):
-    """The tensor divided by its norm, and the norm."""
+def normalize(
+    tensor: TensorLike, ord: str = "euclidean", axis: Axis = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Divides a tensor by its norm along axes; returns (normalized tensor, norm)."""
     tensor = convert_to_tensor(tensor)
     norm = named("norm")(tensor, ord, axis, keepdims=True)
     return tensor / norm, norm
 
 
-# Matrices as operators
-
-
 @export("linalg.LinearOperatorFullMatrix")
 class LinearOperatorFullMatrix:
-    """A matrix that is applied to others."""
+    """A linear operator that is given by a dense matrix."""
 
     def __init__(
         self,
@@ -209,48 +269,73 @@ class LinearOperatorFullMatrix:
     dtype = property(lambda s: s._matrix.dtype)
     shape = property(lambda s: s.to_dense().shape)
 
-    def to_dense(self, name=None):
+    def to_dense(self, name: str | None = None) -> Any:
+        """Returns the matrix."""
         return self._matrix
 
-    def matmul(self, x, adjoint=False, adjoint_arg=False, name=None):
+    def matmul(
+        self,
+        x: TensorLike,
+        adjoint: bool = False,
+        adjoint_arg: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        """Multiplies a matrix by this operator."""
         return named("matmul")(self.to_dense(), x, transpose_a=adjoint, transpose_b=adjoint_arg)
 
     __matmul__ = matmul
 
-    def matvec(self, x, adjoint=False, name=None):
+    def matvec(self, x: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
+        """Multiplies a vector by this operator."""
         return op(
             "Squeeze",
             self.matmul(op("ExpandDims", convert_to_tensor(x), -1), adjoint),
             squeeze_dims=[-1],
         )
 
-    def solve(self, rhs, adjoint=False, adjoint_arg=False, name=None):
+    def solve(
+        self,
+        rhs: TensorLike,
+        adjoint: bool = False,
+        adjoint_arg: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        """Solves the linear system of this operator."""
         return op("MatrixSolve", self.to_dense(), rhs, adjoint=adjoint)
 
-    def diag_part(self, name=None):
+    def diag_part(self, name: str | None = None) -> Any:
+        """Returns the diagonal."""
         return op("MatrixDiagPart", self.to_dense())
 
-    def determinant(self, name=None):
+    def determinant(self, name: str | None = None) -> Any:
+        """Computes the determinant."""
         return named("linalg.det")(self.to_dense())
 
-    def trace(self, name=None):
+    def trace(self, name: str | None = None) -> Any:
+        """Computes the sum of the diagonal."""
         return op("Sum", self.diag_part(), [-1])
 
 
 @export("linalg.LinearOperatorLowerTriangular")
 class LinearOperatorLowerTriangular(LinearOperatorFullMatrix):
-    """The lower triangle of a matrix."""
+    """A linear operator that is given by the lower triangle of a matrix."""
 
-    def to_dense(self, name=None):
+    def to_dense(self, name: str | None = None) -> Any:
         return op("MatrixBandPart", self._matrix, -1, 0)
 
-    def solve(self, rhs, adjoint=False, adjoint_arg=False, name=None):
+    def solve(
+        self,
+        rhs: TensorLike,
+        adjoint: bool = False,
+        adjoint_arg: bool = False,
+        name: str | None = None,
+    ) -> Any:
         return op("MatrixTriangularSolve", self.to_dense(), rhs, lower=True, adjoint=adjoint)
 
 
 @export("linalg.LinearOperatorDiag")
 class LinearOperatorDiag(LinearOperatorFullMatrix):
-    """A matrix that has a diagonal only."""
+    """A linear operator that is given by a diagonal."""
 
-    def to_dense(self, name=None):
+    def to_dense(self, name: str | None = None) -> Any:
         return op("MatrixDiag", self._matrix)

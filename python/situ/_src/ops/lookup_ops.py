@@ -2,7 +2,12 @@
 """lookup_ops.py: tf.lookup: static tables, vocabularies with out-of-vocabulary buckets, mutable
 tables.
 
-A static table is two constants; Unique tells which key an element is."""
+A static table consists of two constants; the op Unique finds the index of a key. A mutable table is
+a
+Python dictionary that host functions read and write.
+"""
+
+from __future__ import annotations
 
 import threading
 
@@ -16,15 +21,21 @@ from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike
 
-def positions(keys, count, values):
-    """Where each value stands among `count` different keys: its number; others: count and more."""
+
+def key_indices(keys, count, values):
+    """Returns the index of each value among `count` distinct keys; `count` or more for other
+    values."""
     flat = op("Reshape", values, [-1])
-    _, places = op("Unique", op("ConcatV2", [keys, flat], 0), out_idx="int64")
-    return op("Reshape", op("Slice", places, [count], [-1]), op("Shape", values))
+    _, indices = op("Unique", op("ConcatV2", [keys, flat], 0), out_idx="int64")
+    return op("Reshape", op("Slice", indices, [count], [-1]), op("Shape", values))
 
 
 def _lines(path, size=None):
+    """Returns the lines of a file as bytes."""
     with open(path, "rb") as file:
         lines = [line.rstrip(b"\r\n") for line in file.read().split(b"\n")]
     lines = lines[:-1] if lines and not lines[-1] else lines
@@ -32,17 +43,17 @@ def _lines(path, size=None):
 
 
 def _distinct(keys):
+    """Raises ValueError if a key occurs twice."""
     seen = set()
     for key in keys:
         if key in seen:
-            raise ValueError(
-                f"HashTable has different value for same key. Key {key} is there twice."
-            )
+            raise ValueError(f"HashTable has different value for same key. Key {key} occurs twice.")
         seen.add(key)
 
 
 class Table:
-    """Keys with values; a default for all others, or buckets for words that are not there."""
+    """A table of keys and values with a default, or with hash buckets for keys out of
+    vocabulary."""
 
     def __init__(self, keys, values, default, buckets=0, name=None):
         keys, values = numpy.asarray(keys), None if values is None else numpy.asarray(values)
@@ -67,10 +78,11 @@ class Table:
     init = initializer
 
     def size(self, name=None):
+        """Returns the number of keys and buckets."""
         return constant(self._count + self._buckets, "int64", name=name)
 
     def lookup(self, keys, name=None):
-        """The value of each key."""
+        """Returns the value of each key."""
         with scope(name, "hash_table_Lookup"):
             keys = convert_to_tensor(keys)
             if keys.dtype != self.key_dtype:
@@ -83,29 +95,30 @@ class Table:
                 raise TypeError(
                     f"Signature mismatch. Keys must be dtype {self.key_dtype}, got {keys.dtype}."
                 )
-            places = positions(self._keys, self._count, keys)
-            known = op("Less", places, constant(self._count, "int64"))
+            indices = key_indices(self._keys, self._count, keys)
+            known = op("Less", indices, constant(self._count, "int64"))
             if self._values is not None:
-                inside = op("Minimum", places, constant(max(self._count - 1, 0), "int64"))
-                found = op("GatherV2", self._values, inside, 0)
-                return self._chosen(known, found, self.default_value)
+                inside = op("Minimum", indices, constant(max(self._count - 1, 0), "int64"))
+                values = op("GatherV2", self._values, inside, 0)
+                return self._select(known, values, self.default_value)
             if self._buckets:
-                words = keys if keys.dtype.name == "string" else op("AsString", keys)
-                other = op("StringToHashBucketFast", words, num_buckets=self._buckets) + constant(
+                strings = keys if keys.dtype.name == "string" else op("AsString", keys)
+                other = op("StringToHashBucketFast", strings, num_buckets=self._buckets) + constant(
                     self._count, "int64"
                 )
-                return op("SelectV2", known, places, other)
-            return self._chosen(known, places, self.default_value)
+                return op("SelectV2", known, indices, other)
+            return self._select(known, indices, self.default_value)
 
-    def _chosen(self, known, found, default):
-        if found.dtype.name != "string":
-            return op("SelectV2", known, found, convert_to_tensor(default, found.dtype))
-        both = op("ConcatV2", [constant([default], "string"), op("Reshape", found, [-1])], 0)
-        size = op("Size", found, out_type="int64")
+    def _select(self, known, values, default):
+        """Returns values where `known`, else the default."""
+        if values.dtype.name != "string":
+            return op("SelectV2", known, values, convert_to_tensor(default, values.dtype))
+        both = op("ConcatV2", [constant([default], "string"), op("Reshape", values, [-1])], 0)
+        size = op("Size", values, out_type="int64")
         at = op(
             "Reshape",
             op("Range", constant(1, "int64"), size + constant(1, "int64"), constant(1, "int64")),
-            op("Shape", found),
+            op("Shape", values),
         )
         return op("GatherV2", both, op("SelectV2", known, at, constant(0, "int64")), 0)
 
@@ -114,16 +127,16 @@ class Table:
 
 @export("lookup.KeyValueTensorInitializer", v1="contrib.lookup.KeyValueTensorInitializer")
 class KeyValueTensorInitializer:
-    """Keys and values that are known."""
+    """Table keys and values given as tensors or lists."""
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
         self.keys, self.values = (
-            _array(v, t or _usual_type(v)) for v, t in ((keys, key_dtype), (values, value_dtype))
+            _array(v, t or _default_dtype(v)) for v, t in ((keys, key_dtype), (values, value_dtype))
         )
 
 
-def _usual_type(values):
-    """The type that numbers of Python become as tensors; None for everything that has a type."""
+def _default_dtype(values):
+    """Returns the dtype of Python numbers as tensors; None for values that have a dtype."""
     flat = numpy.asarray(values, object).ravel() if isinstance(values, (list, tuple)) else [values]
     kinds = {type(v) for v in flat}
     if kinds and kinds <= {int, float}:
@@ -148,14 +161,14 @@ def _array(values, dtype):
 
 @export("lookup.StaticHashTable", v1=("contrib.lookup.HashTable", "lookup.HashTable"))
 class HashTable(Table):
-    """A table of an initializer's keys and values."""
+    """An immutable table with the keys and values of an initializer."""
 
     def __init__(self, initializer, default_value, shared_name=None, name=None):
         super().__init__(initializer.keys, initializer.values, default_value, name=name)
 
 
-def _vocabulary(words, dtype):
-    array = _array(words, None)
+def _vocabulary(keys, dtype):
+    array = _array(keys, None)
     if array.dtype.kind in "if" and dtype is not None:
         return array.astype(as_dtype(dtype).as_numpy_dtype)
     return array
@@ -163,15 +176,15 @@ def _vocabulary(words, dtype):
 
 @export(v1=("contrib.lookup.index_table_from_tensor",))
 def index_table_from_tensor(
-    mapping=None,
-    num_oov_buckets=0,
-    default_value=-1,
-    hasher_spec=None,
-    dtype="string",
-    name=None,
-    vocabulary_list=None,
-):
-    """From words to their numbers in a list."""
+    mapping: Any = None,
+    num_oov_buckets: int = 0,
+    default_value: int = -1,
+    hasher_spec: Any = None,
+    dtype: DTypeLike = "string",
+    name: str | None = None,
+    vocabulary_list: Any = None,
+) -> Any:
+    """Returns a table from strings to their indices in a list."""
     _check_hasher(hasher_spec)
     words = vocabulary_list if mapping is None else mapping
     if words is None:
@@ -183,25 +196,25 @@ def index_table_from_tensor(
 
 
 def _check_hasher(spec):
-    """Only the fast hash is there: another one would give other buckets."""
+    """Raises an error for any hash function but the fast one, whose buckets would differ."""
     if spec is not None and getattr(spec, "hasher", spec) != "fasthash":
         unsupported("index_table", hasher_spec=(spec, None))
 
 
 @export(v1="contrib.lookup.index_table_from_file")
 def index_table_from_file(
-    vocabulary_file=None,
-    num_oov_buckets=0,
-    vocab_size=None,
-    default_value=-1,
-    hasher_spec=None,
-    key_dtype="string",
-    name=None,
-    key_column_index=-2,
-    value_column_index=-1,
-    delimiter="\t",
-):
-    """From words to the numbers of their lines."""
+    vocabulary_file: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: Any = None,
+    default_value: int = -1,
+    hasher_spec: Any = None,
+    key_dtype: str = "string",
+    name: str | None = None,
+    key_column_index: int = -2,
+    value_column_index: int = -1,
+    delimiter: str = "\t",
+) -> Any:
+    """Returns a table from the lines of a file to their line numbers."""
     _check_hasher(hasher_spec)
     unsupported(
         "index_table_from_file",
@@ -221,24 +234,27 @@ def index_table_from_file(
 
 @export(v1="contrib.lookup.index_to_string_table_from_tensor")
 def index_to_string_table_from_tensor(
-    mapping=None, default_value="UNK", name=None, vocabulary_list=None
-):
-    """From numbers to words."""
+    mapping: Any = None,
+    default_value: str = "UNK",
+    name: str | None = None,
+    vocabulary_list: Any = None,
+) -> Any:
+    """Returns a table from indices to the strings of a list."""
     words = _vocabulary(vocabulary_list if mapping is None else mapping, None)
     return Table(numpy.arange(len(words)), words, default_value, name=name or "index_to_string")
 
 
 @export(v1="contrib.lookup.index_to_string_table_from_file")
 def index_to_string_table_from_file(
-    vocabulary_file=None,
-    vocab_size=None,
-    default_value="UNK",
-    name=None,
-    key_column_index=-1,
-    value_column_index=-2,
-    delimiter="\t",
-):
-    """From numbers of lines to what they say."""
+    vocabulary_file: Any = None,
+    vocab_size: Any = None,
+    default_value: str = "UNK",
+    name: str | None = None,
+    key_column_index: int = -1,
+    value_column_index: int = -2,
+    delimiter: str = "\t",
+) -> Any:
+    """Returns a table from line numbers to the lines of a file."""
     unsupported(
         "index_to_string_table_from_file",
         key_column_index=(key_column_index, -1),
@@ -253,14 +269,14 @@ def index_to_string_table_from_file(
 
 @export("lookup.TextFileIndex", v1="contrib.lookup.TextFileIndex")
 class TextFileIndex:
-    """What of a line is meant, if it is not the number of a column."""
+    """Column indices of TextFileInitializer that stand for the whole line or the line number."""
 
     WHOLE_LINE, LINE_NUMBER = -2, -1
 
 
 @export("lookup.TextFileInitializer", v1="contrib.lookup.TextFileInitializer")
 class TextFileInitializer:
-    """Keys and values from the lines of a file."""
+    """Table keys and values read from the lines of a file."""
 
     def __init__(
         self,
@@ -297,7 +313,8 @@ class TextFileInitializer:
 
 @export("lookup.StaticVocabularyTable", v1="lookup.StaticVocabularyTable")
 class StaticVocabularyTable(Table):
-    """Words with numbers; others share the numbers behind them, by what they hash to."""
+    """A table from strings to ids; strings out of vocabulary are hashed to buckets after the
+    ids."""
 
     def __init__(
         self,
@@ -316,10 +333,10 @@ class StaticVocabularyTable(Table):
         super().__init__(keys, numpy.asarray(values, "int64"), -1, name=name)
         self._extra = num_oov_buckets
 
-    def size(self, name=None):
+    def size(self, name: str | None = None) -> Any:
         return constant(self._count + self._extra, "int64", name=name)
 
-    def lookup(self, keys, name=None):
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
         keys = convert_to_tensor(keys)
         found = super().lookup(keys)
         words = keys if keys.dtype.name == "string" else op("AsString", keys)
@@ -333,7 +350,7 @@ class StaticVocabularyTable(Table):
 
 @export("lookup.experimental.MutableHashTable", v1=("contrib.lookup.MutableHashTable",))
 class MutableHashTable:
-    """A table that is told keys and values while the program runs; the process keeps it."""
+    """A table that ops insert into and remove from; the process holds its contents."""
 
     def __init__(
         self,
@@ -345,26 +362,26 @@ class MutableHashTable:
         experimental_is_anonymous=False,
     ):
         self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
-        self.name, self._kept, self._lock = name, {}, threading.Lock()
+        self.name, self._contents, self._lock = name, {}, threading.Lock()
         self._saves, self._restored = checkpoint, {}
         self._default = numpy.asarray(getattr(default_value, "numpy", lambda: default_value)())
 
     def _kind(self):
         return object if self.value_dtype.name == "string" else self.value_dtype.as_numpy_dtype
 
-    def insert(self, keys, values, name=None):
-        """Tells the table values; those of keys that it has are replaced."""
+    def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
+        """Inserts keys and values, replacing values of existing keys."""
 
         def put(keys, values):
             with self._lock:
                 rows = values.reshape(keys.size, *self._default.shape)
-                self._kept.update(zip(keys.ravel().tolist(), [numpy.asarray(r) for r in rows]))
+                self._contents.update(zip(keys.ravel().tolist(), [numpy.asarray(r) for r in rows]))
             return numpy.int64(keys.size)
 
-        made = py_func(
+        result = py_func(
             put, [self._keys(keys), convert_to_tensor(values, self.value_dtype)], "int64"
         )
-        return made.op if _situ.current_graph() is not None else None
+        return result.op if _situ.current_graph() is not None else None
 
     insert_or_assign = insert
 
@@ -372,72 +389,76 @@ class MutableHashTable:
         keys = convert_to_tensor(keys)
         return keys if keys.dtype == self.key_dtype else cast(keys, self.key_dtype)
 
-    def remove(self, keys, name=None):
-        """Forgets keys."""
+    def remove(self, keys: Any, name: str | None = None) -> Any:
+        """Removes keys."""
 
         def drop(keys):
             with self._lock:
                 for key in keys.ravel().tolist():
-                    self._kept.pop(key, None)
+                    self._contents.pop(key, None)
             return numpy.int64(keys.size)
 
-        made = py_func(drop, [self._keys(keys)], "int64")
-        return made.op if _situ.current_graph() is not None else None
+        result = py_func(drop, [self._keys(keys)], "int64")
+        return result.op if _situ.current_graph() is not None else None
 
     erase = remove
 
-    def lookup(self, keys, name=None):
-        """The value of each key, or the default."""
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """Returns the value of each key, or the default."""
 
         def find(keys):
             keys = numpy.asarray(keys, object if self.key_dtype.name == "string" else None)
             with self._lock:
-                found = [self._kept.get(k, self._default) for k in keys.ravel().tolist()]
-            made = numpy.empty([len(found), *self._default.shape], self._kind())
+                found = [self._contents.get(k, self._default) for k in keys.ravel().tolist()]
+            result = numpy.empty([len(found), *self._default.shape], self._kind())
             for i, value in enumerate(found):
-                made[i] = value.item() if self._kind() is object and not value.shape else value
-            return made.reshape((*keys.shape, *self._default.shape))
+                result[i] = value.item() if self._kind() is object and not value.shape else value
+            return result.reshape((*keys.shape, *self._default.shape))
 
         keys = self._keys(keys)
-        made = py_func(find, [keys], self.value_dtype)
+        result = py_func(find, [keys], self.value_dtype)
         if _situ.current_graph() is not None and keys.shape.ndims is not None:
-            made.set_shape([*keys.shape.as_list(), *self._default.shape])
-        return made
+            result.set_shape([*keys.shape.as_list(), *self._default.shape])
+        return result
 
     __getitem__ = lookup
 
-    def size(self, name=None):
-        return py_func(lambda: numpy.int64(len(self._kept)), [], "int64")
+    def size(self, name: str | None = None) -> Any:
+        """Returns the number of keys."""
+        return py_func(lambda: numpy.int64(len(self._contents)), [], "int64")
 
     def _arrays(self):
-        """All keys, and their values, as arrays."""
+        """Returns all keys and values as arrays."""
         with self._lock:
-            keys, values = list(self._kept), list(self._kept.values())
+            keys, values = list(self._contents), list(self._contents.values())
         words = self.key_dtype.name == "string"
-        made = numpy.empty([len(values), *self._default.shape], self._kind())
+        result = numpy.empty([len(values), *self._default.shape], self._kind())
         for i, value in enumerate(values):
-            made[i] = value.item() if value.shape == () else value
-        return numpy.array(keys, object if words else self.key_dtype.as_numpy_dtype), made
+            result[i] = value.item() if value.shape == () else value
+        return numpy.array(keys, object if words else self.key_dtype.as_numpy_dtype), result
 
-    def export(self, name=None):
-        """All keys, and their values."""
+    def export(self, name: str | None = None) -> Any:
+        """Returns all keys and values as tensors."""
         return tuple(py_func(self._arrays, [], [self.key_dtype, self.value_dtype]))
 
     def _checkpoint_parts(self):
-        """What tf.train.Checkpoint saves, by the names that TensorFlow's checkpoints have."""
+        """Returns what tf.train.Checkpoint saves, by TensorFlow's checkpoint keys."""
         return {"table-keys": _Part(self, 0), "table-values": _Part(self, 1)} if self._saves else {}
 
     def _restore(self, number, array):
-        """Takes the keys or the values of a checkpoint; with both the table is replaced."""
+        """Stores the keys or values of a checkpoint; when both are restored they replace the
+        contents."""
         self._restored[number] = array
         if len(self._restored) == 2:
             keys, values = self._restored.pop(0), self._restored.pop(1)
             with self._lock:
-                self._kept = dict(zip(keys.ravel().tolist(), [numpy.asarray(v) for v in values]))
+                self._contents = dict(
+                    zip(keys.ravel().tolist(), [numpy.asarray(v) for v in values])
+                )
 
 
 class _Part:
-    """The keys (0) or the values (1) of a table, as a checkpoint sees them."""
+    """The keys (0) or values (1) of a table as a checkpoint entry."""
 
     def __init__(self, table, number):
         self._table, self._number = table, number
@@ -446,7 +467,7 @@ class _Part:
         return self._table._arrays()[self._number]
 
     def give(self, array):
-        """Restores what a checkpoint has."""
+        """Restores the entry from an array."""
         self._table._restore(self._number, array)
 
     def __repr__(self):
@@ -455,7 +476,7 @@ class _Part:
 
 @export("lookup.experimental.DenseHashTable", v1="contrib.lookup.MutableDenseHashTable")
 class DenseHashTable(MutableHashTable):
-    """The same, with keys that mean that a place is empty; situ needs none."""
+    """A mutable table; `empty_key` and `deleted_key` are ignored."""
 
     def __init__(
         self,

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""math_ops.py: operators, reductions and other mathematics that is more than one op."""
+"""math_ops.py: tf.matmul, division, comparison and other math functions that are more than one op,
+and
+the functions behind the operators of tensors."""
+
+from __future__ import annotations
 
 import _situ
 from situ._src.framework import errors, op_docs, tensor_shape
@@ -9,14 +13,27 @@ from situ._src.framework.graph import scope
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import (
+        Any,
+        Axis,
+        DTypeLike,
+        ShapeLike,
+        Tensor,
+        TensorLike,
+        TensorShape,
+    )
+
 
 def _own_type(value):
-    """The type that an operand insists on: numbers and arrays of NumPy take that of the other."""
+    """Returns the dtype that an operand insists on, or None: Python and NumPy values take the dtype
+    of the other operand."""
     return None if type(value).__module__ == "numpy" else dtype_of(value)
 
 
 def _pair(x, y):
-    """Both as tensors of the type of the one that has a type."""
+    """Converts two operands to tensors of one dtype, that of the operand that has one."""
     if _own_type(x) is None and _own_type(y) is not None:
         y = convert_to_tensor(y, name="y")
         return convert_to_tensor(x, y.dtype, "x"), y
@@ -26,8 +43,20 @@ def _pair(x, y):
 
 @export("truediv", "math.truediv", "divide", "math.divide")
 @front("RealDiv", "truediv", real=True)
-def truediv(x, y, name="truediv"):
-    """x / y; integers become real numbers."""
+def truediv(x: TensorLike, y: TensorLike, name: str | None = "truediv") -> Tensor:
+    """Divides `x` by `y` element-wise; integers are converted to floating point first.
+
+    Args:
+      x: A tensor of numbers.
+      y: A tensor of the same type.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor. int8, int16, uint8 and uint16 give float32; int32 and int64 give float64.
+
+    Raises:
+      TypeError: If the types differ, or are boolean or string.
+    """
     with scope(name, "truediv") as full:
         x, y = _pair(x, y)
         if x.dtype != y.dtype:
@@ -45,8 +74,8 @@ def truediv(x, y, name="truediv"):
 
 
 @export("math.divide_no_nan", v1="div_no_nan")
-def divide_no_nan(x, y, name=None):
-    """x / y, and 0 where y is 0; integers become real numbers."""
+def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides `x` by `y` element-wise and returns 0 where `y` is 0."""
     with scope(name, "div_no_nan") as full:
         x, y = _pair(x, y)
         if not x.dtype.is_floating and x.dtype == y.dtype:
@@ -56,13 +85,15 @@ def divide_no_nan(x, y, name=None):
 
 
 @export(v1="div")
-def div(x, y, name="div"):
+def div(x: TensorLike, y: TensorLike, name: str | None = "div") -> Tensor:
+    """Divides `x` by `y` as Python 2 does: integers are rounded down."""
     with scope(name, "div") as full:
         x, y = _pair(x, y)
         return op("RealDiv" if x.dtype.is_floating else "FloorDiv", x, y, name=full)
 
 
 def power(x, y, name="pow"):
+    """Computes `x ** y` element-wise."""
     with scope(name, "pow") as full:
         return op("Pow", *_pair(x, y), name=full)
 
@@ -70,17 +101,37 @@ def power(x, y, name="pow"):
 @export("matmul", "linalg.matmul")
 @front("MatMul", rank=2)
 def matmul(
-    a,
-    b,
-    transpose_a=False,
-    transpose_b=False,
-    adjoint_a=False,
-    adjoint_b=False,
-    a_is_sparse=False,
-    b_is_sparse=False,
-    name=None,
-):
-    """The product of matrices, or of stacks of them."""
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Multiplies matrix `a` by matrix `b`, producing `a @ b`.
+
+    Leading dimensions of tensors of rank 3 or more are batch dimensions and are broadcast.
+
+    Args:
+      a: A tensor of rank 2 or more.
+      b: A tensor of the type of `a`.
+      transpose_a: Whether `a` is transposed before the multiplication.
+      transpose_b: Whether `b` is transposed before the multiplication.
+      adjoint_a: Whether `a` is conjugated and transposed.
+      adjoint_b: Whether `b` is conjugated and transposed.
+      a_is_sparse: A hint, ignored.
+      b_is_sparse: A hint, ignored.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `a` and of shape [..., rows of `a`, columns of `b`].
+
+    Raises:
+      ValueError: If the inner dimensions differ.
+    """
     with scope(name, "MatMul") as full:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, None if _own_type(b) else a.dtype, "b")
@@ -107,17 +158,20 @@ def matmul(
         )
 
 
-def _arg(row):
+def _arg(op_def):
     def find(input, axis=None, name=None, dimension=None, output_type="int64"):
         axis = dimension if axis is None else axis
-        return row(input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name)
+        return op_def(
+            input, 0 if axis is None else axis, output_type=as_dtype(output_type), name=name
+        )
 
-    find.__doc__, find.__name__ = row.row["doc"], op_docs.short_name(row)
+    find.__doc__, find.__name__ = op_def.row["doc"], op_docs.short_name(op_def)
     return find
 
 
-def wrap_rows():
-    """Gives Python's form to every op that looks for elements along an axis, whatever its name."""
+def _export_arg_ops():
+    """Exports tf.argmax and tf.argmin, whose `axis` is optional, for every op with an input
+    `dimension`."""
     for function, _, python, inputs, _ in _situ.ops():
         ports = [w.split(":")[0] for w in (inputs or "").split()]
         for name in (python or "").split():
@@ -125,12 +179,23 @@ def wrap_rows():
                 export(name)(_arg(function))
 
 
-wrap_rows()
+_export_arg_ops()
 
 
 @export("add_n", "math.add_n")
-def add_n(inputs, name=None):
-    """The sum of a list of tensors of one shape."""
+def add_n(inputs: TensorLike, name: str | None = None) -> Tensor:
+    """Adds a list of tensors element-wise.
+
+    Args:
+      inputs: A list of tensors of equal shape and type, or of IndexedSlices.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If `inputs` is empty or not a list.
+    """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError(
             "inputs must be a list of at least one Tensor/IndexedSlices with the same "
@@ -142,13 +207,19 @@ def add_n(inputs, name=None):
 
 
 @export("accumulate_n", "math.accumulate_n")
-def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+def accumulate_n(
+    inputs: TensorLike,
+    shape: ShapeLike = None,
+    tensor_dtype: TensorLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Adds a list of tensors element-wise, like `tf.add_n`."""
     return add_n(inputs, name=name or "AccumulateN")
 
 
 @export("scalar_mul", "math.scalar_mul")
-def scalar_mul(scalar, x, name=None):
-    """A number times a tensor, or times the rows that a gradient is."""
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Any:
+    """Multiplies a tensor or IndexedSlices by a scalar."""
     if is_slices(x):
         return IndexedSlices(scalar_mul(scalar, x.values, name), x.indices, x.dense_shape)
     x = convert_to_tensor(x)
@@ -156,7 +227,8 @@ def scalar_mul(scalar, x, name=None):
 
 
 def _bitwise(node, logical, bits):
-    """A binary operator: `logical` of bools, the op `bits` of everything else."""
+    """Returns the function of a binary operator: `logical` for booleans, the op `bits`
+    otherwise."""
 
     def call(x, y):
         with scope(None, node) as full:
@@ -171,7 +243,6 @@ def _bitwise(node, logical, bits):
 
 
 def _xor(x, y, name):
-    # which imports this module
     return logical_xor(x, convert_to_tensor(y, "bool", "y"), name or "xor")
 
 
@@ -180,7 +251,7 @@ def _invert(x):
 
 
 def _conjunction(x, y):
-    """A product where one operand is of bools."""
+    """Multiplies where one operand is boolean: a logical and."""
     x, y = convert_to_tensor(x, None if dtype_of(x) else "bool"), convert_to_tensor(y)
     return OPS["LogicalAnd"](
         *[v if v.dtype.is_bool else cast(v, "bool") for v in (x, y)], name="mul"
@@ -188,7 +259,7 @@ def _conjunction(x, y):
 
 
 def _join(x, y):
-    """A sum of strings; ValueError of a conversion becomes the error of an operand."""
+    """Concatenates strings; `+` of a string and another type is an error."""
     for operand in (x, y):
         kind = dtype_of(operand)
         if kind is not None and kind.name != "string":
@@ -201,8 +272,8 @@ def _join(x, y):
     return op("StringJoin", [convert_to_tensor(v, "string") for v in (x, y)], name="add")
 
 
-def same_texts(x, y):
-    """Whether texts are equal, element by element, with broadcasting."""
+def string_codes(x, y):
+    """Returns integer codes for two string tensors; equal strings have equal codes."""
     x, y = convert_to_tensor(x, "string"), convert_to_tensor(y, "string")
     both = op("ConcatV2", [op("Reshape", x, [-1]), op("Reshape", y, [-1])], 0)
     _, places = op("Unique", both, out_idx="int32")
@@ -218,18 +289,18 @@ def _equal(same):
             return not same
         x, y = _pair(x, y)
         if x.dtype.name == y.dtype.name == "string":
-            x, y = same_texts(x, y)
+            x, y = string_codes(x, y)
         try:
             return op("Equal" if same else "NotEqual", x, y)
         except (errors.InvalidArgumentError, ValueError) as e:
             if not str(e).startswith(("Incompatible shapes", "Dimensions must be equal")):
                 raise
-            return constant(not same)  # tensors of other shapes differ
+            return constant(not same)  # tensors whose shapes do not broadcast differ
 
     return call
 
 
-COMPOSITE = {  # what C asks for by name
+COMPOSITE = {  # functions that the extension calls by name
     "axes": lambda tensor: op("Range", 0, op("Rank", tensor), 1),
     "truediv": truediv,
     "pow": power,
@@ -247,8 +318,25 @@ _situ.hook("composite", COMPOSITE)
 
 
 @export("eye", "linalg.eye")
-def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None):
-    """Ones on the diagonal of a matrix, or of many."""
+def eye(
+    num_rows: TensorLike,
+    num_columns: TensorLike = None,
+    batch_shape: ShapeLike = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Tensor:
+    """Creates an identity matrix, or a batch of them.
+
+    Args:
+      num_rows: The number of rows.
+      num_columns: The number of columns, `num_rows` by default.
+      batch_shape: The leading dimensions of the result (optional).
+      dtype: The element type.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `batch_shape + [num_rows, num_columns]`.
+    """
     sizes = [num_rows, num_rows if num_columns is None else num_columns]
     kind = as_dtype(dtype)
     whole = list(batch_shape or []) + sizes
@@ -259,25 +347,26 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32", name=None
 
 
 @export("nn.zero_fraction", "math.zero_fraction")
-def zero_fraction(value, name=None):
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the fraction of elements that are 0, as a float32 scalar."""
     value = convert_to_tensor(value)
     same = cast(op("Equal", value, zeros(shape_of(value), value.dtype)), "float32")
     return OPS["Mean"](same, name=name)
 
 
 def _compared(name):
-    """tf.equal and its like: of texts, too."""
+    """Exports tf.equal or tf.not_equal, which also compare strings."""
 
     def compare(x, y, name=None):
         kinds = {getattr(dtype_of(v), "name", None) for v in (x, y)}
         if "string" not in kinds and not all(isinstance(v, (str, bytes)) for v in (x, y)):
             return OPS[op_name](x, y, name=name)
         with scope(name, op_name) as full:
-            return OPS[op_name](*same_texts(x, y), name=full)
+            return OPS[op_name](*string_codes(x, y), name=full)
 
-    op_name, words = name, {"Equal": "equal", "NotEqual": "not_equal"}[name]
-    compare.__name__, compare.__doc__ = words, OPS[name].__doc__
-    export(words, "math." + words)(front(name, real=True)(compare))
+    op_name, public_name = name, {"Equal": "equal", "NotEqual": "not_equal"}[name]
+    compare.__name__, compare.__doc__ = public_name, OPS[name].__doc__
+    export(public_name, "math." + public_name)(front(name, real=True)(compare))
 
 
 for _name in ("Equal", "NotEqual"):
@@ -285,16 +374,17 @@ for _name in ("Equal", "NotEqual"):
 
 
 @export("math.logical_xor", v1="logical_xor")
-def logical_xor(x, y, name="LogicalXor"):
-    """True where exactly one is true."""
+def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> Tensor:
+    """Computes the element-wise exclusive or of boolean tensors."""
     return op(
         "LogicalAnd", op("LogicalOr", x, y), op("LogicalNot", op("LogicalAnd", x, y)), name=name
     )
 
 
 @export("math.lbeta", v1="lbeta")
-def lbeta(x, name=None):
-    """The logarithm of the beta function of the last dimension."""
+def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the logarithm of the absolute value of the beta function along the last
+    dimension."""
     with scope(name, "lbeta") as full:
         x = convert_to_tensor(x)
         return op(
@@ -303,8 +393,8 @@ def lbeta(x, name=None):
 
 
 @export("math.xlog1py")
-def xlog1py(x, y, name=None):
-    """x log(1 + y), and 0 where x is 0."""
+def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Computes `x * log1p(y)` element-wise and returns 0 where `x` is 0."""
     x, y = _pair(x, y)
     zero = op("Equal", x, op("ZerosLike", x))
     safe = op("SelectV2", zero, op("ZerosLike", y), y)
@@ -312,6 +402,8 @@ def xlog1py(x, y, name=None):
 
 
 def _steps(x):
+    """Returns the elements after the first and the elements before the last of a flattened
+    tensor."""
     flat = op("Reshape", convert_to_tensor(x), [-1])
     return op("Slice", flat, [1], [-1]), op(
         "Slice", flat, [0], op("Maximum", op("Shape", flat) - 1, constant(0))
@@ -319,7 +411,9 @@ def _steps(x):
 
 
 @export("math.is_non_decreasing", "debugging.is_non_decreasing", v1="is_non_decreasing")
-def is_non_decreasing(x, name=None):
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns whether each element of the flattened tensor is at least as large as the one
+    before."""
     later, earlier = _steps(x)
     return op("All", op("LessEqual", earlier, later), [0], name=name)
 
@@ -327,14 +421,35 @@ def is_non_decreasing(x, name=None):
 @export(
     "math.is_strictly_increasing", "debugging.is_strictly_increasing", v1="is_strictly_increasing"
 )
-def is_strictly_increasing(x, name=None):
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns whether each element of the flattened tensor is larger than the one before."""
     later, earlier = _steps(x)
     return op("All", op("Less", earlier, later), [0], name=name)
 
 
 @export("searchsorted")
-def searchsorted(sorted_sequence, values, side="left", out_type="int32", name=None):
-    """Where values would go in rows that are sorted."""
+def searchsorted(
+    sorted_sequence: TensorLike,
+    values: TensorLike,
+    side: str = "left",
+    out_type: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """Finds where values must be inserted into sorted sequences to keep them sorted.
+
+    Args:
+      sorted_sequence: A tensor that is sorted along its last dimension.
+      values: A tensor; all dimensions but the last equal those of `sorted_sequence`.
+      side: "left" for the first suitable position, "right" for the last.
+      out_type: The element type of the result, int32 or int64.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of indices of the shape of `values`.
+
+    Raises:
+      ValueError: If `side` is neither "left" nor "right".
+    """
     with scope(name, "SearchSorted"):
         rows, values = _pair(sorted_sequence, values)
         row, value = op("ExpandDims", rows, -2), op("ExpandDims", values, -1)
@@ -347,8 +462,8 @@ def searchsorted(sorted_sequence, values, side="left", out_type="int32", name=No
 
 
 @export("unravel_index")
-def unravel_index(indices, dims, name=None):
-    """The places, one column each, that numbers of elements mean in such a shape."""
+def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
+    """Converts flat indices into coordinates of a tensor of shape `dims`, one column per index."""
     with scope(name, "UnravelIndex"):
         indices, dims = _pair(indices, dims)
         steps = op("Cumprod", dims, 0, exclusive=True, reverse=True)
@@ -359,23 +474,26 @@ def unravel_index(indices, dims, name=None):
 
 
 @export("broadcast_static_shape")
-def broadcast_static_shape(shape_x, shape_y):
-    """The shape of both, broadcast."""
+def broadcast_static_shape(shape_x: TensorLike, shape_y: TensorLike) -> TensorShape:
+    """Returns the shape that two static shapes broadcast to; ValueError if they are
+    incompatible."""
     a, b = tensor_shape.as_shape(shape_x), tensor_shape.as_shape(shape_y)
     if a.rank is None or b.rank is None:
         return tensor_shape.TensorShape(None)
-    made = []
+    result = []
     x, y = [1] * (b.rank - a.rank) + a.as_list(), [1] * (a.rank - b.rank) + b.as_list()
     for m, n in zip(x, y):
         if m is not None and n is not None and m != n and 1 not in (m, n):
             raise ValueError(f"Incompatible shapes for broadcasting: {a} and {b}")
-        made.append(m if n == 1 else n if m == 1 or n is not None else m)
-    return tensor_shape.TensorShape(made)
+        result.append(m if n == 1 else n if m == 1 or n is not None else m)
+    return tensor_shape.TensorShape(result)
 
 
 @export("broadcast_dynamic_shape")
-def broadcast_dynamic_shape(shape_x, shape_y, name=None):
-    """The same of shapes that are tensors."""
+def broadcast_dynamic_shape(
+    shape_x: TensorLike, shape_y: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns the shape that two shapes, given as tensors, broadcast to."""
     with scope(name, "BroadcastArgs"):
         a, b = convert_to_tensor(shape_x), convert_to_tensor(shape_y)
         m, n = op("Size", a), op("Size", b)
@@ -389,7 +507,7 @@ def broadcast_dynamic_shape(shape_x, shape_y, name=None):
         return op("SelectV2", op("Equal", a, constant(1, a.dtype)), b, a)
 
 
-for _old, _row in (
+for _name, _op_name in (
     ("mul", "Mul"),
     ("sub", "Sub"),
     ("neg", "Neg"),
@@ -409,28 +527,29 @@ for _old, _row in (
     ("guarantee_const", "Identity"),
 ):
 
-    def _alias(*args, _row=_row, **words):
-        return op(_row, *args, **words)
+    def _alias(*args, _op_name=_op_name, **kwargs):
+        return op(_op_name, *args, **kwargs)
 
-    V1.setdefault(_old, _alias)
+    V1.setdefault(_name, _alias)
 
 
 @export("math.log_sigmoid", v1="log_sigmoid")
-def log_sigmoid(x, name=None):
-    """log(sigmoid(x)), without overflow."""
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """Computes `log(sigmoid(x))` element-wise without overflow."""
     return op("Neg", op("Softplus", op("Neg", convert_to_tensor(x))), name=name)
 
 
 @export("math.reciprocal_no_nan")
-def reciprocal_no_nan(x, name=None):
-    """1 / x, and 0 where x is 0."""
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
+    """Computes `1 / x` element-wise and returns 0 where `x` is 0."""
     x = convert_to_tensor(x)
     return op("DivNoNan", op("OnesLike", x), x, name=name)
 
 
 @export("math.multiply_no_nan")
-def multiply_no_nan(x, y, name=None):
-    """x * y, and 0 where y is 0, whatever x is."""
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Computes `x * y` element-wise and returns 0 where `y` is 0, even if `x` is infinite or
+    NaN."""
     x, y = _pair(x, y)
     zero = constant(0, x.dtype)
     none = op("LogicalAnd", op("Equal", y, zero), op("LogicalNot", op("IsFinite", x)))
@@ -438,8 +557,20 @@ def multiply_no_nan(x, y, name=None):
 
 
 @export("math.polyval")
-def polyval(coeffs, x, name=None):
-    """The polynomial with these coefficients, that of the highest power first."""
+def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
+    """Evaluates a polynomial element-wise.
+
+    Args:
+      coeffs: A list of coefficients, the one of the highest power first.
+      x: A tensor.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `x`.
+
+    Raises:
+      ValueError: If `coeffs` is not a list.
+    """
     if not isinstance(coeffs, (list, tuple)):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     with scope(name, "polyval"):
@@ -454,8 +585,8 @@ def polyval(coeffs, x, name=None):
 
 
 @export("linalg.cross", v1="cross")
-def cross(a, b, name=None):
-    """The cross products of vectors of three elements, the last dimension."""
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the cross product of 3-element vectors along the last dimension."""
     with scope(name, "Cross") as full:
         (a0, a1, a2), (b0, b1, b2) = (op("Unpack", v, num=3, axis=-1) for v in _pair(a, b))
         return op(
@@ -464,8 +595,25 @@ def cross(a, b, name=None):
 
 
 @export("math.cumulative_logsumexp")
-def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
-    """log(cumsum(exp(x))) along an axis, exact for elements of any size."""
+def cumulative_logsumexp(
+    x: TensorLike,
+    axis: Axis = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Computes `log(cumsum(exp(x)))` along an axis without overflow.
+
+    Args:
+      x: A floating-point tensor.
+      axis: The dimension to scan.
+      exclusive: Whether each result leaves out the element at its own position.
+      reverse: Whether to scan from the end.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `x`.
+    """
     return op(
         "CumulativeLogsumexp",
         convert_to_tensor(x),
@@ -477,6 +625,6 @@ def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
 
 
 @export(v1="floor_div")
-def floor_div(x, y, name=None):
-    """x / y rounded down."""
+def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides `x` by `y` element-wise and rounds down."""
     return op("FloorDiv", x, y, name=name)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""parsing_ops.py: tf.Example and tf.SequenceExample records and CSV lines become tensors."""
+"""parsing_ops.py: parses tf.Example and tf.SequenceExample records and CSV lines into tensors."""
+
+from __future__ import annotations
 
 import collections
 
@@ -15,9 +17,13 @@ from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
 from situ._src.ops.sparse_ops import SparseTensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any
+
 
 class FixedLenFeature(collections.namedtuple("FixedLenFeature", "shape dtype default_value")):
-    """A feature with as many values as its shape says."""
+    """Configuration of a feature with a fixed shape."""
 
     def __new__(cls, shape, dtype, default_value=None):
         return super().__new__(cls, shape, dtype, default_value)
@@ -26,14 +32,14 @@ class FixedLenFeature(collections.namedtuple("FixedLenFeature", "shape dtype def
 class FixedLenSequenceFeature(
     collections.namedtuple("FixedLenSequenceFeature", "shape dtype allow_missing default_value")
 ):
-    """A feature with any number of parts of a shape."""
+    """Configuration of a feature with a variable number of entries of a fixed shape."""
 
     def __new__(cls, shape, dtype, allow_missing=False, default_value=None):
         return super().__new__(cls, shape, dtype, allow_missing, default_value)
 
 
 class VarLenFeature(collections.namedtuple("VarLenFeature", "dtype")):
-    """A feature with any number of values: a sparse tensor."""
+    """Configuration of a feature of variable length, parsed to a SparseTensor."""
 
 
 for _class in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature):
@@ -41,7 +47,7 @@ for _class in (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature):
 
 
 def type_name(dtype):
-    """The name of a type in messages of TensorFlow's kernels."""
+    """Returns the name of a dtype in messages of TensorFlow's kernels."""
     return {"float32": "float", "float64": "double"}.get(dtype.name, dtype.name)
 
 
@@ -52,7 +58,7 @@ def _dense_shape(feature):
 
 
 def _default(key, feature, shape):
-    """The values of records without the feature (empty: it is required), or the padding."""
+    """Returns the default values of a feature (empty if it is required), or the padding."""
     dtype = as_dtype(feature.dtype)
     variable = isinstance(feature, FixedLenSequenceFeature)
     if feature.default_value is None:
@@ -62,10 +68,12 @@ def _default(key, feature, shape):
         value = convert_to_tensor(feature.default_value, dtype)
         return op("Reshape", value, [] if variable else shape.as_list())
     except (errors.InvalidArgumentError, TypeError, ValueError) as error:
-        text = f"Feature: {key} (data type: {type_name(dtype)}) has a wrong default_value: {error}"
+        message = (
+            f"Feature: {key} (data type: {type_name(dtype)}) has a wrong default_value: {error}"
+        )
         if isinstance(error, errors.InvalidArgumentError):
-            raise errors.InvalidArgumentError(None, None, text) from error
-        raise type(error)(text) from error
+            raise errors.InvalidArgumentError(None, None, message) from error
+        raise type(error)(message) from error
 
 
 def _check_shape(key, feature):
@@ -85,7 +93,7 @@ def _check_shape(key, feature):
 
 
 def check_features(features):
-    """Raises TensorFlow's error for a feature that no record could fill."""
+    """Raises TensorFlow's error for an invalid feature configuration."""
     for key in sorted(features):
         feature = features[key]
         if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature, VarLenFeature)):
@@ -97,7 +105,7 @@ def check_features(features):
 
 
 def _parse(serialized, features, name, names=None):
-    """A dict of tensors, by the names of the features."""
+    """Parses records to a dictionary of tensors."""
     if not features:
         raise ValueError(f"Argument `features` cannot be None or falsy. Got {features}")
     check_features(features)
@@ -125,29 +133,59 @@ def _parse(serialized, features, name, names=None):
             name="ParseExample",
         )
     parts = parts if isinstance(parts, (list, tuple)) else [parts]
-    n, found = len(sparse), {}
+    n, results = len(sparse), {}
     for i, key in enumerate(sparse):
-        found[key] = SparseTensor(*parts[i : 3 * n : n])
-    found.update(zip(dense, parts[3 * n :]))
-    return {k: found[k] for k in features}
+        results[key] = SparseTensor(*parts[i : 3 * n : n])
+    results.update(zip(dense, parts[3 * n :]))
+    return {k: results[k] for k in features}
 
 
 @export("io.parse_single_example", v1="parse_single_example")
-def parse_single_example(serialized, features, name=None, example_names=None):
-    """The features of one tf.Example."""
+def parse_single_example(
+    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+) -> Any:
+    """Parses one tf.Example record.
+
+    Args:
+      serialized: A scalar string tensor.
+      features: A dictionary from feature names to FixedLenFeature, VarLenFeature, ....
+      example_names: Ignored.
+      name: A name for the operation (optional).
+
+    Returns:
+      A dictionary from feature names to tensors and sparse tensors.
+
+    Raises:
+      ValueError: If a feature is invalid.
+    """
     if not features:
         raise ValueError("Invalid argument: features cannot be empty.")
     return _parse(serialized, features, name)
 
 
 @export("io.parse_example", v1="parse_example")
-def parse_example(serialized, features, name=None, example_names=None):
-    """The features of a vector of tf.Examples: each with a dimension for the examples."""
+def parse_example(
+    serialized: Any, features: Any, name: str | None = None, example_names: Any = None
+) -> Any:
+    """Parses a batch of tf.Example records.
+
+    Args:
+      serialized: A string tensor of shape [batch].
+      features: A dictionary from feature names to FixedLenFeature, VarLenFeature, ....
+      example_names: Names of the records for error messages (optional).
+      name: A name for the operation (optional).
+
+    Returns:
+      A dictionary from feature names to tensors and sparse tensors with a batch dimension.
+
+    Raises:
+      ValueError: If a feature is invalid.
+    """
     return _parse(serialized, features, name, example_names)
 
 
 def _steps(lists, key, dtype):
-    """The values of each step of a feature list, or None where there is no such list."""
+    """Returns the values of each step of a feature list, or None if the list is missing."""
     if key not in lists:
         return None
     kind = (
@@ -195,17 +233,17 @@ def _dense(lists, key, feature, dtype, shape):
 
 def _sparse_sequence(lists, key, dtype):
     steps = _steps(lists, key, dtype) or []
-    places = [(t, i) for t, values in enumerate(steps) for i in range(len(values))]
+    indices = [(t, i) for t, values in enumerate(steps) for i in range(len(values))]
     kind = object if dtype.name == "string" else dtype.as_numpy_dtype
     return [
-        numpy.array(places, "int64").reshape([-1, 2]),
+        numpy.array(indices, "int64").reshape([-1, 2]),
         numpy.array([v for values in steps for v in values], kind),
         numpy.array([len(steps), max(map(len, steps), default=0)], "int64"),
     ]
 
 
 def _lists(serialized, features):
-    """The feature lists of one record."""
+    """Parses the feature lists of one record."""
     keys = sorted(features)
     types, shapes = [], []
     for key in keys:
@@ -220,35 +258,40 @@ def _lists(serialized, features):
     def read(data):
         record = example_protos.SequenceExample()
         record.ParseFromString(numpy.asarray(data, object).item())
-        lists, made = record.feature_lists.feature_list, []
+        lists, result = record.feature_lists.feature_list, []
         for key in keys:
             feature, dtype = features[key], as_dtype(features[key].dtype)
             if isinstance(feature, VarLenFeature):
-                made += _sparse_sequence(lists, key, dtype)
+                result += _sparse_sequence(lists, key, dtype)
             else:
-                made += _dense(lists, key, feature, dtype, as_shape(feature.shape).as_list())
-        return made
+                result += _dense(lists, key, feature, dtype, as_shape(feature.shape).as_list())
+        return result
 
     values = py_func(read, [serialized], types, False)
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     for value, shape in zip(values, shapes):
         if hasattr(value, "set_shape"):
             value.set_shape(shape)
-    found = {}
+    results = {}
     for key in keys:
         if isinstance(features[key], VarLenFeature):
-            found[key] = SparseTensor(*values[:3])
+            results[key] = SparseTensor(*values[:3])
             values = values[3:]
         else:
-            found[key] = values.pop(0)
-    return found
+            results[key] = values.pop(0)
+    return results
 
 
 @export("io.parse_single_sequence_example", v1="parse_single_sequence_example")
 def parse_single_sequence_example(
-    serialized, context_features=None, sequence_features=None, example_name=None, name=None
-):
-    """(features, feature lists) of one tf.SequenceExample record, as dicts of tensors."""
+    serialized: Any,
+    context_features: Any = None,
+    sequence_features: Any = None,
+    example_name: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Parses one tf.SequenceExample to (context features, feature lists), dictionaries of
+    tensors."""
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
     check_features(sequence_features or {})
@@ -260,27 +303,27 @@ def parse_single_sequence_example(
             raise ValueError(f"Value feature_list.dense_defaults[{key}] must be None")
     with scope(name, "ParseSingleSequenceExample"):
         serialized = convert_to_tensor(serialized, "string", name="serialized")
-        # The context stands where a tf.Example has its features.
+        # The context has the field number of the features of a tf.Example.
         context = _parse(serialized, context_features, None) if context_features else {}
         return context, _lists(serialized, sequence_features) if sequence_features else {}
 
 
 def _csv_default(value):
-    """(the default of a column as text, its type)"""
+    """Returns (default of a column as a list of at most one string, dtype)."""
     kind = dtype_of(value)
     array = constant_value(value) if kind is not None else None
     if array is None:
-        one = value[0] if isinstance(value, (list, tuple)) and value else value
-        if isinstance(one, (list, tuple)):
+        first = value[0] if isinstance(value, (list, tuple)) and value else value
+        if isinstance(first, (list, tuple)):
             return [], as_dtype("float32")
-        array = numpy.asarray([one] if not hasattr(one, "dtype") else one).ravel()
+        array = numpy.asarray([first] if not hasattr(first, "dtype") else first).ravel()
         kind = as_dtype(
             "string"
-            if isinstance(one, (str, bytes))
+            if isinstance(first, (str, bytes))
             else "float32"
-            if isinstance(one, float)
+            if isinstance(first, float)
             else "int32"
-            if isinstance(one, int)
+            if isinstance(first, int)
             else array.dtype
         )
     flat = [array] if isinstance(array, bytes) else numpy.asarray(array).ravel().tolist()
@@ -288,8 +331,8 @@ def _csv_default(value):
     return items[:1], kind.base_dtype
 
 
-def _chosen(lines, defaults, field_delim, use_quote_delim, na_value, select_cols):
-    """Some fields of each line, as texts; a default stands for what is not there."""
+def _select_columns(lines, defaults, field_delim, use_quote_delim, na_value, select_cols):
+    """Returns selected fields of each line as strings, with defaults for missing ones."""
     import csv
 
     lines = convert_to_tensor(lines, "string")
@@ -305,49 +348,62 @@ def _chosen(lines, defaults, field_delim, use_quote_delim, na_value, select_cols
                 ),
                 [],
             )
-            wanted = range(len(fields)) if select_cols is None else select_cols
-            if len(wanted) != len(defaults) or any(i >= len(fields) for i in wanted):
+            selected = range(len(fields)) if select_cols is None else select_cols
+            if len(selected) != len(defaults) or any(i >= len(fields) for i in selected):
                 raise errors.InvalidArgumentError(
                     None,
                     None,
                     f"Expect {len(defaults)} fields but have {len(fields)} in record {n}",
                 )
-            for column, i, default in zip(columns, wanted, defaults):
-                text = fields[i]
-                if text in ("", na_value):
+            for column, i, default in zip(columns, selected, defaults):
+                field = fields[i]
+                if field in ("", na_value):
                     if not default:
                         raise errors.InvalidArgumentError(
                             None, None, f"Field {i} is required but missing in record {n}!"
                         )
-                    text = default[0]
-                column.append(text.encode(errors="surrogateescape"))
+                    field = default[0]
+                column.append(field.encode(errors="surrogateescape"))
         return [numpy.array([*c, None], object)[:-1].reshape(array.shape) for c in columns]
 
-    found = py_func(read, [lines], ["string"] * len(defaults))
-    for part in found:
+    result = py_func(read, [lines], ["string"] * len(defaults))
+    for part in result:
         if hasattr(part, "set_shape"):
             part.set_shape(lines.shape)
-    return found
+    return result
 
 
 @export("io.decode_csv", v1="decode_csv")
 def decode_csv(
-    records,
-    record_defaults,
-    field_delim=",",
-    use_quote_delim=True,
-    name=None,
-    na_value="",
-    select_cols=None,
-):
-    """A tensor for each column of lines with commas; the defaults say their types."""
+    records: Any,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: Any = None,
+) -> Any:
+    """Converts CSV lines to tensors, one per column.
+
+    Args:
+      records: A string tensor of lines.
+      record_defaults: For each column a default value, or a dtype if the column is required.
+      field_delim: The character between fields.
+      use_quote_delim: Whether double quotes enclose fields.
+      na_value: A string that stands for a missing value.
+      select_cols: The indices of the columns to return; all by default.
+      name: A name for the operation (optional).
+
+    Returns:
+      A list of tensors of the shape of `records`.
+    """
     with scope(name, "DecodeCSV"):
         defaults = [
             _csv_default(d) if not hasattr(d, "as_numpy_dtype") else ([], as_dtype(d))
             for d in record_defaults
         ]
         if select_cols is not None or na_value:
-            parts = _chosen(
+            parts = _select_columns(
                 records,
                 [text for text, _ in defaults],
                 field_delim,

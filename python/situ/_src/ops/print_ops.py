@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""print_ops.py: tensors printed when they are computed."""
+"""print_ops.py: tf.print and tf.Print: print tensors when they are computed."""
+
+from __future__ import annotations
 
 import pprint
 import sys
@@ -10,6 +12,10 @@ from situ._src.framework.api import export
 from situ._src.framework.dtypes import dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any
 
 
 def _is_tensor(value):
@@ -30,48 +36,48 @@ def _holds_tensors(value):
     )
 
 
-def _ragged(value):
-    """Rows of different lengths as a text: lists in lists."""
+def _format_ragged(value):
+    """Formats a ragged tensor as nested lists."""
 
-    def text(*pieces):
+    def format_pieces(*pieces):
         rows = pieces[0].tolist()
         for splits in reversed(pieces[1:]):
             rows = [rows[a:b] for a, b in zip(splits[:-1], splits[1:])]
-        return _plain(rows)
+        return _format_list(rows)
 
     pieces = value._situ_tensors_
     if all(hasattr(p, "numpy") for p in pieces):
-        return text(*[p.numpy() for p in pieces])
+        return format_pieces(*[p.numpy() for p in pieces])
     from situ._src.ops.script_ops import py_func
 
-    return py_func(lambda *arrays: text(*arrays).encode(), list(pieces), "string")
+    return py_func(lambda *arrays: format_pieces(*arrays).encode(), list(pieces), "string")
 
 
-def _plain(rows):
+def _format_list(rows):
     if isinstance(rows, list):
-        return f"[{', '.join(map(_plain, rows))}]"
+        return f"[{', '.join(map(_format_list, rows))}]"
     return repr(rows.decode(errors="replace")) if isinstance(rows, bytes) else str(rows)
 
 
-def _sparse(value, summarize):
+def _format_sparse(value, summarize):
     parts = [
         "'SparseTensor(indices=",
-        _text(value.indices, summarize),
+        _format(value.indices, summarize),
         ", values=",
-        _text(value.values, summarize),
+        _format(value.values, summarize),
         ", shape=",
-        _text(value.dense_shape, summarize),
+        _format(value.dense_shape, summarize),
         ")'",
     ]
     return op("StringJoin", [convert_to_tensor(p) for p in parts])
 
 
-def _text(value, summarize):
-    """A value as a text tensor, or a str where no tensor is in it."""
+def _format(value, summarize):
+    """Returns a value as a string tensor, or as a str if it holds no tensor."""
     if hasattr(value, "with_flat_values"):
-        return _ragged(value)
+        return _format_ragged(value)
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
-        return _sparse(value, summarize)
+        return _format_sparse(value, summarize)
     if _is_tensor(value):
         return op(
             "StringFormat",
@@ -90,20 +96,21 @@ def _text(value, summarize):
     )
     parts = []
     for i, (key, one) in enumerate(pairs):
-        parts += [", " if i else left, "" if key is None else f"{key!r}: ", _text(one, summarize)]
+        parts += [", " if i else left, "" if key is None else f"{key!r}: ", _format(one, summarize)]
     return op("StringJoin", [convert_to_tensor(p) for p in parts + [right]])
 
 
-def _texts(inputs, summarize):
-    """What is printed of each: texts as they are; a tensor of one text, too, if it is alone."""
+def _format_all(inputs, summarize):
+    """Formats values: strings, and a single string scalar, are printed as they are."""
     if len(inputs) == 1 and _is_tensor(inputs[0]):
         alone = convert_to_tensor(inputs[0])
         if alone.dtype.name == "string" and tensor_shape.as_shape(alone.shape).rank == 0:
             return [alone]
-    return [i if isinstance(i, str) else _text(i, summarize) for i in inputs]
+    return [i if isinstance(i, str) else _format(i, summarize) for i in inputs]
 
 
 def _stream(stream):
+    """Returns "stderr", "stdout" or a file URL for an output stream."""
     if stream in (None, "", sys.stderr, sys.__stderr__):
         return "stderr"
     if stream in (sys.stdout, sys.__stdout__):
@@ -117,32 +124,75 @@ def _stream(stream):
 
 
 @export("print")
-def print_v2(*inputs, output_stream=None, summarize=3, sep=" ", end="\n", name=None):
-    """Prints values: at once in eager style, else whenever the operation runs."""
-    where = _stream(output_stream)
-    texts = _texts(inputs, summarize)
+def print_v2(
+    *inputs: Any,
+    output_stream: Any = None,
+    summarize: int | None = 3,
+    sep: str = " ",
+    end: str = "\n",
+    name: str | None = None,
+) -> Any:
+    """Prints values: immediately in eager mode, else when the operation runs.
+
+    Args:
+      *inputs: Tensors, strings and nested structures of them.
+      output_stream: sys.stderr (default), sys.stdout, "file://PATH" or a logging level.
+      summarize: The number of first and last elements to print of each dimension; -1 for all.
+      sep: The string between values.
+      end: The string at the end.
+      name: A name for the operation (optional).
+
+    Returns:
+      An operation that prints; None in eager mode.
+
+    Raises:
+      ValueError: If the stream is unknown.
+    """
+    target = _stream(output_stream)
+    strings = _format_all(inputs, summarize)
     if _situ.executing_eagerly():
-        whole = (
-            sep.join(t if isinstance(t, str) else t.numpy().decode(errors="replace") for t in texts)
+        line = (
+            sep.join(
+                t if isinstance(t, str) else t.numpy().decode(errors="replace") for t in strings
+            )
             + end
         )
-        if where.startswith("file://"):
-            with open(where[7:], "a", encoding="utf-8") as file:
-                file.write(whole)
+        if target.startswith("file://"):
+            with open(target[7:], "a", encoding="utf-8") as file:
+                file.write(line)
         else:
-            stream = sys.stderr if where == "stderr" else sys.stdout
-            stream.write(whole)
+            stream = sys.stderr if target == "stderr" else sys.stdout
+            stream.write(line)
             stream.flush()
         return None
     with scope(name, "print"):
-        parts = [convert_to_tensor(t) for t in texts] or [constant("")]
+        parts = [convert_to_tensor(t) for t in strings] or [constant("")]
         line = op("StringJoin", parts, separator=sep)
-        return op("PrintV2", line, output_stream=where, end=end, name="PrintV2")
+        return op("PrintV2", line, output_stream=target, end=end, name="PrintV2")
 
 
 @export(v1="Print")
-def print_v1(input_, data, message=None, first_n=None, summarize=None, name=None):
-    """The input itself; prints data on stderr whenever it is computed."""
+def print_v1(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: Any = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Returns `input_` and prints `data` to stderr whenever it is computed.
+
+    Args:
+      input_: A tensor.
+      data: A list of tensors to print.
+      message: A prefix of the line.
+      first_n: Ignored.
+      summarize: The number of elements to print of each tensor.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor with the value of `input_`.
+    """
     input_ = convert_to_tensor(input_)
     limit = 3 if summarize is None else summarize
     parts = [constant(message or "")]

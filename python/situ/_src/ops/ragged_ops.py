@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ragged_ops.py: ragged tensors out of lists, and what operations do with them: those of
-elements work on the values, others by row; tf.strings.split, which gives such rows."""
+"""ragged_ops.py: tf.ragged and ops on ragged tensors: element-wise ops apply to the flat values,
+others are
+implemented by row; tf.strings.split."""
+
+from __future__ import annotations
 
 import re
 
@@ -12,14 +15,18 @@ from situ._src.framework.keywords import unsupported
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops import math_ops
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
-from situ._src.ops.ragged_tensor import RaggedTensor, ranges, splits_dtype, taken
+from situ._src.ops.ragged_tensor import RaggedTensor, gather_rows, ranges, splits_dtype
 from situ._src.ops.string_ops import regex_replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike
 
 _SPACES = " \t\n\r\f\v"
 
 
 def _depth(value):
-    """How deep lists are nested; None for an empty one."""
+    """Returns the nesting depth of lists; None if it is unknown because they are empty."""
     if not isinstance(value, (list, tuple, numpy.ndarray)):
         return 0
     below = [d for d in map(_depth, value) if d is not None]
@@ -28,9 +35,29 @@ def _depth(value):
 
 @export("ragged.constant")
 def ragged_constant(
-    pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=None
-):
-    """Lists of different lengths as one value."""
+    pylist: Any,
+    dtype: DTypeLike = None,
+    ragged_rank: Any = None,
+    inner_shape: Any = None,
+    name: str | None = None,
+    row_splits_dtype: Any = None,
+) -> Any:
+    """Creates a ragged tensor from nested lists.
+
+    Args:
+      pylist: Nested lists.
+      dtype: The element type. By default it is inferred.
+      ragged_rank: The number of ragged dimensions.
+      inner_shape: The shape of the uniform inner dimensions.
+      row_splits_dtype: int32 or int64.
+      name: A name for the operation (optional).
+
+    Returns:
+      A RaggedTensor.
+
+    Raises:
+      ValueError: If the nesting does not fit `ragged_rank`.
+    """
     depth = (_depth(pylist) or 1) - 1
     if inner_shape is not None:
         depth -= len(inner_shape)
@@ -51,8 +78,8 @@ def ragged_constant(
 
 
 @export("ragged.stack")
-def ragged_stack(values, axis=0, name=None):
-    """Vectors of different lengths as rows, ragged tensors one above the other."""
+def ragged_stack(values: Any, axis: Axis = 0, name: str | None = None) -> Any:
+    """Stacks tensors of different lengths to a ragged tensor."""
     parts = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
     if any(isinstance(p, RaggedTensor) for p in parts):
         return op("Pack", parts, axis=axis)
@@ -64,8 +91,15 @@ def ragged_stack(values, axis=0, name=None):
 
 
 @export("ragged.range")
-def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype=None):
-    """Rows of numbers: from a start to a limit."""
+def ragged_range(
+    starts: Any,
+    limits: Any = None,
+    deltas: int = 1,
+    dtype: DTypeLike = None,
+    name: str | None = None,
+    row_splits_dtype: Any = None,
+) -> Any:
+    """Returns a ragged tensor with one range per row."""
     starts, limits = (0, starts) if limits is None else (starts, limits)
     parts = numpy.broadcast_arrays(
         *[numpy.asarray(v.numpy() if hasattr(v, "numpy") else v) for v in (starts, limits, deltas)]
@@ -78,16 +112,16 @@ def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_split
 
 
 @export("ragged.map_flat_values")
-def map_flat_values(op_, *args, **words):
-    """A function of the values of ragged tensors; the rows stay."""
-    given = [a.flat_values if isinstance(a, RaggedTensor) else a for a in args]
+def map_flat_values(op_: Any, *args: Any, **kwargs: Any) -> Any:
+    """Applies a function to the flat values of ragged tensors."""
+    values = [a.flat_values if isinstance(a, RaggedTensor) else a for a in args]
     first = next(a for a in args if isinstance(a, RaggedTensor))
-    return first.with_flat_values(op_(*given, **words))
+    return first.with_flat_values(op_(*values, **kwargs))
 
 
 @export("ragged.boolean_mask")
-def ragged_boolean_mask(data, mask, name=None):
-    """What is true of each row of a matrix."""
+def ragged_boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
+    """Keeps the elements of each row where the mask is true."""
     mask = convert_to_tensor(mask, "bool")
     lengths = op("Sum", cast(mask, "int64"), [1])
     return RaggedTensor.from_row_lengths(
@@ -95,26 +129,26 @@ def ragged_boolean_mask(data, mask, name=None):
     )
 
 
-def _split(texts, sep):
-    """The parts of texts as values and lengths of rows."""
+def _split(strings, sep):
+    """Splits strings; returns (indices, values, shape)."""
     if sep is None or sep == "":
-        return op("StringSplit", texts, _SPACES, skip_empty=True)
+        return op("StringSplit", strings, _SPACES, skip_empty=True)
     sep = sep.decode() if isinstance(sep, bytes) else sep
     if len(sep.encode()) > 1:
-        texts, sep = regex_replace(texts, re.escape(sep), "\x01"), "\x01"
-    return op("StringSplit", texts, sep, skip_empty=False)
+        strings, sep = regex_replace(strings, re.escape(sep), "\x01"), "\x01"
+    return op("StringSplit", strings, sep, skip_empty=False)
 
 
 def _strings_split(input=None, sep=None, maxsplit=-1, name=None):
-    """The parts of texts: of one text a vector, of a vector of texts ragged rows."""
+    """Splits a string into a vector, or a vector of strings into a ragged tensor."""
     if maxsplit != -1:
-        raise ValueError("situ splits texts at all places only: maxsplit=-1.")
-    texts = convert_to_tensor(input, "string")
-    if texts.shape.ndims == 0:
-        return _split(op("Reshape", texts, [1]), sep)[1]
-    if texts.shape.ndims != 1:
-        raise ValueError("situ splits one text, or a vector of texts.")
-    indices, values, sizes = _split(texts, sep)
+        raise ValueError("tf.strings.split: situ supports maxsplit=-1 only.")
+    strings = convert_to_tensor(input, "string")
+    if strings.shape.ndims == 0:
+        return _split(op("Reshape", strings, [1]), sep)[1]
+    if strings.shape.ndims != 1:
+        raise ValueError("tf.strings.split: situ needs a scalar or a vector of strings.")
+    indices, values, sizes = _split(strings, sep)
     return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
 
 
@@ -123,20 +157,25 @@ V2["strings.split"] = _strings_split
 
 @export(v1="strings.split")
 def strings_split_v1(
-    input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None, name=None
-):
-    """The parts of a vector of texts: sparse, or as ragged rows."""
-    found = _strings_split(input if source is None else source, sep, maxsplit)
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Splits a vector of strings into a SparseTensor or RaggedTensor."""
+    result = _strings_split(input if source is None else source, sep, maxsplit)
     return (
-        found
-        if result_type == "RaggedTensor" or not isinstance(found, RaggedTensor)
-        else found.to_sparse()
+        result
+        if result_type == "RaggedTensor" or not isinstance(result, RaggedTensor)
+        else result.to_sparse()
     )
 
 
 @export("RaggedTensorSpec")
 class RaggedTensorSpec:
-    """What a ragged tensor is like: for input_signature and get_concrete_function."""
+    """The type of a ragged tensor, for input signatures."""
 
     def __init__(
         self,
@@ -168,9 +207,6 @@ class RaggedTensorSpec:
             f"RaggedTensorSpec({self.shape}, {self.dtype!r}, {self.ragged_rank}, "
             f"{self.row_splits_dtype!r})"
         )
-
-
-# What operations do
 
 
 def _rows(value):
@@ -232,48 +268,56 @@ _SEGMENTS = {
 }
 
 
-def _reduce(row, rt, axis=None, keep_dims=False, keepdims=None, name=None):
-    """A sum (or such) over all, over a row, or over the rows."""
+def _reduce(op_name, rt, axis=None, keep_dims=False, keepdims=None, name=None):
+    """Reduces a ragged tensor over dimensions."""
     if axis is None:
-        return OPS[row](rt.flat_values, name=name)
+        return OPS[op_name](rt.flat_values, name=name)
     axes = sorted({int(a) % rt.shape.rank for a in numpy.atleast_1d(numpy.asarray(axis))})
-    made = rt
+    result = rt
     for a in reversed(axes):
-        made = _reduced(row, made, a) if isinstance(made, RaggedTensor) else OPS[row](made, [a])
+        result = (
+            _reduced(op_name, result, a)
+            if isinstance(result, RaggedTensor)
+            else OPS[op_name](result, [a])
+        )
         if keep_dims or keepdims:
-            made = _expand(made, a) if isinstance(made, RaggedTensor) else op("ExpandDims", made, a)
-    return made
+            result = (
+                _expand(result, a)
+                if isinstance(result, RaggedTensor)
+                else op("ExpandDims", result, a)
+            )
+    return result
 
 
-def _reduced(row, rt, axis):
-    if row == "Mean":
+def _reduced(op_name, rt, axis):
+    if op_name == "Mean":
         ones = rt.with_flat_values(op("OnesLike", rt.flat_values))
         return _reduced("Sum", rt, axis) / _reduced("Sum", ones, axis)
-    if row in ("Any", "All"):
-        whole = rt.with_flat_values(cast(rt.flat_values, "int32"))
-        made = _reduced("Max" if row == "Any" else "Min", whole, axis)
-        turn = lambda v: op("Greater", v, 0)
+    if op_name in ("Any", "All"):
+        as_ints = rt.with_flat_values(cast(rt.flat_values, "int32"))
+        result = _reduced("Max" if op_name == "Any" else "Min", as_ints, axis)
+        is_positive = lambda v: op("Greater", v, 0)
         return (
-            made.with_flat_values(turn(made.flat_values))
-            if isinstance(made, RaggedTensor)
-            else turn(made)
+            result.with_flat_values(is_positive(result.flat_values))
+            if isinstance(result, RaggedTensor)
+            else is_positive(result)
         )
     if axis > 1:
         inner = rt.values
         return rt.with_values(
-            _reduced(row, inner, axis - 1)
+            _reduced(op_name, inner, axis - 1)
             if isinstance(inner, RaggedTensor)
-            else OPS[row](inner, [axis - 1])
+            else OPS[op_name](inner, [axis - 1])
         )
     if isinstance(rt.values, RaggedTensor):
         raise ValueError(
-            "situ reduces ragged tensors of several ragged dimensions along the last "
-            "of these, or along all dimensions."
+            "situ reduces a tensor with several ragged dimensions along the last of them or "
+            "along all dimensions."
         )
     if axis == 1:
-        return op(_SEGMENTS[row], rt.values, rt.value_rowids(), rt.nrows())
+        return op(_SEGMENTS[op_name], rt.values, rt.value_rowids(), rt.nrows())
     columns = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
-    return op(_SEGMENTS[row], rt.values, columns, rt.bounding_shape()[1])
+    return op(_SEGMENTS[op_name], rt.values, columns, rt.bounding_shape()[1])
 
 
 def _gather(params, indices, axis=0, batch_dims=0, name=None):
@@ -287,23 +331,23 @@ def _gather(params, indices, axis=0, batch_dims=0, name=None):
     indices = convert_to_tensor(indices)
     if indices.shape.rank == 0:
         return params[indices]
-    return taken(params, indices)
+    return gather_rows(params, indices)
 
 
 def _reverse(rt, axis, name=None):
     if [int(a) for a in numpy.atleast_1d(numpy.asarray(axis))] != [1]:
-        raise ValueError("situ turns ragged rows round along dimension 1 only.")
+        raise ValueError("situ reverses ragged tensors along dimension 1 only.")
     inside = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
     last = op("GatherV2", rt.row_limits(), rt.value_rowids(), 0) - 1
-    return rt.with_values(taken(rt.values, last - inside))
+    return rt.with_values(gather_rows(rt.values, last - inside))
 
 
 def _tile(rt, multiples, name=None):
     first, second, *rest = [int(m) for m in numpy.asarray(multiples)]
     if any(m != 1 for m in rest):
         raise ValueError("situ repeats ragged tensors along the first two dimensions only.")
-    made = _concat([rt] * second, 1) if second > 1 else rt
-    return _concat([made] * first, 0) if first > 1 else made
+    result = _concat([rt] * second, 1) if second > 1 else rt
+    return _concat([result] * first, 0) if first > 1 else result
 
 
 _TABLE = {
@@ -318,9 +362,9 @@ _TABLE = {
     "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(), out_type),
     "Identity": lambda rt, name=None: rt,
 }
-for _row in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
-    _TABLE[_row] = lambda *a, _row=_row, **w: _reduce(_row, *a, **w)
-_TABLE = {OPS[row]: function for row, function in _TABLE.items()}
+for _op_name in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
+    _TABLE[_op_name] = lambda *a, _op_name=_op_name, **w: _reduce(_op_name, *a, **w)
+_TABLE = {OPS[name]: function for name, function in _TABLE.items()}
 
 
 def _is_ragged(value):
@@ -332,7 +376,7 @@ def _is_ragged(value):
 
 
 def _with_dtype(value, kind):
-    """Ragged tensors, also in lists and dicts, with row_splits of a dtype."""
+    """Converts the row_splits of ragged tensors in a structure."""
     if isinstance(value, RaggedTensor):
         return value.with_row_splits_dtype(kind)
     if isinstance(value, dict):
@@ -342,18 +386,18 @@ def _with_dtype(value, kind):
     return value
 
 
-def otherwise(function, args, words):
-    """A call that failed because an argument is ragged, in the way of such tensors."""
-    ragged = [a for a in (*args, *words.values()) if _is_ragged(a)]
+def otherwise(function, args, kwargs):
+    """Handles a call of an op with a ragged argument; NotImplemented if there is none."""
+    ragged = [a for a in (*args, *kwargs.values()) if _is_ragged(a)]
     if not ragged:
         return NotImplemented
     kind = splits_dtype(*[t for a in ragged for t in (a if isinstance(a, (list, tuple)) else [a])])
-    own = _TABLE.get(function)
-    if own is not None:
+    implementation = _TABLE.get(function)
+    if implementation is not None:
         if kind == "int64":
-            return own(*args, **words)
-        made = own(*_with_dtype(args, "int64"), **_with_dtype(words, "int64"))
-        return _with_dtype(made, kind)
+            return implementation(*args, **kwargs)
+        result = implementation(*_with_dtype(args, "int64"), **_with_dtype(kwargs, "int64"))
+        return _with_dtype(result, kind)
     first = ragged[0]
     if isinstance(first, (list, tuple)):
         first = next(v for v in first if isinstance(v, RaggedTensor))
@@ -363,16 +407,16 @@ def otherwise(function, args, words):
             return [flat(v) for v in value]
         if isinstance(value, RaggedTensor):
             return value.flat_values
-        if getattr(getattr(value, "shape", None), "rank", 0):  # a column: one for each row
+        if getattr(getattr(value, "shape", None), "rank", 0):  # a column: one value per row
             return _spread(first, value)
         return value
 
-    made = function(*[flat(a) for a in args], **{k: flat(v) for k, v in words.items()})
-    return first.with_flat_values(made)
+    result = function(*[flat(a) for a in args], **{k: flat(v) for k, v in kwargs.items()})
+    return first.with_flat_values(result)
 
 
 def _spread(rt, value):
-    """A dense column [rows, 1] for the values of ragged rows."""
+    """Broadcasts a column [rows, 1] to the flat values."""
     value = convert_to_tensor(value)
     if value.shape.rank == 2 and value.shape.as_list()[1] == 1 and rt.ragged_rank == 1:
         return op("GatherV2", op("Reshape", value, [-1]), rt.value_rowids(), 0)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ragged_tensor.py: tf.RaggedTensor: rows of different lengths, by their values and where each
-ends."""
+"""ragged_tensor.py: tf.RaggedTensor: rows of different lengths, stored as flat values and row
+splits."""
+
+from __future__ import annotations
 
 import functools
 import inspect
@@ -15,6 +17,10 @@ from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, o
 from situ._src.ops.check_ops import Assert
 from situ._src.ops.sparse_ops import SparseTensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, ShapeLike
+
 _MISMATCH = (
     "Input RaggedTensors have mismatched row_splits dtypes; use "
     "RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes."
@@ -22,43 +28,45 @@ _MISMATCH = (
 
 
 def splits_dtype(*tensors):
-    """The dtype of the row_splits of all ragged tensors among some; ValueError if they differ."""
+    """Returns the row_splits dtype of the ragged tensors among the arguments; ValueError if they
+    differ."""
     kinds = {t.row_splits.dtype.name for t in tensors if isinstance(t, RaggedTensor)}
     if len(kinds) > 1:
         raise ValueError(_MISMATCH)
     return kinds.pop() if kinds else "int64"
 
 
-def _index(value, what):
-    """(row_splits or the like in int64, their dtype): lists become int64."""
+def _index(value, argument):
+    """Returns (a partition tensor as int64, its dtype); Python values become int64."""
     value = (
         convert_to_tensor(value, dtype_hint="int64")
         if isinstance(value, (int, list, tuple))
         else convert_to_tensor(value)
     )
     if not value.dtype.is_integer:
-        raise ValueError(f"{what} must have dtype int32 or int64")
+        raise ValueError(f"{argument} must have dtype int32 or int64")
     return cast(value, "int64"), "int32" if value.dtype.name == "int32" else "int64"
 
 
 def _wide(sizes=False):
-    """A decorator of a method that computes in int64: for row_splits of int32 its ragged results
-    (and sizes, where it gives these) are converted back."""
+    """Decorates a method that computes in int64: for int32 row_splits its ragged results, and
+    sizes, are
+    converted back."""
 
     def decorate(method):
         @functools.wraps(method)
-        def call(self, *args, **words):
+        def call(self, *args, **kwargs):
             if self.row_splits.dtype.name == "int64":
-                return method(self, *args, **words)
-            made = method(self.with_row_splits_dtype("int64"), *args, **words)
-            if isinstance(made, RaggedTensor):
-                return made.with_row_splits_dtype("int32")
-            if not sizes or words.get("out_type") is not None:
-                return made
+                return method(self, *args, **kwargs)
+            result = method(self.with_row_splits_dtype("int64"), *args, **kwargs)
+            if isinstance(result, RaggedTensor):
+                return result.with_row_splits_dtype("int32")
+            if not sizes or kwargs.get("out_type") is not None:
+                return result
             return (
-                tuple(cast(m, "int32") for m in made)
-                if isinstance(made, tuple)
-                else cast(made, "int32")
+                tuple(cast(m, "int32") for m in result)
+                if isinstance(result, tuple)
+                else cast(result, "int32")
             )
 
         return call
@@ -77,7 +85,7 @@ def _binary(name):
 
 
 def ranges(starts, lengths):
-    """The numbers from each start on, as many as its length says, one behind the other."""
+    """Concatenates the ranges [start, start + length)."""
     ends = op("Cumsum", lengths, constant(0))
     count = op("Sum", lengths, [0])
     shift = BOTH["repeat"](starts - (ends - lengths), lengths)
@@ -130,7 +138,7 @@ def _check_rows(made, method):
         InvalidArgumentError: if the row_splits of an eager tensor do not.
     """
     text = f"Arguments to {method} do not form a valid RaggedTensor:"
-    splits, count = made.row_splits, count_of(made.values)
+    splits, count = made.row_splits, row_count(made.values)
     if hasattr(splits, "numpy") and hasattr(count, "numpy"):
         reason = _reason(splits.numpy(), int(count))
         if reason is not None:
@@ -174,8 +182,9 @@ def _validated(method):
 
 @export("RaggedTensor")
 class RaggedTensor:
-    """Rows of different lengths. `values` holds all of them, one behind the other; row i goes from
-    row_splits[i] to row_splits[i + 1]. Values may be ragged themselves."""
+    """A tensor with rows of different lengths: `values[row_splits[i]:row_splits[i + 1]]` is row i.
+    Values
+    may be ragged, too."""
 
     def __init__(self, values, row_splits):
         self.values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
@@ -187,8 +196,8 @@ class RaggedTensor:
             )
         self.row_splits = cast(splits, kind)
 
-    def with_row_splits_dtype(self, dtype):
-        """The same rows, with row_splits of int32 or int64."""
+    def with_row_splits_dtype(self, dtype: DTypeLike) -> Any:
+        """Returns the tensor with int32 or int64 row_splits."""
         kind = as_dtype(dtype).name
         if kind not in ("int32", "int64"):
             raise ValueError(
@@ -209,55 +218,95 @@ class RaggedTensor:
 
     @classmethod
     @_validated
-    def from_row_splits(cls, values, row_splits, name=None, validate=True):
+    def from_row_splits(
+        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool | None = True
+    ) -> Any:
+        """Creates a ragged tensor from values and row splits."""
         return cls(values, row_splits)
 
     @classmethod
     @_validated
-    def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
+    def from_row_lengths(
+        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool | None = True
+    ) -> Any:
+        """Creates a ragged tensor from values and row lengths."""
         lengths, kind = _index(row_lengths, "row_lengths")
         ends = op("Cumsum", lengths, constant(0))
         return cls._of_wide(values, concat([constant([0], "int64"), ends], 0), kind)
 
     @classmethod
     @_validated
-    def from_row_starts(cls, values, row_starts, name=None, validate=True):
+    def from_row_starts(
+        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool | None = True
+    ) -> Any:
+        """Creates a ragged tensor from values and the start of each row."""
         starts, kind = _index(row_starts, "row_starts")
-        last = op("Reshape", count_of(values), [1])
+        last = op("Reshape", row_count(values), [1])
         return cls._of_wide(values, concat([starts, last], 0), kind)
 
     @classmethod
     @_validated
-    def from_row_limits(cls, values, row_limits, name=None, validate=True):
+    def from_row_limits(
+        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool | None = True
+    ) -> Any:
+        """Creates a ragged tensor from values and the end of each row."""
         limits, kind = _index(row_limits, "row_limits")
         return cls._of_wide(values, concat([constant([0], "int64"), limits], 0), kind)
 
     @classmethod
     @_validated
     def from_uniform_row_length(
-        cls, values, uniform_row_length, nrows=None, name=None, validate=True
-    ):
+        cls,
+        values: Any,
+        uniform_row_length: Any,
+        nrows: Any = None,
+        name: str | None = None,
+        validate: bool | None = True,
+    ) -> Any:
+        """Creates a ragged tensor with rows of one length."""
         size, kind = _index(uniform_row_length, "uniform_row_length")
         values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
         return cls._of_wide(
-            values, op("Range", constant(0, "int64"), count_of(values) + 1, size), kind
+            values, op("Range", constant(0, "int64"), row_count(values) + 1, size), kind
         )
 
     @classmethod
-    def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
+    def from_nested_row_splits(
+        cls,
+        flat_values: Any,
+        nested_row_splits: Any,
+        name: str | None = None,
+        validate: bool | None = True,
+    ) -> Any:
+        """Creates a ragged tensor from flat values and the row splits of each ragged dimension."""
         for splits in reversed(list(nested_row_splits)):
             flat_values = cls.from_row_splits(flat_values, splits, validate=validate)
         return flat_values
 
     @classmethod
-    def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
+    def from_nested_row_lengths(
+        cls,
+        flat_values: Any,
+        nested_row_lengths: Any,
+        name: str | None = None,
+        validate: bool | None = True,
+    ) -> Any:
+        """Creates a ragged tensor from flat values and the row lengths of each ragged dimension."""
         for lengths in reversed(list(nested_row_lengths)):
             flat_values = cls.from_row_lengths(flat_values, lengths, validate=validate)
         return flat_values
 
     @classmethod
     @_validated
-    def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
+    def from_value_rowids(
+        cls,
+        values: Any,
+        value_rowids: Any,
+        nrows: Any = None,
+        name: str | None = None,
+        validate: bool | None = True,
+    ) -> Any:
+        """Creates a ragged tensor from values and the row of each value."""
         wide, kind = _index(value_rowids, "value_rowids")
         if kind == "int32" and getattr(nrows, "dtype", kind) != kind:
             raise ValueError(f"nrows: Tensor conversion requested dtype {kind} for {nrows!r}")
@@ -276,19 +325,27 @@ class RaggedTensor:
         )
 
     @classmethod
-    def from_sparse(cls, st_input, name=None, row_splits_dtype="int64"):
-        """The rows of a sparse matrix whose elements stand at the left."""
+    def from_sparse(
+        cls, st_input: Any, name: str | None = None, row_splits_dtype: str = "int64"
+    ) -> Any:
+        """Converts a left-aligned sparse matrix."""
         return cls.from_value_rowids(
             st_input.values, st_input.indices[:, 0], st_input.dense_shape[0]
         ).with_row_splits_dtype(row_splits_dtype)
 
     @classmethod
     def from_tensor(
-        cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype="int64"
-    ):
-        """The rows of a matrix, without what fills them up behind."""
-        made = cls._from_tensor(tensor, lengths, padding, ragged_rank)
-        return made.with_row_splits_dtype(row_splits_dtype)
+        cls,
+        tensor: Any,
+        lengths: Any = None,
+        padding: Any = None,
+        ragged_rank: int = 1,
+        name: str | None = None,
+        row_splits_dtype: str = "int64",
+    ) -> Any:
+        """Converts a dense tensor; `lengths` or `padding` determine the row lengths."""
+        result = cls._from_tensor(tensor, lengths, padding, ragged_rank)
+        return result.with_row_splits_dtype(row_splits_dtype)
 
     @classmethod
     def _from_tensor(cls, tensor, lengths, padding, ragged_rank):
@@ -310,12 +367,12 @@ class RaggedTensor:
         )
 
     @property
-    def flat_values(self):
+    def flat_values(self) -> Any:
         inner = self.values
         return inner.flat_values if isinstance(inner, RaggedTensor) else inner
 
     @property
-    def nested_row_splits(self):
+    def nested_row_splits(self) -> Any:
         inner = self.values
         return (
             self.row_splits,
@@ -331,61 +388,71 @@ class RaggedTensor:
         return cls.from_nested_row_splits(pieces[0], pieces[1:], validate=False)
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         known = tensor_shape.as_shape(self.row_splits.shape).as_list()[0]
         inner = tensor_shape.as_shape(self.values.shape).as_list()[1:]
         return tensor_shape.TensorShape([None if known is None else known - 1, None, *inner])
 
-    def get_shape(self):
+    def get_shape(self) -> Any:
         return self.shape
 
-    def nested_row_lengths(self, name=None):
+    def nested_row_lengths(self, name: str | None = None) -> Any:
+        """Returns the row lengths of each ragged dimension."""
         return tuple(s[1:] - s[:-1] for s in self.nested_row_splits)
 
     @_wide(sizes=True)
-    def nrows(self, out_type=None, name=None):
+    def nrows(self, out_type: DTypeLike = None, name: str | None = None) -> Any:
+        """Returns the number of rows."""
         return cast(op("Size", self.row_splits, out_type="int64") - 1, out_type or "int64")
 
-    def row_starts(self, name=None):
+    def row_starts(self, name: str | None = None) -> Any:
+        """Returns the start of each row."""
         return self.row_splits[:-1]
 
-    def row_limits(self, name=None):
+    def row_limits(self, name: str | None = None) -> Any:
+        """Returns the end of each row."""
         return self.row_splits[1:]
 
-    def row_lengths(self, axis=1, name=None):
+    def row_lengths(self, axis: Axis = 1, name: str | None = None) -> Any:
+        """Returns the length of each row."""
         if axis == 2:
             return RaggedTensor(self.values.row_lengths(), self.row_splits)
         return self.row_splits[1:] - self.row_splits[:-1]
 
     @_wide(sizes=True)
-    def value_rowids(self, name=None):
-        """The number of the row of each value."""
+    def value_rowids(self, name: str | None = None) -> Any:
+        """Returns the row of each value."""
         rows = op("Range", constant(0, "int64"), self.nrows(), constant(1, "int64"))
         return BOTH["repeat"](rows, self.row_lengths())
 
     @_wide(sizes=True)
-    def bounding_shape(self, axis=None, name=None, out_type=None):
+    def bounding_shape(
+        self, axis: Axis = None, name: str | None = None, out_type: DTypeLike = None
+    ) -> Any:
+        """Returns the smallest dense shape that holds the tensor."""
         longest = op("Max", concat([self.row_lengths(), constant([0], "int64")], 0), [0])
         inner = (
             self.values.bounding_shape()[1:]
             if isinstance(self.values, RaggedTensor)
             else op("Shape", self.values, out_type="int64")[1:]
         )
-        made = concat([op("Pack", [self.nrows(), longest]), inner], 0)
-        made = cast(made, out_type or "int64")
-        return made if axis is None else made[axis]
+        result = concat([op("Pack", [self.nrows(), longest]), inner], 0)
+        result = cast(result, out_type or "int64")
+        return result if axis is None else result[axis]
 
-    def with_values(self, new_values):
+    def with_values(self, new_values: Any) -> Any:
+        """Returns a ragged tensor with the same rows and other values."""
         return RaggedTensor(new_values, self.row_splits)
 
-    def with_flat_values(self, new_values):
+    def with_flat_values(self, new_values: Any) -> Any:
+        """Returns a ragged tensor with the same rows and other flat values."""
         if isinstance(self.values, RaggedTensor):
             new_values = self.values.with_flat_values(new_values)
         return RaggedTensor(new_values, self.row_splits)
 
     @_wide()
-    def merge_dims(self, outer_axis, inner_axis):
-        """Two neighbouring dimensions as one."""
+    def merge_dims(self, outer_axis: Any, inner_axis: Any) -> Any:
+        """Merges two neighbouring dimensions."""
         if outer_axis == 0:
             return self.values
         if not isinstance(self.values, RaggedTensor):
@@ -396,16 +463,18 @@ class RaggedTensor:
         return RaggedTensor(inner.values, op("GatherV2", inner.row_splits, self.row_splits, 0))
 
     @_wide()
-    def take(self, numbers):
-        """The rows with these numbers."""
-        numbers = cast(convert_to_tensor(numbers), "int64")
-        lengths = op("GatherV2", self.row_lengths(), numbers, 0)
-        at = ranges(op("GatherV2", self.row_starts(), numbers, 0), lengths)
-        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths, validate=False)
+    def take(self, indices: Any) -> Any:
+        """Gathers rows."""
+        indices = cast(convert_to_tensor(indices), "int64")
+        lengths = op("GatherV2", self.row_lengths(), indices, 0)
+        at = ranges(op("GatherV2", self.row_starts(), indices, 0), lengths)
+        return RaggedTensor.from_row_lengths(gather_rows(self.values, at), lengths, validate=False)
 
     @_wide()
-    def to_tensor(self, default_value=None, name=None, shape=None):
-        """The rows as those of a matrix, with a value behind the end of each."""
+    def to_tensor(
+        self, default_value: Any = None, name: str | None = None, shape: ShapeLike = None
+    ) -> Any:
+        """Converts to a dense tensor; short rows are padded with `default_value`."""
         if isinstance(self.values, RaggedTensor):
             inner = None if shape is None else [None, *tensor_shape.as_shape(shape).as_list()[2:]]
             whole = RaggedTensor(self.values.to_tensor(default_value, shape=inner), self.row_splits)
@@ -413,14 +482,14 @@ class RaggedTensor:
         empty = "" if self.dtype.name == "string" else False if self.dtype.is_bool else 0
         fill = convert_to_tensor(empty if default_value is None else default_value, self.dtype)
         inner = self.values.shape.as_list()[1:]
-        wanted = tensor_shape.as_shape(shape).as_list() if shape is not None else [None, None]
-        width = self.bounding_shape()[1] if wanted[1] is None else constant(wanted[1], "int64")
+        dims = tensor_shape.as_shape(shape).as_list() if shape is not None else [None, None]
+        width = self.bounding_shape()[1] if dims[1] is None else constant(dims[1], "int64")
         columns = op(
             "ExpandDims", op("Range", constant(0, "int64"), width, constant(1, "int64")), 0
         )
         at = op("ExpandDims", self.row_starts(), 1) + columns
-        held = op("Less", columns, op("ExpandDims", self.row_lengths(), 1))
-        at = op("SelectV2", held, at, count_of(self.values))
+        is_value = op("Less", columns, op("ExpandDims", self.row_lengths(), 1))
+        at = op("SelectV2", is_value, at, row_count(self.values))
         if inner:
             sizes = concat([constant([1]), op("Shape", self.values)[1:]], 0)
             fill = op("GatherV2", op("Reshape", fill, [1]), op("Fill", sizes, constant(0)), 0)
@@ -429,16 +498,20 @@ class RaggedTensor:
         )
 
     @_wide()
-    def to_sparse(self, name=None):
+    def to_sparse(self, name: str | None = None) -> Any:
+        """Converts to a SparseTensor."""
         if isinstance(self.values, RaggedTensor) or self.values.shape.ndims != 1:
-            raise ValueError("situ makes matrices of ragged rows of single values only.")
+            raise ValueError(
+                "RaggedTensor.to_sparse: situ supports one ragged dimension of scalars only."
+            )
         rows = self.value_rowids()
         first = op("GatherV2", self.row_splits, rows, 0)
         count = op("Size", self.values, out_type="int64")
         columns = op("Range", constant(0, "int64"), count, constant(1, "int64")) - first
         return SparseTensor(op("Pack", [rows, columns], axis=1), self.values, self.bounding_shape())
 
-    def to_list(self):
+    def to_list(self) -> Any:
+        """Returns nested Python lists."""
         values = (
             self.values.to_list()
             if isinstance(self.values, RaggedTensor)
@@ -447,27 +520,28 @@ class RaggedTensor:
         splits = self.row_splits.numpy().tolist()
         return [values[a:b] for a, b in zip(splits, splits[1:])]
 
-    def numpy(self):
+    def numpy(self) -> Any:
+        """Returns an array, or an array of arrays if rows have different lengths."""
         rows = [r.numpy() for r in self]
         if len({r.shape for r in rows}) == 1 and all(
             r.dtype != object or not isinstance(self.values, RaggedTensor) for r in rows
         ):
             return numpy.stack(rows)
-        made = numpy.empty(len(rows), object)
-        made[:] = rows
-        return made
+        result = numpy.empty(len(rows), object)
+        result[:] = rows
+        return result
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(
-            "A ragged tensor is no array: rows have different lengths. Its .numpy() "
-            "is an array of rows, .to_tensor() fills them up."
+            "A ragged tensor cannot be converted to an array: use .numpy() for an array of rows "
+            "or .to_tensor() to pad the rows."
         )
 
     @_wide()
-    def _part(self, key):
-        """Parts of all rows, as a slice says."""
+    def _slice_rows(self, key):
+        """Slices all rows."""
         if key.step not in (None, 1):
-            raise ValueError("situ takes parts of ragged rows with a step of 1 only.")
+            raise ValueError("situ slices ragged rows with a step of 1 only.")
         sizes, zero = self.row_lengths(), constant(0, "int64")
 
         def place(at, default):
@@ -480,7 +554,7 @@ class RaggedTensor:
         first, last = place(key.start, op("ZerosLike", sizes)), place(key.stop, sizes)
         lengths = op("Maximum", last - first, zero)
         at = ranges(self.row_starts() + first, lengths)
-        return RaggedTensor.from_row_lengths(taken(self.values, at), lengths, validate=False)
+        return RaggedTensor.from_row_lengths(gather_rows(self.values, at), lengths, validate=False)
 
     @_wide()
     def __getitem__(self, key):
@@ -490,19 +564,19 @@ class RaggedTensor:
         if not isinstance(first, slice):
             row = self.values[self.row_starts()[first] : self.row_limits()[first]]
             return row[tuple(rest)] if len(rest) > 1 else row[rest[0]] if rest else row
-        made = self
+        result = self
         if first != slice(None):
             count = op("Range", constant(0, "int64"), self.nrows(), constant(1, "int64"))
-            made = self.take(count[first])
+            result = self.take(count[first])
         if not rest:
-            return made
+            return result
         if not isinstance(rest[0], slice):
             raise ValueError("Cannot index into an inner ragged dimension.")
-        made = made._part(rest[0]) if rest[0] != slice(None) else made
+        result = result._slice_rows(rest[0]) if rest[0] != slice(None) else result
         if len(rest) > 1:
             inner = (slice(None), *rest[1:])
-            made = made.with_values(made.values[inner])
-        return made
+            result = result.with_values(result.values[inner])
+        return result
 
     def __len__(self):
         return int(self.nrows())
@@ -510,14 +584,17 @@ class RaggedTensor:
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
+    __eq__, __ne__ = _binary("__eq__"), _binary("__ne__")
+    __hash__ = object.__hash__
+
     def __repr__(self):
         if not hasattr(self.flat_values, "numpy"):
             return f"tf.RaggedTensor(values={self.values!r}, row_splits={self.row_splits!r})"
         return f"<tf.RaggedTensor {self.to_list()}>"
 
 
-def count_of(values):
-    """How many rows something has."""
+def row_count(values):
+    """Returns the number of rows of a tensor, ragged or dense."""
     return (
         values.nrows(out_type="int64")
         if isinstance(values, RaggedTensor)
@@ -525,12 +602,12 @@ def count_of(values):
     )
 
 
-def taken(values, numbers):
-    """Rows of a tensor, ragged or not."""
+def gather_rows(values, indices):
+    """Gathers rows of a tensor, ragged or dense."""
     return (
-        values.take(numbers)
+        values.take(indices)
         if isinstance(values, RaggedTensor)
-        else op("GatherV2", values, numbers, 0)
+        else op("GatherV2", values, indices, 0)
     )
 
 
@@ -545,5 +622,3 @@ for _name in (
         )
     else:
         setattr(RaggedTensor, f"__{_name}__", _binary(f"__{_name}__"))
-RaggedTensor.__eq__, RaggedTensor.__ne__ = _binary("__eq__"), _binary("__ne__")
-RaggedTensor.__hash__ = object.__hash__

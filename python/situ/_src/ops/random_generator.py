@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""random_generator.py: tf.random.Generator: random numbers from a state that is a variable."""
+"""random_generator.py: tf.random.Generator: random numbers from a state (Philox counter and key) in
+a
+variable, bit-compatible with TensorFlow."""
+
+from __future__ import annotations
 
 import enum
 import os
@@ -12,12 +16,16 @@ from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.ops.random_ops import global_seed
 from situ._src.variables.variable import variable
 
-_BLOCKS = 256  # of the generator that are set aside for each number
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Callable, DTypeLike, ShapeLike, Tensor
+
+_BLOCKS = 256  # of Philox, which each number reserves
 
 
 @export("random.Algorithm", "random.experimental.Algorithm")
 class Algorithm(enum.Enum):
-    """Ways to make random numbers; situ has the first one."""
+    """Random number algorithms; situ implements Philox."""
 
     PHILOX = 1
     THREEFRY = 2
@@ -31,20 +39,27 @@ def _check(alg):
     raise ValueError(f"Unsupported algorithm: {alg}. situ has tf.random.Algorithm.PHILOX.")
 
 
-def _full(seed):
-    """Numbers of any size as int64."""
+def _wrap_int64(seed):
+    """Wraps an integer to the range of int64."""
     seed = int(seed) & (2**64 - 1)
     return seed - 2**64 if seed >= 2**63 else seed
 
 
 @export("random.create_rng_state", "random.experimental.create_rng_state")
-def create_rng_state(seed, alg="philox"):
-    """The state of a generator: two numbers that count, and a key. One seed is a number of 192
-    bits, of which the lowest come first; of several the last one is the key."""
+def create_rng_state(seed: Any, alg: str = "philox") -> Tensor:
+    """Creates the state of a generator: a 128-bit counter and a 64-bit key, as three int64.
+
+    Args:
+      seed: An integer of up to 192 bits, the lowest first, or a list of which the last is the key.
+      alg: "philox" or tf.random.Algorithm.PHILOX.
+
+    Returns:
+      An int64 tensor of shape [3].
+    """
     _check(alg)
     if not isinstance(seed, (list, tuple)) and not getattr(seed, "shape", ()):
-        return convert_to_tensor([_full(int(seed) >> 64 * i) for i in range(3)], "int64")
-    seeds = [_full(s) for s in seed]
+        return convert_to_tensor([_wrap_int64(int(seed) >> 64 * i) for i in range(3)], "int64")
+    seeds = [_wrap_int64(s) for s in seed]
     return convert_to_tensor(([0] * (3 - len(seeds)) + seeds)[:3], "int64")
 
 
@@ -57,7 +72,7 @@ def _sizes(shape):
 
 @export("random.Generator", "random.experimental.Generator")
 class Generator:
-    """A source of random numbers; each call goes on where the last one ended."""
+    """A random number generator with its own state; each call advances it."""
 
     def __init__(self, copy_from=None, state=None, alg=None):
         if (copy_from is None) == (state is None):
@@ -80,38 +95,44 @@ class Generator:
         )
 
     @classmethod
-    def from_seed(cls, seed, alg=None):
-        """A generator that gives the same numbers for the same seed."""
+    def from_seed(cls, seed: Any, alg: Any = None) -> Any:
+        """Creates a generator from a seed."""
         return cls(state=create_rng_state(seed, alg), alg=alg)
 
     @classmethod
-    def from_state(cls, state, alg):
+    def from_state(cls, state: Any, alg: Any) -> Any:
+        """Creates a generator from a state."""
         return cls(state=state, alg=alg)
 
     @classmethod
-    def from_key_counter(cls, key, counter, alg):
-        counter = [_full(c) for c in convert_to_tensor(counter).numpy().reshape(-1)]
-        return cls(state=[*counter, *[0] * (2 - len(counter)), _full(key)], alg=alg)
+    def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Any:
+        """Creates a generator from a key and a counter."""
+        counter = [_wrap_int64(c) for c in convert_to_tensor(counter).numpy().reshape(-1)]
+        return cls(state=[*counter, *[0] * (2 - len(counter)), _wrap_int64(key)], alg=alg)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg=None):
-        """A generator that begins somewhere else in each program."""
+    def from_non_deterministic_state(cls, alg: Any = None) -> Any:
+        """Creates a generator with a state that differs in each run of the program."""
         numbers = os.urandom(24)
         return cls(
-            state=[_full(int.from_bytes(numbers[i : i + 8], "little")) for i in (0, 8, 16)], alg=alg
+            state=[_wrap_int64(int.from_bytes(numbers[i : i + 8], "little")) for i in (0, 8, 16)],
+            alg=alg,
         )
 
     state = property(lambda s: s._state)
     algorithm = property(lambda s: Algorithm.PHILOX.value)
     key = property(lambda s: s._state.value()[-1])
 
-    def reset(self, state):
+    def reset(self, state: Any) -> None:
+        """Replaces the state."""
         self._state.assign(convert_to_tensor(state, "int64"))
 
-    def reset_from_seed(self, seed):
+    def reset_from_seed(self, seed: Any) -> None:
+        """Replaces the state by that of a seed."""
         self.reset(create_rng_state(seed))
 
-    def reset_from_key_counter(self, key, counter):
+    def reset_from_key_counter(self, key: Any, counter: Any) -> None:
+        """Replaces the state by a key and a counter."""
         counter = convert_to_tensor(counter, "int64")
         self.reset(
             concat(
@@ -120,40 +141,62 @@ class Generator:
             )
         )
 
-    def skip(self, delta):
-        """Goes on as if `delta` numbers had been made; the state before."""
+    def skip(self, delta: Any) -> Any:
+        """Advances the counter by `delta` numbers and returns the state before."""
         before = op("Identity", self._state.value())
         low = before[0] + cast(convert_to_tensor(delta), "int64") * _BLOCKS
-        # A sum that passes the end of 64 bits counts one in the second number.
-        turned = op(
+        # The carry of the lower 64 bits.
+        carry = op(
             "LogicalAnd",
             op("GreaterEqual", low, convert_to_tensor(0, "int64")),
             op("Less", before[0], convert_to_tensor(0, "int64")),
         )
-        self._state.assign(op("Pack", [low, before[1] + cast(turned, "int64"), before[2]]))
+        self._state.assign(op("Pack", [low, before[1] + cast(carry, "int64"), before[2]]))
         return before
 
-    def _numbers(self, row, shape, dtype, *more):
+    def _numbers(self, op_name, shape, dtype, *bounds):
         sizes = _sizes(shape)
         before = self.skip(op("Prod", sizes, [0]))
-        words = {} if more else {"dtype": dtype}
-        return op(row, sizes, before[2:], before[:2], convert_to_tensor(1), *more, **words)
+        attrs = {} if bounds else {"dtype": dtype}
+        return op(op_name, sizes, before[2:], before[:2], convert_to_tensor(1), *bounds, **attrs)
 
-    def _scaled(self, row, shape, mean, width, dtype):
+    def _scaled(self, op_name, shape, mean, width, dtype):
         dtype = as_dtype(dtype).base_dtype
-        made = self._numbers(row, shape, dtype)
-        return made * convert_to_tensor(width, dtype) + convert_to_tensor(mean, dtype)
+        result = self._numbers(op_name, shape, dtype)
+        return result * convert_to_tensor(width, dtype) + convert_to_tensor(mean, dtype)
 
-    def normal(self, shape, mean=0.0, stddev=1.0, dtype="float32", name=None):
-        """Numbers of the normal distribution."""
+    def normal(
+        self,
+        shape: ShapeLike,
+        mean: float = 0.0,
+        stddev: float = 1.0,
+        dtype: DTypeLike = "float32",
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers from the normal distribution."""
         return self._scaled("StatelessRandomNormalV2", shape, mean, stddev, dtype)
 
-    def truncated_normal(self, shape, mean=0.0, stddev=1.0, dtype="float32", name=None):
-        """Numbers of the normal distribution, none farther than two deviations from the mean."""
+    def truncated_normal(
+        self,
+        shape: ShapeLike,
+        mean: float = 0.0,
+        stddev: float = 1.0,
+        dtype: DTypeLike = "float32",
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers from the normal distribution, at most two standard deviations from the
+        mean."""
         return self._scaled("StatelessTruncatedNormalV2", shape, mean, stddev, dtype)
 
-    def uniform(self, shape, minval=0, maxval=None, dtype="float32", name=None):
-        """Numbers from minval to before maxval."""
+    def uniform(
+        self,
+        shape: ShapeLike,
+        minval: int = 0,
+        maxval: Any = None,
+        dtype: DTypeLike = "float32",
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers from the uniform distribution in [minval, maxval)."""
         dtype = as_dtype(dtype).base_dtype
         if dtype.is_integer:
             if maxval is None:
@@ -169,41 +212,44 @@ class Generator:
         high = convert_to_tensor(1 if maxval is None else maxval, dtype)
         return self._numbers("StatelessRandomUniformV2", shape, dtype) * (high - low) + low
 
-    def uniform_full_int(self, shape, dtype="int64", name=None):
-        """Integers, all that the type has."""
+    def uniform_full_int(
+        self, shape: ShapeLike, dtype: DTypeLike = "int64", name: str | None = None
+    ) -> Tensor:
+        """Draws integers from the whole range of the type."""
         return self._numbers("StatelessRandomUniformFullIntV2", shape, as_dtype(dtype))
 
-    def make_seeds(self, count=1):
-        """Pairs of seeds for tf.random.stateless_*: of shape [2, count]."""
+    def make_seeds(self, count: int = 1) -> Tensor:
+        """Returns seeds for tf.random.stateless_* ops, of shape [2, count]."""
         keys = self.uniform_full_int([count], "int64")
         return op("Pack", [keys, op("ZerosLike", keys)])
 
-    def split(self, count=1):
-        """Generators that have nothing to do with each other."""
+    def split(self, count: int = 1) -> Any:
+        """Returns a list of independent generators."""
         keys = self.uniform_full_int([count], "int64").numpy()
         return [Generator(state=[0, 0, int(key)]) for key in keys]
 
 
-_one = {}
+_global: dict = {}
 
 
 @export("random.get_global_generator", "random.experimental.get_global_generator")
-def get_global_generator():
-    """The generator that a program shares; tf.random.set_seed decides how it begins."""
-    if "generator" not in _one:
+def get_global_generator() -> Generator:
+    """Returns the global generator, which tf.random.set_seed seeds."""
+    if "generator" not in _global:
         before = _situ.swap_graph(None)
         try:
             seed = global_seed()
-            _one["generator"] = (
+            _global["generator"] = (
                 Generator.from_non_deterministic_state()
                 if seed is None
                 else Generator.from_seed(seed)
             )
         finally:
             _situ.swap_graph(before)
-    return _one["generator"]
+    return _global["generator"]
 
 
 @export("random.set_global_generator", "random.experimental.set_global_generator")
-def set_global_generator(generator):
-    _one["generator"] = generator
+def set_global_generator(generator: Callable[..., Any]) -> None:
+    """Replaces the global generator."""
+    _global["generator"] = generator

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""random_ops.py: random numbers and their seeds."""
+"""random_ops.py: random ops and their seeds: the seeds of a graph or program and of an op are
+combined as
+in TensorFlow, so that equal seeds give equal numbers."""
 
 from __future__ import annotations
 
@@ -14,19 +16,31 @@ from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 
-_eager = {"seed": None, "numbers": None, "weights": None}
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import DTypeLike, ShapeLike, Tensor, TensorLike
+
+_eager: dict = {"seed": None, "numbers": None, "weights": None}
 _DEFAULT, _MOST = 87654321, 2**31 - 1
 
 
 def _generator(seed):
-    import random  # few programs need it
+    import random  # imported on use: start-up time
 
     return random.Random(seed)
 
 
 @export("random.set_seed", v1=("set_random_seed", "random.set_random_seed"))
-def set_seed(seed):
-    """Makes random numbers the same in every run of the program."""
+def set_seed(seed: int | None) -> None:
+    """Sets the global random seed.
+
+    Ops without a seed of their own derive one from it, so that each run of the program gets the
+    same
+    random numbers. In a graph it is the seed of the default graph.
+
+    Args:
+      seed: An integer, or None for a different seed in each run.
+    """
     seed = None if seed is None else int(seed)
     if _situ.executing_eagerly():
         _eager.update(
@@ -38,19 +52,20 @@ def set_seed(seed):
 
 
 def global_seed():
-    """What tf.random.set_seed said in eager style."""
+    """Returns the seed of tf.random.set_seed in eager mode, or None."""
     return _eager["seed"]
 
 
 def seed_weights(seed: int) -> None:
-    """Says where initializers of Keras without a seed take theirs from, until set_seed is called:
+    """Seeds Keras initializers that have no seed, until set_seed is called. See
     tf.keras.utils.set_random_seed."""
     _eager["weights"] = _generator(seed)
 
 
 def weights_seed() -> int | None:
-    """The seed of an initializer of Keras that was given none; None: those of its ops count, as
-    tf.random.set_seed or SITU_SEED say."""
+    """Returns the seed for a Keras initializer without one; None if the seeds of its ops decide,
+    that
+    is if tf.random.set_seed or SITU_SEED is in effect."""
     if _eager["weights"] is None and (_eager["seed"] is not None or os.environ.get("SITU_SEED")):
         return None
     import random
@@ -58,27 +73,34 @@ def weights_seed() -> int | None:
     return (_eager["weights"] or random).randint(1, int(1e9))
 
 
-def _own_seed(graph):
-    """The seed of an op that was given none: the next one of its graph."""
+def _next_seed(graph):
+    """Returns the next seed of a graph or program, for an op without a seed."""
     if graph is None:
         return _eager["numbers"].randint(0, _MOST)
     root = getattr(graph, "root", graph)
     if not root.building_function:
-        graph = root  # branches and loops of graph style count with the graph that they are in
+        graph = root  # branches and loops of graph mode share the counter of their graph
     number = getattr(graph, "_seeds_given", 0)
     graph._seeds_given = number + 1
     return number
 
 
 @export("random.get_seed", v1="get_seed")
-def get_seed(op_seed):
-    """The two seeds of an op: of the graph (or program) and of the op itself."""
+def get_seed(op_seed: TensorLike) -> tuple[int | None, int | None]:
+    """Returns the two seeds that a random op uses.
+
+    Args:
+      op_seed: The seed of the op, or None.
+
+    Returns:
+      A pair (seed of the graph or program, seed of the op); (None, None) if both are unset.
+    """
     graph = _situ.current_graph()
-    whole = _eager["seed"] if graph is None else graph.seed
-    if whole is None and op_seed is None:
+    graph_seed = _eager["seed"] if graph is None else graph.seed
+    if graph_seed is None and op_seed is None:
         return None, None
-    own = _own_seed(graph) if op_seed is None else op_seed
-    seeds = (_DEFAULT if whole is None else whole) % _MOST, own % _MOST
+    seed = _next_seed(graph) if op_seed is None else op_seed
+    seeds = (_DEFAULT if graph_seed is None else graph_seed) % _MOST, seed % _MOST
     return (0, _MOST) if seeds == (0, 0) else seeds
 
 
@@ -104,15 +126,38 @@ def _plain(shape):
 
 
 @export("random.uniform", v1="random_uniform")
-def random_uniform(shape, minval=0, maxval=None, dtype="float32", seed=None, name=None):
-    """Numbers from minval to before maxval."""
+def random_uniform(
+    shape: ShapeLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike = None,
+    dtype: DTypeLike = "float32",
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws numbers from the uniform distribution in [minval, maxval).
+
+    Args:
+      shape: The shape of the result.
+      minval: The lower bound, included.
+      maxval: The upper bound, excluded. 1 by default for floating point.
+      dtype: A floating-point or integer type.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If `maxval` is None for integers.
+    """
     return _uniform(
         shape, minval, maxval, dtype, name, "random_uniform", "", lambda: ((), _seeds(seed))
     )
 
 
 def _uniform(shape, minval, maxval, dtype, name, default, prefix, seeds):
-    """Uniform numbers from the op of that prefix; seeds() are its inputs and attributes."""
+    """Draws uniform numbers with the op of a prefix; `seeds()` returns its inputs and
+    attributes."""
     dtype = as_dtype(dtype).base_dtype
     if maxval is None:
         if dtype.is_integer:
@@ -122,22 +167,44 @@ def _uniform(shape, minval, maxval, dtype, name, default, prefix, seeds):
         sizes = _sizes(shape)
         low = convert_to_tensor(minval, dtype, "min")
         high = convert_to_tensor(maxval, dtype, "max")
-        inputs, words = seeds()
+        inputs, attrs = seeds()
         if dtype.is_integer:
-            return op(prefix + "RandomUniformInt", sizes, *inputs, low, high, name=full, **words)
-        numbers = op(prefix + "RandomUniform", sizes, *inputs, dtype=dtype, **words)
+            return op(prefix + "RandomUniformInt", sizes, *inputs, low, high, name=full, **attrs)
+        numbers = op(prefix + "RandomUniform", sizes, *inputs, dtype=dtype, **attrs)
         spread = op("Sub", high, low, name="sub")
         return op("Add", op("Mul", numbers, spread, name="mul"), low, name=full)
 
 
-def _normal(row, default):
-    def normal(shape, mean=0.0, stddev=1.0, dtype="float32", seed=None, name=None):
+def _normal(op_name, default):
+    def normal(
+        shape: ShapeLike,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = "float32",
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers from the (truncated) normal distribution.
+
+        Truncated numbers are at most two standard deviations from the mean.
+
+        Args:
+          shape: The shape of the result.
+          mean: The mean of the distribution.
+          stddev: The standard deviation.
+          dtype: A floating-point type.
+          seed: The seed of this op.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor.
+        """
         dtype = as_dtype(dtype).base_dtype
         with scope(name, default) as full:
             sizes = _sizes(shape)
             middle = convert_to_tensor(mean, dtype, "mean")
             width = convert_to_tensor(stddev, dtype, "stddev")
-            numbers = op(row, sizes, dtype=dtype, **_seeds(seed))
+            numbers = op(op_name, sizes, dtype=dtype, **_seeds(seed))
             return op("Add", op("Mul", numbers, width, name="mul"), middle, name=full)
 
     return normal
@@ -151,15 +218,34 @@ truncated_normal = export("random.truncated_normal", v1="truncated_normal")(
 )
 
 
-def _pair_of_seeds(seed):
+def _stateless_seed(seed):
     return lambda: ((convert_to_tensor(seed, name="seed"),), {})
 
 
 @export("random.stateless_uniform")
 def stateless_uniform(
-    shape, seed, minval=0, maxval=None, dtype="float32", name=None, alg="auto_select"
-):
-    """Uniform numbers that depend on the two numbers of `seed` alone."""
+    shape: ShapeLike,
+    seed: int | None,
+    minval: TensorLike = 0,
+    maxval: TensorLike = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    alg: str = "auto_select",
+) -> Tensor:
+    """Draws uniform numbers that depend on the arguments alone.
+
+    Args:
+      shape: The shape of the result.
+      seed: A tensor of shape [2], int32 or int64.
+      minval: The lower bound, included.
+      maxval: The upper bound, excluded. 1 by default for floating point.
+      dtype: A floating-point or integer type.
+      alg: Ignored; the algorithm is Philox.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
     return _uniform(
         shape,
         minval,
@@ -168,19 +254,41 @@ def stateless_uniform(
         name,
         "stateless_random_uniform",
         "Stateless",
-        _pair_of_seeds(seed),
+        _stateless_seed(seed),
     )
 
 
-def _stateless_normal(row, default):
-    def normal(shape, seed, mean=0.0, stddev=1.0, dtype="float32", name=None, alg="auto_select"):
+def _stateless_normal(op_name, default):
+    def normal(
+        shape: ShapeLike,
+        seed: int | None,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = "float32",
+        name: str | None = None,
+        alg: str = "auto_select",
+    ) -> Tensor:
+        """Draws (truncated) normal numbers that depend on the arguments alone.
+
+        Args:
+          shape: The shape of the result.
+          seed: A tensor of shape [2], int32 or int64.
+          mean: The mean of the distribution.
+          stddev: The standard deviation.
+          dtype: A floating-point type.
+          alg: Ignored; the algorithm is Philox.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor.
+        """
         dtype = as_dtype(dtype).base_dtype
         with scope(name, default) as full:
             sizes = _sizes(shape)
             seed = convert_to_tensor(seed, name="seed")
             middle = convert_to_tensor(mean, dtype, "mean")
             width = convert_to_tensor(stddev, dtype, "stddev")
-            numbers = op(row, sizes, seed, dtype=dtype)
+            numbers = op(op_name, sizes, seed, dtype=dtype)
             return op("Add", op("Mul", numbers, width), middle, name=full)
 
     return normal
@@ -195,27 +303,67 @@ stateless_truncated_normal = export("random.stateless_truncated_normal")(
 
 
 @export("random.shuffle", v1="random_shuffle")
-def random_shuffle(value, seed=None, name=None):
-    """The value with its first dimension in a random order."""
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Shuffles a tensor along its first dimension.
+
+    Args:
+      value: A tensor of rank 1 or more.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `value`.
+    """
     return op("RandomShuffle", value, name=name, **_seeds(seed))
 
 
 @export("random.categorical")
-def categorical(logits, num_samples, dtype=None, seed=None, name=None):
-    """Numbers of randomly chosen classes, a row for each row of logits."""
+def categorical(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    dtype: DTypeLike = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws class indices from categorical distributions.
+
+    Args:
+      logits: Unnormalized log probabilities of shape [batch, classes].
+      num_samples: The number of draws per row.
+      dtype: The type of the result, int64 by default.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [batch, num_samples].
+    """
     kind = as_dtype("int64" if dtype is None else dtype)
     with scope(name, "categorical"):
         return op("Multinomial", logits, num_samples, output_dtype=kind, **_seeds(seed))
 
 
 @export(v1=("multinomial", "random.multinomial"))
-def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
+def multinomial(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: TensorLike = None,
+) -> Tensor:
+    """Draws class indices from categorical distributions; see `tf.random.categorical`."""
     with scope(name, "multinomial"):
         return categorical(logits, num_samples, output_dtype, seed)
 
 
 @export("random.stateless_categorical", v1="random.stateless_multinomial")
-def stateless_categorical(logits, num_samples, seed, dtype="int64", name=None):
+def stateless_categorical(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: int | None,
+    dtype: DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """Draws class indices that depend on the arguments alone; `seed` has shape [2]."""
     return op(
         "StatelessMultinomial",
         logits,
@@ -227,35 +375,69 @@ def stateless_categorical(logits, num_samples, seed, dtype="int64", name=None):
 
 
 @export("random.gamma", v1="random_gamma")
-def random_gamma(shape, alpha, beta=None, dtype="float32", seed=None, name=None):
-    """Numbers of the gamma distribution, `shape` for each pair of alpha and beta."""
+def random_gamma(
+    shape: ShapeLike,
+    alpha: TensorLike,
+    beta: TensorLike = None,
+    dtype: DTypeLike = "float32",
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws numbers from gamma distributions.
+
+    Args:
+      shape: The shape of the draws for each pair of parameters.
+      alpha: The shape parameters.
+      beta: The rate parameters, 1 by default.
+      dtype: A floating-point type.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `shape + broadcast(alpha, beta).shape`.
+    """
     dtype = as_dtype(dtype).base_dtype
     with scope(name, "random_gamma"):
         sizes = _sizes(shape)
         alpha = convert_to_tensor(alpha, dtype, "alpha")
         beta = convert_to_tensor(1 if beta is None else beta, dtype, "beta")
-        many = op("Add", alpha, op("ZerosLike", beta))
-        numbers = op("RandomGamma", sizes, many, **_seeds(seed))
+        broadcast_alpha = op("Add", alpha, op("ZerosLike", beta))
+        numbers = op("RandomGamma", sizes, broadcast_alpha, **_seeds(seed))
         tiny = dict(float16=6.1e-05, float32=1.1754944e-38).get(dtype.name, 2.2250738585072014e-308)
         return op("Maximum", convert_to_tensor(tiny, dtype), op("RealDiv", numbers, beta))
 
 
 def _check_crop(value, size):
-    """A box must fit, as far as its size is known."""
-    wanted, have = constant_value(size), tensor_shape.as_shape(value.shape)
-    if wanted is None or have.rank is None:
+    """Checks that a crop fits, as far as the shapes are known."""
+    crop, shape = constant_value(size), tensor_shape.as_shape(value.shape)
+    if crop is None or shape.rank is None:
         return
-    if len(wanted) != have.rank or any(
-        n is not None and n < w for n, w in zip(have.as_list(), wanted)
+    if len(crop) != shape.rank or any(
+        n is not None and n < w for n, w in zip(shape.as_list(), crop)
     ):
         raise errors.invalid_argument(
-            f"Need value.shape >= size, got {have} and {[int(n) for n in wanted]} (random_crop)"
+            f"Need value.shape >= size, got {shape} and {[int(n) for n in crop]} (random_crop)"
         )
 
 
 @export("image.random_crop", v1="random_crop")
-def random_crop(value, size, seed=None, name=None):
-    """A box of `size` at a random place of the value."""
+def random_crop(
+    value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Crops a tensor to a size at a random offset.
+
+    Args:
+      value: A tensor.
+      size: The size of the crop in each dimension.
+      seed: The seed of this op.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape `size`.
+
+    Raises:
+      ValueError: If the crop does not fit.
+    """
     with scope(name, "random_crop") as full:
         value = convert_to_tensor(value, name="value")
         size = convert_to_tensor(size, "int32", name="size")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""reduction_ops.py: reductions that are made of other ops, norms, linspace."""
+"""reduction_ops.py: reductions composed of other ops (logsumexp, variance, norms), cumsum,
+linspace."""
+
+from __future__ import annotations
 
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
@@ -9,20 +12,43 @@ from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, Tensor, TensorLike
 
-def _running(row, default):
-    def scan(x, axis=0, exclusive=False, reverse=False, name=None):
-        return op(row, x, axis, exclusive=exclusive, reverse=reverse, name=name or default)
+
+def _cumulative(op_name, default):
+    def scan(
+        x: TensorLike,
+        axis: Axis = 0,
+        exclusive: bool = False,
+        reverse: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        """Computes the cumulative sum or product along an axis.
+
+        Args:
+          x: A tensor of numbers.
+          axis: The dimension to scan.
+          exclusive: Whether each result leaves out the element at its own position.
+          reverse: Whether to scan from the end.
+          name: A name for the operation (optional).
+
+        Returns:
+          A tensor of the shape and type of `x`.
+        """
+        return op(op_name, x, axis, exclusive=exclusive, reverse=reverse, name=name or default)
 
     return scan
 
 
-export("cumsum", "math.cumsum")(_running("Cumsum", "Cumsum"))
-export("math.cumprod", v1="cumprod")(_running("Cumprod", "Cumprod"))
+export("cumsum", "math.cumsum")(_cumulative("Cumsum", "Cumsum"))
+export("math.cumprod", v1="cumprod")(_cumulative("Cumprod", "Cumprod"))
 
 
-def swapped(tensor, axis):
-    """The order that exchanges an axis and the last one; None where it is the last one."""
+def swap_with_last(tensor, axis):
+    """Returns the permutation that swaps an axis with the last one, or None if it is the last
+    one."""
     rank = tensor_shape.as_shape(tensor.shape).rank
     if axis in (-1, None) or rank is not None and axis == rank - 1:
         return None
@@ -43,9 +69,9 @@ def swapped(tensor, axis):
     return order
 
 
-def moved_last(tensor, axis):
-    """The order that moves an axis behind all others; None where it is the last one."""
-    order = swapped(tensor, axis)
+def move_to_last(tensor, axis):
+    """Returns the permutation that moves an axis to the end, or None if it is the last one."""
+    order = swap_with_last(tensor, axis)
     if order is None or isinstance(order, list) and len(order) <= 2:
         return order
     if isinstance(order, list):
@@ -58,56 +84,124 @@ def moved_last(tensor, axis):
     return op("ConcatV2", [passed, op("Reshape", axis, [1])], 0)
 
 
-# Reductions made of others.
-
-
-def _keep(words, keepdims):
-    return bool(words.get("keep_dims") if keepdims is None else keepdims)
+def _keep(kwargs, keepdims):
+    return bool(kwargs.get("keep_dims") if keepdims is None else keepdims)
 
 
 @export("reduce_logsumexp", "math.reduce_logsumexp")
-def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, **words):
-    """log(sum(exp(x))), without overflow."""
+def reduce_logsumexp(
+    input_tensor: TensorLike,
+    axis: Axis = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> Tensor:
+    """Computes `log(sum(exp(x)))` over dimensions without overflow.
+
+    Args:
+      input_tensor: A floating-point tensor.
+      axis: The dimensions to reduce; all by default.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
     with scope(name, "ReduceLogSumExp"):
         x = convert_to_tensor(input_tensor)
-        axis = words.get("reduction_indices") if axis is None else axis
-        most = op("StopGradient", OPS["Max"](x, axis, True))
-        most = op("SelectV2", op("IsFinite", most), most, op("ZerosLike", most))
-        total = op("Log", OPS["Sum"](op("Exp", op("Sub", x, most)), axis, True))
-        made = op("Add", total, most)
-        if _keep(words, keepdims):
-            return made
+        axis = kwargs.get("reduction_indices") if axis is None else axis
+        maximum = op("StopGradient", OPS["Max"](x, axis, True))
+        maximum = op("SelectV2", op("IsFinite", maximum), maximum, op("ZerosLike", maximum))
+        total = op("Log", OPS["Sum"](op("Exp", op("Sub", x, maximum)), axis, True))
+        result = op("Add", total, maximum)
+        if _keep(kwargs, keepdims):
+            return result
         small = OPS["Sum"](x, axis, False)
-        return op("Reshape", made, shape_op(small))
+        return op("Reshape", result, shape_op(small))
 
 
 @export("math.reduce_variance")
-def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_variance(
+    input_tensor: TensorLike,
+    axis: Axis = None,
+    keepdims: bool | None = False,
+    name: str | None = None,
+) -> Tensor:
+    """Computes the variance over dimensions.
+
+    Args:
+      input_tensor: A floating-point tensor.
+      axis: The dimensions to reduce; all by default.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `input_tensor`.
+
+    Raises:
+      TypeError: If the elements are integers.
+    """
     x = convert_to_tensor(input_tensor)
     if not x.dtype.is_floating:
         raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype!r}.")
-    far = op("Sub", x, OPS["Mean"](x, axis, True))
-    return OPS["Mean"](op("Square", far), axis, keepdims, name=name)
+    deviation = op("Sub", x, OPS["Mean"](x, axis, True))
+    return OPS["Mean"](op("Square", deviation), axis, keepdims, name=name)
 
 
 @export("math.reduce_std")
-def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_std(
+    input_tensor: TensorLike,
+    axis: Axis = None,
+    keepdims: bool | None = False,
+    name: str | None = None,
+) -> Tensor:
+    """Computes the standard deviation over dimensions.
+
+    Args:
+      input_tensor: A floating-point tensor.
+      axis: The dimensions to reduce; all by default.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `input_tensor`.
+    """
     return op("Sqrt", reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
 @export("math.reduce_euclidean_norm")
-def reduce_euclidean_norm(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_euclidean_norm(
+    input_tensor: TensorLike,
+    axis: Axis = None,
+    keepdims: bool | None = False,
+    name: str | None = None,
+) -> Tensor:
+    """Computes the Euclidean norm over dimensions.
+
+    Args:
+      input_tensor: A tensor of numbers.
+      axis: The dimensions to reduce; all by default.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
     x = convert_to_tensor(input_tensor)
     return op("Sqrt", OPS["Sum"](op("Square", x), axis, keepdims), name=name)
 
 
 @export("linalg.trace", v1="trace")
-def trace(x, name=None):
+def trace(x: TensorLike, name: str | None = None) -> Tensor:
+    """Sums the main diagonal of each inner-most matrix."""
     return OPS["Sum"](op("MatrixDiagPart", x), constant([-1], "int32"), name=name)
 
 
 @export("linalg.matrix_transpose", v1="matrix_transpose")
-def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+def matrix_transpose(
+    a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
+    """Transposes the last two dimensions."""
     a = convert_to_tensor(a)
     rank = tensor_shape.as_shape(a.shape).rank
     return op("Transpose", a, list(range(rank - 2)) + [rank - 1, rank - 2], name=name)
@@ -115,23 +209,63 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
 
 @export("linalg.matvec")
 def matvec(
-    a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None
-):
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Multiplies matrix `a` by vector `b`.
+
+    Args:
+      a: A tensor of shape [..., m, n].
+      b: A tensor of shape [..., n].
+      transpose_a: Whether `a` is transposed before the multiplication.
+      adjoint_a: Whether `a` is conjugated and transposed.
+      a_is_sparse: A hint, ignored.
+      b_is_sparse: A hint, ignored.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [..., m].
+    """
     from situ._src.ops.math_ops import matmul
 
-    made = matmul(a, op("ExpandDims", b, -1), transpose_a=transpose_a or adjoint_a)
-    return op("Squeeze", made, [-1], name=name)
+    product = matmul(a, op("ExpandDims", b, -1), transpose_a=transpose_a or adjoint_a)
+    return op("Squeeze", product, [-1], name=name)
 
 
 @export("linalg.logdet")
-def logdet(matrix, name=None):
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the logarithm of the determinant of Hermitian positive definite matrices."""
     half = op("Log", op("MatrixDiagPart", op("Cholesky", matrix)))
     return op("Mul", OPS["Sum"](half, constant([-1], "int32")), constant(2, half.dtype), name=name)
 
 
 @export("linalg.norm", "norm")
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None, keep_dims=None):
-    """Norms of vectors: 1, 2, inf, any p; 'euclidean' and 'fro'."""
+def norm(
+    tensor: TensorLike,
+    ord: str = "euclidean",
+    axis: Axis = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Computes a vector norm.
+
+    Args:
+      tensor: A floating-point tensor.
+      ord: "euclidean", "fro", 1, 2, infinity or any positive number p.
+      axis: The dimensions to reduce; all by default.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      keep_dims: The name of `keepdims` in TensorFlow 1.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `tensor`.
+    """
     keep = bool(keep_dims if keepdims is None else keepdims)
     with scope(name, "norm"):
         tensor = convert_to_tensor(tensor)
@@ -159,8 +293,21 @@ def _linspace_float64(start, stop, num):
 
 
 @export("linspace", v1="lin_space")
-def linspace(start, stop, num, name=None, axis=0):
-    """`num` numbers from start to stop, equally far apart."""
+def linspace(
+    start: TensorLike, stop: TensorLike, num: int | None, name: str | None = None, axis: Axis = 0
+) -> Tensor:
+    """Creates `num` evenly spaced numbers from `start` to `stop`, both included.
+
+    Args:
+      start: The first number.
+      stop: The last number.
+      num: How many numbers.
+      axis: Must be 0.
+      name: A name for the operation (optional).
+
+    Returns:
+      A 1-D floating-point tensor.
+    """
     unsupported("linspace", axis=(axis, 0))
     kind = (
         dtype_of(start)
@@ -186,10 +333,22 @@ def linspace(start, stop, num, name=None, axis=0):
 
 
 @export(v1=("arg_max",))
-def arg_max(input, dimension, output_type="int64", name=None):
+def arg_max(
+    input: TensorLike,
+    dimension: TensorLike,
+    output_type: DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """Returns the index of the largest element along a dimension; see `tf.argmax`."""
     return op("ArgMax", input, dimension, output_type=as_dtype(output_type), name=name)
 
 
 @export(v1=("arg_min",))
-def arg_min(input, dimension, output_type="int64", name=None):
+def arg_min(
+    input: TensorLike,
+    dimension: TensorLike,
+    output_type: DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """Returns the index of the smallest element along a dimension; see `tf.argmin`."""
     return op("ArgMin", input, dimension, output_type=as_dtype(output_type), name=name)

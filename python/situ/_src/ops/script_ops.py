@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""script_ops.py: tf.py_func, tf.numpy_function, tf.py_function: calls of Python from graphs."""
+"""script_ops.py: tf.py_func, tf.numpy_function and tf.py_function: ops that call Python
+functions."""
+
+from __future__ import annotations
 
 import itertools
 
@@ -10,17 +13,24 @@ from situ._src.framework import dtypes
 from situ._src.framework.api import OPS, export
 from situ._src.ops.array_ops import convert_to_tensor
 
-_functions, _numbers = {}, itertools.count()
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any
+
+_functions: dict = {}  # token -> (function, dtypes of its results)
+_numbers = itertools.count()
 
 
 def call(token, arrays):
-    """What nodes call: a function by its token."""
+    """Calls the function of a PyFunc node, found by its token."""
     if token.startswith(("send ", "receive ")):
         from situ._src.cluster import steps
 
         return steps.transfer(token, arrays)
     if token not in _functions:
-        raise NotImplementedError(f"{token} is a function of another process.")
+        raise NotImplementedError(
+            f"{token} is a Python function of another process, which cannot be called here."
+        )
     function, types = _functions[token]
     results = function(*arrays)
     if not types:
@@ -45,6 +55,7 @@ def call(token, arrays):
 
 
 def _emit(func, inp, tout, stateful, name):
+    """Emits a PyFunc node, or calls the function in eager mode."""
     single = not isinstance(tout, (list, tuple))
     types = [dtypes.as_dtype(t).base_dtype for t in ([tout] if single else tout)]
     inputs = [convert_to_tensor(x) for x in (inp if isinstance(inp, (list, tuple)) else [inp])]
@@ -75,34 +86,55 @@ def _with_token(func, types, arrays):
 
 
 @export("numpy_function", v1="py_func")
-def py_func(func=None, inp=(), Tout=None, stateful=True, name=None):
-    """Calls a function of NumPy arrays when the graph runs; without one a decorator."""
+def py_func(
+    func: Any = None,
+    inp: Any = (),
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Calls a function of NumPy arrays when the graph runs.
+
+    Args:
+      func: A function of arrays that returns an array or a list of arrays. Without it a decorator
+        is
+        returned.
+      inp: A list of tensors.
+      Tout: The type of the result, or a list of types.
+      stateful: Whether the function has side effects or state; if not, its result may be reused.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor, or a list of tensors if `Tout` is a list. They have no gradient.
+    """
     if func is None:
         return lambda f: lambda *args: py_func(f, args, Tout, stateful, name)
     return _emit(func, inp, Tout, stateful, name)
 
 
 def on_host(function, inputs, types, shapes=()):
-    """Results of a function of arrays, now or when a graph runs, one of each type; of a graph,
-    their shapes as far as they are known."""
+    """Calls a function of arrays on the host and returns one tensor per type. In a graph their
+    static
+    shapes are set."""
 
     def call(*values):
         return list(
             function(*[numpy.asarray(v, object if isinstance(v, bytes) else None) for v in values])
         )
 
-    made = py_func(call, inputs, types)
-    for tensor, shape in zip(made, shapes if _situ.current_graph() is not None else ()):
+    result = py_func(call, inputs, types)
+    for tensor, shape in zip(result, shapes if _situ.current_graph() is not None else ()):
         tensor.set_shape(shape)
-    return made
+    return result
 
 
 def _listed(values):
+    """Returns a value as a list."""
     return list(values) if isinstance(values, (list, tuple)) else [] if values is None else [values]
 
 
 def _eagerly(func, arrays):
-    """Calls a function of eager tensors, also while a graph is built."""
+    """Calls a function with eager tensors, even while a graph is built."""
     before = _situ.swap_graph(None)
     try:
         return func(*[convert_to_tensor(a) for a in arrays])
@@ -111,10 +143,10 @@ def _eagerly(func, arrays):
 
 
 def _backward(func, inputs):
-    """The gradient of a call: a call, too, which makes the values again under a tape."""
+    """Returns the gradient function: a PyFunc that recomputes the call under a tape."""
     reals = [i for i, x in enumerate(inputs) if x.dtype.is_floating]
 
-    def slopes(*arrays):
+    def compute_gradients(*arrays):
         from situ._src.framework.gradient_tape import GradientTape
 
         xs, dys = list(arrays[: len(inputs)]), arrays[len(inputs) :]
@@ -122,35 +154,47 @@ def _backward(func, inputs):
             for i in reals:
                 tape.watch(xs[i])
             ys = _listed(func(*xs))
-        found = tape.gradient(
+        gradients = tape.gradient(
             ys, [xs[i] for i in reals], output_gradients=list(dys), unconnected_gradients="zero"
         )
-        return [numpy.asarray(convert_to_tensor(g)) for g in found]
+        return [numpy.asarray(convert_to_tensor(g)) for g in gradients]
 
     def back(operation, grads):
-        given = [
+        output_grads = [
             OPS["ZerosLike"](o) if g is None else convert_to_tensor(g)
             for g, o in zip(grads, operation.outputs)
         ]
-        made = _emit(
-            lambda *arrays: _eagerly(slopes, arrays),
-            [*inputs, *given],
+        result = _emit(
+            lambda *arrays: _eagerly(compute_gradients, arrays),
+            [*inputs, *output_grads],
             [inputs[i].dtype for i in reals],
             True,
             None,
         )
-        found = dict(zip(reals, made))
-        for i, gradient in found.items():
+        gradients = dict(zip(reals, result))
+        for i, gradient in gradients.items():
             gradient.set_shape(inputs[i].shape)
-        return [found.get(i) for i in range(len(inputs))]
+        return [gradients.get(i) for i in range(len(inputs))]
 
     return back if reals else None
 
 
 @export("py_function")
-def py_function(func=None, inp=(), Tout=None, name=None):
-    """The same of a function of eager tensors, which gradients go through; without one a
-    decorator."""
+def py_function(func: Any = None, inp: Any = (), Tout: Any = None, name: str | None = None) -> Any:
+    """Calls a function of eager tensors when the graph runs; gradients flow through it.
+
+    Args:
+      func: A function of eager tensors that returns tensors. Without it a decorator is returned.
+      inp: A list of tensors.
+      Tout: The type of the result, or a list of types.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor, or a list of tensors if `Tout` is a list.
+
+    Raises:
+      ValueError: If the function returns another number of values than `Tout`.
+    """
     if func is None:
         return lambda f: lambda *args: py_function(f, args, Tout, name)
     inputs = [convert_to_tensor(x) for x in (inp if isinstance(inp, (list, tuple)) else [inp])]
@@ -159,11 +203,11 @@ def py_function(func=None, inp=(), Tout=None, name=None):
         values = _listed(func(*inputs))
         if len(values) != len(_listed(Tout)):
             raise ValueError(
-                f"The function of py_function returns {len(values)} values, but "
-                f"{len(_listed(Tout))} are expected."
+                f"tf.py_function: the function returns {len(values)} values, but Tout has "
+                f"{len(_listed(Tout))}."
             )
-        made = [convert_to_tensor(v, t) for v, t in zip(values, _listed(Tout))]
-        return made[0] if single and made else made
+        result = [convert_to_tensor(v, t) for v, t in zip(values, _listed(Tout))]
+        return result[0] if single and result else result
 
     def call(*arrays):
         results = _eagerly(func, arrays)
@@ -171,11 +215,11 @@ def py_function(func=None, inp=(), Tout=None, name=None):
             return [numpy.asarray(r) for r in results]
         return numpy.asarray(results) if results is not None else results
 
-    made = _emit(call, inputs, Tout, True, name)
-    first = _listed(made)[0] if _listed(made) else None
+    result = _emit(call, inputs, Tout, True, name)
+    first: Any = _listed(result)[0] if _listed(result) else None
     back = _backward(func, inputs)
     if back is not None and getattr(first, "dtype", None) is not None:
         from situ._src.framework.gradients import override
 
         override(first.op, back)
-    return made
+    return result

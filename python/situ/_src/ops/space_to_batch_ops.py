@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """space_to_batch_ops.py: space_to_depth, space_to_batch and their inverses."""
 
+from __future__ import annotations
+
 import numpy
 
 from situ._src.framework import errors, tensor_shape
@@ -8,37 +10,47 @@ from situ._src.framework.api import V1, export
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
 
-def sizes_of(tensor, what):
-    """The sizes of the dimensions: numbers, or tensors where only a run will know."""
+
+def sizes_of(tensor, op_name):
+    """Returns the dimensions of a tensor: integers, or tensors if unknown."""
     known = tensor_shape.as_shape(tensor.shape)
     if known.rank is None:
-        raise ValueError(f"situ has {what} for tensors of known rank only.")
+        raise ValueError(f"{op_name}: situ needs a tensor of known rank.")
     sizes = known.as_list()
     whole = shape_op(tensor) if None in sizes else None
     return [whole[i] if n is None else n for i, n in enumerate(sizes)]
 
 
-def _check_divisible(sizes, by, tensor, row, name):
+def _check_divisible(sizes, by, tensor, op_name, name):
     for size in sizes:
         if isinstance(size, int) and size % by:
             raise errors.invalid_argument(
                 f"Dimension size must be evenly divisible by {by} but is {size} for "
-                f"'{name or row}' (op: '{row}') with input shapes: "
+                f"'{name or op_name}' (op: '{op_name}') with input shapes: "
                 f"{str(tensor_shape.as_shape(tensor.shape).as_list()).replace(' ', '')}."
             )
 
 
 def _channels_last(function):
-    """The function for images of both layouts."""
+    """Decorates a function of NHWC images to support NCHW, too."""
 
-    def call(input, block_size, data_format="NHWC", name=None):
+    def call(
+        input: TensorLike,
+        block_size: TensorLike,
+        data_format: str | None = "NHWC",
+        name: str | None = None,
+    ) -> Tensor:
+        """Rearranges blocks of spatial data."""
         if data_format not in ("NHWC", "NCHW"):
             raise ValueError(f"data_format must be NHWC or NCHW, not {data_format}.")
         if data_format == "NHWC":
             return function(convert_to_tensor(input), block_size, name)
-        made = function(op("Transpose", convert_to_tensor(input), [0, 2, 3, 1]), block_size, None)
-        return op("Transpose", made, [0, 3, 1, 2], name=name)
+        result = function(op("Transpose", convert_to_tensor(input), [0, 2, 3, 1]), block_size, None)
+        return op("Transpose", result, [0, 3, 1, 2], name=name)
 
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     return call
@@ -46,8 +58,19 @@ def _channels_last(function):
 
 @export("space_to_depth", "nn.space_to_depth")
 @_channels_last
-def space_to_depth(x, b, name):
-    """Blocks of pixels become channels."""
+def space_to_depth(x: TensorLike, b: TensorLike, name: str | None) -> Any:
+    """Moves blocks of spatial data into the channel dimension.
+
+    Args:
+      input: A tensor of shape [batch, height, width, channels], or NCHW.
+      block_size: The size of a block.
+      data_format: "NHWC" or "NCHW".
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [batch, height / block_size, width / block_size, channels * block_size **
+      2].
+    """
     batch, height, width, depth = sizes_of(x, "space_to_depth")
     _check_divisible((height, width), b, x, "SpaceToDepth", name)
     x = op("Reshape", x, [batch, height // b, b, width // b, b, depth])
@@ -57,8 +80,19 @@ def space_to_depth(x, b, name):
 
 @export("nn.depth_to_space", v1="depth_to_space")
 @_channels_last
-def depth_to_space(x, b, name):
-    """Channels become blocks of pixels."""
+def depth_to_space(x: TensorLike, b: TensorLike, name: str | None) -> Any:
+    """Moves channels into blocks of spatial data, the inverse of `space_to_depth`.
+
+    Args:
+      input: A tensor of shape [batch, height, width, channels], or NCHW.
+      block_size: The size of a block.
+      data_format: "NHWC" or "NCHW".
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [batch, height * block_size, width * block_size, channels / block_size **
+      2].
+    """
     batch, height, width, depth = sizes_of(x, "depth_to_space")
     _check_divisible((depth,), b * b, x, "DepthToSpace", name)
     x = op("Reshape", x, [batch, height, width, b, b, depth // (b * b)])
@@ -67,8 +101,10 @@ def depth_to_space(x, b, name):
 
 
 @export("space_to_batch_nd", v2="space_to_batch")
-def space_to_batch_nd(input, block_shape, paddings, name=None):
-    """Blocks of dimensions become batches."""
+def space_to_batch_nd(
+    input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: str | None = None
+) -> Tensor:
+    """Pads the spatial dimensions and moves their blocks into the batch dimension."""
     x = convert_to_tensor(input)
     blocks = [int(b) for b in block_shape]
     n = len(blocks)
@@ -90,8 +126,10 @@ def space_to_batch_nd(input, block_shape, paddings, name=None):
 
 
 @export("batch_to_space_nd", v2="batch_to_space")
-def batch_to_space_nd(input, block_shape, crops, name=None):
-    """Batches become blocks of dimensions, with margins cut off."""
+def batch_to_space_nd(
+    input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: str | None = None
+) -> Tensor:
+    """Moves blocks of the batch into the spatial dimensions and crops them."""
     x = convert_to_tensor(input)
     blocks = [int(b) for b in block_shape]
     n = len(blocks)
@@ -116,15 +154,27 @@ def _square(size):
 
 
 @export(v1=("space_to_batch", "nn.space_to_batch"))
-def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):
-    """Blocks of an image become images of the batch."""
+def space_to_batch(
+    input: TensorLike,
+    paddings: TensorLike,
+    block_size: TensorLike = None,
+    name: str | None = None,
+    block_shape: TensorLike = None,
+) -> Tensor:
+    """Moves blocks of images into the batch dimension; see `tf.space_to_batch_nd`."""
     block = block_shape if block_shape is not None else _square(block_size)
     return space_to_batch_nd(input, block, paddings, name)
 
 
 @export(v1="batch_to_space")
-def batch_to_space(input, crops, block_size=None, name=None, block_shape=None):
-    """The way back."""
+def batch_to_space(
+    input: TensorLike,
+    crops: TensorLike,
+    block_size: TensorLike = None,
+    name: str | None = None,
+    block_shape: TensorLike = None,
+) -> Tensor:
+    """Moves blocks of the batch into images; see `tf.batch_to_space_nd`."""
     block = block_shape if block_shape is not None else _square(block_size)
     return batch_to_space_nd(input, block, crops, name)
 
@@ -134,8 +184,13 @@ V1["manip.batch_to_space_nd"] = batch_to_space_nd
 
 
 @export("required_space_to_batch_paddings")
-def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
-    """(paddings, crops) that make sizes multiples of blocks."""
+def required_space_to_batch_paddings(
+    input_shape: TensorLike,
+    block_shape: TensorLike,
+    base_paddings: TensorLike = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Returns (paddings, crops) that make the sizes multiples of the block shape."""
     sizes, block = numpy.asarray(input_shape), numpy.asarray(block_shape)
     base = (
         numpy.zeros((len(block), 2), int) if base_paddings is None else numpy.asarray(base_paddings)

@@ -2,6 +2,8 @@
 """sparse_ops.py: tf.SparseTensor and tf.sparse: conversion, reordering, arithmetic, reductions,
 matmul."""
 
+from __future__ import annotations
+
 import collections
 
 import numpy
@@ -22,17 +24,21 @@ from situ._src.ops.array_ops import (
     placeholder_with_default,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, ShapeLike, Tensor, TensorLike
+
 
 @export("sparse.SparseTensor", "SparseTensor")
 class SparseTensor:
-    """A tensor of which only some elements are said: where they are, and what."""
+    """A tensor given by the indices and values of its nonzero elements and its dense shape."""
 
     def __init__(self, indices, values, dense_shape):
         self.indices = convert_to_tensor(indices, "int64", name="indices")
         self.values = convert_to_tensor(values, name="values")
         self.dense_shape = convert_to_tensor(dense_shape, "int64", name="shape")
 
-    _static = None  # the shape, where it is known but may be fed
+    _static = None  # the static shape, if it may be fed
     dtype = property(lambda s: s.values.dtype)
 
     op = property(lambda s: s.values.op)
@@ -40,7 +46,7 @@ class SparseTensor:
 
     @property
     def _situ_parts_(self):
-        """What a session fetches and is fed for it."""
+        """The tensors that a session fetches or feeds."""
         return [self.indices, self.values, self.dense_shape]
 
     def _situ_value_(self, values, session):
@@ -58,14 +64,43 @@ class SparseTensor:
             f"dense_shape={self.dense_shape!s})"
         )
 
-    def get_shape(self):
+    def get_shape(self) -> Any:
+        """Returns the static shape."""
         known = self._static if self._static is not None else constant_value(self.dense_shape)
         return tensor_shape.as_shape(None if known is None else [int(v) for v in known])
 
     shape = property(get_shape)
 
-    def eval(self, feed_dict=None, session=None):
-        """What it is in a session: a SparseTensorValue."""
+    def consumers(self) -> Any:
+        """Returns the operations that read this tensor: none."""
+        return []
+
+    def with_values(self, new_values: TensorLike) -> Any:
+        """Returns a sparse tensor with the same indices and shape and other values."""
+        return SparseTensor(self.indices, new_values, self.dense_shape)
+
+    def _with_dense(self, op_name, other):
+        """Applies a binary op to the values and a scalar or a dense tensor of this shape."""
+        if isinstance(other, SparseTensor):
+            raise TypeError(f"situ has no {op_name} of two sparse tensors.")
+        other = convert_to_tensor(other, self.dtype)
+        if other.shape.rank:
+            other = op("GatherNd", named("broadcast_to")(other, self.dense_shape), self.indices)
+        return self.with_values(op(op_name, self.values, other))
+
+    def __mul__(self, other):
+        return self._with_dense("Mul", other)
+
+    def __truediv__(self, other):
+        return self._with_dense("RealDiv", other)
+
+    def __neg__(self):
+        return self.with_values(op("Neg", self.values))
+
+    __rmul__, __div__ = __mul__, __truediv__
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Returns the value as a `SparseTensorValue`, computed in a session."""
         from situ._src.framework.session import get_default_session
 
         session = session or get_default_session()
@@ -87,36 +122,61 @@ class SparseTensorValue(collections.namedtuple("SparseTensorValue", "indices val
 
 @export(v1="sparse_to_dense")
 def sparse_to_dense(
-    sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None
-):
-    """A tensor with values at some places and a default elsewhere."""
+    sparse_indices: TensorLike,
+    output_shape: ShapeLike,
+    sparse_values: TensorLike,
+    default_value: TensorLike = 0,
+    validate_indices: bool | None = True,
+    name: str | None = None,
+) -> Tensor:
+    """Converts indices and values to a dense tensor.
+
+    Args:
+      sparse_indices: A tensor of shape [n, rank], or [n] for vectors.
+      output_shape: The shape of the result.
+      sparse_values: A tensor [n], or a scalar for all indices.
+      default_value: The value of other elements.
+      validate_indices: Ignored; indices are always checked.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
     with scope(name, "SparseToDense") as full:
         values = convert_to_tensor(sparse_values)
-        places = convert_to_tensor(sparse_indices)
-        shape = op("Cast", convert_to_tensor(output_shape), places.dtype)
-        preset = convert_to_tensor(default_value, values.dtype)
-        rank = tensor_shape.as_shape(places.shape).rank
+        indices = convert_to_tensor(sparse_indices)
+        shape = op("Cast", convert_to_tensor(output_shape), indices.dtype)
+        default = convert_to_tensor(default_value, values.dtype)
+        rank = tensor_shape.as_shape(indices.shape).rank
         if rank is not None and rank < 2:
-            places = op("Reshape", places, [-1, 1])
-        if tensor_shape.as_shape(values.shape).rank == 0:  # one value for all places
-            values = op("Fill", op("Slice", op("Shape", places), [0], [1]), values)
-        if values.dtype.name == "string":  # texts are not moved: their numbers are
+            indices = op("Reshape", indices, [-1, 1])
+        if tensor_shape.as_shape(values.shape).rank == 0:  # one value for all indices
+            values = op("Fill", op("Slice", op("Shape", indices), [0], [1]), values)
+        if values.dtype.name == "string":  # scatter positions, then gather the strings
             zero, one = convert_to_tensor(0, "int64"), convert_to_tensor(1, "int64")
-            numbers = op("Range", one, op("Size", values, out_type="int64") + 1, one)
-            numbers = op("TensorScatterUpdate", op("Fill", shape, zero), places, numbers)
-            texts = op("ConcatV2", [op("Reshape", preset, [1]), values], 0)
-            made = op("GatherV2", texts, numbers, 0, name=full)
+            positions = op("Range", one, op("Size", values, out_type="int64") + 1, one)
+            positions = op("TensorScatterUpdate", op("Fill", shape, zero), indices, positions)
+            strings = op("ConcatV2", [op("Reshape", default, [1]), values], 0)
+            result = op("GatherV2", strings, positions, 0, name=full)
         else:
-            made = op("TensorScatterUpdate", op("Fill", shape, preset), places, values, name=full)
+            result = op(
+                "TensorScatterUpdate", op("Fill", shape, default), indices, values, name=full
+            )
         ranked = shape.shape.rank is not None
-        sizes = tensor_shape.as_shape(shape.shape).as_list() if ranked else [None]
-        if made.shape.rank is None and sizes != [None] and hasattr(made, "set_shape"):
-            made.set_shape([None] * sizes[0])
-        return made
+        sizes: list = tensor_shape.as_shape(shape.shape).as_list() if ranked else [None]
+        if result.shape.rank is None and sizes != [None] and hasattr(result, "set_shape"):
+            result.set_shape([None] * sizes[0])
+        return result
 
 
 @export("sparse.to_dense", v1="sparse_tensor_to_dense")
-def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+def sparse_tensor_to_dense(
+    sp_input: TensorLike,
+    default_value: TensorLike = None,
+    validate_indices: bool | None = True,
+    name: str | None = None,
+) -> Tensor:
+    """Converts a sparse tensor to a dense one; other elements are `default_value` (0 or "")."""
     empty = "" if sp_input.dtype.name == "string" else 0
     preset = empty if default_value is None else default_value
     return sparse_to_dense(
@@ -125,8 +185,10 @@ def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, 
 
 
 @export(v1=("sparse_placeholder", "sparse.placeholder"))
-def sparse_placeholder(dtype, shape=None, name=None):
-    """A sparse tensor that is fed: with a tf.SparseTensorValue, or (indices, values, shape)."""
+def sparse_placeholder(
+    dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None
+) -> SparseTensor:
+    """Creates a sparse placeholder; feed a tf.SparseTensorValue or (indices, values, shape)."""
     rank = None if shape is None else tensor_shape.as_shape(shape).rank
     known = rank is not None and None not in tensor_shape.as_shape(shape).as_list()
     with scope(name, "SparsePlaceholder"):
@@ -137,13 +199,13 @@ def sparse_placeholder(dtype, shape=None, name=None):
             if known
             else placeholder("int64", [rank], "shape")
         )
-        made = SparseTensor(
+        result = SparseTensor(
             placeholder("int64", [None, rank], "indices"),
             placeholder(as_dtype(dtype), [None], "values"),
             size,
         )
-        made._static = tensor_shape.as_shape(shape).as_list() if known else None
-        return made
+        result._static = tensor_shape.as_shape(shape).as_list() if known else None
+        return result
 
 
 def _column(indices, k):
@@ -155,8 +217,25 @@ def _transposed(matrix):
 
 
 @export("sparse.sparse_dense_matmul", "sparse.matmul", v1="sparse_tensor_dense_matmul")
-def sparse_tensor_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
-    """The product of a sparse matrix and a matrix: rows of b, weighted and added."""
+def sparse_tensor_dense_matmul(
+    sp_a: TensorLike,
+    b: TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Multiplies a sparse matrix by a dense one.
+
+    Args:
+      sp_a: A SparseTensor of rank 2.
+      b: A dense matrix.
+      adjoint_a: Whether `sp_a` is transposed.
+      adjoint_b: Whether `b` is transposed.
+      name: A name for the operation (optional).
+
+    Returns:
+      A dense matrix.
+    """
     with scope(name, "SparseTensorDenseMatMul") as full:
         b = convert_to_tensor(b)
         b = _transposed(b) if adjoint_b else b
@@ -176,24 +255,24 @@ def _rank(sparse):
     return known
 
 
-def _numbers(indices, shape, rank):
-    """Places as numbers of elements in the order of rows."""
+def _flat_indices(indices, shape, rank):
+    """Converts indices to row-major positions."""
     total = constant(0, "int64")
     for k in range(rank):
         total = total * shape[k] + indices[:, k]
     return total
 
 
-def _places(numbers, shape, rank):
-    """The other way round."""
-    found = []
+def _unflatten(numbers, shape, rank):
+    """Converts row-major positions to indices."""
+    columns = []
     for k in reversed(range(rank)):
-        found.insert(0, op("FloorMod", numbers, shape[k]))
+        columns.insert(0, op("FloorMod", numbers, shape[k]))
         numbers = op("FloorDiv", numbers, shape[k])
-    return op("Pack", found, axis=1)
+    return op("Pack", columns, axis=1)
 
 
-def _picked(sparse, which):
+def _select(sparse, which):
     return SparseTensor(
         op("GatherV2", sparse.indices, which, 0),
         op("GatherV2", sparse.values, which, 0),
@@ -202,57 +281,61 @@ def _picked(sparse, which):
 
 
 @export("sparse.from_dense")
-def from_dense(tensor, name=None):
-    """The elements of a tensor that are not 0 (or not an empty text)."""
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
+    """Converts a dense tensor to a sparse one of its nonzero elements or nonempty strings."""
     tensor = convert_to_tensor(tensor)
     empty = convert_to_tensor("" if tensor.dtype.name == "string" else 0, tensor.dtype)
-    places = OPS["Where"](
+    indices = OPS["Where"](
         op("NotEqual", tensor, empty)
         if tensor.dtype.name != "string"
         else op("LogicalNot", tensor == empty)
     )
     shape = op("Shape", tensor, out_type="int64")
     rank = tensor_shape.as_shape(tensor.shape).rank
-    values = op("GatherV2", op("Reshape", tensor, [-1]), _numbers(places, shape, rank), 0)
-    return SparseTensor(places, values, shape)
+    values = op("GatherV2", op("Reshape", tensor, [-1]), _flat_indices(indices, shape, rank), 0)
+    return SparseTensor(indices, values, shape)
 
 
 @export("sparse.reorder", v1="sparse_reorder")
-def reorder(sp_input, name=None):
-    """The elements in the order of rows."""
-    numbers = _numbers(sp_input.indices, sp_input.dense_shape, _rank(sp_input))
-    return _picked(sp_input, BOTH["argsort"](numbers))
+def reorder(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
+    """Sorts the elements in row-major order."""
+    positions = _flat_indices(sp_input.indices, sp_input.dense_shape, _rank(sp_input))
+    return _select(sp_input, BOTH["argsort"](positions))
 
 
 @export("sparse.transpose", v1="sparse_transpose")
-def transpose(sp_input, perm=None, name=None):
+def transpose(
+    sp_input: TensorLike, perm: TensorLike = None, name: str | None = None
+) -> SparseTensor:
+    """Permutes the dimensions of a sparse tensor."""
     rank = _rank(sp_input)
     order = [
         int(v) for v in (numpy.asarray(perm) if perm is not None else numpy.arange(rank)[::-1])
     ]
-    places = op("GatherV2", sp_input.indices, constant(order), 1)
+    indices = op("GatherV2", sp_input.indices, constant(order), 1)
     return reorder(
         SparseTensor(
-            places, sp_input.values, op("GatherV2", sp_input.dense_shape, constant(order), 0)
+            indices, sp_input.values, op("GatherV2", sp_input.dense_shape, constant(order), 0)
         )
     )
 
 
 @export("sparse.reshape", v1="sparse_reshape")
-def reshape(sp_input, shape, name=None):
-    """The same elements in another shape; one size may be -1."""
+def reshape(sp_input: TensorLike, shape: ShapeLike, name: str | None = None) -> SparseTensor:
+    """Reshapes a sparse tensor; one dimension may be -1."""
     rank = _rank(sp_input)
     sizes = cast(convert_to_tensor(shape), "int64")
     known = tensor_shape.as_shape(sizes.shape).as_list()[0]
     total = op("Prod", sp_input.dense_shape, [0])
     rest = op("FloorDiv", total, op("Neg", op("Prod", sizes, [0])))
     sizes = op("SelectV2", op("Less", sizes, cast(0, "int64")), rest, sizes)
-    numbers = _numbers(sp_input.indices, sp_input.dense_shape, rank)
-    return SparseTensor(_places(numbers, sizes, known), sp_input.values, sizes)
+    numbers = _flat_indices(sp_input.indices, sp_input.dense_shape, rank)
+    return SparseTensor(_unflatten(numbers, sizes, known), sp_input.values, sizes)
 
 
 @export("sparse.expand_dims")
-def expand_dims(sp_input, axis=None, name=None):
+def expand_dims(sp_input: TensorLike, axis: Axis = None, name: str | None = None) -> SparseTensor:
+    """Inserts a dimension of size 1."""
     rank = _rank(sp_input)
     axis = -1 if axis is None else axis
     at = axis + rank + 1 if axis < 0 else axis
@@ -269,7 +352,13 @@ def expand_dims(sp_input, axis=None, name=None):
 
 
 @export("sparse.eye")
-def eye(num_rows, num_columns=None, dtype="float32", name=None):
+def eye(
+    num_rows: TensorLike,
+    num_columns: TensorLike = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> SparseTensor:
+    """Creates a sparse identity matrix."""
     columns = num_rows if num_columns is None else num_columns
     line = numpy.arange(min(num_rows, columns))
     return SparseTensor(
@@ -280,37 +369,39 @@ def eye(num_rows, num_columns=None, dtype="float32", name=None):
 
 
 @export("sparse.map_values")
-def map_values(op_, *args, **kwargs):
-    """A function of the values of sparse tensors with the same places."""
-    some = [a for a in [*args, *kwargs.values()] if isinstance(a, SparseTensor)]
-    plain = lambda a: a.values if isinstance(a, SparseTensor) else a
-    made = op_(*[plain(a) for a in args], **{k: plain(v) for k, v in kwargs.items()})
-    return SparseTensor(some[0].indices, made, some[0].dense_shape)
+def map_values(op_: TensorLike, *args: Any, **kwargs: Any) -> SparseTensor:
+    """Applies a function to the values of sparse tensors with equal indices."""
+    sparse_args = [a for a in [*args, *kwargs.values()] if isinstance(a, SparseTensor)]
+    values_of = lambda a: a.values if isinstance(a, SparseTensor) else a
+    result = op_(*[values_of(a) for a in args], **{k: values_of(v) for k, v in kwargs.items()})
+    return SparseTensor(sparse_args[0].indices, result, sparse_args[0].dense_shape)
 
 
 @export("sparse.retain", v1="sparse_retain")
-def retain(sp_input, to_retain):
-    """The elements for which something holds."""
+def retain(sp_input: TensorLike, to_retain: TensorLike) -> SparseTensor:
+    """Keeps the elements for which `to_retain` is true."""
     which = op("Reshape", OPS["Where"](convert_to_tensor(to_retain)), [-1])
-    return _picked(sp_input, which)
+    return _select(sp_input, which)
 
 
 @export("sparse.slice", v1="sparse_slice")
-def slice_(sp_input, start, size, name=None):
-    """What lies in a box."""
+def slice_(
+    sp_input: TensorLike, start: TensorLike, size: TensorLike, name: str | None = None
+) -> SparseTensor:
+    """Slices a sparse tensor."""
     start, size = (cast(convert_to_tensor(v), "int64") for v in (start, size))
     shape = op("Maximum", op("Minimum", size, sp_input.dense_shape - start), cast(0, "int64"))
-    moved = sp_input.indices - start
+    shifted = sp_input.indices - start
     inside = op(
         "All",
-        op("LogicalAnd", op("GreaterEqual", moved, cast(0, "int64")), op("Less", moved, shape)),
+        op("LogicalAnd", op("GreaterEqual", shifted, cast(0, "int64")), op("Less", shifted, shape)),
         [1],
     )
-    return retain(SparseTensor(moved, sp_input.values, shape), inside)
+    return retain(SparseTensor(shifted, sp_input.values, shape), inside)
 
 
 def _check_sizes(sp_inputs, axis, expand):
-    """Raises an error where sizes are known to differ along another axis than that of concat."""
+    """Raises an error if static sizes differ along another axis than that of concat."""
     shapes = [s.shape for s in sp_inputs]
     if expand or any(s.rank is None for s in shapes):
         return
@@ -329,14 +420,14 @@ def _check_sizes(sp_inputs, axis, expand):
 
 @export("sparse.concat", v1="sparse_concat")
 def concat_(
-    axis=None,
-    sp_inputs=None,
-    expand_nonconcat_dims=False,
-    name=None,
-    concat_dim=None,
-    expand_nonconcat_dim=None,
-):
-    """Sparse tensors one behind the other; expand_nonconcat_dims: of different sizes, too."""
+    axis: Axis = None,
+    sp_inputs: TensorLike = None,
+    expand_nonconcat_dims: bool = False,
+    name: str | None = None,
+    concat_dim: TensorLike = None,
+    expand_nonconcat_dim: TensorLike = None,
+) -> SparseTensor:
+    """Concatenates sparse tensors; with `expand_nonconcat_dims` other dimensions may differ."""
     axis = concat_dim if axis is None else axis
     _check_sizes(sp_inputs, axis, expand_nonconcat_dims or expand_nonconcat_dim)
     rank = _rank(sp_inputs[0])
@@ -354,45 +445,47 @@ def concat_(
 
 
 @export(v2="sparse.add", v1=("sparse_add", "sparse.add"))
-def add(a, b, threshold=0, thresh=None):
-    """The sum of sparse tensors; with a dense one, a dense one. Sums of sparse elements whose
-    magnitude is below the threshold are left out."""
+def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0, thresh: TensorLike = None) -> Any:
+    """Adds two tensors, at least one sparse. Sums of two sparse tensors with a magnitude below
+    `threshold`
+    are dropped."""
     threshold = threshold if thresh is None else thresh
     if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
         sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
         dense = convert_to_tensor(dense)
         return op("Add", dense, sparse_tensor_to_dense(sparse))
-    made = _joined(a, b, "UnsortedSegmentSum")
+    result = _joined(a, b, "UnsortedSegmentSum")
     if isinstance(threshold, (int, float)) and threshold <= 0:
-        return made
-    kept = op("GreaterEqual", op("Abs", made.values), cast(threshold, made.values.dtype))
+        return result
+    kept = op("GreaterEqual", op("Abs", result.values), cast(threshold, result.values.dtype))
     rows = op("Squeeze", op("Where", kept), [1])
     return SparseTensor(
-        op("GatherV2", made.indices, rows, 0),
-        op("GatherV2", made.values, rows, 0),
-        made.dense_shape,
+        op("GatherV2", result.indices, rows, 0),
+        op("GatherV2", result.values, rows, 0),
+        result.dense_shape,
     )
 
 
-def _joined(a, b, row):
-    """Elements that stand at one place become one."""
+def _joined(a, b, op_name):
+    """Combines elements at equal indices with a segment reduction."""
     rank = _rank(a)
-    numbers = _numbers(concat([a.indices, b.indices], 0), a.dense_shape, rank)
+    numbers = _flat_indices(concat([a.indices, b.indices], 0), a.dense_shape, rank)
     found, which = BOTH["unique"](numbers)
-    values = op(row, concat([a.values, b.values], 0), which, op("Size", found))
-    return reorder(SparseTensor(_places(found, a.dense_shape, rank), values, a.dense_shape))
+    values = op(op_name, concat([a.values, b.values], 0), which, op("Size", found))
+    return reorder(SparseTensor(_unflatten(found, a.dense_shape, rank), values, a.dense_shape))
 
 
-def _reduction(name, row):
+def _reduction(name, op_name):
     def reduce(
-        sp_input,
-        axis=None,
-        keepdims=None,
-        output_is_sparse=False,
-        name=None,
-        reduction_axes=None,
-        keep_dims=None,
-    ):
+        sp_input: TensorLike,
+        axis: Axis = None,
+        keepdims: bool | None = None,
+        output_is_sparse: bool = False,
+        name: str | None = None,
+        reduction_axes: TensorLike = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        """Reduces a sparse tensor over dimensions to a dense one."""
         unsupported("sparse." + reduce.__name__, output_is_sparse=(output_is_sparse, False))
         rank, axis = _rank(sp_input), reduction_axes if axis is None else axis
         keepdims = bool(keepdims or keep_dims)
@@ -406,18 +499,18 @@ def _reduction(name, row):
         count, number = constant(1, "int64"), op("ZerosLike", sp_input.indices[:, 0])
         for k, size in zip(rest, shape):
             count, number = count * size, number * size + sp_input.indices[:, k]
-        made = op(row, sp_input.values, number, count)
-        if row == "UnsortedSegmentMax":  # places without elements are 0
+        result = op(op_name, sp_input.values, number, count)
+        if op_name == "UnsortedSegmentMax":  # results without elements are 0
             seen = op("UnsortedSegmentSum", op("OnesLike", number), number, count)
-            made = op(
-                "SelectV2", op("Greater", seen, cast(0, "int64")), made, op("ZerosLike", made)
+            result = op(
+                "SelectV2", op("Greater", seen, cast(0, "int64")), result, op("ZerosLike", result)
             )
         sizes = (
             [constant(1, "int64") if k in axes else sp_input.dense_shape[k] for k in range(rank)]
             if keepdims
             else shape
         )
-        return op("Reshape", made, op("Pack", sizes) if sizes else constant([], "int64"))
+        return op("Reshape", result, op("Pack", sizes) if sizes else constant([], "int64"))
 
     reduce.__name__ = name
     export("sparse." + name, v1="sparse_" + name)(reduce)
@@ -428,8 +521,8 @@ _reduction("reduce_max", "UnsortedSegmentMax")
 
 
 @export("sparse.softmax", v1="sparse_softmax")
-def softmax(sp_input, name=None):
-    """The softmax of the elements that are there, along the last dimension."""
+def softmax(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
+    """Computes the softmax of the existing elements along the last dimension."""
     rank = _rank(sp_input)
     number = op("ZerosLike", sp_input.indices[:, 0])
     count = constant(1, "int64")
@@ -445,27 +538,24 @@ def softmax(sp_input, name=None):
 
 
 @export("sparse.reset_shape", v1="sparse_reset_shape")
-def reset_shape(sp_input, new_shape=None):
-    """The same elements in a shape as small as it can be, or in a larger one."""
+def reset_shape(sp_input: TensorLike, new_shape: TensorLike = None) -> SparseTensor:
+    """Changes the dense shape to `new_shape`, or to the smallest possible one."""
     if new_shape is None:
         new_shape = op("Max", sp_input.indices, [0]) + cast(1, "int64")
     return SparseTensor(sp_input.indices, sp_input.values, cast(new_shape, "int64"))
 
 
 @export("sparse.to_indicator", v1="sparse_to_indicator")
-def to_indicator(sp_input, vocab_size, name=None):
-    """Rows of bools that say which numbers a row has."""
+def to_indicator(sp_input: TensorLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:
+    """Converts ids to a boolean tensor with one column per id."""
     rank = _rank(sp_input)
     places = concat(
         [sp_input.indices[:, : rank - 1], op("ExpandDims", cast(sp_input.values, "int64"), 1)], 1
     )
     shape = concat([sp_input.dense_shape[: rank - 1], constant([vocab_size], "int64")], 0)
     ones = cast(op("OnesLike", places[:, 0]), "int32")
-    made = op("ScatterNd", places, ones, shape)
-    return op("Greater", made, 0)
-
-
-# Rows as sets
+    result = op("ScatterNd", places, ones, shape)
+    return op("Greater", result, 0)
 
 
 def _in_order(a, b, validate_indices=True):
@@ -473,14 +563,14 @@ def _in_order(a, b, validate_indices=True):
 
 
 def _ordered(a, b, aminusb=True, validate_indices=True):
-    """What is subtracted from comes first."""
+    """Returns the arguments of a difference in order."""
     return (a, b) if aminusb else (b, a)
 
 
-def _sets(name, choose):
+def _sets(name, combine):
     @export("sets." + name)
-    def call(a, b, *args, **kwargs):
-        """The rows of two tensors, sparse or dense, as sets: what a sparse tensor then has."""
+    def call(a: TensorLike, b: TensorLike, *args: Any, **kwargs: Any) -> SparseTensor:
+        """Combines the last dimensions of two tensors, sparse or dense, as sets."""
         a, b = (
             _ordered(a, b, *args, **kwargs)
             if name == "difference"
@@ -495,18 +585,18 @@ def _sets(name, choose):
             return found, one
 
         (first, x), (second, y) = rows(a), rows(b)
-        made = [
+        result = [
             (*place, i, value)
             for place in sorted({*first, *second})
             for i, value in enumerate(
-                sorted(choose(first.get(place, set()), second.get(place, set())))
+                sorted(combine(first.get(place, set()), second.get(place, set())))
             )
         ]
         outer = numpy.maximum(x.dense_shape.numpy(), y.dense_shape.numpy())[:-1]
-        most = max([m[-2] + 1 for m in made], default=0)
+        most = max([m[-2] + 1 for m in result], default=0)
         return SparseTensor(
-            numpy.array([m[:-1] for m in made], "int64").reshape(len(made), len(outer) + 1),
-            convert_to_tensor([m[-1] for m in made], x.dtype),
+            numpy.array([m[:-1] for m in result], "int64").reshape(len(result), len(outer) + 1),
+            convert_to_tensor([m[-1] for m in result], x.dtype),
             [*outer, most],
         )
 
@@ -514,7 +604,7 @@ def _sets(name, choose):
 
 
 def _all_of(tensor):
-    """A dense tensor as a sparse one that says every element."""
+    """Converts a dense tensor to a sparse one with all elements."""
     shape = tensor.shape.as_list()
     return SparseTensor(
         numpy.stack([i.ravel() for i in numpy.indices(shape)], 1),
@@ -529,37 +619,11 @@ _sets("difference", lambda a, b: a - b)
 
 
 @export("sets.size")
-def set_size(a, validate_indices=True):
-    """How many different elements each row has."""
-    made = numpy.zeros(a.dense_shape.numpy()[:-1], "int32")
+def set_size(a: TensorLike, validate_indices: bool | None = True) -> Tensor:
+    """Counts the distinct elements of each set of the last dimension."""
+    result = numpy.zeros(a.dense_shape.numpy()[:-1], "int32")
     for place in {
         (*p[:-1], v) for p, v in zip(a.indices.numpy().tolist(), a.values.numpy().tolist())
     }:
-        made[place[:-1]] += 1
-    return constant(made)
-
-
-def _with_dense(row):
-    """Operators between a sparse tensor and numbers or a dense one of its shape."""
-
-    def apply(self, other):
-        if isinstance(other, SparseTensor):
-            raise TypeError(f"situ has no {row} of two sparse tensors.")
-        other = convert_to_tensor(other, self.dtype)
-        if other.shape.rank:
-            other = op("GatherNd", named("broadcast_to")(other, self.dense_shape), self.indices)
-        return SparseTensor(self.indices, op(row, self.values, other), self.dense_shape)
-
-    return apply
-
-
-for _word, _row in (("mul", "Mul"), ("truediv", "RealDiv"), ("div", "RealDiv")):
-    setattr(SparseTensor, f"__{_word}__", _with_dense(_row))
-SparseTensor.__rmul__ = SparseTensor.__mul__
-SparseTensor.__neg__ = lambda self: SparseTensor(
-    self.indices, op("Neg", self.values), self.dense_shape
-)
-SparseTensor.consumers = lambda self: []
-SparseTensor.with_values = lambda self, new_values: SparseTensor(
-    self.indices, new_values, self.dense_shape
-)
+        result[place[:-1]] += 1
+    return constant(result)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""string_ops.py: tf.strings: format, split, hash buckets, regular expressions (Python's,
-applied on the host)."""
+"""string_ops.py: tf.strings: format, split, hash buckets and regular expressions (Python's `re`, on
+the
+host)."""
+
+from __future__ import annotations
 
 import re
 import time
@@ -14,10 +17,34 @@ from situ._src.ops import sparse_ops
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
+
 
 @export("strings.format")
-def format_(template, inputs, placeholder="{}", summarize=3, name=None):
-    """The template with tensors in the place of its placeholders."""
+def format_(
+    template: TensorLike,
+    inputs: TensorLike,
+    placeholder: str = "{}",
+    summarize: int | None = 3,
+    name: str | None = None,
+) -> Tensor:
+    """Formats a string template with tensors.
+
+    Args:
+      template: A string with placeholders.
+      inputs: A tensor or a list of tensors, one per placeholder.
+      placeholder: The string that stands for a tensor.
+      summarize: The number of first and last elements to print of each dimension.
+      name: A name for the operation (optional).
+
+    Returns:
+      A scalar string tensor.
+
+    Raises:
+      ValueError: If the number of placeholders and tensors differs.
+    """
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     parts = template.split(placeholder)
     if len(parts) != len(inputs) + 1:
@@ -35,21 +62,21 @@ def format_(template, inputs, placeholder="{}", summarize=3, name=None):
 
 
 @export("timestamp")
-def timestamp(name=None):
-    """Seconds since 1970, when the operation runs."""
+def timestamp(name: str | None = None) -> Tensor:
+    """Returns the seconds since the epoch when the operation runs, as float64."""
     if _situ.current_graph() is None:
         return convert_to_tensor(time.time(), "float64")
-    made = py_func(lambda: numpy.float64(time.time()), [], "float64")
-    made = made[0] if isinstance(made, (list, tuple)) else made
-    made.set_shape([])
-    return made
+    result = py_func(lambda: numpy.float64(time.time()), [], "float64")
+    result = result[0] if isinstance(result, (list, tuple)) else result
+    result.set_shape([])
+    return result
 
 
-def _each(function, texts, dtype, kind):
-    """A function of each text."""
-    if hasattr(texts, "with_flat_values"):
-        return texts.with_flat_values(_each(function, texts.flat_values, dtype, kind))
-    tensor = convert_to_tensor(texts)
+def map_strings(function, strings, dtype, kind):
+    """Applies a Python function to each string of a tensor or ragged tensor, on the host."""
+    if hasattr(strings, "with_flat_values"):
+        return strings.with_flat_values(map_strings(function, strings.flat_values, dtype, kind))
+    tensor = convert_to_tensor(strings)
 
     def call(array):
         array = numpy.asarray(array, object)
@@ -57,32 +84,54 @@ def _each(function, texts, dtype, kind):
 
     if _situ.current_graph() is None:
         return convert_to_tensor(call(tensor.numpy()), dtype)
-    made = py_func(call, [tensor], dtype)
-    made = made[0] if isinstance(made, (list, tuple)) else made
-    made.set_shape(tensor.shape)
-    return made
+    result = py_func(call, [tensor], dtype)
+    result = result[0] if isinstance(result, (list, tuple)) else result
+    result.set_shape(tensor.shape)
+    return result
 
 
 @export("strings.regex_replace", v1="regex_replace")
-def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
-    """Texts with what fits a pattern replaced; \\1 in `rewrite` stands for the first group."""
+def regex_replace(
+    input: TensorLike,
+    pattern: TensorLike,
+    rewrite: TensorLike,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Replaces matches of a regular expression.
+
+    Args:
+      input: A string tensor.
+      pattern: A regular expression.
+      rewrite: The replacement; \\0 is the match, \\1 to \\9 are groups.
+      replace_global: Whether to replace all matches, or only the first.
+      name: A name for the operation (optional).
+
+    Returns:
+      A string tensor of the shape of `input`.
+    """
     expression, by = re.compile(pattern.encode()), rewrite.encode().replace(b"\\0", b"\\g<0>")
     count = 0 if replace_global else 1
-    return _each(lambda t: expression.sub(by, t, count=count), input, "string", object)
+    return map_strings(lambda t: expression.sub(by, t, count=count), input, "string", object)
 
 
 @export("strings.regex_full_match")
-def regex_full_match(input, pattern, name=None):
-    """Whether a pattern fits whole texts."""
+def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Any:
+    """Returns whether a regular expression matches each whole string."""
     expression = re.compile(pattern.encode())
-    return _each(lambda t: expression.fullmatch(t) is not None, input, "bool", bool)
+    return map_strings(lambda t: expression.fullmatch(t) is not None, input, "bool", bool)
 
 
 @export(v1="string_split")
 def string_split(
-    source=None, sep=None, skip_empty=True, delimiter=None, result_type=None, name=None
-):
-    """The parts of each text, as a sparse matrix of a row for each."""
+    source: TensorLike = None,
+    sep: TensorLike = None,
+    skip_empty: bool = True,
+    delimiter: TensorLike = None,
+    result_type: TensorLike = None,
+    name: str | None = None,
+) -> Any:
+    """Splits each string of a vector; returns a SparseTensor with one row per string."""
     separator = delimiter if delimiter is not None else " " if sep is None else sep
     return sparse_ops.SparseTensor(
         *op("StringSplit", source, separator, skip_empty=skip_empty, name=name)
@@ -90,20 +139,25 @@ def string_split(
 
 
 @export(v2="strings.to_hash_bucket")
-def to_hash_bucket(input, num_buckets, name=None):
-    """A number below num_buckets for each text."""
+def to_hash_bucket(input: TensorLike, num_buckets: TensorLike, name: str | None = None) -> Tensor:
+    """Hashes each string to a bucket in [0, num_buckets)."""
     return op("StringToHashBucket", input, num_buckets=num_buckets, name=name)
 
 
 @export(v1=("strings.to_hash_bucket", "string_to_hash_bucket"))
-def string_to_hash_bucket(string_tensor=None, num_buckets=None, name=None, input=None):
-    """A number below num_buckets for each text."""
+def string_to_hash_bucket(
+    string_tensor: TensorLike = None,
+    num_buckets: TensorLike = None,
+    name: str | None = None,
+    input: TensorLike = None,
+) -> Tensor:
+    """Hashes each string to a bucket in [0, num_buckets)."""
     return to_hash_bucket(string_tensor if input is None else input, num_buckets, name)
 
 
 @export("strings.length", v1="string_length")
-def string_length(input, name=None, unit="BYTE"):
-    """How many bytes (or characters, with UTF8_CHAR) texts have."""
+def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
+    """Returns the length of each string in bytes, or in characters with unit "UTF8_CHAR"."""
     if unit == "BYTE":
         return api.OPS["StringLength"](input, name=name)
-    return _each(lambda t: len(t.decode(errors="replace")), input, "int32", "int32")
+    return map_strings(lambda t: len(t.decode(errors="replace")), input, "int32", "int32")

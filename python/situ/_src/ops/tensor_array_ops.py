@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensor_array_ops.py: tf.TensorArray: in eager style a Python list, in graphs a list of the
-engine."""
+"""tensor_array_ops.py: tf.TensorArray: a Python list in eager mode, TensorList ops in graphs."""
 
 import _situ
 from situ._src.framework import errors, tensor_shape
@@ -11,18 +10,19 @@ from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import concat, convert_to_tensor, stack
 
 
-class _Common:
-    """What both kinds share. `_known` is a list of one, the shape of an element: arrays that were
-    made of one another share it."""
+class _TensorArrayBase:
+    """What both implementations share. `_known` is a list with the element shape, shared by arrays
+    that
+    derive from each other."""
 
     def _begin(self, dtype, infer_shape, element_shape, dynamic):
         self._dtype, self._infer = as_dtype(dtype).base_dtype, infer_shape
         self._known, self._dynamic = [tensor_shape.as_shape(element_shape)], bool(dynamic)
 
     def _copy(self):
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        return result
 
     def _learn(self, shape):
         if self._known[0].is_compatible_with(shape):
@@ -49,8 +49,8 @@ class _Common:
         return None
 
 
-class _EagerArray(_Common):
-    """A list of tensors that is changed in place."""
+class _EagerArray(_TensorArrayBase):
+    """A list of tensors, modified in place."""
 
     def __init__(self, dtype, size, dynamic, infer_shape, element_shape, clear):
         self._begin(dtype, infer_shape, element_shape, dynamic)
@@ -152,8 +152,8 @@ class _EagerArray(_Common):
         return convert_to_tensor(len(self._items), "int32")
 
 
-class _GraphArray(_Common):
-    """A list of the engine: each write gives another one."""
+class _GraphArray(_TensorArrayBase):
+    """A TensorList; each write returns another one."""
 
     def __init__(self, dtype, size, dynamic, infer_shape, element_shape, name, flow):
         self._begin(dtype, infer_shape, element_shape, dynamic)
@@ -175,9 +175,9 @@ class _GraphArray(_Common):
         return self._list
 
     def _with_flow(self, flow):
-        made = self._copy()
-        made._list = flow
-        return made
+        result = self._copy()
+        result._list = flow
+        return result
 
     def _shape_of_elements(self):
         known = self._known[0]
@@ -237,9 +237,9 @@ class _GraphArray(_Common):
         with name_scope(name, "TensorArrayUnstack"):
             value = self._value(value)
             self._learn(value.shape[1:])
-            made = self._with_flow(OPS["TensorListFromTensor"](value, self._shape_of_elements()))
-            made._count = value.shape.as_list()[0] if value.shape.ndims else None
-            return made
+            result = self._with_flow(OPS["TensorListFromTensor"](value, self._shape_of_elements()))
+            result._count = value.shape.as_list()[0] if value.shape.ndims else None
+            return result
 
     def scatter(self, indices, value, name=None):
         with name_scope(name, "TensorArrayV2Scatter"):
@@ -265,7 +265,7 @@ class _GraphArray(_Common):
         return OPS["TensorListLength"](self._list, name=name)
 
 
-class _Choice(type):
+class _TensorArrayMeta(type):
     def __call__(
         cls,
         dtype,
@@ -291,9 +291,9 @@ class _Choice(type):
         )
 
     def __instancecheck__(cls, thing):
-        return isinstance(thing, _Common)
+        return isinstance(thing, _TensorArrayBase)
 
 
 @export("TensorArray")
-class TensorArray(metaclass=_Choice):
-    """An array of tensors that loops write and read: TensorArray(dtype, size)."""
+class TensorArray(metaclass=_TensorArrayMeta):
+    """An array of tensors for loops: `TensorArray(dtype, size)`."""

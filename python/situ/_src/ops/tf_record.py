@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf_record.py: TFRecord files, written and read from Python."""
+"""tf_record.py: tf.io.TFRecordWriter and tf_record_iterator: TFRecord files from Python."""
+
+from __future__ import annotations
 
 import gzip
 import io
@@ -11,13 +13,17 @@ from situ._src.framework.api import BOTH, V1, export
 from situ._src.summary.event_file import masked_crc, read_records
 from situ._src.summary.event_file import record as framed
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any
+
 
 class TFRecordCompressionType:
     NONE, ZLIB, GZIP = 0, 1, 2
 
 
 class TFRecordOptions:
-    """How a file is packed: "", "ZLIB" or "GZIP"."""
+    """The compression of a TFRecord file: "", "ZLIB" or "GZIP"."""
 
     compression_type_map = {
         TFRecordCompressionType.ZLIB: "ZLIB",
@@ -46,11 +52,11 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options):
-        return packing(options)
+        return compression_type_of(options)
 
 
-def packing(options):
-    """The word of options, or of a word."""
+def compression_type_of(options):
+    """Returns the compression type of options, of a number or of a string."""
     if options is None or options == "":
         return ""
     if isinstance(options, TFRecordOptions):
@@ -66,34 +72,37 @@ def packing(options):
 
 @export("io.TFRecordWriter", v1="python_io.TFRecordWriter")
 class TFRecordWriter:
-    """Writes records, with checksums, to a file."""
+    """Writes records with checksums to a file."""
 
     def __init__(self, path, options=None):
-        kind, self._pack = packing(options), None
+        kind, self._compressor = compression_type_of(options), None
         self._path = path
         with errors.convert_os_errors(path):
             self._file = gzip.open(path, "wb") if kind == "GZIP" else open(path, "wb")
         if kind == "ZLIB":
-            self._pack = zlib.compressobj()
+            self._compressor = zlib.compressobj()
 
-    def write(self, record):
+    def write(self, record: Any) -> None:
+        """Appends a record."""
         if self._file is None:
-            raise errors.CLASSES[9](None, None, "Writer is closed.")
+            raise errors.FailedPreconditionError(None, None, "Writer is closed.")
         data = framed(bytes(record))
         with errors.convert_os_errors(self._path):
-            self._file.write(self._pack.compress(data) if self._pack else data)
+            self._file.write(self._compressor.compress(data) if self._compressor else data)
 
-    def flush(self):
+    def flush(self) -> None:
+        """Writes buffered data to the file."""
         with errors.convert_os_errors(self._path):
             self._file.flush()
 
-    def close(self):
+    def close(self) -> None:
+        """Closes the file."""
         if self._file is None:
             return
         file, self._file = self._file, None
         with errors.convert_os_errors(self._path), file:
-            if self._pack:
-                file.write(self._pack.flush())
+            if self._compressor:
+                file.write(self._compressor.flush())
 
     def __enter__(self):
         return self
@@ -102,23 +111,23 @@ class TFRecordWriter:
         self.close()
 
 
-def unpacked(path, kind):
-    """The bytes of a file that is packed by GZIP or ZLIB; DataLoss where it is damaged."""
+def decompress(path, kind):
+    """Returns the bytes of a GZIP or ZLIB file; DataLossError if it is damaged."""
     with open(path, "rb") as file:
         data = file.read()
-    steps, result, at = zlib.decompressobj(31 if kind == "GZIP" else 15), [], 0
+    decompressor, result, at = zlib.decompressobj(31 if kind == "GZIP" else 15), [], 0
     try:
         while at < len(data):
-            result.append(steps.decompress(data[at : at + 65536]))
+            result.append(decompressor.decompress(data[at : at + 65536]))
             at += 65536
-            if steps.eof:  # another part may follow
-                at = min(at, len(data)) - len(steps.unused_data)
+            if decompressor.eof:  # another member may follow
+                at = min(at, len(data)) - len(decompressor.unused_data)
                 if at >= len(data):
                     break
-                steps = zlib.decompressobj(31 if kind == "GZIP" else 15)
+                decompressor = zlib.decompressobj(31 if kind == "GZIP" else 15)
     except zlib.error as error:
         raise errors.DataLossError(None, None, f"{path}: damaged near byte {at}: {error}") from None
-    if data and not steps.eof:
+    if data and not decompressor.eof:
         raise errors.DataLossError(
             None, None, f"{path}: damaged at byte {len(data)}: the {kind} data end too early"
         )
@@ -126,13 +135,13 @@ def unpacked(path, kind):
 
 
 @export(v1=("python_io.tf_record_iterator", "io.tf_record_iterator"))
-def tf_record_iterator(path, options=None):
-    """The records of a file."""
-    kind = packing(options)
+def tf_record_iterator(path: Any, options: Any = None) -> Any:
+    """Yields the records of a file."""
+    kind = compression_type_of(options)
     if not kind:
         yield from read_records(path)
         return
-    stream = io.BytesIO(unpacked(path, kind))
+    stream = io.BytesIO(decompress(path, kind))
     while True:
         at, head = stream.tell(), stream.read(12)
         if not head:
@@ -140,7 +149,7 @@ def tf_record_iterator(path, options=None):
         size = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else -1
         data, crc = stream.read(max(size, 0)), stream.read(4)
         if len(crc) < 4 or masked_crc(data) != struct.unpack("<I", crc)[0]:
-            raise errors.CLASSES[15](None, None, f"{path}: corrupted record at {at}")
+            raise errors.DataLossError(None, None, f"{path}: corrupted record at {at}")
         yield data
 
 

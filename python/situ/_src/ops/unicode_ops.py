@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unicode_ops.py: parts of texts: bytes, characters, n-grams; texts joined along dimensions."""
+"""unicode_ops.py: tf.strings: bytes, Unicode characters, substrings, n-grams and reduce_join (on
+the host)."""
+
+from __future__ import annotations
 
 import numpy
 
@@ -10,6 +13,10 @@ from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.ragged_tensor import RaggedTensor
 from situ._src.ops.script_ops import on_host
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, TensorLike
 
 _ENCODINGS = {
     "UTF-8": "utf-8",
@@ -25,9 +32,9 @@ def _encoding(name):
     return _ENCODINGS.get(name.upper(), name)
 
 
-def _split(texts, parts, dtype):
-    """A vector of the parts of a text; of a vector of texts, rows."""
-    texts = convert_to_tensor(texts, "string")
+def _split(strings, parts, dtype):
+    """Splits a string into a vector, or a vector of strings into a ragged tensor."""
+    strings = convert_to_tensor(strings, "string")
     kind = object if as_dtype(dtype).name == "string" else "int32"
 
     def call(array):
@@ -37,34 +44,41 @@ def _split(texts, parts, dtype):
         values[:] = flat
         return values, numpy.cumsum([0, *[len(r) for r in rows]]).astype("int64")
 
-    count = texts.shape.as_list()[0] if texts.shape.rank else None
+    count = strings.shape.as_list()[0] if strings.shape.rank else None
     values, splits = on_host(
-        call, [texts], [dtype, "int64"], [[None], [None if count is None else count + 1]]
+        call, [strings], [dtype, "int64"], [[None], [None if count is None else count + 1]]
     )
-    if texts.shape.rank == 0:
+    if strings.shape.rank == 0:
         return values
-    if texts.shape.rank != 1:
+    if strings.shape.rank != 1:
         raise ValueError(
-            f"situ splits a text or a vector of texts, but this has rank {texts.shape.rank}."
+            "situ splits a string or a vector of strings, but the input has rank "
+            f"{strings.shape.rank}."
         )
     return RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
 def _characters(text, encoding, errors, replacement):
     how = {"strict": "strict", "ignore": "ignore"}.get(errors, "replace")
-    made = text.decode(_encoding(encoding), how)
-    return made.replace("\ufffd", chr(replacement)) if how == "replace" else made
+    result = text.decode(_encoding(encoding), how)
+    return result.replace("\ufffd", chr(replacement)) if how == "replace" else result
 
 
 @export("strings.bytes_split")
-def bytes_split(input, name=None):
-    """The bytes of texts."""
+def bytes_split(input: TensorLike, name: str | None = None) -> Any:
+    """Splits strings into bytes."""
     return _split(input, lambda t: [t[i : i + 1] for i in range(len(t))], "string")
 
 
 @export("strings.unicode_split")
-def unicode_split(input, input_encoding, errors="replace", replacement_char=0xFFFD, name=None):
-    """The characters of texts, each as a text in UTF-8."""
+def unicode_split(
+    input: TensorLike,
+    input_encoding: TensorLike,
+    errors: str = "replace",
+    replacement_char: TensorLike = 0xFFFD,
+    name: str | None = None,
+) -> Any:
+    """Splits strings into characters, encoded as UTF-8."""
     return _split(
         input,
         lambda t: [c.encode() for c in _characters(t, input_encoding, errors, replacement_char)],
@@ -74,14 +88,26 @@ def unicode_split(input, input_encoding, errors="replace", replacement_char=0xFF
 
 @export("strings.unicode_decode")
 def unicode_decode(
-    input,
-    input_encoding,
-    errors="replace",
-    replacement_char=0xFFFD,
-    replace_control_characters=False,
-    name=None,
-):
-    """The characters of texts as numbers."""
+    input: TensorLike,
+    input_encoding: TensorLike,
+    errors: str = "replace",
+    replacement_char: TensorLike = 0xFFFD,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Decodes strings to Unicode code points.
+
+    Args:
+      input: A string, or a vector of strings.
+      input_encoding: The encoding, such as "UTF-8" or "UTF-16-BE".
+      errors: "strict", "replace" or "ignore".
+      replacement_char: The code point that replaces invalid bytes.
+      replace_control_characters: Must be false.
+      name: A name for the operation (optional).
+
+    Returns:
+      An int32 vector; a ragged tensor for a vector of strings.
+    """
     unsupported("unicode_decode", replace_control_characters=(replace_control_characters, False))
     return _split(
         input,
@@ -92,30 +118,30 @@ def unicode_decode(
 
 def _offsets(input, input_encoding, errors, replacement_char):
     def starts(text):
-        made, at = [], 0
+        result, at = [], 0
         for c in _characters(text, input_encoding, errors, replacement_char):
-            made.append(at)
+            result.append(at)
             at += len(c.encode(_encoding(input_encoding)))
-        return made
+        return result
 
-    found = _split(input, starts, "int32")
+    offsets = _split(input, starts, "int32")
     from situ._src.ops.array_ops import cast
 
-    if isinstance(found, RaggedTensor):
-        return found.with_values(cast(found.values, "int64"))
-    return cast(found, "int64")
+    if isinstance(offsets, RaggedTensor):
+        return offsets.with_values(cast(offsets.values, "int64"))
+    return cast(offsets, "int64")
 
 
 @export("strings.unicode_decode_with_offsets")
 def unicode_decode_with_offsets(
-    input,
-    input_encoding,
-    errors="replace",
-    replacement_char=0xFFFD,
-    replace_control_characters=False,
-    name=None,
-):
-    """The characters as numbers, and the byte at which each begins."""
+    input: TensorLike,
+    input_encoding: TensorLike,
+    errors: str = "replace",
+    replacement_char: TensorLike = 0xFFFD,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Decodes strings to code points and the byte offset of each."""
     return (
         unicode_decode(input, input_encoding, errors, replacement_char, replace_control_characters),
         _offsets(input, input_encoding, errors, replacement_char),
@@ -124,8 +150,13 @@ def unicode_decode_with_offsets(
 
 @export("strings.unicode_split_with_offsets")
 def unicode_split_with_offsets(
-    input, input_encoding, errors="replace", replacement_char=0xFFFD, name=None
-):
+    input: TensorLike,
+    input_encoding: TensorLike,
+    errors: str = "replace",
+    replacement_char: TensorLike = 0xFFFD,
+    name: str | None = None,
+) -> Any:
+    """Splits strings into characters and the byte offset of each."""
     return (
         unicode_split(input, input_encoding, errors, replacement_char),
         _offsets(input, input_encoding, errors, replacement_char),
@@ -133,11 +164,17 @@ def unicode_split_with_offsets(
 
 
 @export("strings.unicode_encode")
-def unicode_encode(input, output_encoding, errors="replace", replacement_char=0xFFFD, name=None):
-    """Texts of numbers of characters."""
+def unicode_encode(
+    input: TensorLike,
+    output_encoding: TensorLike,
+    errors: str = "replace",
+    replacement_char: TensorLike = 0xFFFD,
+    name: str | None = None,
+) -> Any:
+    """Encodes code points as strings, one per row."""
     unsupported("unicode_encode", errors=(errors, "replace"))
 
-    def text(numbers):
+    def encode(numbers):
         return "".join(
             chr(int(n)) if 0 <= n < 0x110000 else chr(replacement_char) for n in numbers
         ).encode(_encoding(output_encoding))
@@ -145,33 +182,33 @@ def unicode_encode(input, output_encoding, errors="replace", replacement_char=0x
     if isinstance(input, RaggedTensor):
 
         def rows(values, splits):
-            return [numpy.array([text(values[a:b]) for a, b in zip(splits, splits[1:])], object)]
+            return [numpy.array([encode(values[a:b]) for a, b in zip(splits, splits[1:])], object)]
 
         return on_host(rows, [input.values, input.row_splits], ["string"], [[None]])[0]
     numbers = convert_to_tensor(input)
 
-    def whole(array):
+    def encode_rows(array):
         flat = array.reshape(-1, array.shape[-1])
-        return [numpy.array([text(r) for r in flat], object).reshape(array.shape[:-1])]
+        return [numpy.array([encode(r) for r in flat], object).reshape(array.shape[:-1])]
 
-    return on_host(whole, [numbers], ["string"], [numbers.shape.as_list()[:-1]])[0]
+    return on_host(encode_rows, [numbers], ["string"], [numbers.shape.as_list()[:-1]])[0]
 
 
 @export("strings.unicode_transcode")
 def unicode_transcode(
-    input,
-    input_encoding,
-    output_encoding,
-    errors="replace",
-    replacement_char=0xFFFD,
-    replace_control_characters=False,
-    name=None,
-):
-    """Texts in another encoding."""
+    input: TensorLike,
+    input_encoding: TensorLike,
+    output_encoding: TensorLike,
+    errors: str = "replace",
+    replacement_char: TensorLike = 0xFFFD,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Converts strings to another encoding."""
     unsupported("unicode_transcode", replace_control_characters=(replace_control_characters, False))
-    from situ._src.ops.string_ops import _each
+    from situ._src.ops.string_ops import map_strings
 
-    return _each(
+    return map_strings(
         lambda t: _characters(t, input_encoding, errors, replacement_char).encode(
             _encoding(output_encoding), "replace"
         ),
@@ -181,7 +218,7 @@ def unicode_transcode(
     )
 
 
-def _cut(text, pos, size, unit):
+def _substring(text, pos, size, unit):
     whole = text.decode(errors="replace") if unit == "UTF8_CHAR" else text
     at = pos + len(whole) if pos < 0 else pos
     if not 0 <= at <= len(whole):
@@ -190,41 +227,58 @@ def _cut(text, pos, size, unit):
     return part.encode() if unit == "UTF8_CHAR" else part
 
 
-def _parts(texts, pos, size, unit):
-    if isinstance(texts, RaggedTensor):
-        return texts.with_flat_values(_parts(texts.flat_values, pos, size, unit))
-    texts, pos, size = (
-        convert_to_tensor(texts, "string"),
+def _substrings(strings, pos, size, unit):
+    if isinstance(strings, RaggedTensor):
+        return strings.with_flat_values(_substrings(strings.flat_values, pos, size, unit))
+    strings, pos, size = (
+        convert_to_tensor(strings, "string"),
         convert_to_tensor(pos),
         convert_to_tensor(size),
     )
 
     def call(array, first, count):
         array, first, count = numpy.broadcast_arrays(numpy.asarray(array, object), first, count)
-        made = [
-            _cut(t, int(a), int(n), unit) for t, a, n in zip(array.flat, first.flat, count.flat)
+        result = [
+            _substring(t, int(a), int(n), unit)
+            for t, a, n in zip(array.flat, first.flat, count.flat)
         ]
-        return [numpy.array([*made, None], object)[:-1].reshape(array.shape)]
+        return [numpy.array([*result, None], object)[:-1].reshape(array.shape)]
 
-    return on_host(call, [texts, pos, size], ["string"], [texts.shape])[0]
+    return on_host(call, [strings, pos, size], ["string"], [strings.shape])[0]
 
 
 @export(v2="strings.substr")
-def substr(input, pos, len, unit="BYTE", name=None):
-    """Parts of texts: where they begin, and how long they are."""
-    return _parts(input, pos, len, unit)
+def substr(
+    input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None
+) -> Any:
+    """Returns substrings.
+
+    Args:
+      input: A string tensor.
+      pos: The position of the first byte or character; negative values count from the end.
+      len: The length.
+      unit: "BYTE" or "UTF8_CHAR".
+      name: A name for the operation (optional).
+
+    Returns:
+      A string tensor.
+    """
+    return _substrings(input, pos, len, unit)
 
 
 @export(v1=("strings.substr", "substr"))
-def substr_v1(input, pos, len, name=None, unit="BYTE"):
-    return _parts(input, pos, len, unit)
+def substr_v1(
+    input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE"
+) -> Any:
+    """Returns substrings; see `tf.strings.substr`."""
+    return _substrings(input, pos, len, unit)
 
 
-def _joined(inputs, axis, keep, separator):
-    texts = convert_to_tensor(inputs, "string")
-    rank = texts.shape.rank
+def _reduce_join(inputs, axis, keep, separator):
+    strings = convert_to_tensor(inputs, "string")
+    rank = strings.shape.rank
     if rank is None:
-        raise ValueError("situ has reduce_join for tensors of known rank only.")
+        raise ValueError("tf.strings.reduce_join: situ needs a tensor of known rank.")
     axes = list(range(rank))[::-1] if axis is None else [int(a) % rank for a in numpy.ravel(axis)]
     rest = [i for i in range(rank) if i not in axes]
 
@@ -237,48 +291,55 @@ def _joined(inputs, axis, keep, separator):
 
     def call(array):
         array = numpy.asarray(array, object)
-        turned = array.transpose([*rest, *axes[::-1]]).reshape(  # the first axis is joined first
+        rows = array.transpose([*rest, *axes[::-1]]).reshape(  # the first axis is joined first
             int(numpy.prod([array.shape[i] for i in rest])),
             int(numpy.prod([array.shape[i] for i in axes])),
         )
-        made = numpy.array([*[separator.encode().join(r) for r in turned], None], object)[:-1]
+        made = numpy.array([*[separator.encode().join(r) for r in rows], None], object)[:-1]
         return [made.reshape(result(array.shape))]
 
-    return on_host(call, [texts], ["string"], [result(texts.shape.as_list())])[0]
+    return on_host(call, [strings], ["string"], [result(strings.shape.as_list())])[0]
 
 
 @export(v2="strings.reduce_join")
-def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
-    """The texts along dimensions as one."""
-    return _joined(inputs, axis, bool(keepdims), separator)
+def reduce_join(
+    inputs: TensorLike,
+    axis: Axis = None,
+    keepdims: bool | None = False,
+    separator: str = "",
+    name: str | None = None,
+) -> Any:
+    """Joins the strings along dimensions, all by default."""
+    return _reduce_join(inputs, axis, bool(keepdims), separator)
 
 
 @export(v1=("strings.reduce_join", "reduce_join"))
 def reduce_join_v1(
-    inputs,
-    axis=None,
-    keep_dims=None,
-    separator="",
-    name=None,
-    reduction_indices=None,
-    keepdims=None,
-):
-    return _joined(
+    inputs: TensorLike,
+    axis: Axis = None,
+    keep_dims: bool | None = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: TensorLike = None,
+    keepdims: bool | None = None,
+) -> Any:
+    """Joins the strings along dimensions; see `tf.strings.reduce_join`."""
+    return _reduce_join(
         inputs, reduction_indices if axis is None else axis, bool(keepdims or keep_dims), separator
     )
 
 
 @export("strings.ngrams")
 def ngrams(
-    data,
-    ngram_width,
-    separator=" ",
-    pad_values=None,
-    padding_width=None,
-    preserve_short_sequences=False,
-    name=None,
-):
-    """Runs of neighbouring words, for each row."""
+    data: TensorLike,
+    ngram_width: TensorLike,
+    separator: str = " ",
+    pad_values: TensorLike = None,
+    padding_width: TensorLike = None,
+    preserve_short_sequences: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Returns the n-grams of each row of strings."""
     widths = ngram_width if isinstance(ngram_width, (list, tuple)) else [ngram_width]
     left, right = pad_values if isinstance(pad_values, (list, tuple)) else (pad_values,) * 2
     is_vector = (
@@ -304,14 +365,14 @@ def ngrams(
         return found
 
     def call(values, splits):
-        made = [grams(list(values[a:b])) for a, b in zip(splits, splits[1:])]
-        flat = numpy.array([*[g for row in made for g in row], None], object)[:-1]
-        return flat, numpy.cumsum([0, *[len(r) for r in made]]).astype("int64")
+        result = [grams(list(values[a:b])) for a, b in zip(splits, splits[1:])]
+        flat = numpy.array([*[g for row in result for g in row], None], object)[:-1]
+        return flat, numpy.cumsum([0, *[len(r) for r in result]]).astype("int64")
 
     values, splits = on_host(
         call, [rows.values, rows.row_splits], ["string", "int64"], [[None], rows.row_splits.shape]
     )
     if is_vector:
         return values
-    made = RaggedTensor.from_row_splits(values, splits, validate=False)
-    return made if isinstance(data, RaggedTensor) else made.to_tensor()
+    result = RaggedTensor.from_row_splits(values, splits, validate=False)
+    return result if isinstance(data, RaggedTensor) else result.to_tensor()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unique_sort_ops.py: unique, boolean_mask, bincount, confusion_matrix, histograms, sort."""
+"""unique_sort_ops.py: unique, boolean_mask, bincount, confusion_matrix, histograms, sort,
+reverse_sequence."""
+
+from __future__ import annotations
 
 import collections
 
@@ -10,7 +13,11 @@ from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import checked
-from situ._src.ops.reduction_ops import swapped
+from situ._src.ops.reduction_ops import swap_with_last
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, Tensor, TensorLike
 
 Unique = collections.namedtuple("Unique", "y idx")
 UniqueWithCounts = collections.namedtuple("UniqueWithCounts", "y idx count")
@@ -19,25 +26,53 @@ _MOST_DIMENSIONS = 8
 
 
 @export("unique")
-def unique(x, out_idx="int32", name=None):
-    """The different elements, and for each element its number among them."""
+def unique(x: TensorLike, out_idx: str = "int32", name: str | None = None) -> Any:
+    """Finds the distinct elements of a 1-D tensor, in the order of their first occurrence.
+
+    Args:
+      x: A 1-D tensor.
+      out_idx: The type of the indices.
+      name: A name for the operation (optional).
+
+    Returns:
+      A named tuple (y, idx): the distinct elements, and for each element its index in `y`.
+    """
     return Unique(*op("Unique", x, out_idx=as_dtype(out_idx), name=name))
 
 
 @export("unique_with_counts")
-def unique_with_counts(x, out_idx="int32", name=None):
+def unique_with_counts(x: TensorLike, out_idx: str = "int32", name: str | None = None) -> Any:
+    """Finds the distinct elements of a 1-D tensor; returns a named tuple (y, idx, count)."""
     return UniqueWithCounts(*op("UniqueWithCounts", x, out_idx=as_dtype(out_idx), name=name))
 
 
 @export(v1=("setdiff1d", "listdiff"))
-def setdiff1d(x, y, index_dtype="int32", name=None):
-    """The elements of x that are not in y, and their places."""
+def setdiff1d(
+    x: TensorLike, y: TensorLike, index_dtype: str = "int32", name: str | None = None
+) -> Any:
+    """Finds the elements of `x` that are not in `y`; returns a named tuple (out, idx)."""
     return ListDiff(*op("ListDiff", x, y, out_idx=as_dtype(index_dtype), name=name))
 
 
 @export("boolean_mask")
-def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
-    """The parts of a tensor where the mask is true."""
+def boolean_mask(
+    tensor: TensorLike, mask: TensorLike, axis: Axis = None, name: str | None = "boolean_mask"
+) -> Tensor:
+    """Selects the slices of a tensor where a mask is true.
+
+    Args:
+      tensor: A tensor.
+      mask: A boolean tensor of known rank whose shape matches the dimensions of `tensor` from
+        `axis` on.
+      axis: The first masked dimension, 0 by default.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor in which the masked dimensions are one.
+
+    Raises:
+      ValueError: If the shapes do not match or the mask is a scalar.
+    """
     with scope(name, "boolean_mask"):
         tensor, mask = convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, "bool")
         first = 0 if axis is None else int(axis)
@@ -59,15 +94,32 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
                 0,
             )
             tensor, mask = op("Reshape", tensor, sizes), op("Reshape", mask, [-1])
-        places = op("Squeeze", op("Where", mask), [1])
+        indices = op("Squeeze", op("Where", mask), [1])
         if rank > 1 or first or whole.rank == _MOST_DIMENSIONS:
-            return op("GatherV2", tensor, places, first)
-        rows = op("GatherV2", op("ExpandDims", tensor, -1), places, 0, name="Rows")
-        return op("Squeeze", rows, [-1], name="GatherV2")  # so its gradient is dense
+            return op("GatherV2", tensor, indices, first)
+        rows = op("GatherV2", op("ExpandDims", tensor, -1), indices, 0, name="Rows")
+        return op("Squeeze", rows, [-1], name="GatherV2")  # the detour makes the gradient dense
 
 
-def count_nonzero(input, axis=None, keepdims=None, dtype="int64", name=None):
-    """How many elements are not 0."""
+def count_nonzero(
+    input: TensorLike,
+    axis: Axis = None,
+    keepdims: bool | None = None,
+    dtype: DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """Counts the nonzero elements over dimensions.
+
+    Args:
+      input: A tensor.
+      axis: The dimensions to reduce; all by default.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      dtype: The type of the result.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+    """
     with scope(name, "count_nonzero"):
         tensor = convert_to_tensor(input)
         hit = cast(op("NotEqual", tensor, op("ZerosLike", tensor)), dtype)
@@ -79,15 +131,16 @@ export("math.count_nonzero", v2="math.count_nonzero")(count_nonzero)
 
 @export(v1=("count_nonzero", "math.count_nonzero"))
 def count_nonzero_v1(
-    input_tensor=None,
-    axis=None,
-    keepdims=None,
-    dtype="int64",
-    name=None,
-    reduction_indices=None,
-    keep_dims=None,
-    input=None,
-):
+    input_tensor: TensorLike = None,
+    axis: Axis = None,
+    keepdims: bool | None = None,
+    dtype: DTypeLike = "int64",
+    name: str | None = None,
+    reduction_indices: TensorLike = None,
+    keep_dims: bool | None = None,
+    input: TensorLike = None,
+) -> Tensor:
+    """Counts the nonzero elements over dimensions; see `tf.math.count_nonzero`."""
     axis = reduction_indices if axis is None else axis
     return count_nonzero(
         input if input_tensor is None else input_tensor,
@@ -99,8 +152,27 @@ def count_nonzero_v1(
 
 
 @export("math.bincount", v1="bincount")
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", name=None):
-    """How often each integer is there, or the sum of its weights."""
+def bincount(
+    arr: TensorLike,
+    weights: TensorLike = None,
+    minlength: TensorLike = None,
+    maxlength: TensorLike = None,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """Counts the occurrences of each value in an array of non-negative integers.
+
+    Args:
+      arr: A tensor of integers.
+      weights: Weights to sum instead of counting (optional).
+      minlength: The smallest length of the result.
+      maxlength: The largest length of the result; larger values are ignored.
+      dtype: The type of the counts.
+      name: A name for the operation (optional).
+
+    Returns:
+      A 1-D tensor.
+    """
     with scope(name, "bincount"):
         arr = op("Reshape", convert_to_tensor(arr, name="arr"), [-1])
         wrong = op("Less", arr, constant(0, arr.dtype))
@@ -118,25 +190,44 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype="int32", n
             weights = op("Fill", shape_op(arr), constant(1, as_dtype(dtype)))
         else:
             weights = op("Reshape", convert_to_tensor(weights), [-1])
-        arr = op("SelectV2", wrong, size, arr)  # which is no place in the counts: it is refused
+        arr = op("SelectV2", wrong, size, arr)  # out of range, so the op fails
         return op("UnsortedSegmentSum", weights, arr, size)
 
 
-def _checked_ids(ids, word, count):
-    """Class ids that are known to be in [0, count) when they are used."""
+def _checked_ids(ids, argument, count):
+    """Returns class ids with an assertion that they are in [0, count)."""
     from situ._src.framework.scopes import control_dependencies
     from situ._src.ops import check_ops
 
-    checks = [check_ops.assert_non_negative(ids, message=f"`{word}` contains negative values")]
+    checks = [check_ops.assert_non_negative(ids, message=f"`{argument}` contains negative values")]
     if count is not None:
-        checks.append(check_ops.assert_less(ids, count, message=f"`{word}` out of bound"))
+        checks.append(check_ops.assert_less(ids, count, message=f"`{argument}` out of bound"))
     with control_dependencies([c for c in checks if c is not None]):
         return op("Identity", ids)
 
 
 @export(v2="math.confusion_matrix")
-def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype="int32", name=None):
-    """How often class i was taken for class j, or the sum of the weights of such examples."""
+def confusion_matrix(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike = None,
+    weights: TensorLike = None,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """Computes the confusion matrix from labels and predictions.
+
+    Args:
+      labels: A 1-D tensor of class indices.
+      predictions: A 1-D tensor of class indices.
+      num_classes: The number of classes; by default one more than the largest index.
+      weights: Weights of the examples (optional).
+      dtype: The type of the result.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of shape [classes, classes]; rows are labels, columns are predictions.
+    """
     from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
 
     with scope(name, "confusion_matrix"):
@@ -164,15 +255,37 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
 
 @export(v1=("math.confusion_matrix", "confusion_matrix"))
 def confusion_matrix_v1(
-    labels, predictions, num_classes=None, dtype="int32", name=None, weights=None
-):
-    """How often class i was taken for class j, or the sum of the weights of such examples."""
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike = None,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+    weights: TensorLike = None,
+) -> Tensor:
+    """Computes the confusion matrix from labels and predictions; see `tf.math.confusion_matrix`."""
     return confusion_matrix(labels, predictions, num_classes, weights, dtype, name)
 
 
 @export("histogram_fixed_width")
-def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=None):
-    """How many values lie in each of nbins equal parts of a range; the outer ones take the rest."""
+def histogram_fixed_width(
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """Counts the values in each of `nbins` equal bins of a range.
+
+    Args:
+      values: A tensor of numbers.
+      value_range: A tensor [low, high]. Values outside count in the first or last bin.
+      nbins: The number of bins.
+      dtype: The type of the counts.
+      name: A name for the operation (optional).
+
+    Returns:
+      A 1-D tensor of length `nbins`.
+    """
     with scope(name, "histogram_fixed_width"):
         values = op("Reshape", convert_to_tensor(values), [-1])
         span = convert_to_tensor(value_range, values.dtype)
@@ -185,8 +298,8 @@ def histogram_fixed_width(values, value_range, nbins=100, dtype="int32", name=No
         return op("UnsortedSegmentSum", ones, bins, constant(nbins, "int32"))
 
 
-def _mirrored(values):
-    """Values in the opposite order, none of which overflows."""
+def _reverse_order(values):
+    """Maps values to the reverse order without overflow."""
     if values.dtype.is_floating:
         return op("Neg", values)
     most = values.dtype.max if values.dtype.min == 0 else -1
@@ -194,46 +307,100 @@ def _mirrored(values):
 
 
 def _sorted(values, axis, direction):
-    """(sorted values, their places)"""
+    """Returns (sorted values, their indices)."""
     values = convert_to_tensor(values)
-    up = direction == "ASCENDING"
-    if not up and direction != "DESCENDING":
+    ascending = direction == "ASCENDING"
+    if not ascending and direction != "DESCENDING":
         raise ValueError(
             f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. "
             f"Received: direction={direction}"
         )
     if tensor_shape.as_shape(values.shape).rank == 0:
         raise errors.invalid_argument("A scalar has no axis to sort along (op: 'TopKV2')")
-    order = swapped(values, axis)
+    order = swap_with_last(values, axis)
     if order is not None:
         values = op("Transpose", values, order)
     size = op("StridedSlice", shape_op(values), [-1], [0], [1], shrink_axis_mask=1, end_mask=1)
-    made, places = op("TopKV2", _mirrored(values) if up else values, size)
-    made = _mirrored(made) if up else made
+    result, places = op("TopKV2", _reverse_order(values) if ascending else values, size)
+    result = _reverse_order(result) if ascending else result
     if order is not None:
-        made, places = op("Transpose", made, order), op("Transpose", places, order)
-    return made, places
+        result, places = op("Transpose", result, order), op("Transpose", places, order)
+    return result, places
 
 
 @export("sort")
-def sort(values, axis=-1, direction="ASCENDING", name=None):
-    """The values in order along an axis."""
+def sort(
+    values: TensorLike, axis: Axis = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
+    """Sorts a tensor along an axis.
+
+    Args:
+      values: A tensor of numbers.
+      axis: The dimension to sort along.
+      direction: "ASCENDING" or "DESCENDING".
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `values`.
+
+    Raises:
+      ValueError: If the direction is unknown.
+    """
     with scope(name, "sort"):
         return _sorted(values, axis, direction)[0]
 
 
 @export("argsort")
-def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
-    """The places of the values in order along an axis."""
+def argsort(
+    values: TensorLike,
+    axis: Axis = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the indices that sort a tensor along an axis.
+
+    Args:
+      values: A tensor of numbers.
+      axis: The dimension to sort along.
+      direction: "ASCENDING" or "DESCENDING".
+      stable: Ignored; the sort is always stable.
+      name: A name for the operation (optional).
+
+    Returns:
+      An int32 tensor of the shape of `values`.
+
+    Raises:
+      ValueError: If the direction is unknown.
+    """
     with scope(name, "argsort"):
         return _sorted(values, axis, direction)[1]
 
 
 @export("reverse_sequence")
 def reverse_sequence(
-    input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None
-):
-    """For each element of a batch, the first seq_lengths[i] slices turned round."""
+    input: TensorLike,
+    seq_lengths: TensorLike,
+    seq_axis: TensorLike = None,
+    batch_axis: TensorLike = None,
+    name: str | None = None,
+    seq_dim: TensorLike = None,
+    batch_dim: TensorLike = None,
+) -> Tensor:
+    """Reverses the first `seq_lengths[i]` slices of each element of a batch.
+
+    Args:
+      input: A tensor.
+      seq_lengths: A 1-D tensor of lengths, one per element of the batch.
+      seq_axis: The dimension to reverse.
+      batch_axis: The batch dimension, 0 by default.
+      seq_dim: The name of `seq_axis` in old programs.
+      batch_dim: The name of `batch_axis` in old programs.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `input`.
+    """
     seq_axis = seq_dim if seq_axis is None else seq_axis
     batch_axis = batch_dim if batch_axis is None else batch_axis
     batch_axis = 0 if batch_axis is None else batch_axis
@@ -259,14 +426,20 @@ def reverse_sequence(
             op("ExpandDims", op("Range", zero, batch, one), 1),
             op("Pack", [batch, steps]),
         )
-        made = op("GatherNd", x, op("Pack", [rows, places], axis=-1))
+        result = op("GatherNd", x, op("Pack", [rows, places], axis=-1))
         back = [order.index(d) for d in range(rank)]
-        return made if order == list(range(rank)) else op("Transpose", made, back)
+        return result if order == list(range(rank)) else op("Transpose", result, back)
 
 
 @export("histogram_fixed_width_bins")
-def histogram_fixed_width_bins(values, value_range, nbins=100, dtype="int32", name=None):
-    """The number of the bin of each value."""
+def histogram_fixed_width_bins(
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """Returns the bin of each value; see `tf.histogram_fixed_width`."""
     values = convert_to_tensor(values)
     low, high = op("Unpack", convert_to_tensor(value_range, values.dtype), num=2, axis=0)
     share = (values - low) / (high - low)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weights_broadcast_ops.py: the shapes of labels, predictions and weights in tf.metrics and
+"""weights_broadcast_ops.py: aligns the shapes of labels, predictions and weights for tf.metrics and
 tf.losses.
 
 Weights are a scalar, or have the rank of the values with each dimension 1 or that of the values.
-Metrics first remove or add a last dimension of 1 where ranks differ by one. Where a rank is not
-known while the graph is built, the new shape is computed in the graph.
+Metrics first remove or add a last dimension of 1 where ranks differ by one. If a rank is unknown
+while building a graph, the graph computes the new shape.
 """
 
 from situ._src.framework.graph import scope
@@ -20,7 +20,7 @@ def _rank(tensor):
 
 
 def _with_rank(tensor, rank):
-    """The tensor without its last dimensions, or with one more of 1: it has a computed rank."""
+    """Reshapes a tensor to a computed rank by dropping last dimensions or adding one of 1."""
     sizes = op("ConcatV2", [op("Shape", tensor), [1]], 0)
     return op("Reshape", tensor, op("Slice", sizes, [0], op("Reshape", rank, [1])))
 
@@ -34,7 +34,7 @@ def _may_squeeze(tensor):
 
 
 def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name=None):
-    """Labels and predictions; the one whose rank is one too large loses a last dimension of 1."""
+    """Squeezes the last dimension of labels or predictions if its rank is one too large."""
     with scope(name, "remove_squeezable_dimensions"):
         predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)
         p, n = predictions.shape.ndims, labels.shape.ndims
@@ -56,7 +56,7 @@ def remove_squeezable_dimensions(labels, predictions, expected_rank_diff=0, name
 
 
 def match_weights(weights, values):
-    """Weights with the rank of the values where one last dimension of 1 makes the difference."""
+    """Squeezes or expands the last dimension of weights to match the rank of the values."""
     weights = convert_to_tensor(weights)
     w, v = weights.shape.ndims, values.shape.ndims
     if w == 0:
@@ -74,14 +74,15 @@ def match_weights(weights, values):
 
 
 def matched(labels, predictions, weights):
-    """(labels, predictions, weights) of a metric in shapes that fit together."""
+    """Returns (labels, predictions, weights) with shapes that match."""
     labels, predictions = remove_squeezable_dimensions(labels, predictions)
     predictions.shape.assert_is_compatible_with(labels.shape)
     return labels, predictions, None if weights is None else match_weights(weights, predictions)
 
 
 def assert_broadcastable(weights, values):
-    """Ops that fail where weights do not fit to values; a ValueError if that is known already."""
+    """Returns assertions that weights broadcast to values; ValueError if the static shapes do
+    not."""
     weights, values = convert_to_tensor(weights), convert_to_tensor(values)
     w, v = weights.shape.ndims, values.shape.ndims
     if w == 0:
@@ -118,11 +119,11 @@ def assert_broadcastable(weights, values):
 
 
 def broadcast_weights(weights, values):
-    """The weights in the shape of the values."""
+    """Broadcasts weights to the shape of the values."""
     values = convert_to_tensor(values)
     weights = cast(convert_to_tensor(weights), values.dtype)
     with control_dependencies(assert_broadcastable(weights, values)):
-        spread = weights * op("OnesLike", values)
-        if spread.shape.is_fully_defined() and values.shape.is_fully_defined():
-            return spread
-        return op("Reshape", spread, op("Shape", values))  # fails where values were spread, too
+        broadcast = weights * op("OnesLike", values)
+        if broadcast.shape.is_fully_defined() and values.shape.is_fully_defined():
+            return broadcast
+        return op("Reshape", broadcast, op("Shape", values))  # fails if values were broadcast

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""while_loop.py: tf.while_loop: a While over two traced functions; in eager style a loop."""
+"""while_loop.py: tf.while_loop: a While op over traced functions; a Python loop in eager mode."""
+
+from __future__ import annotations
 
 import contextlib
 
@@ -9,8 +11,12 @@ from situ._src.framework.api import OPS, export
 from situ._src.framework.scopes import name_scope
 from situ._src.ops.array_ops import convert_to_tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Callable, TensorLike
 
-def _eager_loop(test, body, loop_vars, maximum):
+
+def _run_eagerly(test, body, loop_vars, maximum):
     count = 0
     while (maximum is None or count < int(maximum)) and bool(test(*loop_vars)):
         result = body(*loop_vars)
@@ -20,10 +26,11 @@ def _eager_loop(test, body, loop_vars, maximum):
 
 
 def _check_shapes(values, results, invariants):
+    """Checks that the body keeps the types and the shape invariants of the loop variables."""
     for before, after, invariant in zip(values, results, invariants):
         if before.dtype.base_dtype != after.dtype.base_dtype:
             raise TypeError(
-                f"The body gives {after.dtype.name} for a loop variable of type "
+                f"The loop body returns {after.dtype.name} for a loop variable of type "
                 f"{before.dtype.name}."
             )
         if invariant.is_compatible_with(after.shape) and (
@@ -39,32 +46,37 @@ def _check_shapes(values, results, invariants):
 
 
 class _Loop:
-    """A loop in the making: `values` go round, in the structure of the loop variables."""
+    """A While op under construction; `values` are the flat loop variables."""
 
     def __init__(self, outer, structure, values, invariants):
         self.outer, self.structure = outer, structure
         self.values, self.invariants = values, invariants
 
-    def _places(self):
+    def _placeholders(self):
+        """Returns the loop variables as inputs of a traced function."""
         return [
             OPS["Placeholder"](dtype=v.dtype.base_dtype, shape=s, name="Identity")
             for v, s in zip(self.values, self.invariants)
         ]
 
     def _test(self, function):
+        """Traces the condition."""
+
         def call(graph):
-            places = self._places()
-            truth = graph.inside(function(*branch_graph.pack(self.structure, places)))
-            if truth.shape.ndims not in (0, None):
-                truth = OPS["Reshape"](truth, convert_to_tensor([], "int32"))
-            return places, truth
+            placeholders = self._placeholders()
+            condition = graph.inside(function(*branch_graph.pack(self.structure, placeholders)))
+            if condition.shape.ndims not in (0, None):
+                condition = OPS["Reshape"](condition, convert_to_tensor([], "int32"))
+            return placeholders, condition
 
         return branch_graph.trace(self.outer, call)
 
     def _body(self, function):
+        """Traces the body."""
+
         def call(graph):
-            places = self._places()
-            result = function(*branch_graph.pack(self.structure, places))
+            placeholders = self._placeholders()
+            result = function(*branch_graph.pack(self.structure, placeholders))
             if (
                 not isinstance(result, (list, tuple))
                 or hasattr(result, "_fields")
@@ -74,9 +86,9 @@ class _Loop:
             if len(branch_graph.leaves(list(result))) != len(self.values):
                 raise ValueError(
                     "The two structures don't have the same nested structure: the "
-                    f"loop variables are {self.structure}, the body gives {result}."
+                    f"loop variables are {self.structure}, the body returns {result}."
                 )
-            return places, [
+            return placeholders, [
                 branch_graph.tensor_of(v, lambda v, p=p: self._result(graph, v, p))
                 for v, p in zip(branch_graph.leaves(list(result)), self.values)
             ]
@@ -90,13 +102,14 @@ class _Loop:
         return graph.inside(value)
 
     def make(self, test, body, back_prop=True):
-        """The flat results of the While; not back_prop: no gradient goes through them."""
+        """Emits the While op and returns its flat results. Without back_prop they have no
+        gradient."""
         end = OPS["Identity" if back_prop else "StopGradient"]
-        first, (test_in, truth) = self._test(test)
+        first, (test_in, condition) = self._test(test)
         second, (body_in, results) = self._body(body)
         _check_shapes(self.values, results, self.invariants)
         written = {**first.writes, **second.writes}
-        for variable in written:  # what the loop sets goes round, too
+        for variable in written:  # variables that the loop assigns are loop variables, too
             second._input(variable, self.outer.read_variable(variable))
         outers = branch_graph.drop_constants(
             branch_graph.unify_captures([first, second]), [first, second]
@@ -110,7 +123,7 @@ class _Loop:
         outer, inputs = self.outer, list(self.values) + list(outers.values())
         names = [
             branch_graph.add(
-                outer, "cond", first, test_in + branch_graph.inner(first, outers), [truth]
+                outer, "cond", first, test_in + branch_graph.inner(first, outers), [condition]
             ),
             branch_graph.add(
                 outer, "body", second, body_in + branch_graph.inner(second, outers), outputs
@@ -118,25 +131,25 @@ class _Loop:
         ]
         before = first.before + second.before
         with outer.control_dependencies(before) if before else contextlib.nullcontext():
-            made = OPS["While"](
+            result = OPS["While"](
                 inputs,
                 T=[t.dtype.base_dtype for t in inputs],
                 cond=names[0],
                 body=names[1],
                 name="While",
             )
-        branch_graph.note_effects(outer, [second], made[0].op)
-        for key, value in zip(outers, made[len(self.values) :]):
+        branch_graph.note_effects(outer, [second], result[0].op)
+        for key, value in zip(outers, result[len(self.values) :]):
             if key in written:
                 outer.write_variable(key, value)
         return [
             x if x.dtype.name == "variant" else end(x, name="Exit")
-            for x in made[: len(self.values)]
+            for x in result[: len(self.values)]
         ]
 
 
 def _bounded(test, body, limit):
-    """The functions of a loop with a counter behind its variables."""
+    """Adds an iteration counter as the last loop variable."""
 
     def next_test(*args):
         return OPS["LogicalAnd"](OPS["Less"](args[-1], limit), convert_to_tensor(test(*args[:-1])))
@@ -149,17 +162,19 @@ def _bounded(test, body, limit):
     return next_test, next_body
 
 
-def _invariants(values, structure, given):
-    if given is None:
+def _invariants(values, structure, shape_invariants):
+    if shape_invariants is None:
         return [v.shape for v in values]
-    found = [
+    shapes = [
         tensor_shape.as_shape(None if s is None else getattr(s, "shape", s))
-        for s in _shape_leaves(given)
+        for s in _shape_leaves(shape_invariants)
     ]
-    if len(found) != len(values):
-        raise ValueError(f"{len(found)} shape invariants were given for {len(values)} variables.")
+    if len(shapes) != len(values):
+        raise ValueError(
+            f"shape_invariants has {len(shapes)} shapes for {len(values)} loop variables."
+        )
     arrays = [hasattr(leaf, "_flow") for leaf in branch_graph.leaves(structure)]
-    return [v.shape if is_array else s for v, s, is_array in zip(values, found, arrays)]
+    return [v.shape if is_array else s for v, s, is_array in zip(values, shapes, arrays)]
 
 
 def _shape_leaves(structure):
@@ -182,7 +197,7 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
     outer, alone = _situ.current_graph(), not isinstance(loop_vars, (list, tuple))
     structure = [loop_vars] if alone else list(loop_vars)
     if outer is None:
-        packed = _eager_loop(test, body, structure, maximum)
+        packed = _run_eagerly(test, body, structure, maximum)
     else:
         with name_scope(name, "while"):
             values = [branch_graph.tensor_of(v) for v in branch_graph.leaves(structure)]
@@ -202,18 +217,38 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
 
 @export(v1="while_loop")
 def while_loop(
-    cond,
-    body,
-    loop_vars,
-    shape_invariants=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    name=None,
-    maximum_iterations=None,
-    return_same_structure=False,
-):
-    """Runs body on its own results as long as cond of them is true."""
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: TensorLike,
+    shape_invariants: TensorLike = None,
+    parallel_iterations: TensorLike = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: TensorLike = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeats `body` while `cond` is true.
+
+    Args:
+      cond: A function of the loop variables that returns a boolean scalar.
+      body: A function of the loop variables that returns their next values.
+      loop_vars: A list or tuple of tensors, or nested structures of them.
+      shape_invariants: The shapes that the loop variables keep; by default their initial shapes.
+      parallel_iterations: Ignored.
+      back_prop: Whether the loop has a gradient.
+      swap_memory: Ignored.
+      maximum_iterations: The largest number of iterations (optional).
+      return_same_structure: Whether a single loop variable is returned in a list.
+      name: A name for the operation (optional).
+
+    Returns:
+      The loop variables after the loop.
+
+    Raises:
+      TypeError: If `cond` or `body` is not callable.
+      ValueError: If there are no loop variables, or the body changes a shape.
+    """
     if not callable(cond) or not callable(body):
         raise TypeError("cond and body must be callable.")
     if isinstance(loop_vars, (list, tuple)) and not loop_vars:
@@ -232,17 +267,36 @@ def while_loop(
 
 @export(v2="while_loop")
 def while_loop_v2(
-    cond,
-    body,
-    loop_vars,
-    shape_invariants=None,
-    parallel_iterations=10,
-    back_prop=True,
-    swap_memory=False,
-    maximum_iterations=None,
-    name=None,
-):
-    """Runs body on its own results as long as cond of them is true."""
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: TensorLike,
+    shape_invariants: TensorLike = None,
+    parallel_iterations: TensorLike = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: TensorLike = None,
+    name: str | None = None,
+) -> Any:
+    """Repeats `body` while `cond` is true.
+
+    Args:
+      cond: A function of the loop variables that returns a boolean scalar.
+      body: A function of the loop variables that returns their next values.
+      loop_vars: A list or tuple of tensors, or nested structures of them.
+      shape_invariants: The shapes that the loop variables keep; by default their initial shapes.
+      parallel_iterations: Ignored.
+      back_prop: Whether the loop has a gradient.
+      swap_memory: Ignored.
+      maximum_iterations: The largest number of iterations (optional).
+      name: A name for the operation (optional).
+
+    Returns:
+      The loop variables after the loop, in the structure of `loop_vars`.
+
+    Raises:
+      TypeError: If `cond` or `body` is not callable.
+      ValueError: If there are no loop variables, or the body changes a shape.
+    """
     return while_loop(
         cond,
         body,

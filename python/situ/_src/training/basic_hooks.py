@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""basic_hooks.py: the hooks that most programs use: stop, log, look for NaN, feed."""
+"""basic_hooks.py: session hooks that stop, log, check for NaN and feed."""
 
 import time
 
@@ -13,15 +13,15 @@ from situ._src.training.session_run_hook import SessionRunArgs, SessionRunHook
 
 
 def step_tensor(hook):
-    found = get_global_step()
-    if found is None:
+    result = get_global_step()
+    if result is None:
         raise RuntimeError(f"Global step should be created to use {hook}.")
-    return found
+    return result
 
 
 @export("estimator.SecondOrStepTimer", v1="train.SecondOrStepTimer")
 class SecondOrStepTimer:
-    """Says when it is time again: every so many seconds, or steps."""
+    """A timer that triggers every so many seconds or steps."""
 
     def __init__(self, every_secs=None, every_steps=None):
         if every_secs is None and every_steps is None:
@@ -55,7 +55,7 @@ class SecondOrStepTimer:
 
 
 class NeverTriggerTimer:
-    """It never is."""
+    """A timer that never triggers."""
 
     def should_trigger_for_step(self, step):
         return False
@@ -72,7 +72,7 @@ class NeverTriggerTimer:
 
 @export("estimator.StopAtStepHook", v1="train.StopAtStepHook")
 class StopAtStepHook(SessionRunHook):
-    """Stops after so many steps, or at a step."""
+    """Stops after a number of steps, or at a step."""
 
     def __init__(self, num_steps=None, last_step=None):
         if num_steps is None and last_step is None:
@@ -100,7 +100,7 @@ class StopAtStepHook(SessionRunHook):
 
 @export("estimator.LoggingTensorHook", v1="train.LoggingTensorHook")
 class LoggingTensorHook(SessionRunHook):
-    """Logs values every so many steps or seconds, or at the end."""
+    """Logs tensors every so many steps or seconds, or at the end."""
 
     def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False, formatter=None):
         if not at_end and (every_n_iter is None) == (every_n_secs is None):
@@ -163,7 +163,7 @@ class NanLossDuringTrainingError(RuntimeError):
 
 @export("estimator.NanTensorHook", v1="train.NanTensorHook")
 class NanTensorHook(SessionRunHook):
-    """Stops, or fails, when a loss is NaN."""
+    """Stops or fails when the loss is NaN."""
 
     def __init__(self, loss_tensor, fail_on_nan_loss=True):
         self._loss, self._fail = loss_tensor, fail_on_nan_loss
@@ -184,7 +184,7 @@ class NanTensorHook(SessionRunHook):
 
 @export("estimator.FinalOpsHook", v1="train.FinalOpsHook")
 class FinalOpsHook(SessionRunHook):
-    """Runs something at the end; `final_ops_values` is what it gave."""
+    """Runs tensors at the end of the session; `final_ops_values` holds the results."""
 
     def __init__(self, final_ops, final_ops_feed_dict=None):
         self._ops, self._feeds, self._values = final_ops, final_ops_feed_dict, None
@@ -198,7 +198,7 @@ class FinalOpsHook(SessionRunHook):
 
 @export("estimator.FeedFnHook", v1="train.FeedFnHook")
 class FeedFnHook(SessionRunHook):
-    """Feeds every run what a function gives."""
+    """Feeds each run with the result of a function."""
 
     def __init__(self, feed_fn):
         self.feed_fn = feed_fn
@@ -209,7 +209,7 @@ class FeedFnHook(SessionRunHook):
 
 @export("estimator.GlobalStepWaiterHook", v1="train.GlobalStepWaiterHook")
 class GlobalStepWaiterHook(SessionRunHook):
-    """Waits until the global step is so far."""
+    """Delays runs until the global step reaches a value."""
 
     def __init__(self, wait_until_step):
         self._wait, self._seen = wait_until_step, False

@@ -4,12 +4,12 @@
 from situ._src.framework.api import V1
 from situ._src.ops.array_ops import cast, convert_to_tensor, identity, op
 from situ._src.ops.unique_sort_ops import confusion_matrix
-from situ._src.training.metrics import done, local, metric, ratio, turned
+from situ._src.training.metrics import finish, local, metric, predictions_first, ratio
 from situ._src.variables.variable_scope import variable_scope
 
 
 def _flat(tensor, dtype):
-    """The elements in one dimension; a scalar stays one."""
+    """Flattens a tensor; a scalar stays a scalar."""
     tensor = cast(convert_to_tensor(tensor), dtype)
     return tensor if tensor.shape.ndims == 0 else op("Reshape", tensor, [-1])
 
@@ -24,7 +24,7 @@ def mean_iou(
     updates_collections=None,
     name=None,
 ):
-    """The mean over classes of intersection / union of labels and predictions."""
+    """Computes the mean intersection over union of all classes."""
 
     def value(table):
         right = op("DiagPart", table)
@@ -41,7 +41,7 @@ def mean_iou(
         batch = confusion_matrix(
             labels, predictions, num_classes=num_classes, dtype="float64", weights=weights
         )
-        return done(
+        return finish(
             identity(value(table.value()), name="mean_iou"),
             table.assign_add(batch),
             metrics_collections,
@@ -59,7 +59,7 @@ def mean_per_class_accuracy(
     updates_collections=None,
     name=None,
 ):
-    """The mean over all classes, those without examples too, of the share that was found."""
+    """Computes the mean of the per-class accuracies, including classes without examples."""
     with variable_scope(name, "mean_accuracy"):
         labels, predictions = _flat(labels, "int64"), _flat(predictions, "int64")
         predictions.shape.assert_is_compatible_with(labels.shape)
@@ -72,7 +72,7 @@ def mean_per_class_accuracy(
         add = lambda values: op("UnsortedSegmentSum", values, labels, num_classes)
         new_total, new_count = total.assign_add(add(ones)), count.assign_add(add(right))
         value = op("Mean", ratio(count, total), [0], name="mean_accuracy")
-        return done(
+        return finish(
             value,
             ratio(new_count, new_total, "update_op"),
             metrics_collections,
@@ -80,5 +80,5 @@ def mean_per_class_accuracy(
         )
 
 
-V1["contrib.metrics.streaming_mean_iou"] = turned(mean_iou)
+V1["contrib.metrics.streaming_mean_iou"] = predictions_first(mean_iou)
 V1["contrib.metrics.confusion_matrix"] = V1["confusion_matrix"]

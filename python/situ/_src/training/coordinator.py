@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""coordinator.py: tf.train.Coordinator: threads that stop together."""
+"""coordinator.py: tf.train.Coordinator: stops a set of threads together."""
 
 import contextlib
 import sys
@@ -12,17 +12,19 @@ from situ._src.framework.api import export
 
 @export(v1="train.Coordinator", v2="train.Coordinator")
 class Coordinator:
-    """One thread asks to stop, all do; an error of one reaches whoever joins, once."""
+    """Coordinates the termination of threads: when one requests a stop, all stop, and `join` raises
+    the
+    first exception."""
 
     def __init__(self, clean_stop_exception_types=None):
-        self._clean = tuple(clean_stop_exception_types or (errors.CLASSES[11],))
+        self._clean = tuple(clean_stop_exception_types or (errors.OutOfRangeError,))
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._error, self._threads, self._joined = None, set(), False
 
     joined = property(lambda s: s._joined)
 
     def request_stop(self, ex=None):
-        """Asks all to stop; an exception (or sys.exc_info()) is raised by join."""
+        """Requests that threads stop; `join` raises the exception `ex` (or sys.exc_info())."""
         with self._lock:
             error = ex[1] if isinstance(ex, tuple) else ex
             if self._stop.is_set() and self._joined and error is not None:
@@ -55,13 +57,13 @@ class Coordinator:
             self._threads.add(thread)
 
     def raise_requested_exception(self):
-        """Raises what a thread failed with."""
+        """Raises the exception that a thread reported."""
         with self._lock:
             if self._error is not None:
                 raise self._error
 
     def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
-        """Waits for all threads; raises the error that one reported."""
+        """Waits for all threads and raises the exception that one reported."""
         with self._lock:
             threads = list(self._threads | set(threads or ()))
         while any(t.is_alive() for t in threads) and not self.wait_for_stop(1.0):
@@ -82,7 +84,7 @@ class Coordinator:
 
 @export(v1="train.LooperThread")
 class LooperThread(threading.Thread):
-    """Calls a function again and again until the coordinator stops."""
+    """A thread that calls a function repeatedly until the coordinator stops."""
 
     def __init__(self, coord, timer_interval_secs, target=None, args=None, kwargs=None):
         super().__init__(daemon=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""device_setter.py: tf.train.replica_device_setter: variables to ps tasks, all else to workers."""
+"""device_setter.py: tf.train.replica_device_setter: places variables on ps tasks and other ops
+on workers."""
 
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
@@ -22,7 +23,7 @@ export(v1="python.training.device_setter.STANDARD_PS_OPS")(STANDARD_PS_OPS)
 
 @export(v1="python.training.device_setter._RoundRobinStrategy")
 class _RoundRobin:
-    """One task after the other."""
+    """Assigns ps tasks in turn."""
 
     def __init__(self, num_tasks):
         self._count, self._next = num_tasks, 0
@@ -42,7 +43,7 @@ def replica_device_setter(
     ps_ops=None,
     ps_strategy=None,
 ):
-    """A function for tf.device; None where there is no ps task."""
+    """Returns a device function for tf.device; None if there are no ps tasks."""
     if cluster is not None:
         spec = cluster.as_dict() if hasattr(cluster, "as_dict") else dict(cluster)
         job = DeviceSpec.from_string(ps_device).job or "ps"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""global_step.py: the variable that counts training steps."""
+"""global_step.py: tf.train.get_global_step and others: the variable that counts training steps."""
 
 import _situ
 from situ._src.framework.api import export
@@ -20,7 +20,7 @@ def _check(tensor):
 
 @export(v1=("train.get_global_step", "contrib.framework.get_global_step"))
 def get_global_step(graph=None):
-    """The global step of a graph, or None."""
+    """Returns the global step of a graph, or None."""
     graph = graph or get_default_graph()
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) == 1:
@@ -35,16 +35,16 @@ def get_global_step(graph=None):
 
 def _create_eagerly(graph):
     with device("cpu:0"):
-        made = get_variable(
+        result = get_variable(
             "global_step", shape=[], dtype=as_dtype("int64"), initializer=Zeros(), trainable=False
         )
-    graph.add_to_collection(GraphKeys.GLOBAL_STEP, made)
-    return made
+    graph.add_to_collection(GraphKeys.GLOBAL_STEP, result)
+    return result
 
 
 @export(v1=("train.create_global_step", "contrib.framework.create_global_step"))
 def create_global_step(graph=None):
-    """Makes the global step of a graph, which must not have one."""
+    """Creates the global step of a graph; ValueError if it has one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -63,7 +63,7 @@ def create_global_step(graph=None):
 
 @export(v1=("train.get_or_create_global_step", "contrib.framework.get_or_create_global_step"))
 def get_or_create_global_step(graph=None):
-    """The global step of a graph; made where it has none."""
+    """Returns the global step of a graph, creating it if necessary."""
     graph = graph or get_default_graph()
     found = get_global_step(graph)
     return found if found is not None else create_global_step(graph)
@@ -76,7 +76,7 @@ def assert_global_step(global_step_tensor):
 
 @export(v1="train.global_step")
 def global_step(sess, global_step_tensor):
-    """The value of the global step in a session."""
+    """Returns the value of the global step in a session."""
     if _situ.executing_eagerly():
         return int(global_step_tensor.numpy())
     return int(sess.run(global_step_tensor))

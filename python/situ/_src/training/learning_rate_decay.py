@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""learning_rate_decay.py: learning rates of graph style: tf.train.exponential_decay and its
-like."""
+"""learning_rate_decay.py: learning rate schedules of TensorFlow 1: tf.train.exponential_decay
+and others."""
 
 import math
 
@@ -13,7 +13,7 @@ from situ._src.ops.random_ops import random_normal
 
 
 def _result(make):
-    """A tensor in a graph, a function in eager style."""
+    """Returns a tensor in a graph, a function in eager mode."""
     return make if _situ.executing_eagerly() else make()
 
 
@@ -26,7 +26,7 @@ def _need_step(global_step, what):
 def exponential_decay(
     learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
 ):
-    """learning_rate * decay_rate ^ (global_step / decay_steps)."""
+    """Computes `learning_rate * decay_rate ** (global_step / decay_steps)`."""
     _need_step(global_step, "exponential_decay")
     schedule = learning_rate_schedule.ExponentialDecay(
         learning_rate, decay_steps, decay_rate, staircase, name
@@ -36,7 +36,7 @@ def exponential_decay(
 
 @export(v1=("train.piecewise_constant", "train.piecewise_constant_decay"))
 def piecewise_constant(x, boundaries, values, name=None):
-    """values[0] up to boundaries[0], values[1] up to boundaries[1], ..."""
+    """Returns values[0] up to boundaries[0], values[1] up to boundaries[1], and so on."""
     schedule = learning_rate_schedule.PiecewiseConstantDecay(boundaries, values, name)
     return _result(lambda: schedule(x))
 
@@ -51,6 +51,7 @@ def polynomial_decay(
     cycle=False,
     name=None,
 ):
+    """Decays the learning rate polynomially to `end_learning_rate` in `decay_steps` steps."""
     _need_step(global_step, "polynomial_decay")
     schedule = learning_rate_schedule.PolynomialDecay(
         learning_rate, decay_steps, end_learning_rate, power, cycle, name
@@ -62,7 +63,7 @@ def polynomial_decay(
 def natural_exp_decay(
     learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
 ):
-    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
+    """Computes `learning_rate * exp(-decay_rate * global_step / decay_steps)`."""
     _need_step(global_step, "natural_exp_decay")
 
     def make():
@@ -79,7 +80,7 @@ def natural_exp_decay(
 def inverse_time_decay(
     learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
 ):
-    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
+    """Computes `learning_rate / (1 + decay_rate * global_step / decay_steps)`."""
     _need_step(global_step, "inverse_time_decay")
     schedule = learning_rate_schedule.InverseTimeDecay(
         learning_rate, decay_steps, decay_rate, staircase, name
@@ -89,6 +90,7 @@ def inverse_time_decay(
 
 @export(v1="train.cosine_decay")
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
+    """Decays the learning rate along a half cosine to `alpha * learning_rate`."""
     schedule = learning_rate_schedule.CosineDecay(learning_rate, decay_steps, alpha, name)
     return _result(lambda: schedule(global_step))
 
@@ -97,6 +99,7 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
 def cosine_decay_restarts(
     learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None
 ):
+    """Applies cosine decay with restarts, each longer by `t_mul` and lower by `m_mul`."""
     schedule = learning_rate_schedule.CosineDecayRestarts(
         learning_rate, first_decay_steps, t_mul, m_mul, alpha, name
     )
@@ -107,7 +110,7 @@ def cosine_decay_restarts(
 def linear_cosine_decay(
     learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None
 ):
-    """learning_rate * ((alpha + what is left of the steps) * cosine + beta)."""
+    """Computes `learning_rate * ((alpha + linear decay) * cosine + beta)`."""
     return noisy_linear_cosine_decay(
         learning_rate,
         global_step,
@@ -133,7 +136,7 @@ def noisy_linear_cosine_decay(
     beta=0.001,
     name=None,
 ):
-    """The same, with noise on what is left that becomes less and less."""
+    """Applies linear cosine decay with noise whose variance decays."""
     _need_step(global_step, "noisy_linear_cosine_decay")
 
     def make():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""losses.py: tf.losses of graph style: losses with weights, kept in a collection."""
+"""losses.py: tf.losses of TensorFlow 1: weighted losses, collected in the graph."""
 
 from situ._src.framework import api
 from situ._src.framework.api import OPS, V1, export
@@ -10,7 +10,7 @@ from situ._src.ops.weights_broadcast_ops import remove_squeezable_dimensions
 
 
 class Reduction:
-    """How the losses of all examples become one."""
+    """How weighted losses are reduced to one."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -43,9 +43,9 @@ def _sum(x):
     return op("Sum", x)
 
 
-def _function(name, row):
-    """The function of nn where it is there, else that of the row."""
-    return V1.get(name) or api.BOTH.get(name) or OPS[row]
+def _function(name, op_name):
+    """Returns the function of tf.nn, or else that of the op."""
+    return V1.get(name) or api.BOTH.get(name) or OPS[op_name]
 
 
 def _rank(tensor):
@@ -54,30 +54,33 @@ def _rank(tensor):
 
 @export(v1="losses.add_loss")
 def add_loss(loss, loss_collection=GraphKeys.LOSSES):
-    """Keeps a loss for get_total_loss."""
+    """Adds a loss to the collection of losses."""
     if loss_collection:
         get_default_graph().add_to_collection(loss_collection, loss)
 
 
 @export(v1="losses.get_losses")
 def get_losses(scope=None, loss_collection=GraphKeys.LOSSES):
+    """Returns the losses of the collection."""
     return get_default_graph().get_collection(loss_collection, scope)
 
 
 @export(v1="losses.get_regularization_losses")
 def get_regularization_losses(scope=None):
+    """Returns the regularization losses of the graph."""
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 @export(v1="losses.get_regularization_loss")
 def get_regularization_loss(scope=None, name="total_regularization_loss"):
+    """Returns the sum of the regularization losses."""
     found = get_regularization_losses(scope)
     return add_n(found, name=name) if found else convert_to_tensor(0.0)
 
 
 @export(v1="losses.get_total_loss")
 def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
-    """The sum of all losses that were kept."""
+    """Returns the sum of all losses of the collection, and of the regularization losses."""
     found = get_losses(scope)
     if add_regularization_losses:
         found = found + get_regularization_losses(scope)
@@ -86,14 +89,16 @@ def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None
     return add_n(found, name=name)
 
 
-def _spread(weights, losses):
-    """As many weights as there are losses."""
+def _broadcast_weights(weights, losses):
+    """Broadcasts weights to the shape of the losses."""
     return weights * op("OnesLike", losses)
 
 
-def _present(losses, weights):
-    """How many weights are not 0, over all losses."""
-    ones = _spread(cast(op("NotEqual", weights, op("ZerosLike", weights)), losses.dtype), losses)
+def _count_nonzero_weights(losses, weights):
+    """Counts the losses with a nonzero weight."""
+    ones = _broadcast_weights(
+        cast(op("NotEqual", weights, op("ZerosLike", weights)), losses.dtype), losses
+    )
     return _sum(ones)
 
 
@@ -109,7 +114,21 @@ def compute_weighted_loss(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """The losses, each times its weight, as one number."""
+    """Multiplies losses by weights, reduces them and adds the result to the collection.
+
+    Args:
+      losses: A tensor of losses.
+      weights: A scalar, or a tensor that broadcasts to `losses`.
+      scope: A name scope.
+      loss_collection: The collection, or None.
+      reduction: A tf.losses.Reduction.
+
+    Returns:
+      A scalar, or a tensor of the shape of `losses` for Reduction.NONE.
+
+    Raises:
+      ValueError: If the weights do not broadcast.
+    """
     Reduction.validate(reduction)
     with _scope(scope, "weighted_loss"):
         losses = convert_to_tensor(losses)
@@ -122,9 +141,9 @@ def compute_weighted_loss(
         else:
             loss = _sum(weighted)
             if reduction == Reduction.MEAN:
-                loss = _quotient(loss, _sum(_spread(weights, losses)))
+                loss = _quotient(loss, _sum(_broadcast_weights(weights, losses)))
             elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
-                loss = _quotient(loss, _present(losses, weights))
+                loss = _quotient(loss, _count_nonzero_weights(losses, weights))
             elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
                 loss = _quotient(loss, cast(op("Size", losses), "float32"))
         loss = cast(loss, kind)
@@ -162,20 +181,23 @@ def _pair(labels, predictions):
 
 
 def _pairwise(name, more=None):
-    """A loss of labels and predictions, element by element; `more` names one more number."""
+    """Decorates an element-wise loss of labels and predictions; `more` names another parameter."""
     order = ("weights", *([more] if more else []), "scope", "loss_collection", "reduction")
 
     def wrap(compute):
         @export(v1="losses." + name)
-        def loss(labels, predictions, *args, **words):
+        def loss(labels, predictions, *args, **kwargs):
             if len(args) > len(order):
                 raise TypeError(f"{name}() takes at most {len(order) + 2} arguments")
-            words.update(zip(order, args))
-            given = {more: words.pop(more)} if more in words else {}
-            with _scope(words.pop("scope", None), name) as full:
+            kwargs.update(zip(order, args))
+            given = {more: kwargs.pop(more)} if more in kwargs else {}
+            with _scope(kwargs.pop("scope", None), name) as full:
                 labels, predictions = _pair(labels, predictions)
                 return compute_weighted_loss(
-                    compute(labels, predictions, **given), words.pop("weights", 1.0), full, **words
+                    compute(labels, predictions, **given),
+                    kwargs.pop("weights", 1.0),
+                    full,
+                    **kwargs,
                 )
 
         loss.__name__, loss.__doc__ = name, compute.__doc__
@@ -186,19 +208,19 @@ def _pairwise(name, more=None):
 
 @_pairwise("mean_squared_error")
 def mean_squared_error(labels, predictions):
-    """(predictions - labels) squared."""
+    """Computes the weighted mean of `(predictions - labels) ** 2`."""
     return op("SquaredDifference", predictions, labels)
 
 
 @_pairwise("absolute_difference")
 def absolute_difference(labels, predictions):
-    """|predictions - labels|."""
+    """Computes the weighted mean of `|predictions - labels|`."""
     return op("Abs", predictions - labels)
 
 
 @_pairwise("log_loss", "epsilon")
 def log_loss(labels, predictions, epsilon=1e-7):
-    """The cross-entropy of probabilities."""
+    """Computes the weighted mean of the cross-entropy of probabilities."""
     return op("Neg", labels * op("Log", predictions + epsilon)) - (1.0 - labels) * op(
         "Log", 1.0 - predictions + epsilon
     )
@@ -206,7 +228,7 @@ def log_loss(labels, predictions, epsilon=1e-7):
 
 @_pairwise("huber_loss", "delta")
 def huber_loss(labels, predictions, delta=1.0):
-    """Quadratic up to delta, linear above."""
+    """Computes the weighted mean of a loss that is quadratic up to `delta` and linear above."""
     error = op("Abs", predictions - labels)
     quadratic = op("Minimum", error, cast(delta, "float32"))
     return 0.5 * quadratic * quadratic + delta * (error - quadratic)
@@ -216,15 +238,19 @@ def huber_loss(labels, predictions, delta=1.0):
 def mean_pairwise_squared_error(
     labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES
 ):
-    """How far differences of two predictions of an example are from those of its labels, squared;
-    the mean over all pairs of its elements, summed over the examples."""
+    """Computes the mean squared error of the differences of all pairs of elements of an example."""
     with _scope(scope, "mean_pairwise_squared_error"):
         labels, predictions = _pair(labels, predictions)
         apart = predictions - labels
         weights = cast(convert_to_tensor(weights), "float32")
         _check_weights(apart, weights)
         axes = list(range(1, _rank(apart)))
-        count = op("Sum", _spread(cast(op("NotEqual", weights, 0.0), "float32"), apart), axes, True)
+        count = op(
+            "Sum",
+            _broadcast_weights(cast(op("NotEqual", weights, 0.0), "float32"), apart),
+            axes,
+            True,
+        )
         squares = op("DivNoNan", op("Sum", op("Square", apart), axes, True), count - 1.0)
         square = op("DivNoNan", op("Square", op("Sum", apart, axes, True)), count * (count - 1.0))
         loss = op("Sum", 2.0 * (squares - square) * weights, name="value")
@@ -241,7 +267,8 @@ def hinge_loss(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """max(0, 1 - logits * labels), the labels made -1 and 1."""
+    """Computes the weighted mean of `max(0, 1 - logits * labels)`, with labels 0 and 1 mapped to
+    -1 and 1."""
     with _scope(scope, "hinge_loss") as full:
         labels, logits = _pair(labels, logits)
         losses = op("Relu", 1.0 - (2.0 * labels - 1.0) * logits)
@@ -259,7 +286,7 @@ def cosine_distance(
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
     dim=None,
 ):
-    """1 - the sum of labels * predictions along an axis."""
+    """Computes `1 - sum(labels * predictions)` along an axis."""
     with _scope(scope, "cosine_distance_loss") as full:
         labels, predictions = _pair(labels, predictions)
         axis = dim if axis is None else axis
@@ -277,7 +304,7 @@ def sigmoid_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """The cross-entropy of each class for itself."""
+    """Computes the weighted sigmoid cross-entropy, with optional label smoothing."""
     with _scope(scope, "sigmoid_cross_entropy_loss") as full:
         logits = convert_to_tensor(logits)
         labels = cast(convert_to_tensor(multi_class_labels), logits.dtype)
@@ -302,7 +329,7 @@ def softmax_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """The cross-entropy of classes that exclude each other, labels one-hot."""
+    """Computes the weighted softmax cross-entropy with one-hot labels."""
     with _scope(scope, "softmax_cross_entropy_loss") as full:
         logits = convert_to_tensor(logits)
         labels = cast(convert_to_tensor(onehot_labels), logits.dtype)
@@ -314,12 +341,12 @@ def softmax_cross_entropy(
         losses = _function(
             "nn.softmax_cross_entropy_with_logits_v2", "SoftmaxCrossEntropyWithLogits"
         )
-        made = (
+        result = (
             losses(labels=labels, logits=logits, name="xentropy")
             if losses is not OPS["SoftmaxCrossEntropyWithLogits"]
             else losses(logits, labels)[0]
         )
-        return compute_weighted_loss(made, weights, full, loss_collection, reduction)
+        return compute_weighted_loss(result, weights, full, loss_collection, reduction)
 
 
 @export(v1="losses.sparse_softmax_cross_entropy")
@@ -331,7 +358,7 @@ def sparse_softmax_cross_entropy(
     loss_collection=GraphKeys.LOSSES,
     reduction=Reduction.SUM_BY_NONZERO_WEIGHTS,
 ):
-    """The cross-entropy of classes that exclude each other, labels as numbers."""
+    """Computes the weighted softmax cross-entropy with class indices."""
     with _scope(scope, "sparse_softmax_cross_entropy_loss") as full:
         labels, logits = remove_squeezable_dimensions(labels, logits, 1)
         weights = convert_to_tensor(weights)

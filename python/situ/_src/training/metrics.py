@@ -25,12 +25,12 @@ from situ._src.variables.variable_scope import variable_scope
 
 
 def metric(function):
-    """A decorator: a function of tf.metrics, by its own name."""
+    """Decorator that exports a function under tf.metrics."""
     name, signature = function.__name__, inspect.signature(function)
 
     def checked(*args, **kwargs):
         if _situ.current_graph() is None:
-            signature.bind(*args, **kwargs)  # a wrong argument is the first error
+            signature.bind(*args, **kwargs)  # reports wrong arguments before anything else
             raise RuntimeError(
                 f"tf.metrics.{name} is not supported when eager execution is enabled."
             )
@@ -43,7 +43,7 @@ def metric(function):
 
 
 def local(name, shape=(), dtype="float32"):
-    """A variable of a metric."""
+    """Creates a local variable of a metric."""
     return variable(
         lambda: Zeros()(list(shape), dtype=dtype),
         trainable=False,
@@ -53,12 +53,12 @@ def local(name, shape=(), dtype="float32"):
 
 
 def ratio(top, bottom, name=None):
-    """top / bottom, and 0 where bottom is not above 0."""
+    """Computes top / bottom, 0 where bottom is not positive."""
     return op("DivNoNan", top, op("Maximum", bottom, cast(0, bottom.dtype)), name=name)
 
 
-def done(value, update, metrics_collections, updates_collections):
-    """The pair that a metric returns, kept in collections."""
+def finish(value, update, metrics_collections, updates_collections):
+    """Returns (value, update) and adds them to the collections."""
     graph = get_default_graph()
     for keys, tensor in ((metrics_collections, value), (updates_collections, update)):
         if keys:
@@ -67,7 +67,7 @@ def done(value, update, metrics_collections, updates_collections):
 
 
 def _weighted(values, weights):
-    """The values as floats, the weight of each (None without weights), and their product."""
+    """Returns (values as float, weights or None, weighted values)."""
     values = cast(convert_to_tensor(values), "float32")
     if weights is None:
         return values, None, values
@@ -77,7 +77,7 @@ def _weighted(values, weights):
 
 @metric
 def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
-    """The weighted mean of all values of all batches."""
+    """Computes the weighted mean of all values: (value, update op)."""
     with variable_scope(name, "mean"):
         total, count = local("total"), local("count")
         values, weights, product = _weighted(values, weights)
@@ -85,7 +85,7 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         new_total = total.assign_add(op("Sum", product))
         with control_dependencies([product]):
             new_count = count.assign_add(size)
-        return done(
+        return finish(
             ratio(total, count, "value"),
             ratio(new_total, new_count, "update_op"),
             metrics_collections,
@@ -97,7 +97,7 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
 def mean_tensor(
     values, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """The weighted mean of all batches, element by element."""
+    """Computes the element-wise weighted mean of all batches: (value, update op)."""
     with variable_scope(name, "mean"):
         values, weights, product = _weighted(values, weights)
         shape = values.shape.as_list()
@@ -105,7 +105,7 @@ def mean_tensor(
         new_total = total.assign_add(product)
         with control_dependencies([product]):
             new_count = count.assign_add(op("OnesLike", values) if weights is None else weights)
-        return done(
+        return finish(
             ratio(total, count, "value"),
             ratio(new_total, new_count, "update_op"),
             metrics_collections,
@@ -117,7 +117,7 @@ def mean_tensor(
 def percentage_below(
     values, threshold, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """The share of values that are below a threshold."""
+    """Computes the fraction of values below a threshold: (value, update op)."""
     values = convert_to_tensor(values)
     below = cast(op("Less", values, cast(convert_to_tensor(threshold), values.dtype)), "float32")
     return mean(
@@ -133,17 +133,14 @@ def percentage_below(
 def accuracy(
     labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None
 ):
-    """How often predictions are the labels."""
+    """Computes how often predictions equal labels: (value, update op)."""
     labels, predictions, weights = matched(labels, predictions, weights)
     right = cast(op("Equal", cast(predictions, labels.dtype), labels), "float32")
     return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
-# Errors
-
-
 def _same_type(labels, predictions):
-    """Both in one type: NumPy arrays and lists come in whichever they have."""
+    """Converts labels and predictions to one dtype."""
     kinds = [labels.dtype, predictions.dtype]
     if kinds[0] == kinds[1]:
         return labels, predictions
@@ -188,7 +185,7 @@ def root_mean_squared_error(
     value, update = mean_squared_error(
         labels, predictions, weights, None, None, name or "root_mean_squared_error"
     )
-    return done(op("Sqrt", value), op("Sqrt", update), metrics_collections, updates_collections)
+    return finish(op("Sqrt", value), op("Sqrt", update), metrics_collections, updates_collections)
 
 
 @metric
@@ -228,14 +225,11 @@ def mean_cosine_distance(
     labels, predictions = _same_type(labels, predictions)
     products = op("Sum", predictions * labels, [dim], True)
     value, update = mean(products, weights, None, None, name or "mean_cosine_distance")
-    return done(1.0 - value, 1.0 - update, metrics_collections, updates_collections)
-
-
-# Counts of outcomes
+    return finish(1.0 - value, 1.0 - update, metrics_collections, updates_collections)
 
 
 def _count(labels, predictions, weights, outcome):
-    """(value, update) of how often labels and predictions are (label, prediction) of outcome."""
+    """Returns (value, update op) of the weighted number of examples with an outcome."""
     hit = op(
         "LogicalAnd",
         *[
@@ -273,7 +267,7 @@ def _counter(name, outcome):
     ):
         with variable_scope(name, count.__name__):
             value, update = _count(*_booleans(labels, predictions, weights), outcome)
-            return done(
+            return finish(
                 identity(value, name="value"),
                 identity(update, name="update_op"),
                 metrics_collections,
@@ -291,8 +285,8 @@ false_negatives = _counter("false_negatives", (True, False))
 true_negatives = _counter("true_negatives", (False, False))
 
 
-def _share_of_hits(name, other):
-    """true positives / (true positives + another count)."""
+def _true_positive_ratio(name, other):
+    """Defines a metric: true positives / (true positives + another count)."""
 
     def share(
         labels,
@@ -305,7 +299,7 @@ def _share_of_hits(name, other):
         with variable_scope(name, share.__name__):
             hits, new_hits = true_positives(labels, predictions, weights)
             misses, new_misses = other(labels, predictions, weights)
-            return done(
+            return finish(
                 ratio(hits, hits + misses, "value"),
                 ratio(new_hits, new_hits + new_misses, "update_op"),
                 metrics_collections,
@@ -317,15 +311,12 @@ def _share_of_hits(name, other):
     return metric(share)
 
 
-precision = _share_of_hits("precision", false_positives)
-recall = _share_of_hits("recall", false_negatives)
+precision = _true_positive_ratio("precision", false_positives)
+recall = _true_positive_ratio("recall", false_negatives)
 
 
-# tf.contrib.metrics: predictions come first
-
-
-def turned(function):
-    """The same metric with predictions in front of labels, as tf.contrib.metrics has it."""
+def predictions_first(function):
+    """Returns a metric whose predictions come before the labels, as in tf.contrib.metrics."""
 
     def streaming(predictions, labels, *args, **kwargs):
         return function(labels, predictions, *args, **kwargs)
@@ -335,7 +326,7 @@ def turned(function):
 
 
 def _contrib_accuracy(predictions, labels, weights=None, name=None):
-    """How often predictions are the labels, in this batch."""
+    """Computes the accuracy of one batch."""
     predictions.shape.assert_is_compatible_with(labels.shape)
     right = cast(op("Equal", predictions, labels), "float32")
     if weights is None:
@@ -359,7 +350,7 @@ for _function in (
     precision,
     recall,
 ):
-    V1["contrib.metrics.streaming_" + _function.__name__] = turned(_function)
+    V1["contrib.metrics.streaming_" + _function.__name__] = predictions_first(_function)
 V1["contrib.metrics.streaming_mean"] = mean
 V1["contrib.metrics.streaming_mean_tensor"] = mean_tensor
 V1["contrib.metrics.streaming_percentage_less"] = percentage_below

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""monitored_session.py: tf.train.MonitoredTrainingSession and its like: sessions with hooks."""
+"""monitored_session.py: tf.train.MonitoredTrainingSession, MonitoredSession: sessions with
+hooks."""
 
 import contextlib
 
@@ -15,12 +16,15 @@ from situ._src.training.scaffold import Scaffold, SessionManager
 from situ._src.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunValues
 
 USE_DEFAULT = object()
-_LOST = (errors.CLASSES[10], errors.CLASSES[14])  # what a new session may mend
+_LOST = (
+    errors.AbortedError,
+    errors.UnavailableError,
+)  # errors after which a new session is created
 
 
 @export(v1="train.SessionCreator")
 class SessionCreator:
-    """Makes sessions."""
+    """Creates sessions."""
 
     def create_session(self):
         raise NotImplementedError(f"create_session is not implemented for {self}.")
@@ -28,7 +32,7 @@ class SessionCreator:
 
 @export(v1="train.ChiefSessionCreator")
 class ChiefSessionCreator(SessionCreator):
-    """Gives variables values, of a checkpoint where there is one."""
+    """Creates a session and initializes its variables, or restores them from a checkpoint."""
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class ChiefSessionCreator(SessionCreator):
 
 @export(v1="train.WorkerSessionCreator")
 class WorkerSessionCreator(ChiefSessionCreator):
-    """Waits until another process gave the variables values."""
+    """Creates a session after the chief has initialized the variables."""
 
     def __init__(self, scaffold=None, master="", config=None, max_wait_secs=1800):
         super().__init__(scaffold, master, config)
@@ -82,17 +86,17 @@ class WorkerSessionCreator(ChiefSessionCreator):
 
 
 def _merged(options, asked):
-    """Options of a run that do what both ask for."""
-    found = RunOptions()
+    """Merges run options."""
+    result = RunOptions()
     for name, nothing in RunOptions.FIELDS.items():
         value = max(getattr(options, name), getattr(asked, name))
         if value != nothing:
-            setattr(found, name, value)
-    return found
+            setattr(result, name, value)
+    return result
 
 
 class _Hooked:
-    """Runs with what hooks add, and tells them the results."""
+    """Runs a session with the requests of hooks and passes them the results."""
 
     def __init__(self, session, hooks):
         self.session, self.hooks, self.stop = session, hooks, False
@@ -128,7 +132,7 @@ class _Hooked:
 
 
 class _MonitoredSession:
-    """A session that hooks watch; a lost device or process gives a new one, from the last
+    """A session with hooks; if a device or process is lost, a new one is created from the last
     checkpoint."""
 
     def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
@@ -162,7 +166,7 @@ class _MonitoredSession:
         return self._hooked
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
-        """As Session.run, with hooks."""
+        """Runs the session with hooks; see Session.run."""
         while True:
             try:
                 if self._hooked is None and self._creator is not None and self._recover:
@@ -183,7 +187,7 @@ class _MonitoredSession:
                 raise
 
     def run_step_fn(self, step_fn):
-        """Calls step_fn(step_context), which may run with hooks and without."""
+        """Calls step_fn(step_context), which can run with and without hooks."""
         return step_fn(StepContext(self._need().session, self._need().run, self._need()))
 
     def should_stop(self):
@@ -218,7 +222,7 @@ class _MonitoredSession:
         return self
 
     def __exit__(self, kind, error, trace):
-        done = kind is not None and issubclass(kind, (errors.CLASSES[11], StopIteration))
+        done = kind is not None and issubclass(kind, (errors.OutOfRangeError, StopIteration))
         self._inside.close()
         if self._hooked is None and kind is None:
             return False
@@ -227,7 +231,7 @@ class _MonitoredSession:
 
 
 class StepContext:
-    """What a function of run_step_fn gets."""
+    """The argument of a function of run_step_fn."""
 
     def __init__(self, session, run_with_hooks_fn, hooked):
         self.session, self.run_with_hooks, self._hooked = session, run_with_hooks_fn, hooked
@@ -239,18 +243,17 @@ class StepContext:
 
 @export(v1="train.MonitoredSession")
 class MonitoredSession(_MonitoredSession):
-    """A session with hooks that goes on when a process was lost."""
+    """A session with hooks that is created again when a worker or parameter server is lost."""
+
+    StepContext = StepContext
 
     def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
         super().__init__(session_creator, hooks, True, stop_grace_period_secs)
 
 
-MonitoredSession.StepContext = StepContext
-
-
 @export(v1="train.SingularMonitoredSession")
 class SingularMonitoredSession(_MonitoredSession):
-    """A session with hooks in one process."""
+    """A session with hooks that does not recover from errors."""
 
     def __init__(
         self,
@@ -274,7 +277,7 @@ class SingularMonitoredSession(_MonitoredSession):
 def _intervals(
     save_checkpoint_secs, save_checkpoint_steps, save_summaries_steps, save_summaries_secs
 ):
-    """None: never; what was not said has its default."""
+    """Replaces unset intervals by defaults; None means never."""
     if save_checkpoint_secs is USE_DEFAULT and save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_secs, save_checkpoint_steps = 600, None
     elif save_checkpoint_secs is USE_DEFAULT:
@@ -309,7 +312,9 @@ def MonitoredTrainingSession(
     summary_dir=None,
     save_graph_def=True,
 ):
-    """A session for training: restores, saves, sums up, counts steps."""
+    """Creates a session for training that restores and saves checkpoints, writes summaries and logs
+    steps
+    per second."""
     if _situ.executing_eagerly():
         raise RuntimeError("tf.train.MonitoredTrainingSession needs a graph.")
     seconds, steps, summary_steps, summary_seconds = _intervals(

@@ -18,7 +18,8 @@ def _op_of(thing):
 
 @export("python.training.moving_averages.assign_moving_average")
 def assign_moving_average(variable, value, decay, zero_debias=True, name=None):
-    """variable -= (variable - value) * (1 - decay); zero_debias corrects for a beginning at 0."""
+    """Computes `variable -= (variable - value) * (1 - decay)`; zero_debias corrects for initial
+    zeros."""
     if zero_debias:
         return _unbiased(variable, value, decay, name)
     with scope(name, "AssignMovingAvg") as full:
@@ -50,7 +51,8 @@ def _bias_slots(average):
 
 @export("train.ExponentialMovingAverage")
 class ExponentialMovingAverage:
-    """Keeps averages: shadow -= (1 - decay) * (shadow - variable), in every run of `apply`."""
+    """Maintains moving averages of variables: `apply` computes shadow -= (1 - decay) * (shadow -
+    variable)."""
 
     def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
         self._decay, self._num_updates = decay, num_updates
@@ -66,13 +68,13 @@ class ExponentialMovingAverage:
     def _make(self, var):
         if isinstance(var, Variable):
             first = var.initialized_value() if hasattr(var, "initialized_value") else var.value()
-            made = slot_creator.create(var, first, self._name)
+            result = slot_creator.create(var, first, self._name)
         else:
-            made = self._shadow_of_tensor(var)
+            result = self._shadow_of_tensor(var)
         get_default_graph().add_to_collection(
             GraphKeys.MOVING_AVERAGE_VARIABLES, var
         ) if isinstance(var, Variable) and not _situ.executing_eagerly() else None
-        return made
+        return result
 
     def _shadow_of_tensor(self, tensor):
         shape, dtype = tensor.shape.as_list(), tensor.dtype.base_dtype
@@ -84,15 +86,15 @@ class ExponentialMovingAverage:
             whole = get_variable_scope().name
             before, graph._scope = graph._scope, ""
             try:
-                made = variable(
+                result = variable(
                     lambda: Zeros()(shape, dtype=dtype), trainable=False, name=whole + "/"
                 )
             finally:
                 graph._scope = before
-        return made
+        return result
 
     def apply(self, var_list=None):
-        """An operation that brings all averages up to date."""
+        """Returns an operation that updates the averages."""
         items = trainable_variables() if var_list is None else list(var_list)
         debias = set()
         for var in items:
@@ -121,11 +123,11 @@ class ExponentialMovingAverage:
         return op("Minimum", decay, (1.0 + count) / (10.0 + count))
 
     def average(self, var):
-        """The average of a variable, or None."""
+        """Returns the average of a variable, or None."""
         return self._averages.get(self._key(var))
 
     def average_name(self, var):
-        """The name that the average of a variable has, or will have."""
+        """Returns the name of the average of a variable."""
         found = self.average(var)
         if found is not None:
             return slot_creator.base_name(found)
@@ -138,12 +140,12 @@ class ExponentialMovingAverage:
                 GraphKeys.MOVING_AVERAGE_VARIABLES
             )
         averaged = list(dict.fromkeys(moving_avg_variables))
-        found = {self.average_name(v): v for v in averaged}
+        result = {self.average_name(v): v for v in averaged}
         names = {v.name for v in averaged}
         for var in list(dict.fromkeys(global_variables())):
-            if var.name not in names and slot_creator.base_name(var) not in found:
-                found[slot_creator.base_name(var)] = var
-        return found
+            if var.name not in names and slot_creator.base_name(var) not in result:
+                result[slot_creator.base_name(var)] = var
+        return result
 
 
 @export(v1="moving_average_variables")

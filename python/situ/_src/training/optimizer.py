@@ -14,9 +14,9 @@ from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import Variable, trainable_variables, variable
 
 
-def gradients(*args, **words):
+def gradients(*args, **kwargs):
     """tf.gradients, wherever it comes from."""
-    return (api.BOTH.get("gradients") or api.V1["gradients"])(*args, **words)
+    return (api.BOTH.get("gradients") or api.V1["gradients"])(*args, **kwargs)
 
 
 def at_once():

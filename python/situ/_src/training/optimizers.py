@@ -26,7 +26,7 @@ class _Numbers(Optimizer):
         return [self._tensors[n] for n in names]
 
     def _apply_sparse_duplicate_indices(self, grad, var):
-        return self._apply_dense(grad, var)  # one kernel, which adds rows that are named twice
+        return self._apply_dense(grad, var)  # the kernel adds duplicate rows
 
 
 @_exported("GradientDescentOptimizer")
@@ -115,7 +115,7 @@ class AdagradOptimizer(_Numbers):
 
 @_exported("AdadeltaOptimizer")
 class AdadeltaOptimizer(_Numbers):
-    """Steps in the measure of the last steps."""
+    """Adadelta: scales steps by the ratio of the RMS of updates and gradients."""
 
     def __init__(
         self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"
@@ -140,7 +140,7 @@ class AdadeltaOptimizer(_Numbers):
 
 @_exported("RMSPropOptimizer")
 class RMSPropOptimizer(_Numbers):
-    """Gradients divided by the root of the average of their squares."""
+    """RMSProp: divides gradients by a moving average of their magnitude."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class RMSPropOptimizer(_Numbers):
 
 @_exported("AdamOptimizer")
 class AdamOptimizer(_Numbers):
-    """Averages of gradients and of their squares, corrected for their beginning at 0."""
+    """Adam: moving averages of gradients and squared gradients with bias correction."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class AdamOptimizer(_Numbers):
         )
 
     def _apply_sparse_duplicate_indices(self, grad, var):
-        return self._apply_dense(dense(grad, var), var)  # the averages of all rows go on
+        return self._apply_dense(dense(grad, var), var)  # the averages of all rows decay
 
     def _finish(self, update_ops, name_scope):
         done = list(update_ops)
@@ -244,7 +244,7 @@ class AdamOptimizer(_Numbers):
 
 @export(v1="contrib.opt.LazyAdamOptimizer")
 class LazyAdamOptimizer(AdamOptimizer):
-    """Adam that leaves rows alone which a gradient of some rows does not name."""
+    """Adam that updates only the rows of sparse gradients."""
 
     def _apply_sparse_duplicate_indices(self, grad, var):
         return self._apply_dense(grad, var)
@@ -252,7 +252,7 @@ class LazyAdamOptimizer(AdamOptimizer):
 
 @_exported("FtrlOptimizer")
 class FtrlOptimizer(_Numbers):
-    """Follow the regularised leader."""
+    """FTRL (follow the regularized leader)."""
 
     def __init__(
         self,
@@ -321,7 +321,7 @@ class FtrlOptimizer(_Numbers):
 
 @_exported("ProximalGradientDescentOptimizer")
 class ProximalGradientDescentOptimizer(_Numbers):
-    """Gradient descent with l1 and l2 penalties."""
+    """Proximal gradient descent with L1 and L2 regularization."""
 
     def __init__(
         self,
@@ -351,7 +351,7 @@ class ProximalGradientDescentOptimizer(_Numbers):
 
 @_exported("ProximalAdagradOptimizer")
 class ProximalAdagradOptimizer(_Numbers):
-    """Adagrad with l1 and l2 penalties."""
+    """Proximal Adagrad with L1 and L2 regularization."""
 
     def __init__(
         self,

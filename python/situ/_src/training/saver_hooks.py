@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""saver_hooks.py: hooks that write files: checkpoints, summaries, steps per second."""
+"""saver_hooks.py: session hooks that write checkpoints, summaries and traces, and count steps
+per second."""
 
 import os
 
@@ -17,7 +18,7 @@ from situ._src.training.session_run_hook import SessionRunArgs, SessionRunHook
 
 @export("estimator.CheckpointSaverListener", v1="train.CheckpointSaverListener")
 class CheckpointSaverListener:
-    """Is told of checkpoints."""
+    """Is called before and after checkpoints are saved."""
 
     def begin(self):
         pass
@@ -26,7 +27,7 @@ class CheckpointSaverListener:
         pass
 
     def after_save(self, session, global_step_value):
-        """True asks to stop."""
+        """Called after a checkpoint is saved; True requests a stop."""
 
     def end(self, session, global_step_value):
         pass
@@ -42,7 +43,7 @@ def the_saver():
 
 @export("estimator.CheckpointSaverHook", v1="train.CheckpointSaverHook")
 class CheckpointSaverHook(SessionRunHook):
-    """Writes checkpoints every so many seconds or steps, at the beginning and at the end."""
+    """Saves checkpoints every so many seconds or steps, at the beginning and at the end."""
 
     def __init__(
         self,
@@ -76,13 +77,13 @@ class CheckpointSaverHook(SessionRunHook):
             return self._given
         if self._scaffold is not None:
             return self._scaffold.saver
-        found = the_saver()
-        if found is None:
+        result = the_saver()
+        if result is None:
             raise RuntimeError(
                 "No items in collection savers. Please add a saver to the "
                 "collection or provide a saver or scaffold."
             )
-        return found
+        return result
 
     def after_create_session(self, session, coord):
         step = session.run(self._step)
@@ -165,7 +166,7 @@ class StepCounterHook(SessionRunHook):
 
 @export("estimator.SummarySaverHook", v1="train.SummarySaverHook")
 class SummarySaverHook(SessionRunHook):
-    """Writes summaries every so many steps or seconds."""
+    """Saves summaries every so many steps or seconds."""
 
     def __init__(
         self,
@@ -221,7 +222,7 @@ class SummarySaverHook(SessionRunHook):
 
 @export("estimator.ProfilerHook", v1="train.ProfilerHook")
 class ProfilerHook(SessionRunHook):
-    """Writes traces of steps for chrome://tracing, as timeline-STEP.json."""
+    """Writes Chrome traces of steps as timeline-STEP.json."""
 
     def __init__(
         self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scaffold.py: tf.train.Scaffold: what a session needs before training; how one is prepared."""
+"""scaffold.py: tf.train.Scaffold and tf.train.SessionManager: initialize and restore sessions
+for training."""
 
 import time
 
@@ -22,7 +23,7 @@ from situ._src.variables.variable import (
 
 @export(v1="tables_initializer")
 def tables_initializer(name="init_all_tables"):
-    """An operation that fills all tables."""
+    """Returns an operation that initializes all tables."""
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
@@ -31,17 +32,17 @@ def default_local_init_op():
 
 
 def default_saver():
-    """The saver of the collection, or a new one for all variables."""
-    found = the_saver()
-    if found is None:
-        found = Saver(sharded=True, allow_empty=True)
-        get_default_graph().add_to_collection(GraphKeys.SAVERS, found)
-    return found
+    """Returns the saver of the collection, or a new one for all variables."""
+    result = the_saver()
+    if result is None:
+        result = Saver(sharded=True, allow_empty=True)
+        get_default_graph().add_to_collection(GraphKeys.SAVERS, result)
+    return result
 
 
 @export(v1="train.Scaffold")
 class Scaffold:
-    """The operations that give variables values, check them, save them and sum them up."""
+    """The init, ready, local init and summary ops and the saver of a session."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class Scaffold:
 
     @staticmethod
     def get_or_default(arg_name, collection_key, default_constructor):
-        """The one item of a collection; where it is empty, a new one, which is added."""
+        """Returns the item of a collection; if it is empty, creates one and adds it."""
         found = get_default_graph().get_collection(collection_key)
         if len(found) > 1:
             raise RuntimeError(
@@ -96,15 +97,15 @@ class Scaffold:
             )
         if found:
             return found[0]
-        made = default_constructor()
-        if made is not None:
-            get_default_graph().add_to_collection(collection_key, made)
-        return made
+        result = default_constructor()
+        if result is not None:
+            get_default_graph().add_to_collection(collection_key, result)
+        return result
 
     default_local_init_op = staticmethod(default_local_init_op)
 
     def finalize(self):
-        """Makes what was not given; the graph stays as it is from now on."""
+        """Creates missing ops and finalizes the graph."""
         default = self.get_or_default
         if self._init_op is None:
             self._init_op = default(
@@ -133,7 +134,7 @@ class Scaffold:
 
 @export(v1="train.SessionManager")
 class SessionManager:
-    """Makes sessions whose variables have values: of a checkpoint, or new ones."""
+    """Creates sessions with initialized variables, restored from a checkpoint if there is one."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""session_run_hook.py: what a hook of a monitored session is."""
+"""session_run_hook.py: tf.train.SessionRunHook: the interface of hooks of monitored sessions."""
 
 import collections
 
@@ -8,28 +8,28 @@ from situ._src.framework.api import export
 
 @export("estimator.SessionRunHook", v1="train.SessionRunHook")
 class SessionRunHook:
-    """Is asked before and after every run of a monitored session."""
+    """Base class of hooks, called around every run of a monitored session."""
 
     def begin(self):
-        """Before the session is made: the graph may still grow."""
+        """Called before the session is created; may add to the graph."""
 
     def after_create_session(self, session, coord):
-        """The session is there, and variables have values."""
+        """Called after the session is created and initialized."""
 
     def before_run(self, run_context):
-        """May give SessionRunArgs: what to run besides."""
+        """May return SessionRunArgs to add to the run."""
         return
 
     def after_run(self, run_context, run_values):
-        """With what was asked for besides; may ask to stop."""
+        """Called with the results of what the hook requested; may request a stop."""
 
     def end(self, session):
-        """When all went well, before the session is closed."""
+        """Called at the end if no exception was raised, before the session is closed."""
 
 
 @export("estimator.SessionRunArgs", v1="train.SessionRunArgs")
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
-    """What a hook adds to a run."""
+    """The fetches, feeds and options that a hook adds to a run."""
 
     def __new__(cls, fetches, feed_dict=None, options=None):
         return super().__new__(cls, fetches, feed_dict, options)
@@ -39,12 +39,12 @@ class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_
 class SessionRunValues(
     collections.namedtuple("SessionRunValues", ["results", "options", "run_metadata"])
 ):
-    """What a run gave for a hook."""
+    """The results of a run for a hook."""
 
 
 @export("estimator.SessionRunContext", v1="train.SessionRunContext")
 class SessionRunContext:
-    """A run, as hooks see it."""
+    """Information about a run for hooks."""
 
     def __init__(self, original_args, session):
         self._args, self._session, self._stop = original_args, session, False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""slot_creator.py: variables that belong to a variable: named after it, on its device."""
+"""slot_creator.py: slot variables of optimizers: named after a variable and on its device."""
 
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.scopes import colocate_with_variable
@@ -12,7 +12,7 @@ from situ._src.variables.variable_scope import get_variable_scope, variable_scop
 
 
 def base_name(variable):
-    """The name of a variable without its output."""
+    """Returns the name of a variable without the output index."""
     return variable.name.split(":")[0]
 
 
@@ -28,7 +28,7 @@ def _eager_slot(variable, value, name):
 
 
 def create(variable, value, name, dtype=None):
-    """A slot that begins as a value, or as what a function of no argument gives."""
+    """Creates a slot with an initial value, or with the result of a function without arguments."""
     if isinstance(variable, EagerVariable):
         return _eager_slot(variable, value, name)
     whole = base_name(variable) + "/" + name
@@ -37,27 +37,27 @@ def create(variable, value, name, dtype=None):
         scope, reuse = get_variable_scope(), outer.reuse
         scope.reuse = False
         scope.use_resource = isinstance(variable, ResourceVariable)
-        made = _in_scope(scope.name, value, dtype or variable.dtype.base_dtype)
+        result = _in_scope(scope.name, value, dtype or variable.dtype.base_dtype)
         scope.reuse = reuse
     part = variable._get_save_slice_info()
-    if part is not None and made.shape == variable.shape:
-        made._set_save_slice_info(part.of_slot(base_name(made)[len(base_name(variable)) + 1 :]))
-    return made
+    if part is not None and result.shape == variable.shape:
+        result._set_save_slice_info(part.of_slot(base_name(result)[len(base_name(variable)) + 1 :]))
+    return result
 
 
 def _in_scope(whole, value, dtype):
     graph = get_default_graph()
     before, graph._scope = graph._scope, ""
     try:
-        made = variable.variable(value, trainable=False, name=whole + "/", dtype=dtype)
+        result = variable.variable(value, trainable=False, name=whole + "/", dtype=dtype)
     finally:
         graph._scope = before
-    graph._variable_store[whole] = made
-    return made
+    graph._variable_store[whole] = result
+    return result
 
 
 def zeros_slot(variable, name, dtype=None):
-    """A slot of zeros in the variable's shape."""
+    """Creates a slot of zeros with the shape of a variable."""
     shape, dtype = variable.shape.as_list(), dtype or variable.dtype.base_dtype
     if isinstance(variable, EagerVariable):
         return _eager_slot(variable, lambda: zeros(shape, dtype), name)
@@ -65,7 +65,7 @@ def zeros_slot(variable, name, dtype=None):
 
 
 def filled_slot(variable, number, name):
-    """A slot of one number in the variable's shape."""
+    """Creates a slot filled with a number, with the shape of a variable."""
     import numpy
 
     array = numpy.full(variable.shape.as_list(), number, variable.dtype.base_dtype.as_numpy_dtype)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""supervisor.py: tf.train.Supervisor: a session with threads that save and sum up."""
+"""supervisor.py: tf.train.Supervisor: a training session with threads that save checkpoints and
+summaries."""
 
 import contextlib
 import os
@@ -19,7 +20,7 @@ from situ._src.variables.variable import global_variables, global_variables_init
 
 @export(v1="train.Supervisor")
 class Supervisor:
-    """Prepares a session, saves checkpoints and summaries beside the training."""
+    """Prepares a session and saves checkpoints and summaries in background threads."""
 
     USE_DEFAULT = 0
 
@@ -84,7 +85,7 @@ class Supervisor:
         max_wait_secs=7200,
         start_standard_services=True,
     ):
-        """A session whose variables have values, with queues and services at work."""
+        """Returns an initialized session with queue runners and services started."""
         self.coord.clear_stop()
         if self.is_chief:
             sess = self.session_manager.prepare_session(
@@ -123,7 +124,7 @@ class Supervisor:
     StartQueueRunners = start_queue_runners
 
     def start_standard_services(self, sess):
-        """Threads that save checkpoints and summaries."""
+        """Starts threads that save checkpoints and summaries."""
         if not self._logdir:
             logs.warn("Standard services need a 'logdir' passed to the SessionManager")
             return
@@ -151,10 +152,10 @@ class Supervisor:
     SummaryComputed = summary_computed
 
     def loop(self, timer_interval_secs, target, args=None, kwargs=None):
-        made = LooperThread(self.coord, timer_interval_secs, target, args, kwargs)
-        made.start()
-        self._threads.append(made)
-        return made
+        result = LooperThread(self.coord, timer_interval_secs, target, args, kwargs)
+        result.start()
+        self._threads.append(result)
+        return result
 
     Loop = loop
 
@@ -192,7 +193,7 @@ class Supervisor:
     def managed_session(
         self, master="", config=None, start_standard_services=True, close_summary_writer=True
     ):
-        """A session that is prepared here and closed behind."""
+        """Context manager: a session that is prepared on entry and closed on exit."""
         sess = None
         try:
             sess = self.prepare_or_wait_for_session(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sync_replicas.py: tf.train.SyncReplicasOptimizer: a step of another optimizer with the mean of
-the gradients that several steps of workers gave."""
+"""sync_replicas.py: tf.train.SyncReplicasOptimizer: applies the mean of the gradients of several
+workers."""
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph, scope
@@ -21,11 +21,12 @@ from situ._src.variables.variable import variable
 
 
 class _Hook(SessionRunHook):
-    """Workers need no tokens here: whoever gives the last gradient makes the step."""
+    """A hook without function: situ needs no tokens, the worker with the last gradient applies
+    the step."""
 
 
-def _held(like, name):
-    """A variable beside another one, which holds what has come in."""
+def _accumulator(like, name):
+    """Creates a variable that accumulates gradients."""
     with init_scope(), colocate_with_variable(like):
         return variable(
             op(
@@ -40,7 +41,7 @@ def _held(like, name):
 
 @export(v1="train.SyncReplicasOptimizer")
 class SyncReplicasOptimizer(Optimizer):
-    """Gradients are held until `replicas_to_aggregate` have come; their mean makes one step."""
+    """Accumulates gradients until `replicas_to_aggregate` have arrived and applies their mean."""
 
     def __init__(
         self,
@@ -62,20 +63,20 @@ class SyncReplicasOptimizer(Optimizer):
         self._averages, self._averaged = variable_averages, variables_to_average
         self._step = self._tokens = None
 
-    def compute_gradients(self, *args, **words):
-        return self._opt.compute_gradients(*args, **words)
+    def compute_gradients(self, *args, **kwargs):
+        return self._opt.compute_gradients(*args, **kwargs)
 
-    def get_slot(self, *args, **words):
-        return self._opt.get_slot(*args, **words)
+    def get_slot(self, *args, **kwargs):
+        return self._opt.get_slot(*args, **kwargs)
 
-    def get_slot_names(self, *args, **words):
-        return self._opt.get_slot_names(*args, **words)
+    def get_slot_names(self, *args, **kwargs):
+        return self._opt.get_slot_names(*args, **kwargs)
 
     def variables(self):
         return self._opt.variables()
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """Holds the gradients; the last ones that are needed make the step."""
+        """Accumulates gradients; the last one applies the step."""
         pairs = [(g, v) for g, v in grads_and_vars]
         if not pairs:
             raise ValueError("Must supply at least one variable")
@@ -105,8 +106,8 @@ class SyncReplicasOptimizer(Optimizer):
         with init_scope(), colocate_with_variable(self._step):
             count = variable(0, trainable=False, name=self._name + "/count")
             mutex = op("MutexV2", name=self._name + "/mutex")
-        sums = [_held(v, self._name) for _, v in pairs]
-        # Gradients of several workers must not come in between the last one and the step.
+        sums = [_accumulator(v, self._name) for _, v in pairs]
+        # No gradient may arrive between the last one and the step.
         with control_dependencies([g for g, _ in pairs]), colocate_with(self._step.op):
             lock = op("MutexLock", mutex)
         with control_dependencies([lock]):
@@ -125,14 +126,14 @@ class SyncReplicasOptimizer(Optimizer):
         with control_dependencies([changed]), colocate_with(self._step.op):
             return op("ConsumeMutexLock", lock)
 
-    # What programs ask for that pass tokens around
+    # The token queue of TensorFlow, for programs that use it
 
     def _made(self):
         if self._tokens is None:
             raise ValueError("Should be called after apply_gradients().")
 
     def get_chief_queue_runner(self):
-        """A runner that keeps the queue of tokens full, for programs that start one."""
+        """Returns a queue runner that fills the token queue."""
         self._made()
         token = self._tokens.enqueue(identity(self._step))
         return queue_runner.QueueRunner(self._tokens, [token])
@@ -142,7 +143,7 @@ class SyncReplicasOptimizer(Optimizer):
         return op("NoOp", name="no_init_tokens")
 
     def make_session_run_hook(self, is_chief, num_tokens=-1):
-        """A hook for MonitoredTrainingSession."""
+        """Returns a hook for MonitoredTrainingSession."""
         self._made()
         return _Hook()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""threshold_metrics.py: tf.metrics of probabilities over thresholds: auc, precision and recall,
+"""threshold_metrics.py: tf.metrics over probability thresholds: auc, precision and recall at
+thresholds,
 sensitivity and specificity."""
 
 from situ._src.framework.api import V1
@@ -7,7 +8,7 @@ from situ._src.framework.scopes import control_dependencies
 from situ._src.ops import check_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, identity, op
 from situ._src.ops.weights_broadcast_ops import broadcast_weights, matched
-from situ._src.training.metrics import done, local, metric, turned
+from situ._src.training.metrics import finish, local, metric, predictions_first
 from situ._src.variables.variable_scope import variable_scope
 
 _SMALL = 1e-6  # of areas
@@ -21,7 +22,7 @@ _OUTCOMES = {
 
 
 def counts(labels, predictions, weights, thresholds, outcomes=tuple(_OUTCOMES)):
-    """For each outcome and threshold the weighted number of examples: (values, updates)."""
+    """Returns (values, updates) of the weighted confusion counts at each threshold."""
     predictions = cast(convert_to_tensor(predictions), "float32")
     message = "predictions must be in [0, 1]"
     with control_dependencies(
@@ -64,16 +65,13 @@ def _even_thresholds(count, last=1.0 + _EPSILON):
     return [-_EPSILON, *[(i + 1) / (count - 1) for i in range(count - 2)], last]
 
 
-# The area under a curve
-
-
 def _ends(x, n):
-    """x without its last element, and without its first."""
+    """Returns x without its last element and without its first."""
     return op("Slice", x, [0], [n - 1]), op("Slice", x, [1], [n - 1])
 
 
 def _interpolated(tp, fn, fp, n):
-    """The area under precision over recall, with true positives linear between thresholds."""
+    """Computes the area under the PR curve, interpolating true positives linearly."""
     (tp0, tp1), (p0, p1), fn1 = _ends(tp, n), _ends(tp + fp, n), _ends(fn, n)[1]
     more = tp0 - tp1
     slope = op("DivNoNan", more, op("Maximum", p0 - p1, 0.0))
@@ -120,7 +118,7 @@ def auc(
     summation_method="trapezoidal",
     thresholds=None,
 ):
-    """The area under the ROC or PR curve of all batches."""
+    """Computes the area under the ROC or PR curve: (value, update op)."""
     if curve not in ("ROC", "PR"):
         raise ValueError(f"Curve must be either ROC or PR. Curve {curve} is unknown.")
     points = (
@@ -131,15 +129,12 @@ def auc(
     n = len(points)
     with variable_scope(name, "auc"):
         values, updates = counts(labels, predictions, weights, points)
-        return done(
+        return finish(
             identity(_area(curve, summation_method, *values, n), name="value"),
             identity(_area(curve, summation_method, *updates, n), name="update_op"),
             metrics_collections,
             updates_collections,
         )
-
-
-# Values at thresholds
 
 
 def _at_thresholds(name, scope_name, outcomes, compute):
@@ -154,7 +149,7 @@ def _at_thresholds(name, scope_name, outcomes, compute):
     ):
         with variable_scope(name, scope_name):
             values, updates = counts(labels, predictions, weights, list(thresholds), outcomes)
-            return done(
+            return finish(
                 identity(compute(*values), name="value"),
                 identity(compute(*updates), name="update_op"),
                 metrics_collections,
@@ -177,7 +172,7 @@ for _name, _other in (("precision", "false_positives"), ("recall", "false_negati
         ("true_positives", _other),
         lambda hits, misses: hits / (_EPSILON + hits + misses),
     )
-    V1[f"contrib.metrics.streaming_{_name}_at_thresholds"] = turned(_made)
+    V1[f"contrib.metrics.streaming_{_name}_at_thresholds"] = predictions_first(_made)
 
 
 def _part(hits, misses, index):
@@ -201,7 +196,7 @@ def sensitivity_at_specificity(
     updates_collections=None,
     name=None,
 ):
-    """The sensitivity at the threshold whose specificity is nearest to a given one."""
+    """Computes the sensitivity at the threshold with the specificity nearest to a given one."""
     _check_range("specificity", specificity)
 
     def compute(tp, fn, tn, fp):
@@ -210,7 +205,7 @@ def sensitivity_at_specificity(
 
     with variable_scope(name, "sensitivity_at_specificity"):
         values, updates = counts(labels, predictions, weights, _even_thresholds(num_thresholds))
-        return done(
+        return finish(
             identity(compute(*values), name="value"),
             identity(compute(*updates), name="update_op"),
             metrics_collections,
@@ -229,7 +224,8 @@ def specificity_at_sensitivity(
     updates_collections=None,
     name=None,
 ):
-    """The specificity at the last threshold whose sensitivity is nearest to a given one."""
+    """Computes the specificity at the last threshold with the sensitivity nearest to a given
+    one."""
     _check_range("sensitivity", sensitivity)
 
     def compute(tp, fn, tn, fp):
@@ -240,7 +236,7 @@ def specificity_at_sensitivity(
     with variable_scope(name, "specificity_at_sensitivity"):
         points = _even_thresholds(num_thresholds, 1.0 - _EPSILON)
         values, updates = counts(labels, predictions, weights, points)
-        return done(
+        return finish(
             identity(compute(*values), name="value"),
             identity(compute(*updates), name="update_op"),
             metrics_collections,
@@ -248,4 +244,4 @@ def specificity_at_sensitivity(
         )
 
 
-V1["contrib.metrics.streaming_auc"] = turned(auc)
+V1["contrib.metrics.streaming_auc"] = predictions_first(auc)

@@ -10,14 +10,14 @@ from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, identity, op
 from situ._src.ops.sparse_ops import SparseTensor, sparse_tensor_to_dense
 from situ._src.ops.weights_broadcast_ops import assert_broadcastable, broadcast_weights
-from situ._src.training.metrics import done, local, metric, turned
+from situ._src.training.metrics import finish, local, metric, predictions_first
 from situ._src.variables.variable_scope import variable_scope
 
-_NOTHING = -(2**63)  # in place of ids that a sparse tensor does not have
+_NOTHING = -(2**63)  # padding for ids that a sparse tensor lacks
 
 
 def _dense(labels, rank):
-    """The ids [..., n] and whether they are there, of dense or sparse labels."""
+    """Returns (ids [..., n], mask of existing ids) of dense or sparse labels."""
     if isinstance(labels, SparseTensor) or hasattr(labels, "dense_shape"):
         values = cast(convert_to_tensor(labels.values), "int64")
         ids = sparse_tensor_to_dense(
@@ -40,24 +40,24 @@ def _dense(labels, rank):
 
 
 def _equal_pairs(a, b):
-    """[..., n, m]: whether element n of a and element m of b are the same."""
+    """Returns [..., n, m]: whether element n of a equals element m of b."""
     same = op("Equal", op("ExpandDims", a[0], -1), op("ExpandDims", b[0], -2))
     return op(
         "LogicalAnd", op("LogicalAnd", same, op("ExpandDims", a[1], -1)), op("ExpandDims", b[1], -2)
     )
 
 
-def _as_set(ids, there, class_id=None):
-    """Without ids that came before, and without other classes than class_id, if there is one."""
+def _as_set(ids, mask, class_id=None):
+    """Masks duplicate ids, and classes other than class_id if given."""
     if class_id is not None:
-        there = op("LogicalAnd", there, op("Equal", ids, constant(class_id, "int64")))
-    pairs = cast(_equal_pairs((ids, there), (ids, there)), "int32")
-    earlier = op("Sum", op("MatrixBandPart", pairs, -1, 0), [-1])  # itself among them
-    return ids, op("LogicalAnd", there, op("Equal", earlier, 1))
+        mask = op("LogicalAnd", mask, op("Equal", ids, constant(class_id, "int64")))
+    pairs = cast(_equal_pairs((ids, mask), (ids, mask)), "int32")
+    earlier = op("Sum", op("MatrixBandPart", pairs, -1, 0), [-1])  # including itself
+    return ids, op("LogicalAnd", mask, op("Equal", earlier, 1))
 
 
-def _found(a, b):
-    """[..., n]: whether an element of a is in b, too."""
+def _is_member(a, b):
+    """Returns [..., n]: whether an element of a is in b."""
     return op("Any", _equal_pairs(a, b), [-1])
 
 
@@ -66,7 +66,7 @@ def _size(flags):
 
 
 def _total(name, sizes, weights):
-    """(value, update) of the weighted sum of sizes over all batches."""
+    """Returns (value, update op) of the weighted sum of sizes."""
     if weights is not None:
         with control_dependencies(assert_broadcastable(weights, sizes)):
             sizes = sizes * cast(convert_to_tensor(weights), "float64")
@@ -80,16 +80,16 @@ def _at_k(name, k, class_id=None):
 
 
 def _hits_and_misses(labels, predictions_idx, class_id):
-    """Sets of labels and of predictions, and the number of predictions that are labels."""
+    """Returns the label and prediction sets and the number of correct predictions."""
     ids = cast(convert_to_tensor(predictions_idx), "int64")
     labels, there = _dense(labels, ids.shape.ndims)
     labels = _as_set(labels, there, class_id)
     chosen = _as_set(ids, op("Equal", ids, ids), class_id)
-    return labels, chosen, _size(_found(chosen, labels))
+    return labels, chosen, _size(_is_member(chosen, labels))
 
 
 def _share(hits, misses, metrics_collections, updates_collections):
-    return done(
+    return finish(
         identity(hits[0] / (hits[0] + misses[0]), name="value"),
         identity(hits[1] / (hits[1] + misses[1]), name="update"),
         metrics_collections,
@@ -112,10 +112,10 @@ def recall_at_top_k(
     updates_collections=None,
     name=None,
 ):
-    """The share of labels that are among the predicted classes."""
+    """Computes the fraction of labels among the predicted classes."""
     with variable_scope(name, _at_k("recall", k, class_id)):
         labels, chosen, hits = _hits_and_misses(labels, predictions_idx, class_id)
-        missed = _size(op("LogicalAnd", labels[1], op("LogicalNot", _found(labels, chosen))))
+        missed = _size(op("LogicalAnd", labels[1], op("LogicalNot", _is_member(labels, chosen))))
         return _share(
             _total(_at_k("true_positive", k, class_id), hits, weights),
             _total(_at_k("false_negative", k, class_id), missed, weights),
@@ -135,7 +135,7 @@ def recall_at_k(
     updates_collections=None,
     name=None,
 ):
-    """The share of labels that are among the k best predictions."""
+    """Computes the fraction of labels among the k best predictions."""
     return recall_at_top_k(
         labels,
         _best(predictions, k),
@@ -159,10 +159,10 @@ def precision_at_top_k(
     updates_collections=None,
     name=None,
 ):
-    """The share of the predicted classes that are labels."""
+    """Computes the fraction of predicted classes that are labels."""
     with variable_scope(name, _at_k("precision", k, class_id)):
         labels, chosen, hits = _hits_and_misses(labels, predictions_idx, class_id)
-        wrong = _size(op("LogicalAnd", chosen[1], op("LogicalNot", _found(chosen, labels))))
+        wrong = _size(op("LogicalAnd", chosen[1], op("LogicalNot", _is_member(chosen, labels))))
         return _share(
             _total(_at_k("true_positive", k, class_id), hits, weights),
             _total(_at_k("false_positive", k, class_id), wrong, weights),
@@ -182,7 +182,7 @@ def precision_at_k(
     updates_collections=None,
     name=None,
 ):
-    """The share of the k best predictions that are labels."""
+    """Computes the fraction of the k best predictions that are labels."""
     return precision_at_top_k(
         labels,
         _best(predictions, k),
@@ -196,10 +196,10 @@ def precision_at_k(
 
 
 def _average_precision(labels, chosen, k, classes):
-    """[...]: the mean of the precision at each of the first k predictions that is a label."""
+    """Returns the mean precision at each of the first k predictions that is a label."""
     ids, there = _dense(labels, chosen.shape.ndims)
     ids = op("SelectV2", op("Less", ids, classes), ids, constant(-1, "int64"))
-    found = cast(_found((chosen, op("Equal", chosen, chosen)), _as_set(ids, there)), "float64")
+    found = cast(_is_member((chosen, op("Equal", chosen, chosen)), _as_set(ids, there)), "float64")
     retrieved = op("Cumsum", op("OnesLike", found), -1)
     precision = op("Cumsum", found, -1) / retrieved * found
     known = op("LogicalAnd", there, op("GreaterEqual", ids, constant(0, "int64")))
@@ -217,7 +217,7 @@ def average_precision_at_k(
     updates_collections=None,
     name=None,
 ):
-    """The mean over examples of the average precision of the k best predictions."""
+    """Computes the mean average precision of the k best predictions."""
     if k < 1:
         raise ValueError(f"Invalid k={k}. `k` should be >= 1.")
     with variable_scope(name, _at_k("average_precision", k)):
@@ -232,7 +232,7 @@ def average_precision_at_k(
         total, count = local("total", (), "float64"), local("max", (), "float64")
         new_total = total.assign_add(op("Sum", average * share))
         new_count = count.assign_add(op("Sum", share))
-        return done(
+        return finish(
             op("DivNoNan", total, count, name="mean"),
             op("DivNoNan", new_total, new_count, name="update"),
             metrics_collections,
@@ -242,7 +242,9 @@ def average_precision_at_k(
 
 V1["metrics.sparse_precision_at_k"] = precision_at_k
 V1["metrics.sparse_average_precision_at_k"] = average_precision_at_k
-V1["contrib.metrics.streaming_recall_at_k"] = turned(recall_at_k)
-V1["contrib.metrics.streaming_sparse_recall_at_k"] = turned(recall_at_k)
-V1["contrib.metrics.streaming_sparse_precision_at_k"] = turned(precision_at_k)
-V1["contrib.metrics.streaming_sparse_average_precision_at_k"] = turned(average_precision_at_k)
+V1["contrib.metrics.streaming_recall_at_k"] = predictions_first(recall_at_k)
+V1["contrib.metrics.streaming_sparse_recall_at_k"] = predictions_first(recall_at_k)
+V1["contrib.metrics.streaming_sparse_precision_at_k"] = predictions_first(precision_at_k)
+V1["contrib.metrics.streaming_sparse_average_precision_at_k"] = predictions_first(
+    average_precision_at_k
+)

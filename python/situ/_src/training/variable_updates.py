@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""variable_updates.py: one update of a variable and its slots: the op for the kind of variable."""
+"""variable_updates.py: applies one optimizer update with the op for the kind of variable."""
 
 from situ._src.framework.api import OPS
 from situ._src.framework.graph import get_default_graph
@@ -9,7 +9,7 @@ from situ._src.variables.eager_variable import EagerVariable, Log
 
 
 def dense(grad, variable):
-    """A gradient as one tensor in the variable's shape; rows that come twice are added."""
+    """Converts a gradient to a dense tensor; duplicate rows are added."""
     if not is_slices(grad):
         return grad
     rows = variable.shape.as_list()[0]
@@ -17,14 +17,14 @@ def dense(grad, variable):
 
 
 def unique(grad):
-    """Slices that name no row twice: those of equal indices are added."""
+    """Adds the slices of equal indices."""
     rows, places = OPS["Unique"](grad.indices)
     sums = OPS["UnsortedSegmentSum"](grad.values, places, OPS["Size"](rows))
     return IndexedSlices(sums, rows, grad.dense_shape)
 
 
 def _put(states, results):
-    """New values of variables of eager style: at once, or when a function that is traced ran."""
+    """Assigns eager variables: now, or when the traced function runs."""
     results = results if isinstance(results, (list, tuple)) else [results]
     for state, value in zip(states, results):
         state._put(value)
@@ -36,7 +36,7 @@ def _step(name, states, values, attrs):
 
 
 def _read(value):
-    """A number of an optimizer as a tensor; a variable is read where TensorFlow would cast it."""
+    """Converts a hyperparameter to a tensor; a variable is read."""
     if not hasattr(value, "_situ_reads_"):
         return convert_to_tensor(value)
     with get_default_graph().name_scope("Cast"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""warm_start.py: first values from a checkpoint: tf.train.init_from_checkpoint and its like."""
+"""warm_start.py: tf.train.init_from_checkpoint and warm_start: initial values from a checkpoint."""
 
 import re
 
@@ -18,8 +18,8 @@ from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import Variable, global_variables, trainable_variables
 
 
-def _set_first(var, value, name):
-    """A variable begins as that value from now on."""
+def _set_initial_value(var, value, name):
+    """Replaces the initial value of a variable."""
     if list(value.shape) != var.shape.as_list():
         raise ValueError(
             f"Shape of variable {var.name} ({var.shape}) doesn't match with shape of "
@@ -37,7 +37,7 @@ def _set_first(var, value, name):
 
 
 def _matches(reader, key, target):
-    """Pairs of a name in the checkpoint and a variable."""
+    """Yields pairs (name in the checkpoint, variable)."""
     if isinstance(target, Variable):
         yield key, target
         return
@@ -60,7 +60,7 @@ def _matches(reader, key, target):
 
 @export(v1=("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint"))
 def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
-    """The initializers of variables give what a checkpoint holds: {"scope/": "other/"}."""
+    """Makes the initializers of variables read a checkpoint; the map is {"scope/": "other/"}."""
     reader = load_checkpoint(ckpt_dir_or_file)
     items = assignment_map.items() if isinstance(assignment_map, dict) else assignment_map
     for key, target in items:
@@ -71,7 +71,9 @@ def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
                     f"Tensor {name} is not found in {ckpt_dir_or_file} checkpoint "
                     f"{reader.get_variable_to_shape_map()}"
                 )
-            _set_first(var, sliced_variables.cut(var, numpy.asarray(reader.get_tensor(name))), name)
+            _set_initial_value(
+                var, sliced_variables.cut(var, numpy.asarray(reader.get_tensor(name))), name
+            )
         if not found:
             raise ValueError(
                 f"Assignment map with scope only name {target} should map to scope "
@@ -86,7 +88,7 @@ def warm_start(
     var_name_to_vocab_info=None,
     var_name_to_prev_var_name=None,
 ):
-    """Trainable variables of which the name fits begin as in a checkpoint."""
+    """Initializes the trainable variables with matching names from a checkpoint."""
     unsupported("warm_start", var_name_to_vocab_info=(var_name_to_vocab_info or None, None))
     pattern = vars_to_warm_start
     if isinstance(pattern, str):
@@ -113,7 +115,7 @@ def warm_start(
 def assign_from_checkpoint_fn(
     model_path, var_list, ignore_missing_vars=False, reshape_variables=False
 ):
-    """A function of a session that restores variables."""
+    """Returns a function of a session that restores variables."""
     named = (
         dict(var_list)
         if isinstance(var_list, dict)

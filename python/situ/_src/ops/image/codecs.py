@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""codecs.py: tf.image: images decoded from and encoded as files."""
+"""codecs.py: tf.io and tf.image: decode and encode JPEG, PNG, GIF and BMP images."""
+
+from __future__ import annotations
 
 import io
-from typing import Optional
 
 import numpy
 
@@ -14,15 +15,19 @@ from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.image.png import encode
 from situ._src.ops.script_ops import on_host, py_func
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike, TensorLike
+
 
 @export("image.decode_image", "io.decode_image")
 def decode_image(
-    contents,
-    channels: Optional[int] = None,
-    dtype="uint8",
-    name: Optional[str] = None,
+    contents: TensorLike,
+    channels: int | None = None,
+    dtype: DTypeLike = "uint8",
+    name: str | None = None,
     expand_animations: bool = True,
-):
+) -> Any:
     """Decodes a JPEG, PNG or BMP image.
 
     Args:
@@ -50,15 +55,15 @@ def decode_image(
 
 
 @export("io.is_jpeg", "image.is_jpeg")
-def is_jpeg(contents, name=None):
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Any:
+    """Returns whether strings begin with the signature of JPEG files."""
     return named("math.equal")(named("strings.substr")(contents, 0, 3), b"\xff\xd8\xff", name=name)
 
 
-# JPEG
-
-
 @export("image.adjust_jpeg_quality")
-def adjust_jpeg_quality(image, jpeg_quality, dct_method: str = "", name: Optional[str] = None):
+def adjust_jpeg_quality(
+    image: TensorLike, jpeg_quality: TensorLike, dct_method: str = "", name: str | None = None
+) -> Any:
     """Encodes an image as JPEG of some quality (0 to 100) and decodes it again.
 
     Args:
@@ -79,8 +84,8 @@ def adjust_jpeg_quality(image, jpeg_quality, dct_method: str = "", name: Optiona
         convert(image, "uint8", saturate=True),
         convert_to_tensor(jpeg_quality, "int32"),
     )
-    made = op("DecodeJpeg", file, channels=channels, dct_method=dct_method, name=name)
-    return convert(made, kind, saturate=True)
+    result = op("DecodeJpeg", file, channels=channels, dct_method=dct_method, name=name)
+    return convert(result, kind, saturate=True)
 
 
 def _check_qualities(least: int, most: int) -> None:
@@ -91,7 +96,9 @@ def _check_qualities(least: int, most: int) -> None:
 
 
 @export("image.random_jpeg_quality")
-def random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, seed=None):
+def random_jpeg_quality(
+    image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+) -> Any:
     """Encodes an image as JPEG of a random quality, at least min_jpeg_quality and less than
     max_jpeg_quality, and decodes it again."""
     _check_qualities(min_jpeg_quality, max_jpeg_quality)
@@ -100,8 +107,10 @@ def random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, see
 
 
 @export("image.stateless_random_jpeg_quality")
-def stateless_random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality: int, seed):
-    """As tf.image.random_jpeg_quality, of a quality that the two seeds decide."""
+def stateless_random_jpeg_quality(
+    image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None
+) -> Any:
+    """Encodes an image as JPEG of a random quality that `seed` determines, and decodes it again."""
     _check_qualities(min_jpeg_quality, max_jpeg_quality)
     quality = named("random.stateless_uniform")(
         [], seed, min_jpeg_quality, max_jpeg_quality, "int32"
@@ -110,8 +119,8 @@ def stateless_random_jpeg_quality(image, min_jpeg_quality: int, max_jpeg_quality
 
 
 @export("io.decode_gif", "image.decode_gif")
-def decode_gif(contents, name=None):
-    """The pictures of a GIF file: [number, height, width, 3] (Pillow reads them)."""
+def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
+    """Decodes a GIF file to a uint8 tensor [frames, height, width, 3] (requires Pillow)."""
 
     def call(data):
         file = pillow().open(io.BytesIO(numpy.asarray(data, object).item()))
@@ -125,7 +134,7 @@ def decode_gif(contents, name=None):
 
 
 @export("io.encode_png", "image.encode_png")
-def encode_png(image, compression: int = -1, name: Optional[str] = None):
+def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> Any:
     """Encodes images as PNG files.
 
     Args:
@@ -138,7 +147,7 @@ def encode_png(image, compression: int = -1, name: Optional[str] = None):
       A string tensor with one file for each image: a scalar for an image of three dimensions.
     """
 
-    def make(array):
+    def encode_batch(array):
         if array.shape[-1] not in (1, 2, 3, 4):
             raise errors.InvalidArgumentError(
                 None, None, f"image must have 1, 2, 3, or 4 channels, got {array.shape[-1]}"
@@ -165,7 +174,7 @@ def encode_png(image, compression: int = -1, name: Optional[str] = None):
         raise errors.InvalidArgumentError(
             None, None, f"image must have at least 3 dimensions, got {rank}"
         )
-    made = py_func(make, [image], "string", name=name)
-    if rank is not None and hasattr(made, "set_shape"):
-        made.set_shape(image.shape.as_list()[:-3])
-    return made
+    result = py_func(encode_batch, [image], "string", name=name)
+    if rank is not None and hasattr(result, "set_shape"):
+        result.set_shape(image.shape.as_list()[:-3])
+    return result

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""color.py: tf.image: brightness, contrast, saturation, hue, color spaces."""
+"""color.py: tf.image: brightness, contrast, saturation, hue, color spaces, random variants of
+these."""
+
+from __future__ import annotations
 
 import numpy
 
@@ -12,24 +15,43 @@ from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image.image_ops import flip_left_right, flip_up_down, rank_of
 from situ._src.ops.random_ops import random_uniform
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import DTypeLike, Tensor, TensorLike
+
 _DIGITS = {"float16": 11, "float32": 24, "float64": 53}  # of the mantissa
 
 
-def _bounds(have, want):
-    """The least and the greatest value of type `have` that type `want` has, too; (None, None) where
-    it has all of them."""
-    if want.name == "bool" or have.name == "bool" or have.min >= want.min and have.max <= want.max:
+def _bounds(source, target):
+    """Returns the smallest and largest value of type `source` that type `target` can hold, or
+    (None,
+    None) if it holds all."""
+    if (
+        target.name == "bool"
+        or source.name == "bool"
+        or source.min >= target.min
+        and source.max <= target.max
+    ):
         return None, None
-    low, high = max(have.min, want.min), min(have.max, want.max)
-    if have.is_floating and not want.is_floating:
-        lost = int(high).bit_length() - _DIGITS[have.name]  # digits that there is no room for
+    low, high = max(source.min, target.min), min(source.max, target.max)
+    if source.is_floating and not target.is_floating:
+        lost = int(high).bit_length() - _DIGITS[source.name]  # bits that the mantissa cannot hold
         high = int(high) >> max(lost, 0) << max(lost, 0)
     return low, high
 
 
 @export("dtypes.saturate_cast", "saturate_cast")
-def saturate_cast(value, dtype, name=None):
-    """A cast that keeps within the range of the type."""
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """Casts a tensor, clipping values to the range of the type.
+
+    Args:
+      value: A tensor.
+      dtype: The type of the result.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of type `dtype`.
+    """
     dtype, value = as_dtype(dtype), convert_to_tensor(value)
     low, high = _bounds(value.dtype.base_dtype, dtype)
     if low is not None:
@@ -38,30 +60,46 @@ def saturate_cast(value, dtype, name=None):
 
 
 @export("image.convert_image_dtype")
-def convert_image_dtype(image, dtype, saturate=False, name=None):
-    """Images of real numbers go from 0 to 1, of integers from 0 to their greatest."""
+def convert_image_dtype(
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
+) -> Tensor:
+    """Converts an image to a type and scales its values.
+
+    Floating-point images have values between 0 and 1, integer images between 0 and the maximum.
+
+    Args:
+      image: A tensor.
+      dtype: The type of the result.
+      saturate: Whether values are clipped to the range of the type.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of type `dtype`.
+    """
     image, dtype = convert_to_tensor(image), as_dtype(dtype)
-    have = image.dtype.base_dtype
-    to = saturate_cast if saturate else cast
-    if have == dtype:
+    source = image.dtype.base_dtype
+    convert = saturate_cast if saturate else cast
+    if source == dtype:
         return op("Identity", image, name=name)
     with scope(name, "convert_image"):
-        if have.is_floating and dtype.is_floating:
+        if source.is_floating and dtype.is_floating:
             return cast(image, dtype)
-        if have.is_floating:
-            scaled = op("Mul", image, constant(dtype.max + 0.5, have))
-            return to(scaled, dtype)
+        if source.is_floating:
+            scaled = op("Mul", image, constant(dtype.max + 0.5, source))
+            return convert(scaled, dtype)
         if dtype.is_floating:
-            return op("Mul", cast(image, dtype), constant(1.0 / have.max, dtype))
-        if have.max > dtype.max:
-            return to(
-                op("FloorDiv", image, constant((have.max + 1) // (dtype.max + 1), have)), dtype
+            return op("Mul", cast(image, dtype), constant(1.0 / source.max, dtype))
+        if source.max > dtype.max:
+            return convert(
+                op("FloorDiv", image, constant((source.max + 1) // (dtype.max + 1), source)), dtype
             )
-        return op("Mul", to(image, dtype), constant((dtype.max + 1) // (have.max + 1), dtype))
+        return op(
+            "Mul", convert(image, dtype), constant((dtype.max + 1) // (source.max + 1), dtype)
+        )
 
 
-def _as_real(image):
-    """(the image as real numbers, its own type)"""
+def _to_float(image):
+    """Returns (the image as floating point, its type)."""
     image = convert_to_tensor(image, name="image")
     kind = image.dtype.base_dtype
     real = kind if kind.name in ("float16", "float32") else as_dtype("float32")
@@ -69,32 +107,32 @@ def _as_real(image):
 
 
 @export("image.adjust_brightness")
-def adjust_brightness(image, delta):
-    """delta more everywhere."""
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
+    """Adds `delta` to all pixels, on the scale of floating-point images."""
     with scope(None, "adjust_brightness"):
-        real, kind = _as_real(image)
+        real, kind = _to_float(image)
         return convert_image_dtype(op("Add", real, cast(delta, real.dtype)), kind, saturate=True)
 
 
-def _middle(image):
-    """The mean of every channel of every image."""
+def _channel_means(image):
+    """Returns the mean of each channel of each image."""
     first = rank_of(image) - 3
     return OPS["Mean"](image, constant([first, first + 1], "int32"), True)
 
 
 @export("image.adjust_contrast")
-def adjust_contrast(images, contrast_factor):
-    """The distance of every pixel from the mean of its channel, times a factor."""
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
+    """Multiplies the deviation of each pixel from the channel mean by `contrast_factor`."""
     with scope(None, "adjust_contrast"):
-        real, kind = _as_real(images)
-        middle = _middle(real)
-        far = op("Mul", op("Sub", real, middle), cast(contrast_factor, real.dtype))
-        return convert_image_dtype(op("Add", far, middle), kind, saturate=True)
+        real, kind = _to_float(images)
+        mean = _channel_means(real)
+        deviation = op("Mul", op("Sub", real, mean), cast(contrast_factor, real.dtype))
+        return convert_image_dtype(op("Add", deviation, mean), kind, saturate=True)
 
 
 @export("image.per_image_standardization", v1="image.per_image_whitening")
-def per_image_standardization(image):
-    """Each image with mean 0 and variance 1."""
+def per_image_standardization(image: TensorLike) -> Tensor:
+    """Scales each image to mean 0 and variance 1."""
     with scope(None, "per_image_standardization"):
         image = convert_to_tensor(image, name="image")
         image = cast(image, image.dtype if image.dtype.is_floating else "float32")
@@ -113,19 +151,20 @@ def per_image_standardization(image):
 
 
 @export("image.rgb_to_grayscale")
-def rgb_to_grayscale(images, name=None):
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
+    """Converts RGB images to grayscale."""
     with scope(name, "rgb_to_grayscale"):
-        real, kind = _as_real(images)
+        real, kind = _to_float(images)
         weights = constant([0.2989, 0.5870, 0.1140], real.dtype)
         gray = OPS["Sum"](op("Mul", real, weights), constant([-1], "int32"), True)
         return convert_image_dtype(gray, kind)
 
 
 def _through_hsv(change):
-    """Changes hue, saturation and value, which are from 0 to 1."""
+    """Returns a function that changes hue, saturation and value, each between 0 and 1."""
 
     def adjust(image, amount):
-        real, kind = _as_real(image)
+        real, kind = _to_float(image)
         parts = op("Unpack", op("RGBToHSV", real), num=3, axis=-1)
         hsv = op("Pack", change(list(parts), cast(amount, real.dtype)), axis=-1)
         return convert_image_dtype(op("HSVToRGB", hsv), kind, saturate=True)
@@ -133,7 +172,7 @@ def _through_hsv(change):
     return adjust
 
 
-def _turn(parts, delta):
+def _rotate_hue(parts, delta):
     one = constant(1, parts[0].dtype)
     return [op("FloorMod", op("Add", parts[0], op("Add", delta, one)), one)] + parts[1:]
 
@@ -143,49 +182,52 @@ def _saturate(parts, factor):
     return [parts[0], op("ClipByValue", op("Mul", parts[1], factor), zero, one), parts[2]]
 
 
-_hue, _saturation = _through_hsv(_turn), _through_hsv(_saturate)
+_hue, _saturation = _through_hsv(_rotate_hue), _through_hsv(_saturate)
 
 
 @export("image.adjust_hue")
-def adjust_hue(image, delta, name=None):
-    """The colours turned by delta, from -1 to 1."""
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
+    """Adds `delta`, between -1 and 1, to the hue of RGB images."""
     with scope(name, "adjust_hue"):
         return _hue(image, delta)
 
 
 @export("image.adjust_saturation")
-def adjust_saturation(image, saturation_factor, name=None):
+def adjust_saturation(
+    image: TensorLike, saturation_factor: TensorLike, name: str | None = None
+) -> Tensor:
+    """Multiplies the saturation of RGB images by a factor."""
     with scope(name, "adjust_saturation"):
         return _saturation(image, saturation_factor)
 
 
 @export("image.adjust_gamma")
-def adjust_gamma(image, gamma=1, gain=1):
+def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
+    """Computes `gain * image ** gamma`."""
     with scope(None, "adjust_gamma"):
-        real, kind = _as_real(image)
-        made = op("Mul", op("Pow", real, cast(gamma, real.dtype)), cast(gain, real.dtype))
-        return convert_image_dtype(made, kind, saturate=True)
-
-
-# By chance.
+        real, kind = _to_float(image)
+        result = op("Mul", op("Pow", real, cast(gamma, real.dtype)), cast(gain, real.dtype))
+        return convert_image_dtype(result, kind, saturate=True)
 
 
 @export("image.random_brightness")
-def random_brightness(image, max_delta, seed=None):
-    """adjust_brightness by a number from -max_delta to max_delta."""
+def random_brightness(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Tensor:
+    """Adjusts the brightness by a random delta in [-max_delta, max_delta)."""
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
 @export("image.random_contrast")
-def random_contrast(image, lower, upper, seed=None):
-    """adjust_contrast by a number from lower to upper."""
-    _in_order(lower, upper)
+def random_contrast(
+    image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
+) -> Tensor:
+    """Adjusts the contrast by a random factor in [lower, upper)."""
+    _check_range(lower, upper)
     return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
 
 
-def _in_order(lower, upper):
+def _check_range(lower, upper):
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -193,13 +235,17 @@ def _in_order(lower, upper):
 
 
 @export("image.random_saturation")
-def random_saturation(image, lower, upper, seed=None):
-    _in_order(lower, upper)
+def random_saturation(
+    image: TensorLike, lower: TensorLike, upper: TensorLike, seed: int | None = None
+) -> Tensor:
+    """Adjusts the saturation by a random factor in [lower, upper)."""
+    _check_range(lower, upper)
     return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
 
 
 @export("image.random_hue")
-def random_hue(image, max_delta, seed=None):
+def random_hue(image: TensorLike, max_delta: TensorLike, seed: int | None = None) -> Tensor:
+    """Adjusts the hue by a random delta in [-max_delta, max_delta)."""
     if not 0 <= max_delta <= 0.5:
         raise ValueError(
             "max_delta must be <= 0.5." if max_delta > 0 else "max_delta must be non-negative."
@@ -208,8 +254,8 @@ def random_hue(image, max_delta, seed=None):
 
 
 def _flipped(flip, default):
-    def random_flip(image, seed=None):
-        """The image, or the image turned round, each with probability one half."""
+    def random_flip(image: TensorLike, seed: int | None = None) -> Tensor:
+        """Flips each image with probability 0.5."""
         with scope(None, default):
             image = convert_to_tensor(image, name="image")
             if rank_of(image) == 3:
@@ -253,7 +299,7 @@ def _colors(name, matrix):
         flat = op("MatMul", op("Reshape", images, [-1, 3]), convert_to_tensor(matrix, images.dtype))
         return op("Reshape", flat, shape_op(images))
 
-    convert.__name__, convert.__doc__ = name, "The images in other colours."
+    convert.__name__, convert.__doc__ = name, f"Converts images: {name.replace('_', ' ')}."
     export("image." + name)(convert)
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""png.py: images as PNG files, for summaries."""
+"""png.py: encodes arrays as PNG files."""
 
 import struct
 import zlib
 
 import numpy
 
-_COLORS = {1: 0, 2: 4, 3: 2, 4: 6}  # channels -> PNG's kind
+_COLORS = {1: 0, 2: 4, 3: 2, 4: 6}  # channels -> PNG color type
 
 
 def _chunk(kind, data):
@@ -19,8 +19,9 @@ def _chunk(kind, data):
 
 
 def encode(image: numpy.ndarray, compression: int = 6) -> bytes:
-    """An array of uint8 or uint16 with [height, width, channels] as the bytes of a PNG file;
-    compression is zlib's level, -1 (its default) to 9."""
+    """Encodes a uint8 or uint16 array [height, width, channels] as PNG; `compression` is the zlib
+    level,
+    -1 (default) to 9."""
     wide = image.dtype == numpy.uint16
     image = numpy.ascontiguousarray(image, ">u2" if wide else numpy.uint8)
     height, width, channels = image.shape
@@ -36,8 +37,9 @@ def encode(image: numpy.ndarray, compression: int = 6) -> bytes:
 
 
 def bytes_of(images, bad_color=(255, 0, 0, 255)):
-    """Images of real numbers as uint8, as TensorFlow scales them: all below 0 means that 0 becomes
-    127; what is not finite gets the bad colour."""
+    """Scales floating-point images to uint8 as TensorFlow's image summaries do: if a value is
+    negative, 0
+    maps to 128; pixels that are not finite get `bad_color`."""
     images = numpy.asarray(images)
     if images.dtype == numpy.uint8:
         return images

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""resize_filters.py: images in other sizes by weights of their rows and columns: cubic, Lanczos
-and other filters, also with antialias."""
+"""resize_filters.py: resizes images by matrices of filter weights for rows and columns: bicubic,
+Lanczos,
+Gaussian and others, with optional antialiasing."""
+
+from __future__ import annotations
 
 import math
 
 from situ._src.framework.api import OPS, export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Tensor, TensorLike
 
 
 def _where(condition, one, other):
@@ -17,7 +24,7 @@ def _number(value):
 
 
 def _cubic(b, c):
-    """The family of cubic filters of Mitchell and Netravali."""
+    """Returns the kernel and radius of a Mitchell-Netravali cubic filter."""
 
     def kernel(x):
         near = ((12 - 9 * b - 6 * c) * x * x * x + (-18 + 12 * b + 6 * c) * x * x + 6 - 2 * b) / 6
@@ -36,13 +43,13 @@ def _cubic(b, c):
 def _lanczos(radius):
     def kernel(x):
         safe = _where(op("Less", x, _number(1e-3)), op("OnesLike", x), x)
-        made = (
+        result = (
             radius
             * op("Sin", math.pi * safe)
             * op("Sin", math.pi * safe / radius)
             / (math.pi**2 * safe * safe)
         )
-        return _where(op("Less", x, _number(1e-3)), op("OnesLike", x), made)
+        return _where(op("Less", x, _number(1e-3)), op("OnesLike", x), result)
 
     return kernel, radius
 
@@ -63,21 +70,23 @@ NUMBERS = {0: "bilinear", 2: "bicubic"}
 
 
 def _weights(before, after, method, antialias):
-    """[after, before]: how much each old row counts for each new one."""
+    """Returns the matrix [after, before] of filter weights."""
     kernel, radius = KERNELS[method]
     step = cast(before, "float32") / cast(after, "float32")
     width = op("Maximum", step, _number(1.0)) if antialias else _number(1.0)
     zero, one = convert_to_tensor(0, "int32"), convert_to_tensor(1, "int32")
     centers = (cast(op("Range", zero, after, one), "float32") + 0.5) * step
     places = cast(op("Range", zero, before, one), "float32") + 0.5
-    far = op("Abs", op("ExpandDims", places, 0) - op("ExpandDims", centers, 1)) / width
-    made = _where(op("Less", far, _number(radius)), kernel(far), op("ZerosLike", far))
-    return made / OPS["Sum"](made, convert_to_tensor([1], "int32"), keep_dims=True)
+    distance = op("Abs", op("ExpandDims", places, 0) - op("ExpandDims", centers, 1)) / width
+    result = _where(
+        op("Less", distance, _number(radius)), kernel(distance), op("ZerosLike", distance)
+    )
+    return result / OPS["Sum"](result, convert_to_tensor([1], "int32"), keep_dims=True)
 
 
-def _old_weights(before, after, align_corners):
-    """The same of TensorFlow 1's cubic filter: of four rows around, those at the rim count again
-    for the ones that would lie outside."""
+def _weights_v1(before, after, align_corners):
+    """Returns the filter weights of TensorFlow 1's bicubic resize, with indices clamped to the
+    border."""
     kernel, _ = _cubic(0.0, 0.75)
     one, last = convert_to_tensor(1, "int32"), before - 1
     ratio = cast(before, "float32") / cast(after, "float32")
@@ -88,13 +97,13 @@ def _old_weights(before, after, align_corners):
             ratio,
         )
     at = cast(op("Range", convert_to_tensor(0, "int32"), after, one), "float32") * ratio
-    low, made = op("Floor", at), None
+    low, result = op("Floor", at), None
     for k in (-1, 0, 1, 2):
         place = op("Minimum", op("Maximum", cast(low, "int32") + k, one - 1), last)
         hot = op("OneHot", place, before, _number(1.0), _number(0.0))
         part = op("ExpandDims", kernel(op("Abs", at - low - float(k))), 1) * hot
-        made = part if made is None else made + part
-    return made
+        result = part if result is None else result + part
+    return result
 
 
 def _apply(images, size, weights):
@@ -108,13 +117,19 @@ def _apply(images, size, weights):
 
 
 def resize_by_weights(images, size, method, antialias):
-    """[batch, height, width, channels] in another size, as float32."""
+    """Resizes a batch of images with a filter; returns float32."""
     return _apply(images, size, lambda a, b: _weights(a, b, method, antialias))
 
 
 @export(v1="image.resize_bicubic")
-def resize_bicubic(images, size, align_corners=False, name=None, half_pixel_centers=False):
-    """Images in another size, by a cubic filter."""
+def resize_bicubic(
+    images: TensorLike,
+    size: TensorLike,
+    align_corners: bool = False,
+    name: str | None = None,
+    half_pixel_centers: bool = False,
+) -> Tensor:
+    """Resizes a batch of images with bicubic interpolation."""
     if half_pixel_centers:
         return resize_by_weights(images, size, "bicubic", False)
-    return _apply(images, size, lambda a, b: _old_weights(a, b, align_corners))
+    return _apply(images, size, lambda a, b: _weights_v1(a, b, align_corners))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""stateless_random.py: tf.image.stateless_random_*: changes that a seed determines."""
+"""stateless_random.py: tf.image.stateless_random_*: image augmentation that a seed determines."""
+
+from __future__ import annotations
 
 from situ._src.framework.api import export
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
@@ -7,30 +9,34 @@ from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image import color, image_ops
 from situ._src.ops.random_ops import stateless_uniform
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Tensor, TensorLike
 
-def _decided(name, change):
+
+def _export(name, change):
     export("image.stateless_random_" + name)(change)
 
 
-_decided(
+_export(
     "brightness",
     lambda image, max_delta, seed: color.adjust_brightness(
         image, stateless_uniform([], seed, -max_delta, max_delta)
     ),
 )
-_decided(
+_export(
     "contrast",
     lambda image, lower, upper, seed: color.adjust_contrast(
         image, stateless_uniform([], seed, lower, upper)
     ),
 )
-_decided(
+_export(
     "saturation",
     lambda image, lower, upper, seed=None: color.adjust_saturation(
         image, stateless_uniform([], seed, lower, upper)
     ),
 )
-_decided(
+_export(
     "hue",
     lambda image, max_delta, seed: color.adjust_hue(
         image, stateless_uniform([], seed, -max_delta, max_delta)
@@ -38,9 +44,9 @@ _decided(
 )
 
 
-def _flips(name, flip):
+def _export_flip(name, flip):
     def change(image, seed):
-        """The image, or the image turned round, as the seed decides."""
+        """Flips each image with probability 0.5, determined by `seed`."""
         image = convert_to_tensor(image)
         if image_ops.rank_of(image) == 3:
             low = op("Less", stateless_uniform([], seed), constant(0.5))
@@ -49,16 +55,18 @@ def _flips(name, flip):
         low = cast(op("Round", op("Reshape", numbers, [-1, 1, 1, 1])), "bool")
         return op("SelectV2", low, flip(image), image)
 
-    _decided(name, change)
+    _export(name, change)
 
 
-_flips("flip_left_right", image_ops.flip_left_right)
-_flips("flip_up_down", image_ops.flip_up_down)
+_export_flip("flip_left_right", image_ops.flip_left_right)
+_export_flip("flip_up_down", image_ops.flip_up_down)
 
 
 @export("image.stateless_random_crop")
-def stateless_random_crop(value, size, seed, name=None):
-    """A box of `size` at a place that the seed decides."""
+def stateless_random_crop(
+    value: TensorLike, size: TensorLike, seed: int | None, name: str | None = None
+) -> Tensor:
+    """Crops a tensor to `size` at a random offset that `seed` determines."""
     value, size = convert_to_tensor(value), convert_to_tensor(size, "int32")
     sizes = shape_op(value)
     numbers = stateless_uniform(shape_op(sizes), seed, 0, 2**31 - 1, "int32")

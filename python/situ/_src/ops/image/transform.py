@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """transform.py: tf.image.crop_and_resize, and the projective transforms of tf.contrib.image."""
 
+from __future__ import annotations
+
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
@@ -8,16 +10,21 @@ from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.check_ops import checked
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, ShapeLike, Tensor, TensorLike
 
-def _at(images, which, y, x):
-    """Pixels of images [batch, height, width, channels] at places that are inside."""
+
+def _gather_pixels(images, which, y, x):
+    """Gathers pixels of images [batch, height, width, channels] at integer coordinates."""
     places = op("Pack", [which, cast(y, "int32"), cast(x, "int32")], axis=-1)
     return op("GatherNd", images, places)
 
 
 def sample(images, which, y, x, method, outside):
-    """Pixels at places between pixels; [..., channels]. `outside`: their value, or None: 0 taken
-    for pixels that are not there."""
+    """Samples images at fractional coordinates. Samples outside have the value `outside`; with
+    None,
+    pixels beyond the border count as 0."""
     images = cast(images, "float32")
     size = cast(op("Shape", images), "float32")
     high, wide = size[1] - 1.0, size[2] - 1.0
@@ -30,20 +37,20 @@ def sample(images, which, y, x, method, outside):
             op("LogicalAnd", op("GreaterEqual", u, zero), op("LessEqual", u, wide)),
         )
 
-    def pixel(v, u, within=None):
-        found = _at(
+    def pixel(v, u, mask=None):
+        pixels = _gather_pixels(
             images,
             which,
             op("Maximum", op("Minimum", v, high), 0.0),
             op("Maximum", op("Minimum", u, wide), 0.0),
         )
-        if within is None:
-            return found
-        return found * op("ExpandDims", cast(within, "float32"), -1)
+        if mask is None:
+            return pixels
+        return pixels * op("ExpandDims", cast(mask, "float32"), -1)
 
     if method == "nearest":
         v, u = op("Floor", y + 0.5), op("Floor", x + 0.5)
-        made = pixel(v, u, inside(v, u) if outside is None else None)
+        result = pixel(v, u, inside(v, u) if outside is None else None)
     else:
         top, left = op("Floor", y), op("Floor", x)
         down, right = op("ExpandDims", y - top, -1), op("ExpandDims", x - left, -1)
@@ -51,22 +58,22 @@ def sample(images, which, y, x, method, outside):
         corners = [(top, left), (top, far), (low, left), (low, far)]
         a, b, c, d = [pixel(v, u, inside(v, u) if outside is None else None) for v, u in corners]
         upper, lower = a + (b - a) * right, c + (d - c) * right
-        made = upper + (lower - upper) * down
+        result = upper + (lower - upper) * down
     if outside is None:
-        return made
-    within = op("ExpandDims", inside(y, x), -1)
-    return op("SelectV2", within, made, op("ZerosLike", made) + outside)
+        return result
+    mask = op("ExpandDims", inside(y, x), -1)
+    return op("SelectV2", mask, result, op("ZerosLike", result) + outside)
 
 
 def _line(low, high, size, count):
-    """[boxes, count] places along one side of boxes, in pixels."""
+    """Returns the sample coordinates [boxes, count] along one side of boxes, in pixels."""
     last = cast(size, "float32") - 1.0
     low, high = op("ExpandDims", low, 1), op("ExpandDims", high, 1)
     steps = op("Reshape", cast(op("Range", constant(0), count, constant(1)), "float32"), [1, -1])
-    many = cast(count, "float32") - 1.0
+    intervals = cast(count, "float32") - 1.0
     middle = op("ZerosLike", steps) + 0.5 * (low + high) * last
-    line = low * last + steps * op("DivNoNan", (high - low) * last, many)
-    return op("SelectV2", op("Greater", many, 0.0), line, middle)
+    line = low * last + steps * op("DivNoNan", (high - low) * last, intervals)
+    return op("SelectV2", op("Greater", intervals, 0.0), line, middle)
 
 
 def _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, name):
@@ -84,25 +91,39 @@ def _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, nam
         text = "box_index has values outside [0, batch_size)"
         which = checked(which, inside, text, errors.OutOfRangeError)
         which = op("Reshape", which, [-1, 1, 1]) + cast(op("ZerosLike", y), "int32")
-        made = sample(image, which, y, x, method, extrapolation_value)
+        result = sample(image, which, y, x, method, extrapolation_value)
         rank = tensor_shape.as_shape(image.shape)
-        if hasattr(made, "set_shape") and rank.rank == 4 and known is not None:
-            made.set_shape([None, int(known[0]), int(known[1]), rank.as_list()[3]])
-        return made
+        if hasattr(result, "set_shape") and rank.rank == 4 and known is not None:
+            result.set_shape([None, int(known[0]), int(known[1]), rank.as_list()[3]])
+        return result
 
 
 @export(v1="image.crop_and_resize")
 def crop_and_resize(
-    image,
-    boxes,
-    box_ind=None,
-    crop_size=None,
-    method="bilinear",
-    extrapolation_value=0,
-    name=None,
-    box_indices=None,
-):
-    """Parts of images, one for each box [y1, x1, y2, x2] of the image that box_ind says."""
+    image: TensorLike,
+    boxes: TensorLike,
+    box_ind: TensorLike = None,
+    crop_size: TensorLike = None,
+    method: Any = "bilinear",
+    extrapolation_value: TensorLike = 0,
+    name: str | None = None,
+    box_indices: TensorLike = None,
+) -> Tensor:
+    """Crops boxes from images and resizes them to one size.
+
+    Args:
+      image: A tensor of shape [batch, height, width, channels].
+      boxes: A float32 tensor [boxes, 4] of normalized coordinates y1, x1, y2, x2.
+      box_ind: The index of the image of each box.
+      crop_size: [height, width] of the results.
+      method: "bilinear" or "nearest".
+      extrapolation_value: The value outside of the image.
+      box_indices: The name of `box_ind` in TensorFlow 2.
+      name: A name for the operation (optional).
+
+    Returns:
+      A float32 tensor of shape [boxes, crop height, crop width, channels].
+    """
     return _crop(
         image,
         boxes,
@@ -116,22 +137,33 @@ def crop_and_resize(
 
 @export(v2="image.crop_and_resize")
 def crop_and_resize_v2(
-    image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None
-):
+    image: TensorLike,
+    boxes: TensorLike,
+    box_indices: TensorLike,
+    crop_size: TensorLike,
+    method: Any = "bilinear",
+    extrapolation_value: TensorLike = 0.0,
+    name: str | None = None,
+) -> Tensor:
+    """Crops boxes [y1, x1, y2, x2] from images and resizes them to `crop_size`."""
     return _crop(image, boxes, box_indices, crop_size, method, extrapolation_value, name)
 
 
-# tf.contrib.image
-
-
 @export(v1="contrib.image.transform")
-def transform(images, transforms, interpolation="NEAREST", output_shape=None, name=None):
-    """Images warped: a pixel (x, y) comes from ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k)
-    with k = c0 x + c1 y + 1, of transforms [a0, a1, a2, b0, b1, b2, c0, c1]."""
+def transform(
+    images: TensorLike,
+    transforms: TensorLike,
+    interpolation: str = "NEAREST",
+    output_shape: ShapeLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Applies projective transforms: output pixel (x, y) is input pixel ((a0 x + a1 y + a2) / k,
+    (b0 x +
+    b1 y + b2) / k) with k = c0 x + c1 y + 1, for transforms [a0, a1, a2, b0, b1, b2, c0, c1]."""
     with scope(name, "transform"):
-        given = convert_to_tensor(images)
-        rank = tensor_shape.as_shape(given.shape).rank
-        image = {2: lambda: given[None, :, :, None], 3: lambda: given[None], 4: lambda: given}[
+        tensor = convert_to_tensor(images)
+        rank = tensor_shape.as_shape(tensor.shape).rank
+        image = {2: lambda: tensor[None, :, :, None], 3: lambda: tensor[None], 4: lambda: tensor}[
             rank
         ]()
         rows = op("Reshape", convert_to_tensor(transforms, "float32"), [-1, 8])
@@ -143,20 +175,22 @@ def transform(images, transforms, interpolation="NEAREST", output_shape=None, na
         v = op("Reshape", cast(op("Range", 0, sizes[0], 1), "float32"), [1, -1, 1])
         u = op("Reshape", cast(op("Range", 0, sizes[1], 1), "float32"), [1, 1, -1])
         k = c0 * u + c1 * v + 1.0
-        many = op("Reshape", op("Range", 0, shape[0], 1), [-1, 1, 1])
-        none = cast(op("ZerosLike", many), "float32")
-        x, y = (a0 * u + a1 * v + a2) / k + none, (b0 * u + b1 * v + b2) / k + none
-        which = many + cast(op("ZerosLike", x), "int32")
-        made = sample(image, which, y, x, interpolation.lower(), None)
-        made = cast(made, given.dtype)
-        if output_shape is None and hasattr(made, "set_shape"):
-            made.set_shape(image.shape)
-        return made[0, :, :, 0] if rank == 2 else made[0] if rank == 3 else made
+        batch = op("Reshape", op("Range", 0, shape[0], 1), [-1, 1, 1])
+        zeros = cast(op("ZerosLike", batch), "float32")
+        x, y = (a0 * u + a1 * v + a2) / k + zeros, (b0 * u + b1 * v + b2) / k + zeros
+        batch_index = batch + cast(op("ZerosLike", x), "int32")
+        result = sample(image, batch_index, y, x, interpolation.lower(), None)
+        result = cast(result, tensor.dtype)
+        if output_shape is None and hasattr(result, "set_shape"):
+            result.set_shape(image.shape)
+        return result[0, :, :, 0] if rank == 2 else result[0] if rank == 3 else result
 
 
 @export(v1="contrib.image.angles_to_projective_transforms")
-def angles_to_projective_transforms(angles, image_height, image_width, name=None):
-    """Transforms that turn images of a size, counter-clockwise."""
+def angles_to_projective_transforms(
+    angles: TensorLike, image_height: TensorLike, image_width: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns transforms that rotate images of a size counter-clockwise."""
     with scope(name, "angles_to_projective_transforms"):
         angles = op("Reshape", convert_to_tensor(angles, "float32"), [-1])
         cos, sin = op("Cos", angles), op("Sin", angles)
@@ -168,8 +202,10 @@ def angles_to_projective_transforms(angles, image_height, image_width, name=None
 
 
 @export(v1="contrib.image.rotate")
-def rotate(images, angles, interpolation="NEAREST", name=None):
-    """Images turned by angles in radians, counter-clockwise."""
+def rotate(
+    images: TensorLike, angles: TensorLike, interpolation: str = "NEAREST", name: str | None = None
+) -> Tensor:
+    """Rotates images counter-clockwise by angles in radians."""
     images = convert_to_tensor(images)
     rank = tensor_shape.as_shape(images.shape).rank
     size = cast(op("Shape", images), "float32")
@@ -180,8 +216,13 @@ def rotate(images, angles, interpolation="NEAREST", name=None):
 
 
 @export(v1="contrib.image.translate")
-def translate(images, translations, interpolation="NEAREST", name=None):
-    """Images moved by (dx, dy)."""
+def translate(
+    images: TensorLike,
+    translations: TensorLike,
+    interpolation: str = "NEAREST",
+    name: str | None = None,
+) -> Tensor:
+    """Translates images by (dx, dy)."""
     moves = op("Reshape", convert_to_tensor(translations, "float32"), [-1, 2])
     dx, dy = op("Unpack", moves, num=2, axis=1)
     one, zero = op("OnesLike", dx), op("ZerosLike", dx)

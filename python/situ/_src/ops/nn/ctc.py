@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ctc.py: tf.nn.ctc_loss, decoders of labels without known places, tf.edit_distance."""
+"""ctc.py: tf.nn.ctc_loss, CTC decoders and tf.edit_distance."""
+
+from __future__ import annotations
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
@@ -7,13 +9,18 @@ from situ._src.ops import gather_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.sparse_ops import SparseTensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
+
 
 def _by_time(inputs, time_major):
+    """Transposes inputs to time-major."""
     inputs = convert_to_tensor(inputs)
     return inputs if time_major else op("Transpose", inputs, [1, 0, 2])
 
 
-def _loss(labels, inputs, lengths, time_major, **words):
+def _loss(labels, inputs, lengths, time_major, **kwargs):
     if not isinstance(labels, SparseTensor):
         raise TypeError(
             "Expected argument 'labels' to be a SparseTensor. "
@@ -25,22 +32,23 @@ def _loss(labels, inputs, lengths, time_major, **words):
         labels.indices,
         cast(labels.values, "int32"),
         cast(convert_to_tensor(lengths), "int32"),
-        **words,
+        **kwargs,
     )[0]
 
 
 @export(v1="nn.ctc_loss")
 def ctc_loss(
-    labels,
-    inputs=None,
-    sequence_length=None,
-    preprocess_collapse_repeated=False,
-    ctc_merge_repeated=True,
-    ignore_longer_outputs_than_inputs=False,
-    time_major=True,
-    logits=None,
-):
-    """How unlikely inputs [steps, batch, classes] make sparse labels; the last class is blank."""
+    labels: TensorLike,
+    inputs: TensorLike = None,
+    sequence_length: TensorLike = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: TensorLike = None,
+) -> Tensor:
+    """Computes the CTC loss of sparse labels; `inputs` are [steps, batch, classes] with the
+    blank last."""
     return _loss(
         labels,
         logits if inputs is None else inputs,
@@ -53,27 +61,44 @@ def ctc_loss(
 
 
 def sparse(labels, lengths):
-    """Rows of labels of which each has a length, as a sparse matrix."""
+    """Converts dense labels [batch, steps] with lengths to a SparseTensor."""
     labels = convert_to_tensor(labels)
     inside = gather_ops.sequence_mask(lengths, op("Shape", labels)[1])
-    places = op("Where", inside)
+    indices = op("Where", inside)
     return SparseTensor(
-        places, op("GatherNd", labels, places), op("Shape", labels, out_type="int64")
+        indices, op("GatherNd", labels, indices), op("Shape", labels, out_type="int64")
     )
 
 
 @export("nn.ctc_loss", v1="nn.ctc_loss_v2")
 def ctc_loss_v2(
-    labels,
-    logits,
-    label_length,
-    logit_length,
-    logits_time_major=True,
-    unique=None,
-    blank_index=None,
-    name=None,
-):
-    """The same of labels of any kind; the blank is class 0 for dense ones, else the last one."""
+    labels: TensorLike,
+    logits: TensorLike,
+    label_length: TensorLike,
+    logit_length: TensorLike,
+    logits_time_major: bool = True,
+    unique: TensorLike = None,
+    blank_index: TensorLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes the connectionist temporal classification loss.
+
+    Args:
+      labels: A SparseTensor, or a dense tensor [batch, steps] of classes.
+      logits: A tensor [steps, batch, classes].
+      label_length: The length of each label sequence, for dense labels.
+      logit_length: The length of each logit sequence.
+      logits_time_major: Whether the first dimension of `logits` is time; else it is the batch.
+      unique: Ignored.
+      blank_index: The class of the blank; 0 by default for dense labels.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor [batch] of losses.
+
+    Raises:
+      ValueError: If labels are sparse and `blank_index` is None.
+    """
     with scope(name, "ctc_loss"):
         logits = _by_time(logits, logits_time_major)
         classes = logits.shape.as_list()[-1]
@@ -85,7 +110,7 @@ def ctc_loss_v2(
         else:
             labels = sparse(labels, label_length)
         blank = (0 if blank_index is None else blank_index) % classes
-        if blank != classes - 1:  # the blank goes last, and what was behind it one to the front
+        if blank != classes - 1:  # move the blank to the end and shift the classes after it
             order = [k for k in range(classes) if k != blank] + [blank]
             logits = op("GatherV2", logits, constant(order), 2)
             values = cast(labels.values, "int32")
@@ -95,24 +120,34 @@ def ctc_loss_v2(
 
 
 @export("nn.ctc_greedy_decoder", v1="nn.ctc_greedy_decoder")
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):
-    """([labels as a sparse matrix], the negative sum of the largest inputs)."""
-    made = op(
+def ctc_greedy_decoder(
+    inputs: TensorLike,
+    sequence_length: TensorLike,
+    merge_repeated: bool = True,
+    blank_index: TensorLike = None,
+) -> Any:
+    """Decodes logits greedily: ([labels as a SparseTensor], negative sum of the largest logits)."""
+    result = op(
         "CTCGreedyDecoder",
         inputs,
         cast(convert_to_tensor(sequence_length), "int32"),
         merge_repeated=merge_repeated,
         blank_index=-1 if blank_index is None else blank_index,
     )
-    return [SparseTensor(*made[:3])], made[3]
+    return [SparseTensor(*result[:3])], result[3]
 
 
 @export(v1="nn.ctc_beam_search_decoder")
 def ctc_beam_search_decoder(
-    inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True
-):
-    """(the likeliest labels, sparse matrices, and their log probabilities)."""
-    made = op(
+    inputs: TensorLike,
+    sequence_length: TensorLike,
+    beam_width: TensorLike = 100,
+    top_paths: TensorLike = 1,
+    merge_repeated: bool = True,
+) -> Any:
+    """Decodes logits by beam search: (list of the best labels as SparseTensors, log
+    probabilities)."""
+    result = op(
         "CTCBeamSearchDecoder",
         inputs,
         cast(convert_to_tensor(sequence_length), "int32"),
@@ -121,36 +156,56 @@ def ctc_beam_search_decoder(
         merge_repeated=merge_repeated,
     )
     n = top_paths
-    return [SparseTensor(made[k], made[n + k], made[2 * n + k]) for k in range(n)], made[3 * n]
+    return [SparseTensor(result[k], result[n + k], result[2 * n + k]) for k in range(n)], result[
+        3 * n
+    ]
 
 
 @export("nn.ctc_beam_search_decoder", v1="nn.ctc_beam_search_decoder_v2")
-def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_paths=1):
+def ctc_beam_search_decoder_v2(
+    inputs: TensorLike,
+    sequence_length: TensorLike,
+    beam_width: TensorLike = 100,
+    top_paths: TensorLike = 1,
+) -> Any:
+    """Decodes logits by beam search; repeated labels are not merged."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 
 @export("edit_distance", v1="edit_distance")
-def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
-    """How many changes make the rows of one sparse tensor those of another."""
-    for what, value in (("Hypothesis", hypothesis), ("Truth", truth)):
+def edit_distance(
+    hypothesis: TensorLike,
+    truth: TensorLike,
+    normalize: bool = True,
+    name: str | None = "edit_distance",
+) -> Tensor:
+    """Computes the Levenshtein distance between the rows of two sparse tensors."""
+    for name_, value in (("Hypothesis", hypothesis), ("Truth", truth)):
         if not isinstance(value, SparseTensor):
-            raise TypeError(f"{what} must be a SparseTensor.")
-    ours, theirs = hypothesis.values, truth.values
-    if ours.dtype != theirs.dtype:
-        ours, theirs = cast(ours, "int64"), cast(theirs, "int64")
-    if ours.dtype.name == "string":  # texts as numbers: equal texts, equal numbers
-        both = op("ConcatV2", [ours, theirs], 0)
+            raise TypeError(f"{name_} must be a SparseTensor.")
+    hypothesis_values, truth_values = hypothesis.values, truth.values
+    if hypothesis_values.dtype != truth_values.dtype:
+        hypothesis_values, truth_values = (
+            cast(hypothesis_values, "int64"),
+            cast(truth_values, "int64"),
+        )
+    if hypothesis_values.dtype.name == "string":  # equal strings get equal codes
+        both = op("ConcatV2", [hypothesis_values, truth_values], 0)
         numbers = op("Unique", both)[1]
-        ours, theirs = op(
-            "SplitV", numbers, op("Pack", [op("Size", ours), op("Size", theirs)]), 0, num_split=2
+        hypothesis_values, truth_values = op(
+            "SplitV",
+            numbers,
+            op("Pack", [op("Size", hypothesis_values), op("Size", truth_values)]),
+            0,
+            num_split=2,
         )
     return op(
         "EditDistance",
         hypothesis.indices,
-        ours,
+        hypothesis_values,
         hypothesis.dense_shape,
         truth.indices,
-        theirs,
+        truth_values,
         truth.dense_shape,
         normalize=normalize,
         name=name,

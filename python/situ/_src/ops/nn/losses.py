@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""losses.py: softmax, cross-entropies, top_k and in_top_k, average losses."""
+"""losses.py: softmax, cross-entropy losses, top_k and in_top_k, losses averaged over replicas."""
+
+from __future__ import annotations
 
 import collections
 
@@ -9,28 +11,33 @@ from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.math_ops import _pair
-from situ._src.ops.reduction_ops import moved_last, swapped
+from situ._src.ops.reduction_ops import move_to_last, swap_with_last
 from situ._src.variables import variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, Tensor, TensorLike
 
 
 def _rank(tensor):
     return tensor_shape.as_shape(tensor.shape).ndims
 
 
-def _along(row, tensor, axis, name):
-    order = swapped(tensor, axis)
+def _along(op_name, tensor, axis, name):
+    """Applies an op that works on the last axis along another one."""
+    order = swap_with_last(tensor, axis)
     if order is None:
-        return op(row, tensor, name=name)
-    return op("Transpose", op(row, op("Transpose", tensor, order)), order, name=name)
+        return op(op_name, tensor, name=name)
+    return op("Transpose", op(op_name, op("Transpose", tensor, order)), order, name=name)
 
 
-def _soft(row, word):
+def _soft(op_name, public_name):
     def soft(logits, axis=None, name=None, dim=None):
         tensor = convert_to_tensor(logits, name="logits")
-        return _along(row, tensor, axis if dim is None else dim, name)
+        return _along(op_name, tensor, axis if dim is None else dim, name)
 
-    soft.__name__, soft.__doc__ = word, OPS[row].__doc__
-    export("nn." + word, "math." + word)(soft)
+    soft.__name__, soft.__doc__ = public_name, OPS[op_name].__doc__
+    export("nn." + public_name, "math." + public_name)(soft)
     return soft
 
 
@@ -38,19 +45,19 @@ softmax = _soft("Softmax", "softmax")
 log_softmax = _soft("LogSoftmax", "log_softmax")
 
 
-def _named(function, sentinel, **words):
-    """Labels and logits are given by name: their order is easily mistaken."""
+def _named(function, sentinel, **kwargs):
+    """Checks that labels and logits were passed by name."""
     if sentinel is not None:
         raise ValueError(
             f"Only call `{function}` with named arguments (labels=..., logits=..., ...)"
         )
-    for word, value in words.items():
+    for name, value in kwargs.items():
         if value is None:
-            raise ValueError(f"Argument `{word}` must not be None.")
+            raise ValueError(f"Argument `{name}` must not be None.")
 
 
-def _rows(tensor):
-    """The tensor as a matrix of rows along its last axis."""
+def _as_matrix(tensor):
+    """Reshapes a tensor to [-1, size of the last dimension]."""
     width = tensor_shape.as_shape(tensor.shape).as_list()[-1] if _rank(tensor) else None
     if width is None:
         width = op("StridedSlice", shape_op(tensor), [-1], [0], [1], shrink_axis_mask=1)
@@ -61,8 +68,8 @@ def _rows(tensor):
     )
 
 
-def _front(tensor):
-    """The shape without the last dimension."""
+def _batch_shape(tensor):
+    """Returns the shape without the last dimension."""
     known = tensor_shape.as_shape(tensor.shape)
     if known.is_fully_defined():
         return known.as_list()[:-1]
@@ -73,33 +80,81 @@ def _cross_entropy(labels, logits, axis, name):
     with scope(name, "softmax_cross_entropy_with_logits") as full:
         logits = convert_to_tensor(logits, name="logits")
         labels = cast(convert_to_tensor(labels, name="labels"), logits.dtype)
-        order = moved_last(logits, axis)
+        order = move_to_last(logits, axis)
         if order is not None:
             logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)
         if _rank(logits) == 2:
-            labels = labels if _rank(labels) in (2, None) else _rows(labels)
+            labels = labels if _rank(labels) in (2, None) else _as_matrix(labels)
             return OPS["SoftmaxCrossEntropyWithLogits"](logits, labels, name=full)[0]
-        loss = OPS["SoftmaxCrossEntropyWithLogits"](_rows(logits), _rows(labels))[0]
-        return op("Reshape", loss, _front(logits), name=full)
+        loss = OPS["SoftmaxCrossEntropyWithLogits"](_as_matrix(logits), _as_matrix(labels))[0]
+        return op("Reshape", loss, _batch_shape(logits), name=full)
 
 
 @export(v1="nn.softmax_cross_entropy_with_logits_v2")
-def softmax_cross_entropy_with_logits_v2(labels, logits, axis=None, name=None, dim=None):
-    """The cross-entropy of softmax(logits) with distributions."""
+def softmax_cross_entropy_with_logits_v2(
+    labels: TensorLike,
+    logits: TensorLike,
+    axis: Axis = None,
+    name: str | None = None,
+    dim: TensorLike = None,
+) -> Tensor:
+    """Computes the softmax cross-entropy between `logits` and `labels`.
+
+    Args:
+      labels: Probability distributions along `axis`. Gradients flow to labels, too.
+      logits: Unscaled log probabilities of the same shape.
+      axis: The class dimension, the last one by default.
+      dim: The name of `axis` in old programs.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `labels` without the class dimension.
+    """
     return _cross_entropy(labels, logits, axis if dim is None else dim, name)
 
 
 @export(v2="nn.softmax_cross_entropy_with_logits")
-def softmax_cross_entropy(labels, logits, axis=-1, name=None):
-    """The cross-entropy of softmax(logits) with distributions."""
+def softmax_cross_entropy(
+    labels: TensorLike, logits: TensorLike, axis: Axis = -1, name: str | None = None
+) -> Tensor:
+    """Computes the softmax cross-entropy between `logits` and `labels`.
+
+    Args:
+      labels: Probability distributions along `axis`. Gradients flow to labels, too.
+      logits: Unscaled log probabilities of the same shape.
+      axis: The class dimension.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `labels` without the class dimension.
+    """
     return _cross_entropy(labels, logits, axis, name)
 
 
 @export(v1="nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(
-    _sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None
-):
-    """The same; no gradient goes to the labels."""
+    _sentinel=None,
+    labels: TensorLike = None,
+    logits: TensorLike = None,
+    dim: TensorLike = -1,
+    name: str | None = None,
+    axis: Axis = None,
+) -> Tensor:
+    """Computes the softmax cross-entropy between `logits` and `labels`; labels get no gradient.
+
+    Args:
+      labels: Probability distributions along `dim`.
+      logits: Unscaled log probabilities of the same shape.
+      dim: The class dimension.
+      axis: Another name of `dim`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `labels` without the class dimension.
+
+    Raises:
+      ValueError: If labels and logits are not passed by name.
+    """
     _named("softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
     with scope(name, "softmax_cross_entropy_with_logits_sg") as full:
         fixed = op("StopGradient", convert_to_tensor(labels, name="labels_stop_gradient"))
@@ -117,20 +172,48 @@ def _sparse(labels, logits, name):
         if _rank(logits) in (2, None):
             return OPS["SparseSoftmaxCrossEntropyWithLogits"](logits, labels, name=full)[0]
         flat = op("Reshape", labels, [-1])
-        loss = OPS["SparseSoftmaxCrossEntropyWithLogits"](_rows(logits), flat)[0]
-        return op("Reshape", loss, _front(logits), name=full)
+        loss = OPS["SparseSoftmaxCrossEntropyWithLogits"](_as_matrix(logits), flat)[0]
+        return op("Reshape", loss, _batch_shape(logits), name=full)
 
 
 @export(v1="nn.sparse_softmax_cross_entropy_with_logits")
-def sparse_softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-    """The cross-entropy of softmax(logits) with classes."""
+def sparse_softmax_cross_entropy_with_logits(
+    _sentinel=None, labels: TensorLike = None, logits: TensorLike = None, name: str | None = None
+) -> Tensor:
+    """Computes the softmax cross-entropy between `logits` and class indices.
+
+    Args:
+      labels: Class indices, int32 or int64, of the shape of `logits` without the last dimension.
+      logits: Unscaled log probabilities.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `labels`.
+
+    Raises:
+      ValueError: If the ranks do not match, or arguments are not passed by name.
+    """
     _named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
     return _sparse(labels, logits, name)
 
 
 @export(v2="nn.sparse_softmax_cross_entropy_with_logits")
-def sparse_softmax_cross_entropy(labels, logits, name=None):
-    """The cross-entropy of softmax(logits) with classes."""
+def sparse_softmax_cross_entropy(
+    labels: TensorLike, logits: TensorLike, name: str | None = None
+) -> Tensor:
+    """Computes the softmax cross-entropy between `logits` and class indices.
+
+    Args:
+      labels: Class indices, int32 or int64, of the shape of `logits` without the last dimension.
+      logits: Unscaled log probabilities.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `labels`.
+
+    Raises:
+      ValueError: If the ranks do not match.
+    """
     return _sparse(labels, logits, name)
 
 
@@ -152,28 +235,73 @@ def _sigmoid(labels, logits, name):
 
 
 @export(v1="nn.sigmoid_cross_entropy_with_logits")
-def sigmoid_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, name=None):
-    """The cross-entropy of sigmoid(logits) with probabilities, element by element."""
+def sigmoid_cross_entropy_with_logits(
+    _sentinel=None, labels: TensorLike = None, logits: TensorLike = None, name: str | None = None
+) -> Tensor:
+    """Computes the element-wise sigmoid cross-entropy between `logits` and `labels`.
+
+    Args:
+      labels: Probabilities between 0 and 1.
+      logits: A tensor of the shape and type of `labels`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `logits`.
+
+    Raises:
+      ValueError: If the shapes differ, or arguments are not passed by name.
+    """
     _named("sigmoid_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
     return _sigmoid(labels, logits, name)
 
 
 @export(v2="nn.sigmoid_cross_entropy_with_logits")
-def sigmoid_cross_entropy(labels=None, logits=None, name=None):
-    """The cross-entropy of sigmoid(logits) with probabilities, element by element."""
+def sigmoid_cross_entropy(
+    labels: TensorLike = None, logits: TensorLike = None, name: str | None = None
+) -> Tensor:
+    """Computes the element-wise sigmoid cross-entropy between `logits` and `labels`.
+
+    Args:
+      labels: Probabilities between 0 and 1.
+      logits: A tensor of the shape and type of `labels`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `logits`.
+
+    Raises:
+      ValueError: If the shapes differ.
+    """
     return _sigmoid(labels, logits, name)
 
 
 @export(v1="nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(
-    labels=None, logits=None, pos_weight=None, name=None, targets=None
-):
-    """The same, with a weight for what is true."""
+    labels: TensorLike = None,
+    logits: TensorLike = None,
+    pos_weight: TensorLike = None,
+    name: str | None = None,
+    targets: TensorLike = None,
+) -> Tensor:
+    """Computes the sigmoid cross-entropy with `pos_weight` on the positive term."""
     return weighted_cross_entropy(targets if labels is None else labels, logits, pos_weight, name)
 
 
 @export(v2="nn.weighted_cross_entropy_with_logits")
-def weighted_cross_entropy(labels, logits, pos_weight, name=None):
+def weighted_cross_entropy(
+    labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
+) -> Tensor:
+    """Computes the sigmoid cross-entropy with a weight on the positive term.
+
+    Args:
+      labels: Probabilities between 0 and 1.
+      logits: A tensor of the shape and type of `labels`.
+      pos_weight: The factor of the loss of positive labels.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `logits`.
+    """
     with scope(name, "logistic_loss") as full:
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, logits.dtype, name="labels")
@@ -183,19 +311,48 @@ def weighted_cross_entropy(labels, logits, pos_weight, name=None):
         return op("Add", (1 - labels) * logits, weight * (size + rest), name=full)
 
 
-TopK = collections.namedtuple("TopKV2", ["values", "indices"])
+TopKV2 = collections.namedtuple("TopKV2", ["values", "indices"])
 
 
 @export("nn.top_k", "math.top_k")
-def top_k(input, k=1, sorted=True, index_type="int32", name=None):
-    """The k largest elements along the last dimension, and their indices."""
+def top_k(
+    input: TensorLike,
+    k: int = 1,
+    sorted: bool = True,
+    index_type: DTypeLike = "int32",
+    name: str | None = None,
+) -> Any:
+    """Finds the k largest elements along the last dimension.
+
+    Args:
+      input: A tensor of rank 1 or more.
+      k: How many elements to return.
+      sorted: Whether the results are in descending order.
+      index_type: The type of the indices.
+      name: A name for the operation (optional).
+
+    Returns:
+      A named tuple (values, indices).
+    """
     values, indices = OPS["TopKV2"](input, k, sorted=sorted, name=name)
-    return TopK(values, cast(indices, index_type))
+    return TopKV2(values, cast(indices, index_type))
 
 
 @export(v1=("nn.in_top_k", "math.in_top_k"))
-def in_top_k(predictions, targets, k, name=None):
-    """Whether the class of each row is among the k with the largest predictions."""
+def in_top_k(
+    predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns whether the target class is among the `k` largest predictions.
+
+    Args:
+      predictions: A float32 tensor of shape [batch, classes].
+      targets: A tensor of class indices of shape [batch].
+      k: How many predictions count.
+      name: A name for the operation (optional).
+
+    Returns:
+      A boolean tensor of shape [batch].
+    """
     targets = convert_to_tensor(targets)
     return op(
         "InTopKV2",
@@ -207,17 +364,35 @@ def in_top_k(predictions, targets, k, name=None):
 
 
 @export(v2=("nn.in_top_k", "math.in_top_k"))
-def in_top_k_v2(targets, predictions, k, name=None):
-    """Whether the class of each row is among the k with the largest predictions."""
+def in_top_k_v2(
+    targets: TensorLike, predictions: TensorLike, k: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns whether the target class is among the `k` largest predictions.
+
+    Args:
+      targets: A tensor of class indices of shape [batch].
+      predictions: A float32 tensor of shape [batch, classes].
+      k: How many predictions count.
+      name: A name for the operation (optional).
+
+    Returns:
+      A boolean tensor of shape [batch].
+    """
     return in_top_k(predictions, targets, k, name)
 
 
 @export("nn.log_poisson_loss", v1="nn.log_poisson_loss")
-def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
-    """exp(x) - x z, with Stirling's approximation where all of it is wanted."""
+def log_poisson_loss(
+    targets: TensorLike,
+    log_input: TensorLike,
+    compute_full_loss: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Computes `exp(log_input) - targets * log_input`, and adds Stirling's approximation of the
+    constant term if `compute_full_loss`."""
     with scope(name, "log_poisson_loss"):
         z, x = _pair(targets, log_input)
-        made = op("Exp", x) - x * z
+        result = op("Exp", x) - x * z
         if compute_full_loss:
             more = z * op("Log", z) - z + 0.5 * op("Log", 6.283185307179586 * z)
             inside = op(
@@ -225,13 +400,28 @@ def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
                 op("GreaterEqual", z, op("ZerosLike", z)),
                 op("LessEqual", z, op("OnesLike", z)),
             )
-            made += op("SelectV2", inside, op("ZerosLike", z), more)
-        return made
+            result += op("SelectV2", inside, op("ZerosLike", z), more)
+        return result
 
 
 @export("nn.compute_average_loss")
-def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
-    """The sum of losses over the size of the whole batch."""
+def compute_average_loss(
+    per_example_loss: TensorLike,
+    sample_weight: TensorLike = None,
+    global_batch_size: TensorLike = None,
+) -> Tensor:
+    """Scales per-example losses with sample weights and averages them over the global batch.
+
+    Args:
+      per_example_loss: A tensor of losses.
+      sample_weight: Weights of the examples (optional).
+      global_batch_size: The size of the batch of all replicas; by default the number of losses
+        times
+        the number of replicas.
+
+    Returns:
+      A scalar tensor.
+    """
     losses = convert_to_tensor(per_example_loss)
     if sample_weight is not None:
         losses = losses * cast(convert_to_tensor(sample_weight), losses.dtype)
@@ -240,8 +430,8 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
 
 
 @export("nn.scale_regularization_loss")
-def scale_regularization_loss(regularization_loss):
-    """The sum of penalties, for one replica."""
+def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
+    """Divides the sum of regularization losses by the number of replicas."""
     return op("Sum", convert_to_tensor(regularization_loss)) / float(_replicas())
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""norm.py: moments, normalization and dropout of tf.nn."""
+"""norm.py: moments, batch normalization, l2_normalize and dropout of tf.nn."""
+
+from __future__ import annotations
 
 import _situ
 from situ._src.framework import tensor_shape
@@ -10,10 +12,33 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.nn.conv import layout
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Axis, Tensor, TensorLike
+
 
 @export(v1="nn.moments")
-def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
-    """(mean, variance) over axes."""
+def moments(
+    x: TensorLike,
+    axes: Axis,
+    shift: TensorLike = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Computes the mean and variance over axes.
+
+    Args:
+      x: A floating-point tensor.
+      axes: The dimensions to reduce.
+      shift: Ignored.
+      keep_dims: Whether reduced dimensions are kept with size 1.
+      keepdims: The name of `keep_dims` in TensorFlow 2.
+      name: A name for the operation (optional).
+
+    Returns:
+      A pair (mean, variance).
+    """
     keep = bool(keepdims if keep_dims is None else keep_dims)
     with scope(name, "moments"):
         x = convert_to_tensor(x)
@@ -32,14 +57,52 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
 
 
 @export(v2="nn.moments")
-def moments_v2(x, axes, shift=None, keepdims=False, name=None):
-    """(mean, variance) over axes."""
+def moments_v2(
+    x: TensorLike,
+    axes: Axis,
+    shift: TensorLike = None,
+    keepdims: bool | None = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Computes the mean and variance over axes.
+
+    Args:
+      x: A floating-point tensor.
+      axes: The dimensions to reduce.
+      shift: Ignored.
+      keepdims: Whether reduced dimensions are kept with size 1.
+      name: A name for the operation (optional).
+
+    Returns:
+      A pair (mean, variance).
+    """
     return moments(x, axes, shift, name, keepdims)
 
 
 @export("nn.batch_normalization")
-def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
-    """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset."""
+def batch_normalization(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike,
+    scale: TensorLike,
+    variance_epsilon: TensorLike,
+    name: str | None = None,
+) -> Tensor:
+    """Computes `scale * (x - mean) / sqrt(variance + variance_epsilon) + offset`.
+
+    Args:
+      x: A tensor.
+      mean: A tensor that broadcasts with `x`.
+      variance: A tensor that broadcasts with `x`.
+      offset: A tensor to add, or None.
+      scale: A tensor to multiply with, or None.
+      variance_epsilon: A small number that avoids division by 0.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `x`.
+    """
     with scope(name, "batchnorm"):
         inverse = op("Rsqrt", variance + variance_epsilon)
         if scale is not None:
@@ -51,19 +114,19 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
 
 @export(v1="nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization(
-    t=None,
-    m=None,
-    v=None,
-    beta=None,
-    gamma=None,
-    variance_epsilon=None,
-    scale_after_normalization=None,
-    name=None,
-    input=None,
-    mean=None,
-    variance=None,
-):
-    """batch_normalization under its old name."""
+    t: TensorLike = None,
+    m: TensorLike = None,
+    v: TensorLike = None,
+    beta: TensorLike = None,
+    gamma: TensorLike = None,
+    variance_epsilon: TensorLike = None,
+    scale_after_normalization: TensorLike = None,
+    name: str | None = None,
+    input: TensorLike = None,
+    mean: TensorLike = None,
+    variance: TensorLike = None,
+) -> Tensor:
+    """Normalizes a batch; the old name of `tf.nn.batch_normalization`."""
     first = [a if b is None else b for a, b in ((t, input), (m, mean), (v, variance))]
     return batch_normalization(
         *first, beta, gamma if scale_after_normalization else None, variance_epsilon, name
@@ -71,14 +134,14 @@ def batch_norm_with_global_normalization(
 
 
 def along_channels(vector, rank, data_format):
-    """A vector of channels, in a form that goes with images."""
+    """Reshapes a vector of channels so that it broadcasts with images of a data format."""
     if layout(data_format) == "NHWC":
         return vector
     return op("Reshape", vector, [1, -1] + [1] * (rank - 2))
 
 
 def is_fused(x, axis):
-    """Whether one op normalises images along that axis of channels."""
+    """Returns whether FusedBatchNormV3 supports this tensor and channel axis."""
     return (
         tensor_shape.as_shape(x.shape).ndims == 4
         and axis in (1, 3)
@@ -87,36 +150,53 @@ def is_fused(x, axis):
 
 
 def fused(x, scale, offset, mean, variance, epsilon, data_format, training, share=1.0, name=None):
-    """(y, mean, variance): FusedBatchNormV3; mean and variance may be None in training."""
-    given = [convert_to_tensor([] if v is None else v, "float32") for v in (mean, variance)]
-    made = OPS["FusedBatchNormV3"](
+    """Returns (y, mean, variance) of FusedBatchNormV3; mean and variance may be None in
+    training."""
+    statistics = [convert_to_tensor([] if v is None else v, "float32") for v in (mean, variance)]
+    result = OPS["FusedBatchNormV3"](
         x,
         scale,
         offset,
-        *given,
+        *statistics,
         epsilon=max(epsilon, 1.001e-5),
         exponential_avg_factor=share,
         data_format=data_format,
         is_training=bool(training),
         name=name,
     )
-    return tuple(made[:3])
+    return tuple(result[:3])
 
 
 @export(v1="nn.fused_batch_norm")
 def fused_batch_norm(
-    x,
-    scale,
-    offset,
-    mean=None,
-    variance=None,
-    epsilon=0.001,
-    data_format="NHWC",
-    is_training=True,
-    name=None,
-    exponential_avg_factor=1.0,
-):
-    """(y, mean, variance): images normalised channel by channel."""
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike = None,
+    variance: TensorLike = None,
+    epsilon: TensorLike = 0.001,
+    data_format: str | None = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: TensorLike = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normalizes a batch of images channel by channel.
+
+    Args:
+      x: A tensor of rank 4.
+      scale: A vector with one element per channel.
+      offset: A vector with one element per channel.
+      mean: The mean to use if not training.
+      variance: The variance to use if not training.
+      epsilon: A small number that is added to the variance.
+      data_format: "NHWC" or "NCHW".
+      is_training: Whether to use the statistics of the batch.
+      exponential_avg_factor: The weight of the batch in the returned statistics.
+      name: A name for the operation (optional).
+
+    Returns:
+      A triple (normalized batch, mean, variance).
+    """
     x = convert_to_tensor(x, name="input")
     if is_fused(x, 3):
         return fused(
@@ -145,14 +225,31 @@ def fused_batch_norm(
         y = batch_normalization(x, *parts, max(epsilon, 1.001e-5))
         if is_training:
             count = cast(op("Size", x), "float32") / cast(op("Size", mean), "float32")
-            more = op("Maximum", count - 1.0, convert_to_tensor(1.0))
-            variance = variance * cast(count / more, variance.dtype)
+            unbiased_count = op("Maximum", count - 1.0, convert_to_tensor(1.0))
+            variance = variance * cast(count / unbiased_count, variance.dtype)
         return y, mean, variance
 
 
 @export("math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize")
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
-    """x over its length along axes."""
+def l2_normalize(
+    x: TensorLike,
+    axis: Axis = None,
+    epsilon: TensorLike = 1e-12,
+    name: str | None = None,
+    dim: TensorLike = None,
+) -> Tensor:
+    """Normalizes a tensor along axes to length 1.
+
+    Args:
+      x: A tensor.
+      axis: The dimensions of a vector; all by default.
+      epsilon: The lower bound of the squared norm.
+      dim: The name of `axis` in old programs.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `x`.
+    """
     with scope(name, "l2_normalize") as full:
         x = convert_to_tensor(x, name="x")
         squares = OPS["Sum"](op("Square", x), axis if dim is None else dim, True)
@@ -187,21 +284,43 @@ def _drop(x, rate, noise_shape, seed, name):
                 return x
             if rate == 1:
                 return op("ZerosLike", x)
-            larger = op("Mul", x, convert_to_tensor(1 / (1 - rate), x.dtype))
+            scaled = op("Mul", x, convert_to_tensor(1 / (1 - rate), x.dtype))
         else:
             rate = cast(convert_to_tensor(rate), x.dtype)
-            larger = op("RealDiv", x, 1 - rate)
+            scaled = op("RealDiv", x, 1 - rate)
         noise = random_ops.random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
         keep = op("GreaterEqual", noise, convert_to_tensor(rate, x.dtype))
-        made = op("SelectV2", keep, larger, convert_to_tensor(0.0, x.dtype), name=full)
+        result = op("SelectV2", keep, scaled, convert_to_tensor(0.0, x.dtype), name=full)
         if not _situ.executing_eagerly():
-            made.set_shape(x.shape)  # a rate of unknown shape would hide it
-        return made
+            result.set_shape(x.shape)  # unknown otherwise if the shape of the rate is
+        return result
 
 
 @export(v1="nn.dropout")
-def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
-    """x with some elements made 0 and the others larger, so that the sum stays about the same."""
+def dropout(
+    x: TensorLike,
+    keep_prob: TensorLike = None,
+    noise_shape: TensorLike = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: TensorLike = None,
+) -> Tensor:
+    """Sets elements to 0 at random and scales the others so that the expected sum stays the same.
+
+    Args:
+      x: A floating-point tensor.
+      keep_prob: The probability that an element is kept.
+      noise_shape: The shape of the random mask, which broadcasts with `x`.
+      seed: The seed of the random numbers.
+      rate: The probability that an element is dropped, 1 - `keep_prob`.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `x`.
+
+    Raises:
+      ValueError: If the probability is out of range, or both or none are given.
+    """
     if keep_prob is not None and rate is not None:
         raise ValueError("Only one of `keep_prob` and `rate` can be given.")
     if keep_prob is None and rate is None:
@@ -216,25 +335,52 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
 
 
 @export(v2="nn.dropout")
-def dropout_v2(x, rate, noise_shape=None, seed=None, name=None):
-    """x with some elements made 0 and the others larger, so that the sum stays about the same."""
+def dropout_v2(
+    x: TensorLike,
+    rate: TensorLike,
+    noise_shape: TensorLike = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Sets elements to 0 at random and scales the others so that the expected sum stays the same.
+
+    Args:
+      x: A floating-point tensor.
+      rate: The probability that an element is dropped.
+      noise_shape: The shape of the random mask, which broadcasts with `x`.
+      seed: The seed of the random numbers.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the shape of `x`.
+
+    Raises:
+      ValueError: If the rate is out of range.
+    """
     return _drop(x, rate, noise_shape, seed, name)
 
 
 @export(v1="nn.xw_plus_b")
-def xw_plus_b(x, weights, biases, name=None):
+def xw_plus_b(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> Tensor:
+    """Computes `matmul(x, weights) + biases`."""
     with scope(name, "xw_plus_b") as full:
         return op("BiasAdd", op("MatMul", x, weights), biases, name=full)
 
 
 @export(v1="nn.relu_layer")
-def relu_layer(x, weights, biases, name=None):
+def relu_layer(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> Tensor:
+    """Computes `relu(matmul(x, weights) + biases)`."""
     with scope(name, "relu_layer") as full:
         return op("Relu", op("BiasAdd", op("MatMul", x, weights), biases), name=full)
 
 
 @export("nn.crelu")
-def crelu(features, axis=-1, name=None):
+def crelu(features: TensorLike, axis: Axis = -1, name: str | None = None) -> Tensor:
+    """Concatenates `relu(features)` and `relu(-features)` along `axis`."""
     with scope(name, "CRelu") as full:
         features = convert_to_tensor(features)
         both = op("ConcatV2", [features, op("Neg", features)], axis)
@@ -242,15 +388,23 @@ def crelu(features, axis=-1, name=None):
 
 
 @export("nn.swish", "nn.silu")
-def swish(features, beta=1.0, name=None):
+def swish(features: TensorLike, beta: TensorLike = 1.0, name: str | None = None) -> Tensor:
+    """Computes `features * sigmoid(beta * features)`."""
     with scope(name, "swish"):
         features = convert_to_tensor(features)
         return features * op("Sigmoid", features * beta)
 
 
 @export("nn.weighted_moments", v1="nn.weighted_moments")
-def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
-    """Mean and variance of elements that count as often as their weights say."""
+def weighted_moments(
+    x: TensorLike,
+    axes: Axis,
+    frequency_weights: TensorLike,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Computes the mean and variance over axes, each element weighted by `frequency_weights`."""
     keep = bool(keep_dims or keepdims)
     with scope(name, "weighted_moments"):
         x = convert_to_tensor(x)
@@ -258,35 +412,51 @@ def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keep
         axes = axes if isinstance(axes, (list, tuple)) else [axes]
         total = op("Sum", weights, axes, keep_dims=True)
         mean = op("DivNoNan", op("Sum", weights * x, axes, keep_dims=True), total)
-        spread = op(
+        variance = op(
             "DivNoNan",
             op("Sum", weights * op("SquaredDifference", x, mean), axes, keep_dims=True),
             total,
         )
-        return (mean, spread) if keep else (op("Squeeze", mean, axes), op("Squeeze", spread, axes))
+        return (
+            (mean, variance) if keep else (op("Squeeze", mean, axes), op("Squeeze", variance, axes))
+        )
 
 
 @export("nn.sufficient_statistics", v1="nn.sufficient_statistics")
-def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdims=None):
-    """Count, sum, sum of squares, shift: what moments follow from."""
+def sufficient_statistics(
+    x: TensorLike,
+    axes: Axis,
+    shift: TensorLike = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Any, ...]:
+    """Returns (count, sum, sum of squares, shift), from which `tf.nn.normalize_moments` computes
+    moments."""
     keep = bool(keep_dims or keepdims)
     with scope(name, "sufficient_statistics"):
         x, axes = convert_to_tensor(x), list(axes)
         sizes = op("GatherV2", op("Shape", x), op("FloorMod", axes, op("Rank", x)), 0)
         count = cast(op("Prod", sizes, [0]), x.dtype)
-        moved = x if shift is None else x - shift
+        shifted = x if shift is None else x - shift
         return (
             count,
-            op("Sum", moved, axes, keep_dims=keep),
-            op("Sum", op("Square", moved), axes, keep_dims=keep),
+            op("Sum", shifted, axes, keep_dims=keep),
+            op("Sum", op("Square", shifted), axes, keep_dims=keep),
             shift,
         )
 
 
 @export("nn.normalize_moments", v1="nn.normalize_moments")
-def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
-    """Mean and variance of sufficient statistics."""
+def normalize_moments(
+    counts: TensorLike,
+    mean_ss: TensorLike,
+    variance_ss: TensorLike,
+    shift: TensorLike,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Computes the mean and variance from sufficient statistics."""
     with scope(name, "normalize"):
-        moved = mean_ss / counts
-        mean = moved if shift is None else moved + shift
-        return mean, variance_ss / counts - op("Square", moved)
+        shifted_mean = mean_ss / counts
+        mean = shifted_mean if shift is None else shifted_mean + shift
+        return mean, variance_ss / counts - op("Square", shifted_mean)

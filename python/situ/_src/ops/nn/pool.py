@@ -1,32 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
 """pool.py: max and average pooling of tf.nn in one to three dimensions."""
 
+from __future__ import annotations
+
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import convert_to_tensor, op
-from situ._src.ops.nn import conv
+from situ._src.ops.nn import conv, conv3d
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
 
 
-def _pool(row, value, ksize, strides, padding, data_format, name, default):
+def _pool(op_name, value, ksize, strides, padding, data_format, name, default):
     kind = conv.layout(data_format)
     return op(
-        row,
+        op_name,
         value,
-        ksize=conv.four(ksize, kind),
-        strides=conv.four(strides, kind),
+        ksize=conv.expand_2d(ksize, kind),
+        strides=conv.expand_2d(strides, kind),
         data_format=kind,
         name=name or default,
         **conv._padding(padding),
     )
 
 
-def _pooling(word, row):
-    """The functions of a kind of pooling."""
-    default = row
-    doc = {"max": "The largest element of each window.", "avg": "The mean of each window."}[word]
+_DOC = """Computes the {} of windows of the input.
 
-    @export(v1=("nn." + word + "_pool", "nn." + word + "_pool2d"))
+    Args:
+      input: A tensor of shape [batch, spatial dimensions, channels], or with channels first.
+      ksize: The size of the window, an integer or a list.
+      strides: The stride of the window, an integer or a list.
+      padding: "SAME", "VALID" or a list of pairs of explicit paddings.
+      data_format: A string such as "NHWC" or "NCHW".
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of the input.
+    """
+
+
+def _pooling(kind, row):
+    """Defines and exports the functions of max or average pooling."""
+    default = row
+    doc = _DOC.format("maximum" if kind == "max" else "average")
+
+    @export(v1=("nn." + kind + "_pool", "nn." + kind + "_pool2d"))
     def pool(
         value=None,
         ksize=None,
@@ -47,25 +68,25 @@ def _pooling(word, row):
             default,
         )
 
-    @export(v2="nn." + word + "_pool2d")
+    @export(v2="nn." + kind + "_pool2d")
     def pool_2d(input, ksize, strides, padding, data_format=None, name=None):
         return _pool(row, input, ksize, strides, padding, data_format, name, default)
 
-    @export(v2="nn." + word + "_pool")
+    @export(v2="nn." + kind + "_pool")
     def pool_v2(input, ksize, strides, padding, data_format=None, name=None):
         input = convert_to_tensor(input)
         rank = tensor_shape.as_shape(input.shape).ndims
         count = len(ksize) if hasattr(ksize, "__len__") else 1
-        if rank == 3 and count in (1, 3):  # the op of images refuses what fits nothing
+        if rank == 3 and count in (1, 3):  # the 2-D op reports any other combination
             return pool_1d(input, ksize, strides, padding, data_format or "NWC", name)
         if rank == 5 and count in (1, 3, 5):
-            pool_3d = {"max": max_pool3d, "avg": avg_pool3d}[word]
+            pool_3d = {"max": max_pool3d, "avg": avg_pool3d}[kind]
             return pool_3d(input, ksize, strides, padding, data_format or "NDHWC", name)
         return pool_2d(input, ksize, strides, padding, data_format, name)
 
-    @export("nn." + word + "_pool1d")
+    @export("nn." + kind + "_pool1d")
     def pool_1d(input, ksize, strides, padding, data_format="NWC", name=None):
-        def one(number):
+        def to_int(number):
             if not hasattr(number, "__iter__"):
                 return int(number)
             if len(number) not in (1, 3):
@@ -74,26 +95,26 @@ def _pooling(word, row):
                 )
             return int(max(number))
 
-        with scope(name, word + "_pool1d"):
-            planes = data_format == "NCW"
-            axis, kind = (2, "NCHW") if planes else (1, "NHWC")
-            wide = op("ExpandDims", convert_to_tensor(input), axis)
-            made = _pool(
+        with scope(name, kind + "_pool1d"):
+            channels_first = data_format == "NCW"
+            axis, layout = (2, "NCHW") if channels_first else (1, "NHWC")
+            images = op("ExpandDims", convert_to_tensor(input), axis)
+            result = _pool(
                 row,
-                wide,
-                conv.four([1, one(ksize)], kind),
-                conv.four([1, one(strides)], kind),
+                images,
+                conv.expand_2d([1, to_int(ksize)], layout),
+                conv.expand_2d([1, to_int(strides)], layout),
                 padding,
-                kind,
+                layout,
                 None,
                 default,
             )
-            return op("Squeeze", made, squeeze_dims=[axis])
+            return op("Squeeze", result, squeeze_dims=[axis])
 
     pool.__doc__ = pool_v2.__doc__ = pool_2d.__doc__ = pool_1d.__doc__ = doc
-    pool.__name__ = pool_v2.__name__ = word + "_pool"
-    pool_1d.__name__, pool_2d.__name__ = word + "_pool1d", word + "_pool2d"
-    export(v1="nn." + word + "_pool_v2")(pool_v2)
+    pool.__name__ = pool_v2.__name__ = kind + "_pool"
+    pool_1d.__name__, pool_2d.__name__ = kind + "_pool1d", kind + "_pool2d"
+    export(v1="nn." + kind + "_pool_v2")(pool_v2)
     return pool, pool_1d, pool_2d
 
 
@@ -112,8 +133,8 @@ def _argmax(
     return op(
         "MaxPoolWithArgmax",
         input,
-        ksize=conv.four(ksize, "NHWC"),
-        strides=conv.four(strides, "NHWC"),
+        ksize=conv.expand_2d(ksize, "NHWC"),
+        strides=conv.expand_2d(strides, "NHWC"),
         padding=padding,
         Targmax=output_dtype,
         include_batch_in_index=include_batch_in_index,
@@ -123,17 +144,32 @@ def _argmax(
 
 @export(v1="nn.max_pool_with_argmax")
 def max_pool_with_argmax(
-    input,
-    ksize,
-    strides,
-    padding,
-    data_format="NHWC",
-    Targmax=None,
-    name=None,
-    output_dtype=None,
-    include_batch_in_index=False,
-):
-    """The largest element of each window, and which element of its image it is."""
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    Targmax: TensorLike = None,
+    name: str | None = None,
+    output_dtype: TensorLike = None,
+    include_batch_in_index: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Computes max pooling and the index of each maximum.
+
+    Args:
+      input: A tensor of shape [batch, height, width, channels].
+      ksize: The size of the window, one, two or four integers.
+      strides: The stride of the window, one, two or four integers.
+      padding: "SAME" or "VALID".
+      data_format: Must be "NHWC".
+      Targmax: The name of `output_dtype` in TensorFlow 1.
+      output_dtype: The type of the indices, int32 or int64.
+      include_batch_in_index: Whether indices count from the start of the batch, not of the image.
+      name: A name for the operation (optional).
+
+    Returns:
+      A pair: the maxima, and their indices into the flattened image.
+    """
     return _argmax(
         input,
         ksize,
@@ -148,133 +184,196 @@ def max_pool_with_argmax(
 
 @export(v2="nn.max_pool_with_argmax")
 def max_pool_with_argmax_v2(
-    input,
-    ksize,
-    strides,
-    padding,
-    data_format="NHWC",
-    output_dtype="int64",
-    include_batch_in_index=False,
-    name=None,
-):
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    output_dtype: str = "int64",
+    include_batch_in_index: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Computes max pooling and the index of each maximum in its flattened image."""
     return _argmax(
         input, ksize, strides, padding, data_format, output_dtype, include_batch_in_index, name
     )
 
 
-def _dilated(pooled, input, apart, padding, window):
-    """Pools what is `apart` from each other: as neighbours of images that are cut up."""
+def _dilated(pooled, input, dilation, padding, window):
+    """Pools with dilation: space_to_batch turns elements `apart` from each other into
+    neighbours."""
     from situ._src.ops.space_to_batch_ops import batch_to_space_nd, space_to_batch_nd
 
     if padding.upper() != "VALID":
         raise ValueError(
             "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
-            f"Received: padding={padding} and dilation_rate={apart}"
+            f"Received: padding={padding} and dilation_rate={dilation}"
         )
-    sizes = op("Unpack", op("Shape", input), num=len(apart) + 2)[1:-1]
-    short = [op("FloorMod", op("Neg", size), a) for size, a in zip(sizes, apart)]
-    none = op("ZerosLike", short[0])
-    margins = op("Pack", [op("Pack", [none, s]) for s in (none, *short, none)])
-    nothing = [[0, 0]] * len(apart)  # what stands in the margins is cut off again
-    made = pooled(space_to_batch_nd(op("Pad", input, margins), apart, nothing))
-    made = batch_to_space_nd(made, apart, nothing)
-    counts = [op("Sub", size, (w - 1) * a) for size, w, a in zip(sizes, window, apart)]
-    ends = op("Unpack", op("Shape", made), num=len(apart) + 2)
-    return op("Slice", made, [0] * (len(apart) + 2), op("Pack", [ends[0], *counts, ends[-1]]))
+    sizes = op("Unpack", op("Shape", input), num=len(dilation) + 2)[1:-1]
+    missing = [op("FloorMod", op("Neg", size), a) for size, a in zip(sizes, dilation)]
+    zero = op("ZerosLike", missing[0])
+    paddings = op("Pack", [op("Pack", [zero, s]) for s in (zero, *missing, zero)])
+    no_crops = [[0, 0]] * len(dilation)  # results that depend on padding are cut off below
+    result = pooled(space_to_batch_nd(op("Pad", input, paddings), dilation, no_crops))
+    result = batch_to_space_nd(result, dilation, no_crops)
+    counts = [op("Sub", size, (w - 1) * a) for size, w, a in zip(sizes, window, dilation)]
+    ends = op("Unpack", op("Shape", result), num=len(dilation) + 2)
+    return op("Slice", result, [0] * (len(dilation) + 2), op("Pack", [ends[0], *counts, ends[-1]]))
 
 
 @export(v1="nn.pool")
 def pool(
-    input,
-    window_shape,
-    pooling_type,
-    padding,
-    dilation_rate=None,
-    strides=None,
-    name=None,
-    data_format=None,
-    dilations=None,
-):
-    """The largest element (MAX) or the mean (AVG) of windows on rows, images or volumes."""
+    input: TensorLike,
+    window_shape: TensorLike,
+    pooling_type: TensorLike,
+    padding: Any,
+    dilation_rate: TensorLike = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Computes max or average pooling over one to three spatial dimensions.
+
+    Args:
+      input: A tensor of shape [batch, spatial dimensions, channels], or with channels first.
+      window_shape: A list with the size of the window in each spatial dimension.
+      pooling_type: "MAX" or "AVG".
+      padding: "SAME" or "VALID".
+      dilation_rate: The name of `dilations` in TensorFlow 1.
+      strides: A list of strides, 1 by default.
+      data_format: A string such as "NHWC" or "NCHW".
+      dilations: A list of dilations, 1 by default.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      ValueError: If the type is unknown, or dilations are combined with strides or with "SAME".
+    """
     input, window = convert_to_tensor(input), [int(w) for w in window_shape]
     count = len(window)
-    words = {
+    functions = {
         "MAX": (max_pool1d, max_pool2d, max_pool3d),
         "AVG": (avg_pool1d, avg_pool2d, avg_pool3d),
     }
-    if pooling_type not in words or not 1 <= count <= 3:
+    if pooling_type not in functions or not 1 <= count <= 3:
         raise ValueError(
-            f"pooling_type is MAX or AVG, and windows have 1 to 3 sides, but they are "
-            f"{pooling_type} and {window_shape}."
+            "tf.nn.pool: pooling_type must be MAX or AVG and window_shape must have 1 to 3 "
+            f"elements, but they are {pooling_type} and {window_shape}."
         )
-    apart = [int(d) for d in dilations or dilation_rate or [1] * count]
+    dilation = [int(d) for d in dilations or dilation_rate or [1] * count]
     steps = [int(s) for s in strides or [1] * count]
-    first = bool(data_format) and data_format[1] == "C"
+    first = data_format is not None and data_format[1:2] == "C"
     if first:
         order = [0, *range(2, count + 2), 1]
         input = op("Transpose", input, order)
 
     def pooled(x):
         sides = window if count > 1 else window[0]
-        return words[pooling_type][count - 1](x, sides, steps if count > 1 else steps[0], padding)
+        return functions[pooling_type][count - 1](
+            x, sides, steps if count > 1 else steps[0], padding
+        )
 
     with scope(name, pooling_type.lower() + "_pool"):
-        if any(a > 1 for a in apart):
+        if any(a > 1 for a in dilation):
             if any(s > 1 for s in steps):
                 raise ValueError(
                     "strides > 1 not supported in conjunction with dilation_rate > 1. "
-                    f"Received: strides={steps} and dilation_rate={apart}"
+                    f"Received: strides={steps} and dilation_rate={dilation}"
                 )
-            made = _dilated(pooled, input, apart, padding, window)
+            result = _dilated(pooled, input, dilation, padding, window)
         else:
-            made = pooled(input)
-        return op("Transpose", made, [0, count + 1, *range(1, count + 1)]) if first else made
+            result = pooled(input)
+        return op("Transpose", result, [0, count + 1, *range(1, count + 1)]) if first else result
 
 
 @export(v2="nn.pool")
 def pool_v2(
-    input,
-    window_shape,
-    pooling_type,
-    strides=None,
-    padding="VALID",
-    data_format=None,
-    dilations=None,
-    name=None,
-):
+    input: TensorLike,
+    window_shape: TensorLike,
+    pooling_type: TensorLike,
+    strides: Any = None,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes max or average pooling over one to three spatial dimensions; see
+    `tf.compat.v1.nn.pool`."""
     return pool(input, window_shape, pooling_type, padding, dilations, strides, name, data_format)
 
 
-def _pool3d(input, ksize, strides, padding, data_format, pool, join):
-    first = conv._is_first(data_format)
-    x = conv.channels_last(input, first)
+def _pool3d(input, ksize, strides, padding, data_format, pool, reduce):
+    """Pools each plane in 2-D, then reduces windows along the depth with `join`."""
+    first = conv3d._is_first(data_format)
+    x = conv3d.channels_last(input, first)
     depth, (size, *window), (sd, *step) = (
-        conv._depth(x),
-        conv.three(ksize, first),
-        conv.three(strides, first),
+        conv3d._depth(x),
+        conv3d.expand_3d(ksize, first),
+        conv3d.expand_3d(strides, first),
     )
-    count, before = conv.count_windows(depth, size, sd, padding)
-    planes, batch = conv.as_planes(x)
+    count, before = conv3d.count_windows(depth, size, sd, padding)
+    planes, batch = conv3d.merge_batch_and_depth(x)
     flat = pool(planes, tuple(window), tuple(step), padding.upper(), "NHWC")
-    x = conv.as_volume(flat, batch, depth)
-    made = []
+    x = conv3d.split_batch_and_depth(flat, batch, depth)
+    result = []
     for i in range(count):
         low, high = max(0, i * sd - before), min(depth, i * sd - before + size)
-        made.append(join(x[:, low:high]))
-    return conv.channels_back(op("Pack", made, axis=1), first)
+        result.append(reduce(x[:, low:high]))
+    return conv3d.restore_channels(op("Pack", result, axis=1), first)
 
 
 @export("nn.max_pool3d")
-def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """The largest number of each box of a volume."""
+def max_pool3d(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """Computes 3-D max pooling.
+
+    Args:
+      input: A tensor of shape [batch, depth, height, width, channels], or NCDHW.
+      ksize: The size of the window, one, three or five integers.
+      strides: The stride of the window, one, three or five integers.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `input`.
+    """
     return _pool3d(
         input, ksize, strides, padding, data_format, max_pool, lambda x: op("Max", x, [1])
     )
 
 
 @export("nn.avg_pool3d")
-def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
-    """The mean of each box of a volume; what lies outside does not count."""
+def avg_pool3d(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """Computes 3-D average pooling. Padding does not count in the average.
+
+    Args:
+      input: A tensor of shape [batch, depth, height, width, channels], or NCDHW.
+      ksize: The size of the window, one, three or five integers.
+      strides: The stride of the window, one, three or five integers.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor of the type of `input`.
+    """
     return _pool3d(
         input, ksize, strides, padding, data_format, avg_pool, lambda x: op("Mean", x, [1])
     )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rnn.py: tf.nn.dynamic_rnn, static_rnn, raw_rnn: cells over the steps of sequences."""
+"""rnn.py: tf.nn.dynamic_rnn, static_rnn, raw_rnn and bidirectional variants; sequence losses."""
+
+from __future__ import annotations
 
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, export
@@ -11,9 +13,13 @@ from situ._src.ops.unique_sort_ops import reverse_sequence
 from situ._src.ops.while_loop import while_loop
 from situ._src.variables import variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike, Tensor
+
 
 def _swap(x):
-    """Batch and time change places."""
+    """Swaps the batch and time dimensions."""
     rank = x.shape.ndims
     if rank is None:
         raise ValueError("The rank of the inputs of an RNN must be known.")
@@ -31,16 +37,16 @@ def _first_state(cell, batch, initial_state, dtype):
 
 
 def _select(done, old, new):
-    """Rows of `old` for sequences that are over."""
+    """Returns rows of `old` where a sequence has ended, else of `new`."""
     if new.shape.ndims == 0:
         return new
-    made = OPS["Select"](done, old, new)
-    made.set_shape(new.shape)
-    return made
+    result = OPS["Select"](done, old, new)
+    result.set_shape(new.shape)
+    return result
 
 
 def _step(cell, time, lengths, x, state, zeros):
-    """One step of a cell; sequences that are over give zeros and keep their state."""
+    """Runs one step of a cell; sequences that have ended return zeros and keep their state."""
     output, new = cell(x, state)
     nest.assert_same_structure(state, new, check_types=False)
     if lengths is None:
@@ -69,12 +75,12 @@ def _sizes(cell):
 
 
 def _output_shape(size):
-    """The shape of an output, as far as a cell says it."""
+    """Returns the static shape of an output of a cell."""
     return TensorShape([None]).concatenate(size if isinstance(size, TensorShape) else [size])
 
 
 def _loop(cell, inputs, state, lengths, dtype):
-    """A cell over inputs whose first dimension is time: outputs alike, and the last state."""
+    """Runs a cell over time-major inputs; returns time-major outputs and the final state."""
     flat = nest.flatten(inputs)
     steps = flat[0].shape.as_list()[0]
     batch = flat[0].shape.as_list()[1]
@@ -127,17 +133,35 @@ def _loop(cell, inputs, state, lengths, dtype):
 
 @export(v1="nn.dynamic_rnn")
 def dynamic_rnn(
-    cell,
-    inputs,
-    sequence_length=None,
-    initial_state=None,
-    dtype=None,
-    parallel_iterations=None,
-    swap_memory=False,
-    time_major=False,
-    scope=None,
-):
-    """A cell over the steps of sequences: all outputs, and the last state."""
+    cell: Any,
+    inputs: Any,
+    sequence_length: Any = None,
+    initial_state: Any = None,
+    dtype: DTypeLike = None,
+    parallel_iterations: Any = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> Any:
+    """Runs an RNN cell over sequences in a loop.
+
+    Args:
+      cell: An RNNCell.
+      inputs: A tensor [batch, steps, ...], or a nested structure of them.
+      sequence_length: The length of each sequence; outputs after it are zero.
+      initial_state: The initial state; zeros of `dtype` by default.
+      dtype: The type of the state and output.
+      parallel_iterations: Ignored.
+      swap_memory: Ignored.
+      time_major: Whether inputs and outputs are [steps, batch, ...].
+      scope: The variable scope, "rnn" by default.
+
+    Returns:
+      A pair (outputs, final state).
+
+    Raises:
+      ValueError: If neither `initial_state` nor `dtype` is given.
+    """
     with variable_scope.variable_scope(scope if scope is not None else "rnn"):
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
         if not time_major:
@@ -154,7 +178,7 @@ def dynamic_rnn(
 
 
 def _reversed(x, lengths, time, batch):
-    """Steps turned round, those of each sequence by themselves."""
+    """Reverses the steps of each sequence."""
     if lengths is None:
         return OPS["ReverseV2"](x, [time])
     return reverse_sequence(x, lengths, time, batch)
@@ -162,63 +186,66 @@ def _reversed(x, lengths, time, batch):
 
 @export(v1="nn.bidirectional_dynamic_rnn")
 def bidirectional_dynamic_rnn(
-    cell_fw,
-    cell_bw,
-    inputs,
-    sequence_length=None,
-    initial_state_fw=None,
-    initial_state_bw=None,
-    dtype=None,
-    parallel_iterations=None,
-    swap_memory=False,
-    time_major=False,
-    scope=None,
-):
-    """Two cells, one from the first step to the last, one back: pairs of outputs and states."""
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    sequence_length: Any = None,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: DTypeLike = None,
+    parallel_iterations: Any = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> Any:
+    """Runs two cells over sequences, forwards and backwards: ((outputs_fw, outputs_bw), (state_fw,
+    state_bw))."""
     time, batch = (0, 1) if time_major else (1, 0)
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
-        with variable_scope.variable_scope("fw") as here:
-            forth, state_forth = dynamic_rnn(
+        with variable_scope.variable_scope("fw") as var_scope:
+            outputs_fw, state_fw = dynamic_rnn(
                 cell_fw,
                 inputs,
                 sequence_length,
                 initial_state_fw,
                 dtype,
                 time_major=time_major,
-                scope=here,
+                scope=var_scope,
             )
-        with variable_scope.variable_scope("bw") as here:
-            turned = nest.map_structure(
+        with variable_scope.variable_scope("bw") as var_scope:
+            reversed_inputs = nest.map_structure(
                 lambda x: _reversed(convert_to_tensor(x), sequence_length, time, batch), inputs
             )
-            back, state_back = dynamic_rnn(
+            outputs_bw, state_bw = dynamic_rnn(
                 cell_bw,
-                turned,
+                reversed_inputs,
                 sequence_length,
                 initial_state_bw,
                 dtype,
                 time_major=time_major,
-                scope=here,
+                scope=var_scope,
             )
-    back = nest.map_structure(lambda x: _reversed(x, sequence_length, time, batch), back)
-    return (forth, back), (state_forth, state_back)
+    outputs_bw = nest.map_structure(
+        lambda x: _reversed(x, sequence_length, time, batch), outputs_bw
+    )
+    return (outputs_fw, outputs_bw), (state_fw, state_bw)
 
 
 @export(v1="contrib.rnn.stack_bidirectional_dynamic_rnn")
 def stack_bidirectional_dynamic_rnn(
-    cells_fw,
-    cells_bw,
-    inputs,
-    initial_states_fw=None,
-    initial_states_bw=None,
-    dtype=None,
-    sequence_length=None,
-    parallel_iterations=None,
-    time_major=False,
-    scope=None,
-    swap_memory=False,
-):
-    """Layers of pairs of cells: the outputs of the last, the states of all."""
+    cells_fw: Any,
+    cells_bw: Any,
+    inputs: Any,
+    initial_states_fw: Any = None,
+    initial_states_bw: Any = None,
+    dtype: DTypeLike = None,
+    sequence_length: Any = None,
+    parallel_iterations: Any = None,
+    time_major: bool = False,
+    scope: Any = None,
+    swap_memory: bool = False,
+) -> Any:
+    """Runs layers of bidirectional RNNs: (outputs, forward states, backward states)."""
     states_fw, states_bw = [], []
     with variable_scope.variable_scope(scope if scope is not None else "stack_bidirectional_rnn"):
         for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw)):
@@ -240,8 +267,15 @@ def stack_bidirectional_dynamic_rnn(
 
 
 @export(v1=("nn.static_rnn", "contrib.rnn.static_rnn", "nn.rnn"))
-def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
-    """A cell over a list of steps: the list of outputs, and the last state."""
+def static_rnn(
+    cell: Any,
+    inputs: Any,
+    initial_state: Any = None,
+    dtype: DTypeLike = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> Any:
+    """Runs an RNN cell over a list of inputs, unrolled: (list of outputs, final state)."""
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("inputs must be a sequence")
     if not inputs:
@@ -277,49 +311,52 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
     )
 )
 def static_bidirectional_rnn(
-    cell_fw,
-    cell_bw,
-    inputs,
-    initial_state_fw=None,
-    initial_state_bw=None,
-    dtype=None,
-    sequence_length=None,
-    scope=None,
-):
-    """Two cells over a list of steps, forth and back: outputs side by side, and both states."""
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: DTypeLike = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> Any:
+    """Runs two cells over a list of inputs, unrolled: (list of concatenated outputs, state_fw,
+    state_bw)."""
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
-        with variable_scope.variable_scope("fw") as here:
-            forth, state_forth = static_rnn(
-                cell_fw, inputs, initial_state_fw, dtype, sequence_length, here
+        with variable_scope.variable_scope("fw") as var_scope:
+            outputs_fw, state_fw = static_rnn(
+                cell_fw, inputs, initial_state_fw, dtype, sequence_length, var_scope
             )
-        with variable_scope.variable_scope("bw") as here:
-            back, state_back = static_rnn(
+        with variable_scope.variable_scope("bw") as var_scope:
+            outputs_bw, state_bw = static_rnn(
                 cell_bw,
-                _turned(inputs, sequence_length),
+                _reverse_steps(inputs, sequence_length),
                 initial_state_bw,
                 dtype,
                 sequence_length,
-                here,
+                var_scope,
             )
-    back = _turned(back, sequence_length)
-    return [concat([a, b], 1) for a, b in zip(forth, back)], state_forth, state_back
+    outputs_bw = _reverse_steps(outputs_bw, sequence_length)
+    return [concat([a, b], 1) for a, b in zip(outputs_fw, outputs_bw)], state_fw, state_bw
 
 
-def _turned(steps, lengths):
+def _reverse_steps(steps, lengths):
     if lengths is None:
         return list(reversed(steps))
     whole = reverse_sequence(op("Pack", list(steps)), lengths, 0, 1)
     return list(OPS["Unpack"](whole, num=len(steps)))
 
 
-# Losses of sequences
-
-
 @export(v1="contrib.legacy_seq2seq.sequence_loss_by_example")
 def sequence_loss_by_example(
-    logits, targets, weights, average_across_timesteps=True, softmax_loss_function=None, name=None
-):
-    """The weighted cross-entropy of lists of steps, for each example."""
+    logits: Any,
+    targets: Any,
+    weights: Any,
+    average_across_timesteps: bool = True,
+    softmax_loss_function: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes the weighted cross-entropy of lists of steps for each example."""
     losses = []
     for logit, target, weight in zip(logits, targets, weights):
         target = OPS["Reshape"](convert_to_tensor(target), [-1])
@@ -337,15 +374,15 @@ def sequence_loss_by_example(
 
 @export(v1="contrib.seq2seq.sequence_loss")
 def sequence_loss(
-    logits,
-    targets,
-    weights,
-    average_across_timesteps=True,
-    average_across_batch=True,
-    softmax_loss_function=None,
-    name=None,
-):
-    """The weighted cross-entropy of sequences [batch, steps, classes]."""
+    logits: Any,
+    targets: Any,
+    weights: Any,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes the weighted cross-entropy of sequences [batch, steps, classes]."""
     classes = OPS["Shape"](logits)[2]
     flat = OPS["Reshape"](logits, op("Pack", [convert_to_tensor(-1), classes]))
     target = OPS["Reshape"](convert_to_tensor(targets), [-1])
@@ -366,27 +403,28 @@ def sequence_loss(
 
 @export(v1="nn.raw_rnn")
 def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
-    """A cell whose inputs, states and end a function decides from step to step: the outputs as a
-    TensorArray, the last state, what the function handed on last."""
+    """Runs an RNN cell in a loop that `loop_fn` controls: (TensorArray of outputs, final state,
+    final loop
+    state)."""
     with variable_scope.variable_scope(scope if scope is not None else "rnn"):
         time = convert_to_tensor(0)
-        finished, inputs, state, emit, handed = loop_fn(time, None, None, None)
+        finished, inputs, state, emit, loop_state = loop_fn(time, None, None, None)
         emit = cell.output_size if emit is None else emit
         kinds = [
             e.dtype if hasattr(e, "dtype") else nest.flatten(state)[0].dtype.base_dtype
             for e in nest.flatten(emit)
         ]
         arrays = [TensorArray(k, 0, dynamic_size=True) for k in kinds]
-        carried = convert_to_tensor(0) if handed is None else handed
+        carried = convert_to_tensor(0) if loop_state is None else loop_state
         first = [time, finished, inputs, arrays, state, carried]
 
         def body(time, finished, inputs, arrays, state, carried):
             output, new = cell(inputs, state)
             after = time + 1
-            done, following, chosen, out, more = loop_fn(
-                after, output, new, None if handed is None else carried
+            done, next_inputs, next_state, out, next_loop_state = loop_fn(
+                after, output, new, None if loop_state is None else carried
             )
-            chosen = new if chosen is None else chosen
+            next_state = new if next_state is None else next_state
             out = output if out is None else out
 
             def keep(old, value):
@@ -396,24 +434,24 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
 
             kept = [keep(OPS["ZerosLike"](e), e) for e in nest.flatten(out)]
             states = nest.pack_sequence_as(
-                state, [keep(a, b) for a, b in zip(nest.flatten(state), nest.flatten(chosen))]
+                state, [keep(a, b) for a, b in zip(nest.flatten(state), nest.flatten(next_state))]
             )
             return [
                 after,
                 OPS["LogicalOr"](done, finished),
-                following,
+                next_inputs,
                 [a.write(time, e) for a, e in zip(arrays, kept)],
                 states,
-                carried if handed is None else more,
+                carried if loop_state is None else next_loop_state,
             ]
 
-        made = while_loop(
+        result = while_loop(
             lambda t, done, *_: OPS["LogicalNot"](OPS["All"](done, [0])),
             body,
             first,
             return_same_structure=True,
         )
-        arrays = made[3]
-        many = isinstance(emit, (list, tuple, dict))
-        outputs = nest.pack_sequence_as(emit, arrays) if many else arrays[0]
-        return outputs, made[4], None if handed is None else made[5]
+        arrays = result[3]
+        is_nested = isinstance(emit, (list, tuple, dict))
+        outputs = nest.pack_sequence_as(emit, arrays) if is_nested else arrays[0]
+        return outputs, result[4], None if loop_state is None else result[5]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rnn_cell.py: tf.nn.rnn_cell: cells of recurrent networks, with the variables of TensorFlow 1."""
+"""rnn_cell.py: tf.nn.rnn_cell: recurrent cells with the variable names of TensorFlow 1."""
+
+from __future__ import annotations
 
 import collections
 import hashlib
@@ -15,15 +17,24 @@ from situ._src.ops import init_ops
 from situ._src.ops.array_ops import concat, convert_to_tensor, op, split
 from situ._src.variables import variable_scope
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, DTypeLike, ShapeLike
+
 
 def cells(*names):
-    """A decorator: names under tf.nn.rnn_cell and tf.contrib.rnn."""
-    return export(v1=[place + name for name in names for place in ("nn.rnn_cell.", "contrib.rnn.")])
+    """Decorator that exports names under tf.nn.rnn_cell and tf.contrib.rnn."""
+    return export(
+        v1=[prefix + name for name in names for prefix in ("nn.rnn_cell.", "contrib.rnn.")]
+    )
 
 
-LSTMStateTuple = collections.namedtuple("LSTMStateTuple", ("c", "h"))
-LSTMStateTuple.dtype = property(lambda s: s.c.dtype)
-cells("LSTMStateTuple")(LSTMStateTuple)
+@cells("LSTMStateTuple")
+class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
+    """The state of an LSTM cell: the cell state `c` and the output `h`."""
+
+    __slots__ = ()
+    dtype = property(lambda s: s.c.dtype)
 
 
 def _zeros(batch_size, size, dtype):
@@ -42,10 +53,10 @@ def _zeros(batch_size, size, dtype):
 
 @cells("RNNCell")
 class RNNCell(Layer):
-    """A cell: cell(inputs, state) gives an output and the next state."""
+    """Base class of cells: `cell(inputs, state)` returns (output, next state)."""
 
-    def __init__(self, trainable=True, name=None, dtype=None, reuse=None, **words):
-        super().__init__(trainable=trainable, name=name, dtype=dtype, _reuse=reuse, **words)
+    def __init__(self, trainable=True, name=None, dtype=None, reuse=None, **kwargs):
+        super().__init__(trainable=trainable, name=name, dtype=dtype, _reuse=reuse, **kwargs)
 
     state_size = property(lambda s: s._no("state_size"))
     output_size = property(lambda s: s._no("output_size"))
@@ -53,7 +64,7 @@ class RNNCell(Layer):
     def _no(self, name):
         raise NotImplementedError(f"{type(self).__name__} has no {name}")
 
-    def default_name(self):
+    def default_name(self) -> Any:
         word = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", type(self).__name__)
         return re.sub("([a-z])([A-Z])", r"\1_\2", word).lower()
 
@@ -68,11 +79,15 @@ class RNNCell(Layer):
                 self.built = True
             return self.call(convert_to_tensor(inputs), state)
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
+        """Returns a state of zeros."""
         with name_scope(type(self).__name__ + "ZeroState"):
             return nest.map_structure(lambda s: _zeros(batch_size, s, dtype), self.state_size)
 
-    def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+    def get_initial_state(
+        self, inputs: Any = None, batch_size: Any = None, dtype: DTypeLike = None
+    ) -> Any:
+        """Returns a state of zeros for a batch, or for the batch size of `inputs`."""
         if inputs is not None:
             batch_size, dtype = OPS["Shape"](inputs)[0], inputs.dtype
         return self.zero_state(batch_size, dtype)
@@ -98,15 +113,15 @@ def _affine(parts, kernel, bias):
 
 @cells("BasicRNNCell")
 class BasicRNNCell(RNNCell):
-    """output = state = activation(W [input, state] + b)."""
+    """output = new_state = activation(W * [input, state] + b)."""
 
-    def __init__(self, num_units, activation=None, reuse=None, name=None, dtype=None, **words):
-        super().__init__(name=name, dtype=dtype, reuse=reuse, **words)
+    def __init__(self, num_units, activation=None, reuse=None, name=None, dtype=None, **kwargs):
+        super().__init__(name=name, dtype=dtype, reuse=reuse, **kwargs)
         self._units, self._activation = int(num_units), _tanh(activation)
 
     state_size = output_size = property(lambda s: s._units)
 
-    def build(self, shape):
+    def build(self, shape: ShapeLike) -> None:
         self._kernel = self.add_weight("kernel", [_depth(shape) + self._units, self._units])
         self._bias = self.add_weight("bias", [self._units], init_ops.Zeros())
 
@@ -117,7 +132,7 @@ class BasicRNNCell(RNNCell):
 
 @cells("GRUCell")
 class GRUCell(RNNCell):
-    """A gated recurrent unit."""
+    """Gated recurrent unit (GRU)."""
 
     def __init__(
         self,
@@ -128,15 +143,15 @@ class GRUCell(RNNCell):
         bias_initializer=None,
         name=None,
         dtype=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(name=name, dtype=dtype, reuse=reuse, **words)
+        super().__init__(name=name, dtype=dtype, reuse=reuse, **kwargs)
         self._units, self._activation = int(num_units), _tanh(activation)
         self._kernels, self._biases = kernel_initializer, bias_initializer
 
     state_size = output_size = property(lambda s: s._units)
 
-    def build(self, shape):
+    def build(self, shape: ShapeLike) -> None:
         rows, n = _depth(shape) + self._units, self._units
         self._gates = (
             self.add_weight("gates/kernel", [rows, 2 * n], self._kernels),
@@ -156,7 +171,7 @@ class GRUCell(RNNCell):
 
 @cells("LSTMCell")
 class LSTMCell(RNNCell):
-    """Long short-term memory, with peepholes, clipping and projection where they are asked for."""
+    """Long short-term memory (LSTM), with optional peepholes, clipping and projection."""
 
     def __init__(
         self,
@@ -174,9 +189,9 @@ class LSTMCell(RNNCell):
         reuse=None,
         name=None,
         dtype=None,
-        **words,
+        **kwargs,
     ):
-        super().__init__(name=name, dtype=dtype, reuse=reuse, **words)
+        super().__init__(name=name, dtype=dtype, reuse=reuse, **kwargs)
         self._units, self._peepholes, self._clip = int(num_units), use_peepholes, cell_clip
         self._initializer, self._proj, self._proj_clip = initializer, num_proj, proj_clip
         self._forget, self._tuple = forget_bias, state_is_tuple
@@ -185,12 +200,12 @@ class LSTMCell(RNNCell):
     output_size = property(lambda s: s._proj or s._units)
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         if self._tuple:
             return LSTMStateTuple(self._units, self.output_size)
         return self._units + self.output_size
 
-    def build(self, shape):
+    def build(self, shape: ShapeLike) -> None:
         n = self._units
         self._kernel = self.add_weight(
             "kernel", [_depth(shape) + self.output_size, 4 * n], self._initializer
@@ -229,7 +244,7 @@ def _clip(x, limit):
 
 @cells("BasicLSTMCell")
 class BasicLSTMCell(LSTMCell):
-    """Long short-term memory without anything else."""
+    """LSTM without peepholes, clipping and projection."""
 
     def __init__(
         self,
@@ -241,7 +256,7 @@ class BasicLSTMCell(LSTMCell):
         name=None,
         dtype=None,
         input_size=None,
-        **words,
+        **kwargs,
     ):
         super().__init__(
             num_units,
@@ -251,13 +266,13 @@ class BasicLSTMCell(LSTMCell):
             reuse=reuse,
             name=name,
             dtype=dtype,
-            **words,
+            **kwargs,
         )
 
 
 @export(v1="contrib.rnn.LSTMBlockCell")
 class LSTMBlockCell(LSTMCell):
-    """The same numbers as LSTMCell."""
+    """LSTM; computes the same values as LSTMCell."""
 
     def __init__(
         self,
@@ -280,12 +295,9 @@ class LSTMBlockCell(LSTMCell):
         )
 
 
-# Cells made of others
-
-
 @cells("MultiRNNCell")
 class MultiRNNCell(RNNCell):
-    """Cells one upon another."""
+    """Stacked cells: the output of each is the input of the next."""
 
     def __init__(self, cells, state_is_tuple=True):
         super().__init__()
@@ -299,12 +311,12 @@ class MultiRNNCell(RNNCell):
     output_size = property(lambda s: s._cells[-1].output_size)
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         sizes = tuple(c.state_size for c in self._cells)
         return sizes if self._tuple else sum(sizes)
 
     @property
-    def variables(self):
+    def variables(self) -> Any:
         return [v for c in self._cells for v in c.variables]
 
     weights = variables
@@ -312,7 +324,7 @@ class MultiRNNCell(RNNCell):
         lambda s: [v for c in s._cells for v in c.trainable_variables]
     )
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         with name_scope(type(self).__name__ + "ZeroState"):
             if self._tuple:
                 return tuple(c.zero_state(batch_size, dtype) for c in self._cells)
@@ -322,16 +334,16 @@ class MultiRNNCell(RNNCell):
         states, at = [], 0
         for i, cell in enumerate(self._cells):
             size = cell.state_size
-            here = state[i] if self._tuple else state[:, at : at + size]
+            cell_state = state[i] if self._tuple else state[:, at : at + size]
             at += 0 if self._tuple else size
             with variable_scope.variable_scope(f"cell_{i}"):
-                inputs, new = cell(inputs, here)
+                inputs, new = cell(inputs, cell_state)
             states.append(new)
         return inputs, tuple(states) if self._tuple else concat(states, 1)
 
 
 class _Wrapper(RNNCell):
-    """A cell that changes what goes into another, or what comes out of it."""
+    """Base class of cells that wrap another cell."""
 
     def __init__(self, cell):
         super().__init__()
@@ -353,7 +365,7 @@ class _Wrapper(RNNCell):
 
 @cells("DropoutWrapper")
 class DropoutWrapper(_Wrapper):
-    """Leaves out some of the inputs, outputs and states of a cell."""
+    """Applies dropout to the inputs, outputs and states of a cell."""
 
     def __init__(
         self,
@@ -388,8 +400,8 @@ class DropoutWrapper(_Wrapper):
     def _dropout(self, values, part, index=0, which=True):
         if isinstance(values, (list, tuple)):
             which = which if isinstance(which, (list, tuple)) else [which] * len(values)
-            made = [self._dropout(v, part, i, w) for i, (v, w) in enumerate(zip(values, which))]
-            return type(values)(*made) if hasattr(values, "_fields") else type(values)(made)
+            result = [self._dropout(v, part, i, w) for i, (v, w) in enumerate(zip(values, which))]
+            return type(values)(*result) if hasattr(values, "_fields") else type(values)(result)
         keep = self._keep[part]
         if not which or isinstance(keep, (int, float)) and keep >= 1:
             return values
@@ -417,7 +429,7 @@ def _drop(values, keep, seed):
 
 
 def _all_but_memory(state):
-    """Which parts of a state are left out: of an LSTM not the memory."""
+    """Selects the parts of a state to drop: all but the cell state of an LSTM."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     return True
@@ -446,7 +458,7 @@ class ResidualWrapper(_Wrapper):
 
 @cells("DeviceWrapper")
 class DeviceWrapper(_Wrapper):
-    """Puts a cell on a device."""
+    """Runs a cell on a device."""
 
     def __init__(self, cell, device):
         super().__init__(cell)
@@ -459,7 +471,7 @@ class DeviceWrapper(_Wrapper):
 
 @export(v1="contrib.rnn.OutputProjectionWrapper")
 class OutputProjectionWrapper(_Wrapper):
-    """A linear layer behind a cell."""
+    """Adds a linear layer to the output of a cell."""
 
     def __init__(self, cell, output_size, activation=None, reuse=None):
         super().__init__(cell)

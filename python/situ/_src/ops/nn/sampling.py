@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sampling.py: losses over a sample of the classes: tf.nn.nce_loss and its like."""
+"""sampling.py: candidate samplers and losses over sampled classes: tf.nn.nce_loss,
+sampled_softmax_loss."""
+
+from __future__ import annotations
 
 import collections
 
@@ -9,23 +12,41 @@ from situ._src.ops import embedding_ops, random_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.nn import losses as nn_loss
 
-Sampled = collections.namedtuple(
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from situ._src.framework.type_aliases import Any, Tensor, TensorLike
+
+CandidateSampler = collections.namedtuple(
     "CandidateSampler", ["sampled_candidates", "true_expected_count", "sampled_expected_count"]
 )
 
 
-def _drawn(row, true_classes, seed, **attrs):
-    """A sample that an op draws."""
+def _draw(op_name, true_classes, seed, **attrs):
+    """Draws candidates with an op."""
     one, two = random_ops.get_seed(seed)
     classes = cast(convert_to_tensor(true_classes), "int64")
-    return Sampled(*OPS[row](classes, seed=one or 0, seed2=two or 0, **attrs))
+    return CandidateSampler(*OPS[op_name](classes, seed=one or 0, seed2=two or 0, **attrs))
 
 
-def _sampler(word, row):
-    @export("random." + word, v1="nn." + word)
+def _sampler(public_name, op_name):
+    @export("random." + public_name, v1="nn." + public_name)
     def sample(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
-        return _drawn(
-            row,
+        """Samples a set of classes.
+
+        Args:
+          true_classes: An int64 tensor [batch, num_true] of the target classes.
+          num_true: The number of target classes per example.
+          num_sampled: The number of classes to sample.
+          unique: Whether sampled classes are distinct.
+          range_max: The number of classes.
+          seed: The seed of this op.
+          name: A name for the operation (optional).
+
+        Returns:
+          A named tuple (sampled_candidates, true_expected_count, sampled_expected_count).
+        """
+        return _draw(
+            op_name,
             true_classes,
             seed,
             num_true=num_true,
@@ -35,7 +56,7 @@ def _sampler(word, row):
             name=name,
         )
 
-    sample.__name__ = word
+    sample.__name__ = public_name
     return sample
 
 
@@ -47,24 +68,25 @@ uniform_candidate_sampler = _sampler("uniform_candidate_sampler", "UniformCandid
 
 @export("random.fixed_unigram_candidate_sampler", "nn.fixed_unigram_candidate_sampler")
 def fixed_unigram_candidate_sampler(
-    true_classes,
-    num_true,
-    num_sampled,
-    unique,
-    range_max,
-    vocab_file="",
-    distortion=1.0,
-    num_reserved_ids=0,
-    num_shards=1,
-    shard=0,
-    unigrams=(),
-    seed=None,
-    name=None,
-):
-    """Classes as often as their weights say, in a list or at the ends of lines of a file, each to
-    the power of distortion. num_reserved_ids classes before them are never drawn; of num_shards
-    parts this is one: every num_shards-th class."""
-    return _drawn(
+    true_classes: TensorLike,
+    num_true: TensorLike,
+    num_sampled: TensorLike,
+    unique: TensorLike,
+    range_max: TensorLike,
+    vocab_file: str = "",
+    distortion: TensorLike = 1.0,
+    num_reserved_ids: TensorLike = 0,
+    num_shards: TensorLike = 1,
+    shard: TensorLike = 0,
+    unigrams: TensorLike = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Samples classes with probabilities proportional to `unigrams`, or to the weights of a
+    vocabulary
+    file, each raised to the power `distortion`. Ids below `num_reserved_ids` are never drawn; with
+    `num_shards` only every num_shards-th class, beginning with `shard`, is."""
+    return _draw(
         "FixedUnigramCandidateSampler",
         true_classes,
         seed,
@@ -83,12 +105,19 @@ def fixed_unigram_candidate_sampler(
 
 
 @export("random.all_candidate_sampler", v1="nn.all_candidate_sampler")
-def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
-    """All classes: what a sample is compared with."""
+def all_candidate_sampler(
+    true_classes: TensorLike,
+    num_true: TensorLike,
+    num_sampled: TensorLike,
+    unique: TensorLike,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Returns all classes as candidates."""
     with scope(name, "AllCandidateSampler"):
         classes = convert_to_tensor(true_classes)
         every = op("Range", cast(0, "int64"), cast(num_sampled, "int64"), cast(1, "int64"))
-        return Sampled(
+        return CandidateSampler(
             every, op("OnesLike", cast(classes, "float32")), op("OnesLike", cast(every, "float32"))
         )
 
@@ -107,7 +136,7 @@ def _logits(
     partition_strategy,
     seed,
 ):
-    """Logits of the true classes and of the sample, and what they should be."""
+    """Returns (logits of true and sampled classes, their targets)."""
     labels = cast(convert_to_tensor(labels), "int64")
     inputs = convert_to_tensor(inputs)
     if sampled_values is None:
@@ -125,36 +154,55 @@ def _logits(
 
     width = inputs.shape.as_list()[-1]
     true_rows = op("Reshape", rows(weights, flat), [-1, num_true, width])
-    true = OPS["Sum"](op("ExpandDims", inputs, 1) * true_rows, 2)
-    true = true + op("Reshape", rows(biases, flat), [-1, num_true])
-    others = op("MatMul", inputs, rows(weights, sampled), transpose_b=True) + rows(biases, sampled)
+    true_logits = OPS["Sum"](op("ExpandDims", inputs, 1) * true_rows, 2)
+    true_logits = true_logits + op("Reshape", rows(biases, flat), [-1, num_true])
+    sampled_logits = op("MatMul", inputs, rows(weights, sampled), transpose_b=True) + rows(
+        biases, sampled
+    )
     if remove_accidental_hits:
         hits = OPS["Max"](cast(op("Equal", op("ExpandDims", labels, 2), sampled), "float32"), 1)
-        others = others - hits * 1e30
+        sampled_logits = sampled_logits - hits * 1e30
     if subtract_log_q:
-        true = true - op("Log", op("Reshape", true_count, [-1, num_true]))
-        others = others - op("Log", sampled_count)
-    wanted = [op("OnesLike", true) / float(num_true), op("ZerosLike", others)]
-    return op("ConcatV2", [true, others], 1), op("ConcatV2", wanted, 1)
+        true_logits = true_logits - op("Log", op("Reshape", true_count, [-1, num_true]))
+        sampled_logits = sampled_logits - op("Log", sampled_count)
+    targets = [op("OnesLike", true_logits) / float(num_true), op("ZerosLike", sampled_logits)]
+    return op("ConcatV2", [true_logits, sampled_logits], 1), op("ConcatV2", targets, 1)
 
 
 @export(v1="nn.nce_loss")
 def nce_loss(
-    weights,
-    biases,
-    labels,
-    inputs,
-    num_sampled,
-    num_classes,
-    num_true=1,
-    sampled_values=None,
-    remove_accidental_hits=False,
-    partition_strategy="mod",
-    name="nce_loss",
-):
-    """Noise-contrastive estimation: tell the true classes from a sample of others."""
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
+    num_sampled: TensorLike,
+    num_classes: TensorLike,
+    num_true: TensorLike = 1,
+    sampled_values: TensorLike = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str | None = "nce_loss",
+) -> Tensor:
+    """Computes the noise-contrastive estimation loss.
+
+    Args:
+      weights: A tensor [num_classes, dim], or a list of its partitions.
+      biases: A tensor [num_classes].
+      labels: An int64 tensor [batch, num_true] of the target classes.
+      inputs: A tensor [batch, dim].
+      num_sampled: The number of negative classes to sample.
+      num_classes: The number of classes.
+      num_true: The number of target classes per example.
+      sampled_values: The result of a candidate sampler; log-uniform by default.
+      remove_accidental_hits: Whether sampled classes that are targets are ignored.
+      partition_strategy: "mod" or "div", how rows are distributed over partitions.
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor [batch] of losses.
+    """
     with scope(name, "nce_loss"):
-        logits, wanted = _logits(
+        logits, targets = _logits(
             weights,
             biases,
             labels,
@@ -168,23 +216,24 @@ def nce_loss(
             partition_strategy,
             None,
         )
-        losses = nn_loss.sigmoid_cross_entropy_with_logits(labels=wanted, logits=logits)
+        losses = nn_loss.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits)
         return OPS["Sum"](losses, 1)
 
 
 @export(v2="nn.nce_loss")
 def nce_loss_v2(
-    weights,
-    biases,
-    labels,
-    inputs,
-    num_sampled,
-    num_classes,
-    num_true=1,
-    sampled_values=None,
-    remove_accidental_hits=False,
-    name="nce_loss",
-):
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
+    num_sampled: TensorLike,
+    num_classes: TensorLike,
+    num_true: TensorLike = 1,
+    sampled_values: TensorLike = None,
+    remove_accidental_hits: bool = False,
+    name: str | None = "nce_loss",
+) -> Tensor:
+    """Computes the noise-contrastive estimation loss; see `tf.compat.v1.nn.nce_loss`."""
     return nce_loss(
         weights,
         biases,
@@ -202,22 +251,24 @@ def nce_loss_v2(
 
 @export(v1="nn.sampled_softmax_loss")
 def sampled_softmax_loss(
-    weights,
-    biases,
-    labels,
-    inputs,
-    num_sampled,
-    num_classes,
-    num_true=1,
-    sampled_values=None,
-    remove_accidental_hits=True,
-    partition_strategy="mod",
-    name="sampled_softmax_loss",
-    seed=None,
-):
-    """The cross-entropy of softmax over the true classes and a sample of others."""
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
+    num_sampled: TensorLike,
+    num_classes: TensorLike,
+    num_true: TensorLike = 1,
+    sampled_values: TensorLike = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str | None = "sampled_softmax_loss",
+    seed: int | None = None,
+) -> Tensor:
+    """Computes the softmax cross-entropy over the target classes and sampled ones; the arguments
+    are those
+    of `tf.nn.nce_loss`."""
     with scope(name, "sampled_softmax_loss"):
-        logits, wanted = _logits(
+        logits, targets = _logits(
             weights,
             biases,
             labels,
@@ -232,24 +283,27 @@ def sampled_softmax_loss(
             seed,
         )
         return nn_loss.softmax_cross_entropy_with_logits(
-            labels=op("StopGradient", wanted), logits=logits
+            labels=op("StopGradient", targets), logits=logits
         )
 
 
 @export(v2="nn.sampled_softmax_loss")
 def sampled_softmax_loss_v2(
-    weights,
-    biases,
-    labels,
-    inputs,
-    num_sampled,
-    num_classes,
-    num_true=1,
-    sampled_values=None,
-    remove_accidental_hits=True,
-    seed=None,
-    name="sampled_softmax_loss",
-):
+    weights: TensorLike,
+    biases: TensorLike,
+    labels: TensorLike,
+    inputs: TensorLike,
+    num_sampled: TensorLike,
+    num_classes: TensorLike,
+    num_true: TensorLike = 1,
+    sampled_values: TensorLike = None,
+    remove_accidental_hits: bool = True,
+    seed: int | None = None,
+    name: str | None = "sampled_softmax_loss",
+) -> Tensor:
+    """Computes the softmax cross-entropy over the target classes and sampled ones; the arguments
+    are those
+    of `tf.nn.nce_loss`."""
     return sampled_softmax_loss(
         weights,
         biases,
