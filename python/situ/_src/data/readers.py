@@ -179,7 +179,9 @@ def _open(filenames, kind, compression_type, parallel_reads, *sizes):
     """Creates a data set of the records of files, sequentially or interleaved."""
     names, spec = _names(filenames), TensorSpec([], "string")
     compression_type = tf_record.compression_type_of(compression_type) or None
-    open_files = lambda names_: Dataset(kind, (), [names_, *sizes], spec, compression=compression_type)
+    open_files = lambda names_: Dataset(
+        kind, (), [names_, *sizes], spec, compression=compression_type
+    )
     if parallel_reads is not None:
         if not isinstance(names, Dataset):
             names = Dataset.from_tensor_slices(

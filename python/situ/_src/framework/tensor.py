@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import _situ
 from _situ import EagerTensor, GraphTensor, Tensor
-from situ._src.framework import default_session, device_spec, dtypes, errors, node_def, tensor_shape
+from situ._src.framework import default_session, device_spec, dtypes, errors, node_def
 
 Operation = _situ.Operation
 
