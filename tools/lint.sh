@@ -24,6 +24,7 @@ failed=0
 "$venv/bin/ruff" format -q --check $folders || failed=1
 [ "$1" = --quick ] && exit $failed
 
+"$venv/bin/mypy" --python-executable .venv/bin/python | grep -v ": note: \|^Success" && failed=1
 # A program that uses the package passes mypy and pyright, with the type stubs of build/python.
 program=tests/typing/program.py
 MYPYPATH=build/python "$venv/bin/mypy" --python-executable .venv/bin/python --config-file= $program || failed=1

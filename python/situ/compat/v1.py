@@ -5,7 +5,7 @@ of situ, graphs become the default (see style.py)."""
 from situ._src.framework import api as _api
 from situ._src.framework import style as _style
 
-__path__ = []
+__path__: list = []
 _style.import_v1()
 __version__ = _style.VERSIONS["v1" if _style.is_graph_program() else "v2"]
 _api.build(__name__)

@@ -61,7 +61,7 @@ class Exports(dict):
 BOTH, V1, V2 = Exports("both"), Exports("v1"), Exports("v2")
 
 
-def export(*names: str, v1: str | tuple = (), v2: str | tuple = ()) -> Callable:
+def export(*names: str, v1: str | tuple | list = (), v2: str | tuple | list = ()) -> Callable:
     """Returns a decorator that registers an object under public names.
 
     Args:
