@@ -153,7 +153,8 @@ def main() -> None:
     model = Linear(3, 2)
     optimizer = tf.optimizers.SGD(0.1)
     loss = step(model, optimizer, tf.ones([4, 3]), tf.zeros([4, 2]))
-    print(loss.shape, loss.dtype, train(), functional().summary(), sequential())
+    functional().summary()
+    print(loss.shape, loss.dtype, train(), sequential())
     print(strategy(), session(), devices(), tf.__version__)
     try:
         tf.matmul([[1.0]], [[1.0, 2.0], [3.0, 4.0]])

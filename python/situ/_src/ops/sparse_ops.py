@@ -38,7 +38,7 @@ class SparseTensor:
         self.values = convert_to_tensor(values, name="values")
         self.dense_shape = convert_to_tensor(dense_shape, "int64", name="shape")
 
-    _static = None  # the static shape, if it may be fed
+    _static: list | None = None  # the static shape, if it may be fed
     dtype = property(lambda s: s.values.dtype)
 
     op = property(lambda s: s.values.op)
