@@ -192,7 +192,7 @@ def test_variables_count_and_are_shown(situ):
     assert device["peak_bytes"] >= 2 * table
     text = situ("plan", "graph.pbtxt", "--gpus", "1", SITU_GPU_MEMORY="limit=6MiB").out
     assert "It does not fit on /device:GPU:0" in text
-    assert "initializers of the variables take more of /device:GPU:0 than a step: 4.88MiB" in text
+    assert "variable initializers need more memory of /device:GPU:0 than a step: 4.88MiB" in text
     assert "It fits." in situ("plan", "graph.pbtxt", "--gpus", "1", "--fetch", "step").out
 
 
