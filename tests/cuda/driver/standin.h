@@ -2,7 +2,7 @@
  * standin.h: a libcuda.so.1 for tests: devices, contexts, memory, streams, modules without a GPU.
  *
  * It is strict where a real driver is lenient or only sometimes fails: streams do nothing until
- * somebody waits, and then in an order drawn randomly within what streams and events allow; memory
+ * waited for, and then run in a random order that streams and events allow; memory
  * is poisoned, and every access is checked against the allocation and the device it belongs to;
  * memory that is freed while work is queued is gone.
  *

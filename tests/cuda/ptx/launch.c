@@ -54,7 +54,7 @@ static bool make_thread(const struct launch_context *launch, struct thread *t) {
   t->local = malloc((size_t)m->local_bytes + 1);
   t->param = calloc(1, (size_t)m->param_bytes + 1);
   if (!t->words || !t->local || !t->param) return false;
-  memset(t->words, 0xee, ((size_t)m->n_words + 1) * sizeof *t->words); /* not zero */
+  memset(t->words, 0xee, ((size_t)m->n_words + 1) * sizeof *t->words); /* no accidental zeros */
   memset(t->local, 0xee, (size_t)m->local_bytes + 1);
   memcpy(t->param, launch->params, launch->param_bytes);
   set_constants(launch, t->words);
