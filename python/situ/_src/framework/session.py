@@ -63,7 +63,7 @@ class Session(_situ.Session):
 
         Args:
           target: the address of the server; "" does nothing, as such a session shares no state.
-          containers: accepted for compatibility.
+          containers: names of the containers to clear; all of them if None.
           config: accepted for compatibility.
         """
         if target:

@@ -112,7 +112,8 @@ class EagerVariable(Operators):
 
     Args:
       initial_value: a value that converts to a tensor, or a function that returns one.
-      trainable: whether tapes watch the variable and optimizers update it; True by default.
+      trainable: whether tapes watch the variable and optimizers update it; True by
+        default, False for ON_READ.
       validate_shape: accepted for compatibility.
       caching_device: accepted for compatibility.
       name: the name; "Variable" by default.
@@ -178,7 +179,7 @@ class EagerVariable(Operators):
 
     def _at_home(self, value):
         """Copies the initial value to the device of the variable: that of the scope, else the
-        default device. Integers stay on the host, as in TensorFlow."""
+        default device. int32, strings and resources stay on the host, as in TensorFlow."""
         if not _situ.current_device() and value.dtype.name in ("int32", "string", "resource"):
             return value
         logs, Log.on = Log.on, False

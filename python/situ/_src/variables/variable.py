@@ -207,7 +207,8 @@ class Variable(metaclass=_VariableType):
 
     Args:
       initial_value: a value that converts to a tensor, or a function that returns one.
-      trainable: whether optimizers update the variable; True by default.
+      trainable: whether optimizers update the variable; True by default, False for
+        ON_READ.
       name: the name.
       dtype: the type; by default that of the initial value.
       constraint: a function that optimizers apply to the value after an update.
