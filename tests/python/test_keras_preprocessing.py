@@ -248,5 +248,5 @@ def test_shape_that_a_program_tells_wrongly():
         result.set_shape([3, 4])
         return result * 2.0
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match="the graph says"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the graph declares shape"):
         called(np.ones((5, 4), "f"))

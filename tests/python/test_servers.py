@@ -405,7 +405,7 @@ def test_a_resource_variable_takes_the_shape_that_another_session_assigns():
     a.run(va.initializer)
     b.run(vb.initializer)
     assert b.run(rb).tolist() == [5, 5, 5]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="another graph has assigned"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="another graph assigned"):
         a.run(ra)
     a.run(va.initializer)
     assert a.run(ra).tolist() == [1, 1]
