@@ -115,7 +115,7 @@ static void launches_may_fail(void **state) {
 static void devices_may_be_lost(void **state) {
   (void)state;
   fails("cuLaunchKernel:1=719!", SITU_UNAVAILABLE, "CUDA_ERROR_LAUNCH_FAILED (719)");
-  fails("cuEventSynchronize:1=700!", SITU_UNAVAILABLE, "The last kernel that it was given is '");
+  fails("cuEventSynchronize:1=700!", SITU_UNAVAILABLE, "The last kernel launched was '");
   fails("cuMemcpyHtoDAsync_v2:1=999!", SITU_UNAVAILABLE, "CUDA GPU 0 (");
 }
 
@@ -194,7 +194,7 @@ static bool run_on_an_old_driver(void *context) {
   const situ_status status = job_run(&job, job.other, &result);
   const bool says = status && strstr(situ_status_message(status), "Unsupported .version");
   return says && child_expects(status, SITU_UNAVAILABLE,
-                               "is newer than the driver, which is for "
+                               "is newer than the driver, which supports "
                                "CUDA 12.4");
 }
 
@@ -242,7 +242,7 @@ static void compilers_fit_the_device(void **state) {
   char newest[32];
   snprintf(newest, sizeof newest, "compute_%d", compiler->archs[compiler->n_archs - 1]);
   assert_non_null(strstr(options, newest));
-  FAILS(compiler_find(20, 13000, &compiler), SITU_FAILED_PRECONDITION, "not for 2.0");
+  FAILS(compiler_find(20, 13000, &compiler), SITU_FAILED_PRECONDITION, "not 2.0");
 }
 
 static void texts_that_do_not_compile_say_why(void **state) {
