@@ -141,8 +141,7 @@ situ_status situ_trace_write(const situ_trace *trace, FILE *stream) {
   write_names(trace, &text);
   for (int i = 0; i < trace->count; i++) write_record(trace, i, &text);
   strbuf_append(&text, "]}\n");
-  const bool ok =
-      !text.failed && fwrite(strbuf_get(&text), 1, text.length, stream) == text.length;
+  const bool ok = !text.failed && fwrite(strbuf_get(&text), 1, text.length, stream) == text.length;
   strbuf_free(&text);
   return ok ? NULL : situ_status_create(SITU_UNKNOWN, "Cannot write the trace.");
 }
