@@ -133,7 +133,8 @@ class DNNClassifier(_Canned):
       dropout: Fraction of the activations to drop during training.
       config: RunConfig.
       warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
-      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+      loss_reduction: "sum_over_batch_size" or "weighted_sum_over_batch_size": the mean; any other
+        name: the sum; default: the sum in graph mode, else the mean.
     """
 
     def __init__(
@@ -178,7 +179,8 @@ class DNNRegressor(_Canned):
       dropout: Fraction of the activations to drop during training.
       config: RunConfig.
       warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
-      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+      loss_reduction: "sum_over_batch_size" or "weighted_sum_over_batch_size": the mean; any other
+        name: the sum; default: the sum in graph mode, else the mean.
     """
 
     def __init__(
@@ -219,9 +221,10 @@ class LinearClassifier(_Canned):
       label_vocabulary: List of the labels, if they are strings.
       optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
       config: RunConfig.
-      partitioner: Accepted for compatibility.
+      partitioner: Has no effect: variables are not partitioned.
       warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
-      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+      loss_reduction: "sum_over_batch_size" or "weighted_sum_over_batch_size": the mean; any other
+        name: the sum; default: the sum in graph mode, else the mean.
       sparse_combiner: How several values of a categorical column are combined: "sum", "mean",
         "sqrtn".
     """
@@ -263,9 +266,10 @@ class LinearRegressor(_Canned):
       weight_column: Name or column of example weights.
       optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
       config: RunConfig.
-      partitioner: Accepted for compatibility.
+      partitioner: Has no effect: variables are not partitioned.
       warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
-      loss_reduction: "sum" or "sum_over_batch_size"; default: the sum in graph mode, else the mean.
+      loss_reduction: "sum_over_batch_size" or "weighted_sum_over_batch_size": the mean; any other
+        name: the sum; default: the sum in graph mode, else the mean.
       sparse_combiner: How several values of a categorical column are combined: "sum", "mean",
         "sqrtn".
     """

@@ -43,21 +43,25 @@ class RunConfig:
     Args:
       model_dir: Folder of checkpoints and summaries.
       tf_random_seed: Seed of the graphs.
-      save_summary_steps: Number of steps between summaries.
-      save_checkpoints_steps: Number of steps between checkpoints.
-      save_checkpoints_secs: Seconds between checkpoints; default: 600, unless steps are set.
+      save_summary_steps: Number of steps between summaries; 0 or None: none.
+      save_checkpoints_steps: Number of steps between checkpoints; with both intervals None or 0
+        none are saved.
+      save_checkpoints_secs: Seconds between checkpoints; default: 600, unless
+        save_checkpoints_steps is given.
       session_config: ConfigProto of sessions.
-      keep_checkpoint_max: Number of checkpoints to keep.
+      keep_checkpoint_max: Number of checkpoints to keep; 0 or None: all.
       keep_checkpoint_every_n_hours: Checkpoints at this interval are kept in any case.
-      log_step_count_steps: Number of steps between log lines.
+      log_step_count_steps: Number of steps between log lines; 0 or None: none.
       train_distribute: Distribution strategy of training.
       device_fn: Device function of the graphs.
-      protocol: Accepted for compatibility.
-      eval_distribute: Accepted for compatibility.
-      experimental_distribute: Accepted for compatibility.
-      experimental_max_worker_delay_secs: Accepted for compatibility.
-      session_creation_timeout_secs: Accepted for compatibility.
-      gpu_memory_fraction: Accepted for compatibility.
+      protocol: Kept as an attribute, but has no effect.
+      eval_distribute: Kept as an attribute, but has no effect.
+      experimental_distribute: Kept as an attribute, but has no effect.
+      experimental_max_worker_delay_secs: Kept as an attribute, but has no effect.
+      session_creation_timeout_secs: Kept as an attribute, but has no effect.
+      gpu_memory_fraction: Has no effect and is not kept.
+
+    The cluster and the task of the process are read from the environment variable TF_CONFIG.
 
     Raises:
       TypeError: For unknown arguments.
@@ -150,7 +154,7 @@ class RunConfig:
           **kwargs: The new values.
 
         Raises:
-          ValueError: If a property cannot be replaced.
+          ValueError: If a property cannot be replaced, or a value is out of range.
         """
         for name in kwargs:
             if name not in _CHANGEABLE:

@@ -67,7 +67,8 @@ class Estimator:
       warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
 
     Raises:
-      ValueError: If model_fn lacks a parameter, or model_dir and config disagree.
+      ValueError: If model_fn is missing or lacks a parameter, config is not a RunConfig, or
+        model_dir and config disagree.
     """
 
     def __init__(
@@ -193,7 +194,9 @@ class Estimator:
           The estimator.
 
         Raises:
-          ValueError: If both steps and max_steps are set, or one is not positive.
+          TypeError: If a hook is not a SessionRunHook.
+          ValueError: If both steps and max_steps are set, one is not positive, or there are
+            saving_listeners, but no checkpoints are saved.
         """
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
@@ -239,9 +242,11 @@ class Estimator:
           name: Name of the evaluation, which selects its folder of summaries.
 
         Returns:
-          Dictionary of the metrics, `loss` and `global_step`.
+          Dictionary of the metrics, `loss` and `global_step`. Without a checkpoint the model is
+          evaluated with its initial values.
 
         Raises:
+          TypeError: If a hook is not a SessionRunHook.
           ValueError: If steps is not positive.
         """
         if steps is not None and steps <= 0:
@@ -280,7 +285,9 @@ class Estimator:
           Dictionaries of arrays, or arrays.
 
         Raises:
-          ValueError: If predict_keys names no prediction, or the batch sizes of predictions differ.
+          TypeError: If a hook is not a SessionRunHook.
+          ValueError: If predict_keys names no prediction, predictions are not a dictionary, or
+            their batch sizes differ.
         """
         hooks, path = _check_hooks(hooks), checkpoint_path or self.latest_checkpoint()
         if not path:
@@ -319,11 +326,11 @@ class Estimator:
         Args:
           export_dir_base: Parent of the folder.
           serving_input_receiver_fn: Function that returns a ServingInputReceiver.
-          assets_extra: Accepted for compatibility.
-          as_text: Accepted for compatibility.
+          assets_extra: Has no effect: no assets are copied.
+          as_text: Has no effect: the SavedModel is binary.
           checkpoint_path: Checkpoint; default: the latest one.
-          strip_default_attrs: Accepted for compatibility.
-          experimental_mode: Accepted for compatibility.
+          strip_default_attrs: Has no effect.
+          experimental_mode: Has no effect: the mode is PREDICT.
 
         Returns:
           Path of the folder, as bytes.

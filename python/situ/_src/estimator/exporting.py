@@ -32,7 +32,7 @@ class ServingInputReceiver(
     Args:
       features: Tensor, or dictionary of tensors, for the model_fn.
       receiver_tensors: Placeholders that clients feed: a tensor or a dictionary.
-      receiver_tensors_alternatives: Alternative dictionaries of placeholders.
+      receiver_tensors_alternatives: Kept as a field, but not exported.
     """
 
     def __new__(cls, features, receiver_tensors, receiver_tensors_alternatives=None):
@@ -161,9 +161,13 @@ class Exporter:
     Args:
       name: Name of the exporter and of its folder.
       serving_input_receiver_fn: Function that returns a ServingInputReceiver.
-      assets_extra: Not supported.
-      as_text: Accepted for compatibility.
-      exports_to_keep: Number of exports to keep; None: all.
+      assets_extra: Only None is supported.
+      as_text: Has no effect: the SavedModel is binary.
+      exports_to_keep: Number of exports to keep; None or 0: all.
+
+    Raises:
+      NotImplementedError: If assets_extra is set. The subclasses do not raise it: there
+        assets_extra has no effect.
     """
 
     name = "exporter"
@@ -207,7 +211,7 @@ class LatestExporter(Exporter):
 
 @exported("estimator.FinalExporter")
 class FinalExporter(Exporter):
-    """Exports once, at the end of training; arguments as in Exporter."""
+    """Exports once, at the end of training, and keeps all exports; arguments as in Exporter."""
 
     def __init__(
         self, name: str, serving_input_receiver_fn, assets_extra=None, as_text: bool = False
@@ -227,9 +231,10 @@ class BestExporter(Exporter):
     """Exports when an evaluation is better than all before; further arguments as in Exporter.
 
     Args:
+      event_file_pattern: Has no effect: only evaluations of this object are compared, not those
+        of event files.
       compare_fn: Function of (best_eval_result, current_eval_result) that returns whether the
-        current
-        one is better; default: compares the losses.
+        current one is better; default: compares the losses.
     """
 
     def __init__(

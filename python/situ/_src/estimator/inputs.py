@@ -131,15 +131,16 @@ def numpy_input_fn(
       batch_size: Batch size.
       num_epochs: Number of epochs; None: endless.
       shuffle: Whether to shuffle each epoch; must be set.
-      queue_capacity: Accepted for compatibility.
-      num_threads: Accepted for compatibility.
+      queue_capacity: Has no effect.
+      num_threads: Has no effect.
 
     Returns:
       The input_fn.
 
     Raises:
       TypeError: If x is neither an array nor a dictionary.
-      ValueError: If shuffle is not set, lengths differ, or keys of x and y clash.
+      ValueError: If shuffle is not set or x is empty; from the input_fn also if lengths differ, y
+        is an empty dictionary, or keys of x and y clash.
     """
     _check_shuffle(shuffle)
     if not isinstance(x, (dict, numpy.ndarray)):
@@ -191,9 +192,9 @@ def pandas_input_fn(
       batch_size: Batch size.
       num_epochs: Number of epochs; None: endless.
       shuffle: Whether to shuffle each epoch; must be set.
-      queue_capacity: Accepted for compatibility.
-      num_threads: Accepted for compatibility.
-      target_column: Accepted for compatibility.
+      queue_capacity: Has no effect.
+      num_threads: Has no effect.
+      target_column: Has no effect; features and labels are separate.
 
     Returns:
       The input_fn.

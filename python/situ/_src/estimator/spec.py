@@ -109,13 +109,14 @@ class EstimatorSpec(_EstimatorSpecFields):
     Args:
       mode: A value of ModeKeys.
       predictions: Tensor, or dictionary of tensors; required for PREDICT.
-      loss: Scalar tensor; required for TRAIN and EVAL.
+      loss: Tensor of shape [] or [1], which becomes a scalar; required for TRAIN and EVAL.
       train_op: Op of a training step; required for TRAIN.
       eval_metric_ops: Dictionary from names to (value, update_op) or Keras metrics.
-      export_outputs: Dictionary from signature names to outputs of SavedModels.
+      export_outputs: Dictionary from signature names to PredictOutput, RegressionOutput or
+        ClassificationOutput; default: one signature of the predictions.
       training_chief_hooks: Hooks of the chief during training.
       training_hooks: Hooks during training.
-      scaffold: tf.train.Scaffold.
+      scaffold: tf.train.Scaffold; default: a new one.
       evaluation_hooks: Hooks during evaluation.
       prediction_hooks: Hooks during prediction.
 

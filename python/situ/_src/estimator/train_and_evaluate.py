@@ -26,9 +26,13 @@ class TrainSpec(
 
     Args:
       input_fn: As in Estimator.train.
-      max_steps: Global step to stop at.
+      max_steps: Global step to stop at; None: until the input ends.
       hooks: Hooks during training.
       saving_listeners: CheckpointSaverListeners.
+
+    Raises:
+      TypeError: If input_fn is not callable.
+      ValueError: If max_steps is not positive.
     """
 
     def __new__(cls, input_fn, max_steps=None, hooks=None, saving_listeners=None):
@@ -53,8 +57,13 @@ class EvalSpec(
       name: Name of the evaluation.
       hooks: Hooks during evaluation.
       exporters: Exporter, or list of exporters.
-      start_delay_secs: Accepted for compatibility.
-      throttle_secs: Smallest number of seconds between evaluations.
+      start_delay_secs: Has no effect, but must not be negative.
+      throttle_secs: Smallest number of seconds between evaluations; the first one counts from the
+        checkpoint at the beginning of training. Those at the end are not delayed.
+
+    Raises:
+      TypeError: If input_fn is not callable.
+      ValueError: If steps is not positive, or a number of seconds is negative.
     """
 
     def __new__(
@@ -144,16 +153,20 @@ class _Evaluations(CheckpointSaverListener):
 def train_and_evaluate(estimator, train_spec, eval_spec):
     """Trains an estimator and evaluates it at checkpoints and at the end.
 
+    The checkpoint at the beginning of training is not evaluated. All work happens in this process.
+
     Args:
       estimator: The Estimator.
       train_spec: TrainSpec.
       eval_spec: EvalSpec.
 
     Returns:
-      (results of the last evaluation, list of results of the exporters).
+      (results of the last evaluation, list of results of the exporters); (None, []) if a
+      checkpoint has reached max_steps already, because neither training nor evaluation runs then.
 
     Raises:
       TypeError: If an argument has the wrong type.
+      ValueError: If neither the RunConfig nor a hook saves checkpoints.
     """
     if not isinstance(estimator, Estimator):
         raise TypeError(

@@ -125,7 +125,7 @@ def gelu(x: Any, approximate: bool = False, name: str | None = None):
     Args:
       x: Tensor.
       approximate: Whether to use the approximation with tanh.
-      name: Ignored.
+      name: Has no effect.
     """
     x = convert_to_tensor(x)
     if approximate:

@@ -19,26 +19,25 @@ class Callback:
     """Base class of callbacks; subclasses override the methods that they need.
 
     `self.model` is the model, `self.params` a dictionary with `verbose`, `epochs` and `steps`.
-    `logs`
-    holds the loss and the metrics by name.
+    `logs` holds the loss and the metrics by name.
     """
 
     def __init__(self) -> None:
         self.validation_data = self.model = self.params = None
 
     def set_params(self, params: Any):
-        """Sets `params`; called before training."""
+        """Sets `params`; called before fit, evaluate and predict run."""
         self.params = params
 
     def set_model(self, model: Any):
-        """Sets `model`; called before training."""
+        """Sets `model`; called before fit, evaluate and predict run."""
         self.model = model
 
     def on_batch_begin(self, batch, logs=None):
-        """Called before each training batch; alias of on_train_batch_begin."""
+        """Called before each training batch, by on_train_batch_begin."""
 
     def on_batch_end(self, batch, logs=None):
-        """Called after each training batch; alias of on_train_batch_end."""
+        """Called after each training batch, by on_train_batch_end."""
 
     def on_epoch_begin(self, epoch, logs=None):
         """Called before each epoch.
@@ -145,8 +144,10 @@ class CallbackList:
 
     Args:
       callbacks: List of callbacks.
-      add_history: Accepted for compatibility; fit adds a History.
-      add_progbar: Accepted for compatibility; fit adds a ProgbarLogger.
+      add_history: Has no effect. fit adds a History to a plain list of callbacks, but not to a
+        CallbackList.
+      add_progbar: Has no effect. fit, evaluate and predict add a ProgbarLogger to a plain list if
+        verbose is not 0, but not to a CallbackList.
       model: The model.
       **params: `params` of the callbacks.
     """
@@ -246,7 +247,7 @@ def make_callbacks(model, callbacks, verbose, epochs, steps, history=True):
 
 @keras_export("callbacks.BaseLogger")
 class BaseLogger(Callback):
-    """Does nothing: metrics compute their means themselves."""
+    """Does nothing, whatever stateful_metrics is: metrics compute their means themselves."""
 
     def __init__(self, stateful_metrics=None) -> None:
         super().__init__()
@@ -279,8 +280,8 @@ class ProgbarLogger(Callback):
     """Prints a progress bar. It reads results only when it prints them.
 
     Args:
-      count_mode: Accepted for compatibility.
-      stateful_metrics: Accepted for compatibility.
+      count_mode: Has no effect: the bar counts steps.
+      stateful_metrics: Has no effect: no value is averaged here.
     """
 
     def __init__(self, count_mode="steps", stateful_metrics=None) -> None:
@@ -440,7 +441,8 @@ class EarlyStopping(Callback):
       verbose: 1 prints a line when training stops.
       mode: "min", "max" or "auto", which takes "max" for accuracies and AUC.
       baseline: Value that must be improved on.
-      restore_best_weights: Whether to restore the weights of the best epoch at the end.
+      restore_best_weights: Whether to restore the weights of the best epoch when this callback
+        stops training. If all epochs run, the weights stay those of the last one.
       start_from_epoch: Epochs before this one are ignored.
     """
 
@@ -518,12 +520,13 @@ class ModelCheckpoint(Callback):
       save_weights_only: Whether to save the weights instead of the whole model.
       mode: "min", "max" or "auto", which takes "max" for accuracies and AUC.
       save_freq: "epoch", or the number of batches between files.
-      period: Number of epochs between files.
+      period: Number of epochs between files with save_freq "epoch".
       initial_value_threshold: Value that the first saved model must improve on.
-      options: Accepted for compatibility.
+      options: Has no effect.
 
     Raises:
       KeyError: If filepath names a value that is not in logs.
+      TypeError: For unknown arguments.
     """
 
     def __init__(
@@ -604,12 +607,17 @@ class ModelCheckpoint(Callback):
 class BackupAndRestore(Callback):
     """Saves the weights after each epoch and restores them when training starts again.
 
+    The state of the optimizer and the number of the epoch are not restored.
+
     Args:
       backup_dir: Folder of the file.
       save_freq: Only "epoch" is supported.
       double_checkpoint: Only False is supported.
       delete_checkpoint: Whether to delete the file at the end of training.
       save_before_preemption: Only False is supported.
+
+    Raises:
+      NotImplementedError: For other values of these arguments.
     """
 
     def __init__(
@@ -650,6 +658,9 @@ class LearningRateScheduler(Callback):
     Args:
       schedule: Function of (epoch, learning rate), or of (epoch), that returns the learning rate.
       verbose: 1 prints a line for each epoch.
+
+    Raises:
+      ValueError: At the start of an epoch, if the optimizer has no learning_rate.
     """
 
     def __init__(self, schedule: Callable, verbose: str | int = 0) -> None:
@@ -688,6 +699,7 @@ class ReduceLROnPlateau(Callback):
       epsilon: Former name of min_delta.
 
     Raises:
+      TypeError: For unknown arguments.
       ValueError: If factor is not below 1.
     """
 

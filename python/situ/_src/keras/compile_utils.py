@@ -62,8 +62,7 @@ def _is_column(label, prediction):
     """Whether a vector of labels is one column.
 
     Keras of TensorFlow 1 expands every vector of labels. In eager mode only predictions of one
-    column
-    require it; a vector next to several columns must not be broadcast over them.
+    column require it; a vector next to several columns must not be broadcast over them.
     """
     if label.shape.rank != 1 or prediction.shape.rank != 2:
         return False
@@ -74,8 +73,7 @@ def matched(label, prediction):
     """Returns labels and predictions as losses and metrics expect them.
 
     A vector of labels becomes a column if the predictions are one. Labels are cast to the type
-    of the
-    predictions if both are floating point or both integers.
+    of the predictions if both are floating point or both integers.
     """
     label = convert_to_tensor(label)
     prediction = mixed_precision.at_least_floatx(convert_to_tensor(prediction))

@@ -39,10 +39,12 @@ class ConvLSTM2D(Layer):
       go_backwards: Whether to process the sequence from its end.
       stateful: Only False is supported.
       dropout: Fraction of the inputs to drop during training.
+      recurrent_dropout: Kept in the configuration, but has no effect.
       **kwargs: Arguments of `Layer`. Initializers, regularizers and constraints are as in `LSTM`.
 
     Call arguments:
       inputs: Tensor of shape `(batch, steps, height, width, channels)`.
+      mask: Has no effect; masked steps are not skipped.
       training: Whether to apply dropout.
       initial_state: List of the hidden state and the cell state.
 

@@ -174,7 +174,11 @@ def image_dataset_from_directory(
     data_format: str | None = None,
     verbose: str | int = True,
 ):
-    """Returns a dataset of batches of the images in the subfolders (classes) of a folder."""
+    """Returns a dataset of batches of the images in the subfolders (classes) of a folder.
+
+    pad_to_aspect_ratio and the data_format "channels_first" are not supported and raise a
+    NotImplementedError. verbose has no effect.
+    """
     unsupported("image_dataset_from_directory", pad_to_aspect_ratio=(pad_to_aspect_ratio, False))
     if data_format not in (None, "channels_last"):
         unsupported("image_dataset_from_directory", data_format=(data_format, "channels_last"))

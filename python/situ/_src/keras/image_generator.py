@@ -99,7 +99,7 @@ class ImageDataGenerator:
         ignore_class_split: bool = False,
         subset=None,
     ):
-        """Returns an iterator over batches of arrays."""
+        """Returns an iterator over batches of arrays; ignore_class_split has no effect."""
         return image_iterators.NumpyArrayIterator(
             x,
             y,

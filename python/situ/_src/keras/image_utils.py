@@ -41,12 +41,16 @@ def _names(name):
 
 @_names("img_to_array")
 def img_to_array(img, data_format: str | None = None, dtype: Any = None):
-    """Converts a PIL image to an array [height, width, channels].
+    """Converts a PIL image to an array [height, width, channels], or with "channels_first"
+    [channels, height, width].
 
     Args:
       img: PIL image.
       data_format: "channels_last" or "channels_first".
       dtype: Type of the array; default: `tf.keras.backend.floatx()`.
+
+    Raises:
+      ValueError: If the image has another rank than 2 or 3.
     """
     data_format = data_format or context.setting("format")
     x = numpy.asarray(img, dtype=dtype or context.setting("float"))

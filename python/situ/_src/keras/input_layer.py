@@ -21,13 +21,16 @@ class InputLayer(Layer):
       input_shape: Shape without the batch dimension.
       batch_size: Batch size, if it is static.
       dtype: Type of the tensor.
-      input_tensor: Symbolic tensor to use instead of a new one.
-      sparse: Accepted for compatibility.
+      input_tensor: Symbolic tensor to use instead of a new one; a shape is required, too.
+      sparse: Kept in the configuration; the tensor is dense.
       name: Name of the layer.
-      ragged: Accepted for compatibility.
+      ragged: Kept in the configuration; the tensor is not ragged.
       batch_input_shape: Shape with the batch dimension.
       shape: Name of input_shape in Keras 3.
       batch_shape: Name of batch_input_shape in Keras 3.
+
+    Raises:
+      TypeError: If no shape is given.
     """
 
     def __init__(
@@ -105,18 +108,22 @@ def Input(
       batch_size: Batch size, if it is static.
       name: Name of the input.
       dtype: Type; default: `tf.keras.backend.floatx()`.
-      sparse: Accepted for compatibility.
-      tensor: Tensor whose shape and type are used.
-      ragged: Accepted for compatibility.
+      sparse: Kept in the configuration; the tensor is dense.
+      tensor: Symbolic tensor to use as the input; a shape is required, too. With a shape, a tensor
+        that is not symbolic has no effect.
+      ragged: Kept in the configuration; the tensor is not ragged.
       batch_shape: Shape with the batch dimension.
-      batch_input_shape: Former name of batch_shape.
-      type_spec: Not supported.
+      batch_input_shape: Former name of batch_shape; used if shape, batch_shape and tensor are
+        missing.
+      type_spec: Only None is supported.
       optional: Only False is supported.
 
     Returns:
       A symbolic tensor.
 
     Raises:
+      NotImplementedError: If type_spec or optional is set.
+      TypeError: If a tensor is given without a shape.
       ValueError: If neither a shape nor a tensor is given, or for unknown arguments.
     """
     if kwargs:

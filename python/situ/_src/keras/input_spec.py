@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""input_spec.py: tf.keras.layers.InputSpec: checks of the rank, shape and type of layer inputs."""
+"""input_spec.py: tf.keras.layers.InputSpec: checks of the rank and the axes of layer inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ from situ._src.keras.registry import keras_export
 
 @keras_export("layers.InputSpec")
 class InputSpec:
-    """Rank, shape and axes that a layer requires of its input."""
+    """Rank and axes that a layer requires of its input.
+
+    Args:
+      dtype: Kept as an attribute, but not checked.
+      shape: Kept as an attribute, but not checked.
+      ndim: Rank of the input.
+      max_ndim: Largest rank of the input.
+      min_ndim: Smallest rank of the input.
+      axes: Dictionary from axes to their sizes; None: any size.
+      allow_last_axis_squeeze: Has no effect.
+      name: Kept as an attribute, but not checked.
+    """
 
     def __init__(
         self,

@@ -95,9 +95,11 @@ class Layer(Module):
       trainable: Whether the weights are trained.
       name: Name of the layer; default: the class name in snake case, numbered.
       dtype: Type of the weights, or a dtype policy; default: the global policy.
-      dynamic: Accepted for compatibility.
-      **kwargs: `input_shape`, `batch_input_shape`, `batch_size`, `input_dim`, `weights` (initial
-        values), `activity_regularizer` and `autocast`.
+      dynamic: Has no effect.
+      **kwargs: `input_shape`, `batch_input_shape`, `batch_size` (with input_shape or input_dim),
+        `input_dim`, `weights` (initial values), `activity_regularizer` and `autocast`.
+        `input_length`, `input_dtype`, `implementation` and `experimental_autocast` are accepted,
+        but have no effect.
 
     Call arguments:
       inputs: Tensor, or a list, tuple or dictionary of tensors.
@@ -306,11 +308,13 @@ class Layer(Module):
           regularizer: Regularizer, whose value is added to `losses`.
           trainable: Whether it is trained; default: True, unless synchronization is ON_READ.
           constraint: Constraint applied after each update.
-          use_resource: Accepted for compatibility.
+          use_resource: Has no effect.
           synchronization: When the copies of replicas are combined.
           aggregation: How the copies of replicas are combined.
           autocast: Whether a layer of mixed precision reads it in its compute type.
-          overwrite_with_gradient: Accepted for compatibility.
+          overwrite_with_gradient: Has no effect.
+          **kwargs: `experimental_autocast`, a former name of autocast. `collections`,
+            `caching_device`, `getter`, `layout` and `partitioner` are accepted, but have no effect.
 
         Returns:
           The variable.
@@ -327,7 +331,7 @@ class Layer(Module):
                 "getter",
                 "layout",
                 "partitioner",
-            ):  # of TensorFlow 1; nothing here uses them
+            ):  # of TensorFlow 1; only experimental_autocast is used
                 raise TypeError(f"Unknown keyword argument: {keyword}")
         dtype = as_dtype(dtype or self.dtype)
         if initializer is None:
@@ -372,7 +376,7 @@ class Layer(Module):
 
         Args:
           losses: Tensor, function without arguments that returns one, or a list of them.
-          inputs: Accepted for compatibility.
+          inputs: Has no effect.
         """
         for loss in nest.flatten(losses):
             if callable(loss):
@@ -385,9 +389,9 @@ class Layer(Module):
 
         Args:
           value: Tensor.
-          name: Name of the metric.
-          aggregation: Accepted for compatibility; metrics are means.
-          inputs: Accepted for compatibility.
+          name: Name of the metric; default: "mean".
+          aggregation: Has no effect; metrics are means.
+          inputs: Has no effect.
         """
         from situ._src.keras import metrics
 
@@ -405,8 +409,8 @@ class Layer(Module):
 
     @property
     def losses(self):
-        """Losses of weights (regularizers) and of the last call, of the layer and its sub-
-        layers.
+        """Losses of weights (regularizers) and of the last call, of the layer and its
+        sub-layers.
         """
         here = _situ.current_graph()
         result = []

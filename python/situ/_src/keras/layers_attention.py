@@ -117,7 +117,7 @@ class MultiHeadAttention(Layer):
       dropout: Fraction of the attention weights to drop during training.
       use_bias: Whether the projections have biases.
       output_shape: Size of the output; default: that of the query.
-      attention_axes: Only 1 is supported.
+      attention_axes: Only None and 1 are supported.
       kernel_initializer: Initializer of the projections.
       bias_initializer: Initializer of their biases.
       kernel_regularizer: Regularizer of the projections.
@@ -137,6 +137,9 @@ class MultiHeadAttention(Layer):
 
     Returns:
       Tensor of shape `(batch, T, output size)`, and the attention weights if requested.
+
+    Raises:
+      ValueError: If attention_axes is another axis, or the query does not have rank 3.
     """
 
     CONFIG_KEYS = (

@@ -337,7 +337,7 @@ class Conv2DTranspose(_Transposed):
       padding: "valid" or "same".
       output_padding: Extra size of the output along each dimension; None infers the output shape.
       data_format: "channels_last" or "channels_first".
-      dilation_rate: Distance between kernel elements.
+      dilation_rate: Only 1 is supported; the kernel is not dilated by other values.
       activation: Activation function, or its name.
       use_bias: Whether the layer adds a bias.
       **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
@@ -388,7 +388,7 @@ class Conv1DTranspose(_Transposed):
       padding: "valid" or "same".
       output_padding: Extra length of the output; None infers the output shape.
       data_format: "channels_last" or "channels_first".
-      dilation_rate: Distance between kernel elements.
+      dilation_rate: Only 1 is supported; the kernel is not dilated by other values.
       activation: Activation function, or its name.
       use_bias: Whether the layer adds a bias.
       **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
@@ -459,6 +459,7 @@ class DepthwiseConv2D(_Conv):
       depthwise_regularizer: Regularizer of the kernel.
       depthwise_constraint: Constraint applied to the kernel after each update.
       **kwargs: `bias_initializer`, `bias_regularizer`, `bias_constraint`, and arguments of `Layer`.
+        `groups`, `kernel_initializer`, `kernel_regularizer` and `kernel_constraint` have no effect.
 
     Call arguments:
       inputs: Tensor of shape `(batch, height, width, channels)`.

@@ -305,6 +305,8 @@ def _spatial(rank):
 
         Args:
           rate: Fraction of the channels to drop, between 0 and 1.
+          noise_shape: Has no effect; the mask covers whole channels.
+          seed: Seed of the random numbers.
 
         Call arguments:
           inputs: Tensor with channels as the last dimension.
@@ -428,7 +430,7 @@ class Lambda(Layer):
 
     Args:
       function: Function of the input tensor. It may have parameters `mask` and `training`.
-      output_shape: Accepted for compatibility; shapes are inferred.
+      output_shape: Has no effect; shapes are inferred.
       mask: Mask of the output, or a function of (inputs, mask).
       arguments: Dictionary of further keyword arguments of the function.
 

@@ -164,7 +164,7 @@ def _range(factor, signed=True):
 
 @named("RandomFlip")
 class RandomFlip(_RandomImageLayer):
-    """Flips images at random during training.
+    """Flips images at random, unless training is False.
 
     Args:
       mode: "horizontal", "vertical" or "horizontal_and_vertical".
@@ -224,7 +224,7 @@ class _RandomTransform(_RandomImageLayer):
 
 @named("RandomRotation")
 class RandomRotation(_RandomTransform):
-    """Rotates images at random during training.
+    """Rotates images at random, unless training is False.
 
     Args:
       factor: Largest angle as a fraction of a full turn, or a pair (low, high).
@@ -264,7 +264,7 @@ class RandomRotation(_RandomTransform):
 
 @named("RandomZoom")
 class RandomZoom(_RandomTransform):
-    """Zooms images at random during training; negative factors zoom in.
+    """Zooms images at random, unless training is False; negative factors zoom in.
 
     Args:
       height_factor: Largest relative change of the height, or a pair (low, high).
@@ -316,7 +316,7 @@ class RandomZoom(_RandomTransform):
 
 @named("RandomTranslation")
 class RandomTranslation(_RandomTransform):
-    """Shifts images at random during training.
+    """Shifts images at random, unless training is False.
 
     Args:
       height_factor: Largest shift as a fraction of the height, or a pair (low, high).
@@ -350,7 +350,9 @@ class RandomTranslation(_RandomTransform):
 
 @named("RandomCrop")
 class RandomCrop(_RandomImageLayer):
-    """Crops all images of a batch at one random position; outside of training at the center.
+    """Crops all images of a batch at one random position, or at the center.
+
+    The center is taken if training is False, or the size of the images is unknown or too small.
 
     Args:
       height: Height of the output.
@@ -387,7 +389,9 @@ class RandomCrop(_RandomImageLayer):
 
 @named("RandomContrast")
 class RandomContrast(_RandomImageLayer):
-    """Changes the contrast at random during training: `(x - mean) * factor + mean` per channel.
+    """Changes the contrast at random, unless training is False.
+
+    The result is `(x - mean) * factor + mean` per channel, clipped to [0, 255].
 
     Args:
       factor: Largest relative change, or a pair (lower, upper).
@@ -418,7 +422,7 @@ class RandomContrast(_RandomImageLayer):
 
 @named("RandomBrightness")
 class RandomBrightness(_RandomImageLayer):
-    """Changes the brightness at random during training.
+    """Changes the brightness at random, unless training is False; clips to value_range.
 
     Args:
       factor: Largest change as a fraction of the value range, or a pair (low, high).

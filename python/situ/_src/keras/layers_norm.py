@@ -108,7 +108,7 @@ class BatchNormalization(Scaled):
     both; otherwise it uses the moving averages. A layer with `trainable = False` always uses them.
 
     Args:
-      axis: The axis of the features, which is not reduced; usually the channels.
+      axis: The axis or axes of the features, which are not reduced; usually the channels.
       momentum: Momentum of the moving averages.
       epsilon: Added to the variance.
       center: Whether to add beta.
@@ -121,12 +121,17 @@ class BatchNormalization(Scaled):
       gamma_regularizer: Regularizer of gamma.
       beta_constraint: Constraint applied to beta after each update.
       gamma_constraint: Constraint applied to gamma after each update.
-      synchronized: Accepted for compatibility; each replica normalizes over its own examples.
+      synchronized: Has no effect; each replica normalizes over its own examples.
+      renorm: Only False is supported.
+      fused: Has no effect; the fused op is used where it fits.
+      virtual_batch_size: Only None is supported.
+      renorm_clipping, renorm_momentum: Have no effect.
       **kwargs: Arguments of `Layer`.
 
     Call arguments:
       inputs: Tensor of any rank.
       training: Whether to use the statistics of the batch.
+      mask: Has no effect; masked steps count in the statistics.
 
     Raises:
       NotImplementedError: If renorm or virtual_batch_size is set.
@@ -554,6 +559,9 @@ class GroupNormalization(Scaled):
 
     Call arguments:
       inputs: Tensor of rank 3 or more.
+
+    Raises:
+      ValueError: If the number of channels is not a multiple of groups.
     """
 
     def __init__(self, groups: int = 32, axis: Any = -1, *args, **kwargs) -> None:

@@ -49,7 +49,7 @@ class Adapting(Layer):
 
         Args:
           data: Array, tensor or `tf.data.Dataset`.
-          batch_size: Accepted for compatibility.
+          batch_size: Has no effect; an array is one batch.
           steps: Number of batches of a dataset; default: all.
         """
         with context.eager():
@@ -187,11 +187,12 @@ class Discretization(Adapting):
     Args:
       bin_boundaries: Increasing boundaries of the bins.
       num_bins: Number of bins, if adapt is to learn the boundaries (quantiles).
-      epsilon: Accepted for compatibility.
+      epsilon: Kept in the configuration, but has no effect; the quantiles are exact.
       output_mode: "int", "one_hot", "multi_hot" or "count".
       sparse: Only False is supported.
 
     Raises:
+      NotImplementedError: If sparse is set.
       ValueError: Unless exactly one of bin_boundaries and num_bins is given.
     """
 
@@ -281,6 +282,7 @@ class CategoryEncoding(Layer):
       count_weights: Weights of the inputs with output_mode "count".
 
     Raises:
+      NotImplementedError: If sparse is set.
       ValueError: If num_tokens is missing.
     """
 

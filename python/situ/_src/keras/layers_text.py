@@ -91,8 +91,7 @@ class Lookup(Adapting):
 
         Args:
           vocabulary: List of tokens, the most frequent first, or the path of a file with one per
-            line.
-            It may begin with the mask and out-of-vocabulary tokens.
+            line. It may begin with the mask and out-of-vocabulary tokens.
           idf_weights: Inverse document frequencies for output mode "tf_idf".
 
         Raises:
@@ -268,7 +267,8 @@ class StringLookup(Lookup):
       vocabulary: List of tokens, or the path of a file with one per line; otherwise adapt learns
         it.
       **kwargs: `idf_weights`, `invert`, `output_mode` ("int", "one_hot", "multi_hot", "count",
-        "tf_idf"), `pad_to_max_tokens`, and arguments of `Layer`.
+        "tf_idf"), `pad_to_max_tokens`, `sparse` (only False), and arguments of `Layer`. `dtype`
+        and `vocabulary_dtype` have no effect.
     """
 
     KEY, DTYPE = staticmethod(_text), "string"
@@ -322,15 +322,21 @@ class TextVectorization(StringLookup):
       split: "whitespace", "character" or None.
       ngrams: Largest length of n-grams, or a tuple of lengths.
       output_mode: "int", "multi_hot", "count" or "tf_idf".
-      output_sequence_length: Length that sequences are padded or truncated to.
+      output_sequence_length: Length that sequences are padded or truncated to in output mode
+        "int"; default: that of the longest one of the batch.
       pad_to_max_tokens: Whether vectors have max_tokens elements.
-      vocabulary: List of tokens; otherwise adapt learns it.
+      vocabulary: List of tokens, or the path of a file with one per line; otherwise adapt learns
+        it.
       idf_weights: Inverse document frequencies of the vocabulary.
       sparse: Only False is supported.
       ragged: Only False is supported.
 
     Call arguments:
       inputs: String tensor of shape `(batch,)` or `(batch, 1)`.
+
+    Raises:
+      NotImplementedError: If sparse is set.
+      ValueError: If ragged is set, or split is none of these.
     """
 
     def __init__(
@@ -455,8 +461,11 @@ class Hashing(Lookup):
     Args:
       num_bins: Number of bins.
       mask_value: Value with bin 0.
-      salt: Not supported.
+      salt: Only None is supported.
       output_mode: "int", "one_hot", "multi_hot" or "count".
+
+    Raises:
+      ValueError: If salt is set.
     """
 
     def __init__(self, num_bins, mask_value=None, salt=None, output_mode="int", **kwargs) -> None:

@@ -174,12 +174,13 @@ class InverseTimeDecay(LearningRateSchedule):
 
 @_named("CosineDecay")
 class CosineDecay(LearningRateSchedule):
-    """Cosine decay from the initial rate to alpha times it, after an optional linear warmup.
+    """Cosine decay from the initial rate to alpha times it, or from warmup_target after a linear
+    warmup.
 
     Args:
       initial_learning_rate: Learning rate at step 0.
-      decay_steps: Number of steps of the decay.
-      alpha: The end rate as a fraction of the initial one.
+      decay_steps: Number of steps of the decay, without the warmup.
+      alpha: The end rate as a fraction of the initial one, or of warmup_target.
       name: Name scope of the ops.
       warmup_target: Rate at the end of the warmup; None: no warmup.
       warmup_steps: Number of steps of the warmup.

@@ -19,7 +19,8 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
 class Reduction:
     """How per-example losses are reduced to one value.
 
-    AUTO and SUM_OVER_BATCH_SIZE: the mean; SUM: the sum; NONE: no reduction.
+    AUTO and SUM_OVER_BATCH_SIZE: the mean; SUM: the sum; NONE: no reduction. The names "mean" and
+    "mean_with_sample_weight" of Keras 3 are accepted, too.
     """
 
     AUTO, NONE, SUM = "auto", "none", "sum"
@@ -90,7 +91,9 @@ class Loss:
     Subclasses implement `call(y_true, y_pred)`, which returns one value per example.
 
     Args:
-      reduction: "auto", "sum_over_batch_size" (both the mean), "sum", "none" or None.
+      reduction: "auto", "sum_over_batch_size", "mean" (all three the mean),
+        "mean_with_sample_weight" (the sum divided by that of the weights), "sum", or "none" or
+        None (no reduction).
       name: Name of the loss.
       dtype: Type of the computation; default: that of the predictions.
 
@@ -101,6 +104,9 @@ class Loss:
 
     Returns:
       A scalar, or the losses of the examples with reduction "none".
+
+    Raises:
+      ValueError: If the reduction is unknown.
     """
 
     def __init__(

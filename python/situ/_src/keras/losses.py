@@ -28,7 +28,7 @@ _PARAMETER_DOCS = {
     "from_sorted_ids": "Whether predictions are class ids, the best first, rather than scores.",
     "reduction": '"auto", "sum_over_batch_size" (both the mean), "sum" or "none".',
     "name": "Name of the object.",
-    "dtype": "Type of the computation.",
+    "dtype": "Type of the computation of a loss, or of the state of a metric.",
 }
 
 
@@ -241,8 +241,7 @@ def squared_hinge(y_true: Any, y_pred: Any):
 
 @named("categorical_hinge")
 def categorical_hinge(y_true: Any, y_pred: Any):
-    """Categorical hinge loss: the largest score of a wrong class minus that of the right one, plus
-    1.
+    """Categorical hinge loss: `maximum(1 + largest wrong score - right score, 0)`.
 
     Args:
       y_true: One-hot labels, of shape `(batch, ..., classes)`.

@@ -172,8 +172,7 @@ def reduce_per_example(values, sample_weight, row):
     """Returns one weighted value per example, and its weight (None without weights).
 
     `row` is the op that reduces the values of an example: "Mean" or "Sum". Weights must
-    broadcast to
-    the values.
+    broadcast to the values.
     """
     values = to_floatx(values)
     if sample_weight is None:
@@ -250,6 +249,9 @@ class MeanTensor(Metric):
       name: Name of the metric.
       dtype: Type of the state.
       shape: Shape of the values; default: that of the first batch.
+
+    Raises:
+      ValueError: By update_state, if the shape of the values changes.
     """
 
     def __init__(

@@ -80,7 +80,8 @@ class _Confusion(Metric):
 
 @named("IoU", v2=False)
 class IoU(_Confusion):
-    """Mean intersection over union of some classes: `TP / (TP + FP + FN)`.
+    """Mean intersection over union of some classes: `TP / (TP + FP + FN)`. Classes that occur
+    neither in labels nor in predictions do not count.
 
     Args:
       num_classes: Number of classes.
@@ -93,7 +94,7 @@ class IoU(_Confusion):
       axis: The axis of the classes.
 
     Raises:
-      ValueError: If a target class does not exist.
+      ValueError: If a target class is not below num_classes.
     """
 
     def __init__(
@@ -164,7 +165,7 @@ class BinaryIoU(IoU):
 
 @named("MeanIoU")
 class MeanIoU(IoU):
-    """Mean intersection over union of all classes.
+    """Mean intersection over union of all classes that occur.
 
     Args:
       num_classes: Number of classes.

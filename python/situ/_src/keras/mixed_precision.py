@@ -30,9 +30,12 @@ class Policy:
 
     Args:
       name: a floating point type, or "mixed_float16": computations in float16, weights in float32.
+      loss_scale: has no effect; LossScaleOptimizer scales losses.
 
     Raises:
       NotImplementedError: the name asks for bfloat16, which situ has no kernels for.
+      TypeError: the name is not a string.
+      ValueError: the name is unknown.
     """
 
     def __init__(self, name: Any, loss_scale=None) -> None:
@@ -266,7 +269,7 @@ class LossScaleOptimizer:
     """Optimizer that scales the loss so that float16 gradients do not underflow.
 
     Gradients are divided by the scale. A step with non-finite gradients is skipped and halves the
-    scale; dynamic_growth_steps good steps in a row double it.
+    scale, down to 1; dynamic_growth_steps good steps in a row double it.
 
     Args:
       inner_optimizer: Optimizer that changes the variables.
@@ -274,7 +277,12 @@ class LossScaleOptimizer:
       initial_scale: Initial scale; default: 2 ** 15.
       dynamic_growth_steps: Number of good steps in a row that double the scale.
       name: Name of the optimizer.
-      loss_scale: A number makes the scale constant.
+      loss_scale: A number makes the scale constant; other values have no effect.
+
+    Raises:
+      NotImplementedError: In graph style.
+      TypeError: If inner_optimizer is not an optimizer, or is a LossScaleOptimizer.
+      ValueError: If initial_scale is not positive, or is missing although dynamic is False.
     """
 
     def __init__(
@@ -375,7 +383,7 @@ class LossScaleOptimizer:
         return self.apply_gradients(list(zip(grads, trainable_variables)))
 
     def apply_gradients(self, grads_and_vars, name: str | None = None, **kwargs):
-        """Divides gradients of a scaled loss by the scale and applies those that are finite."""
+        """Divides gradients of a scaled loss by the scale and applies them if all are finite."""
         pairs = list(grads_and_vars)
         if (
             place.mode == "replica"

@@ -84,8 +84,9 @@ class Model(Training, Saving, Layer):
         """Adds losses to that of training.
 
         Args:
-          losses: Tensor or list of tensors. Symbolic ones are computed in every call of the model.
-          inputs: Accepted for compatibility.
+          losses: Tensor, function without arguments that returns one, or a list of them. Symbolic
+            tensors are computed in every call of a functional model; other models drop them.
+          inputs: Has no effect.
         """
         self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
         super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
@@ -94,10 +95,10 @@ class Model(Training, Saving, Layer):
         """Adds the mean of a value to the metrics.
 
         Args:
-          value: Tensor; a symbolic one is computed in every call of the model.
-          name: Name of the metric.
-          aggregation: Accepted for compatibility; metrics are means.
-          inputs: Accepted for compatibility.
+          value: Tensor; a symbolic one is computed in every call of a functional model.
+          name: Name of the metric; default: "mean".
+          aggregation: Has no effect; metrics are means.
+          inputs: Has no effect.
         """
         super().add_metric(value, name, aggregation)
         if context.is_symbolic(value) and self._topology is not None:
@@ -253,8 +254,10 @@ class Model(Training, Saving, Layer):
 
         Args:
           inputs: Tensor, or a list or dictionary of tensors.
-          training: Whether the model is being trained.
-          mask: Masks of the inputs.
+          training: Whether the model is being trained; a functional model passes it on to all
+            layers.
+          mask: Masks of the inputs, for subclasses; a functional model uses those that its inputs
+            carry.
 
         Returns:
           Tensor, or a list or dictionary of tensors.
@@ -300,7 +303,7 @@ class Model(Training, Saving, Layer):
           print_fn: Function that prints a line; default: print.
           expand_nested: Whether to list the layers of nested models.
           show_trainable: Whether to show which layers are trainable.
-          layer_range: Accepted for compatibility.
+          layer_range: Has no effect: all layers are listed.
 
         Raises:
           ValueError: If the model is not built.
@@ -386,11 +389,14 @@ def clone_model(model: Any, input_tensors=None, clone_function=None):
 
     Args:
       model: The model to copy.
-      input_tensors: Not supported.
+      input_tensors: Only None is supported.
       clone_function: Function from a layer to its copy; for Sequential models only.
 
     Returns:
-      The new model.
+      The new model, not compiled.
+
+    Raises:
+      NotImplementedError: If input_tensors is set, or clone_function with another model.
     """
     unsupported("clone_model", input_tensors=(input_tensors, None))
     if clone_function is None:

@@ -54,7 +54,7 @@ def multi_gpu_model(model: Any, gpus=None, cpu_merge: bool = True, cpu_relocatio
       model: The model; its weights are shared by all replicas.
       gpus: Number of GPUs, at least 2, or a list of their indices.
       cpu_merge: Whether to concatenate the outputs on the CPU.
-      cpu_relocation: Accepted for compatibility.
+      cpu_relocation: Has no effect: the weights stay where they are.
 
     Returns:
       The model.

@@ -79,13 +79,14 @@ class Optimizer(Averaged, Custom):
       ema_momentum: Momentum of that average.
       ema_overwrite_frequency: Number of steps after which the variables are set to the average;
         None: only at the end of fit.
-      jit_compile: Accepted for compatibility.
+      jit_compile: Has no effect.
       lr: Former name of learning_rate.
       decay: Decay of the learning rate: `learning_rate / (1 + decay * iterations)`.
 
     Raises:
       TypeError: For unknown arguments.
-      ValueError: If more than one kind of clipping is set.
+      ValueError: If more than one kind of clipping is set, or use_ema is set with an invalid
+        ema_momentum or ema_overwrite_frequency.
     """
 
     SLOTS: tuple[str, ...] = ()
@@ -150,7 +151,9 @@ class Optimizer(Averaged, Custom):
 
     @property
     def learning_rate(self):
-        """The learning rate: a variable, or the current value of a schedule."""
+        """The learning rate: a variable, the result of a function, or the current value of a
+        schedule; in graph mode the schedule itself.
+        """
         if isinstance(self._rate, learning_rate_schedule.LearningRateSchedule):
             return self._rate(self.iterations) if at_once() else self._rate
         return self._rate() if callable(self._rate) else self._rate
@@ -186,7 +189,7 @@ class Optimizer(Averaged, Custom):
 
     @property
     def variables(self):
-        """Variables of the optimizer: iterations, the learning rate and all slots."""
+        """Variables of the optimizer: iterations, the learning rate if it is one, and slots."""
         result = [self.iterations]
         if isinstance(self._rate, EagerVariable):
             result.append(self._rate)
@@ -204,7 +207,7 @@ class Optimizer(Averaged, Custom):
         """Sets the values of `variables`.
 
         Args:
-          weights: List of arrays, as get_weights returns them.
+          weights: List of arrays, as get_weights returns them. Its length is not checked.
         """
         for var, value in zip(self.variables, weights):
             var.assign(value)
@@ -251,8 +254,8 @@ class Optimizer(Averaged, Custom):
         """Computes the gradients of a loss.
 
         Args:
-          loss: A function without arguments that returns the loss, or a tensor together with its
-            tape.
+          loss: A function without arguments that returns the loss, or a tensor, in eager mode
+            together with its tape.
           var_list: Variables, or a function that returns them.
           tape: The GradientTape that recorded the loss.
           grad_loss: Gradient with respect to the loss; default: 1.
@@ -288,11 +291,11 @@ class Optimizer(Averaged, Custom):
         """Computes the gradients of a loss and applies them.
 
         Args:
-          loss: A function without arguments that returns the loss, or a tensor together with its
-            tape.
+          loss: A function without arguments that returns the loss, or a tensor, in eager mode
+            together with its tape.
           var_list: Variables to change, or a function that returns them.
           grad_loss: Gradient with respect to the loss; default: 1.
-          name: Ignored.
+          name: Has no effect.
           tape: The GradientTape that recorded the loss.
 
         Returns:
@@ -354,6 +357,7 @@ class Optimizer(Averaged, Custom):
           `iterations` in eager mode, an operation in graph mode.
 
         Raises:
+          TypeError: For unknown arguments.
           ValueError: If no variable has a gradient.
         """
         reject_unknown(self.apply_gradients, kwargs)
@@ -418,7 +422,7 @@ class Optimizer(Averaged, Custom):
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
-        """Creates an optimizer from the result of get_config."""
+        """Creates an optimizer from the result of get_config; custom_objects has no effect."""
         config = dict(config)
         rate = config.get("learning_rate")
         if isinstance(rate, dict):
@@ -473,12 +477,13 @@ def get(identifier: Any, use_legacy_optimizer=None, **kwargs):
 
     Args:
       identifier: Name, configuration or optimizer.
-      use_legacy_optimizer: Accepted for compatibility.
+      use_legacy_optimizer: Has no effect.
 
     Returns:
       The optimizer.
 
     Raises:
+      TypeError: For unknown arguments.
       ValueError: If the identifier is none of these.
     """
     if kwargs:

@@ -28,7 +28,7 @@ class RNN(Layer):
       return_state: Whether to return the last states, too.
       go_backwards: Whether to process the sequence from its end.
       stateful: Whether a batch starts with the last states of the previous batch.
-      unroll: Whether to unroll the loop.
+      unroll: Whether to unroll the loop; loops of eager mode and short ones are unrolled anyway.
       time_major: Whether inputs and outputs are `(steps, batch, ...)`.
       zero_output_for_mask: Whether masked steps have output 0 instead of the previous output.
       **kwargs: Arguments of `Layer`.
@@ -37,10 +37,15 @@ class RNN(Layer):
       inputs: Tensor of shape `(batch, steps, features)`.
       mask: Boolean tensor of shape `(batch, steps)`; steps where it is False are skipped.
       training: Whether to apply dropout.
-      initial_state: List of initial states; default: zeros.
+      initial_state: List of initial states; default: the kept ones of a stateful layer, otherwise
+        those of the cell's get_initial_state, or zeros.
+      constants: Has no effect; cells get no constants.
 
     Returns:
       The output, or a list of the output and the states with return_state.
+
+    Raises:
+      ValueError: If a stateful layer is built with an unknown batch size.
     """
 
     def __init__(
@@ -347,14 +352,16 @@ Args:
   return_state: Whether to return the last states, too.
   go_backwards: Whether to process the sequence from its end.
   stateful: Whether a batch starts with the last states of the previous batch.
-  unroll: Whether to unroll the loop.
+  unroll: Whether to unroll the loop; loops of eager mode and short ones are unrolled anyway.
   time_major: Whether inputs and outputs are `(steps, batch, ...)`.
+  zero_output_for_mask: Whether masked steps have output 0 instead of the previous output.
+  implementation, use_cudnn: Have no effect.
 
 Call arguments:
   inputs: Tensor of shape `(batch, steps, features)`.
   mask: Boolean tensor of shape `(batch, steps)`; steps where it is False are skipped.
   training: Whether to apply dropout.
-  initial_state: List of initial states; default: zeros.
+  initial_state: List of initial states; default: the kept ones of a stateful layer, or zeros.
 
 Returns:
   Tensor of shape `(batch, units)`, or `(batch, steps, units)` with return_sequences; a list of it

@@ -113,13 +113,15 @@ class Saving:
         """Saves the values of all weights.
 
         Args:
-          filepath: Path of the file; ".h5" or ".hdf5" selects HDF5, if h5py is installed.
+          filepath: Path of the file; ".h5" or ".hdf5" selects HDF5. Otherwise, and without h5py
+            (with a warning), the file has the layout of safetensors.
           overwrite: Whether to replace an existing file.
-          save_format: "h5" selects HDF5.
-          options: Accepted for compatibility.
+          save_format: "h5" or "hdf5" selects HDF5; other values have no effect.
+          options: Has no effect.
 
         Raises:
           FileExistsError: If the file exists and overwrite is False.
+          ValueError: If HDF5 is selected and the model has no weights yet.
         """
         if not self.built and not self.weights and hdf5.is_name(filepath, save_format):
             raise ValueError(
@@ -147,9 +149,9 @@ class Saving:
 
         Args:
           filepath: Path of the file.
-          by_name: Whether to match weights by name instead of by order.
+          by_name: Whether to match weights by name instead of by order; other weights stay.
           skip_mismatch: Whether to skip weights of other shapes.
-          options: Accepted for compatibility.
+          options: Has no effect.
 
         Returns:
           An object with `expect_partial` and `assert_consumed`, which do nothing.
@@ -225,17 +227,20 @@ class Saving:
         optimizer.
 
         Args:
-          filepath: Path of a file (".keras", ".h5", ".hdf5", ".safetensors") or of a folder.
+          filepath: Path of a file (".keras", ".h5", ".hdf5", ".safetensors") or of a folder. Files
+            other than HDF5 have the layout of safetensors, with any extension.
           overwrite: Whether to replace an existing file.
           include_optimizer: Whether to save the arguments of compile and the optimizer.
-          save_format: "h5" selects HDF5, "tf" a folder.
-          signatures: Not supported.
-          options: Accepted for compatibility.
-          save_traces: Accepted for compatibility.
-          zipped: Accepted for compatibility.
+          save_format: "h5" or "hdf5" selects HDF5 (with h5py only), "tf" a folder, "keras" a file.
+          signatures: Only None is supported.
+          options: Has no effect.
+          save_traces: Has no effect.
+          zipped: Has no effect.
 
         Raises:
           FileExistsError: If the file exists and overwrite is False.
+          NotImplementedError: If signatures is set.
+          TypeError: For unknown arguments.
         """
         reject_unknown(self.save, kwargs)
         unsupported("save", signatures=(signatures, None))
@@ -272,10 +277,11 @@ class Saving:
         Args:
           filepath: Path of the folder.
           format: Only "tf_saved_model" is supported.
-          verbose: Accepted for compatibility.
-          input_signature: Not supported.
+          verbose: Has no effect.
+          input_signature: Only None is supported.
 
         Raises:
+          NotImplementedError: If input_signature is set.
           ValueError: If the format is unknown.
         """
         if format != "tf_saved_model":
@@ -334,8 +340,8 @@ def load_model(
       filepath: Path of the file or folder.
       custom_objects: Dictionary from names to classes and functions of the program.
       compile: Whether to compile the model as it was.
-      safe_mode: Accepted for compatibility; code of files never runs.
-      options: Accepted for compatibility.
+      safe_mode: Has no effect; code of files never runs.
+      options: Has no effect.
 
     Returns:
       The model.

@@ -66,25 +66,25 @@ class Training:
         Args:
           optimizer: Optimizer, its name or its configuration.
           loss: Loss, loss function or its name; for several outputs a list, or a dictionary by
-            the names
-            of the outputs.
+            the names of the outputs. Reduction "none" counts as the mean.
           metrics: List of metrics, functions or names; for several outputs also a list of lists
-            or a
-            dictionary. "accuracy" selects the accuracy that fits the loss and the output.
+            or a dictionary. "accuracy" selects the accuracy that fits the shapes of the labels
+            and of the output.
           loss_weights: Factors of the losses of several outputs, as a list or dictionary.
           weighted_metrics: Metrics that sample weights and class weights apply to.
           run_eagerly: Whether steps run op by op instead of compiled, for debugging.
-          steps_per_execution: Accepted for compatibility.
-          sample_weight_mode: Accepted for compatibility.
-          target_tensors: Not supported.
+          steps_per_execution: Has no effect: each step is one execution.
+          sample_weight_mode: Has no effect: the shape of the weights decides.
+          target_tensors: Only None is supported.
           distribute: Distribution strategy of the model.
-          jit_compile: Accepted for compatibility.
-          auto_scale_loss: Accepted for compatibility.
-          pss_evaluation_shards: Accepted for compatibility.
+          jit_compile: Has no effect.
+          auto_scale_loss: Has no effect: with the policy "mixed_float16" the optimizer is wrapped
+            in a LossScaleOptimizer in any case.
+          pss_evaluation_shards: Has no effect.
 
         Raises:
           TypeError: For unknown arguments.
-          ValueError: If target_tensors is set.
+          ValueError: If target_tensors is set, or the optimizer is unknown.
         """
         reject_unknown(self.compile, kwargs, "compile")
         if target_tensors is not None:
@@ -167,7 +167,7 @@ class Training:
         """Returns the total loss: that of compile plus the losses of layers.
 
         Args:
-          x: Inputs.
+          x: Inputs; not used, but subclasses may.
           y: Labels.
           y_pred: Outputs of the model.
           sample_weight: Weights of the examples.
@@ -183,13 +183,13 @@ class Training:
         """Updates the metrics of compile and returns the results of all metrics.
 
         Args:
-          x: Inputs.
+          x: Inputs; not used, but subclasses may.
           y: Labels.
           y_pred: Outputs of the model.
-          sample_weight: Weights of the examples.
+          sample_weight: Weights of the examples, for the weighted metrics.
 
         Returns:
-          Dictionary from names to scalar tensors.
+          Dictionary from names to tensors, mostly scalars.
         """
         self.compiled_metrics.update_state(y, y_pred, sample_weight, model=self)
         return self._results()
@@ -249,7 +249,7 @@ class Training:
         return self(x, training=False)
 
     def make_train_function(self, force: bool = False):
-        """Returns a function of an iterator that trains on its next batch."""
+        """Returns a function of an iterator that trains on its next batch; force has no effect."""
         return lambda iterator: self._programs.run("train", next(iterator))
 
     def _needs_compile(self):
@@ -295,38 +295,43 @@ class Training:
 
         Args:
           x: Inputs: an array or tensor, a list or dictionary of them, a `tf.data.Dataset`, a
-            generator or
-            a `Sequence`. The last three yield (x, y) or (x, y, sample_weight).
+            generator or a `Sequence`. The last three yield (x, y) or (x, y, sample_weight).
           y: Labels, if x is arrays or tensors.
           batch_size: Number of examples per step, if x is arrays; default: 32.
           epochs: Index of the last epoch, exclusive.
           verbose: "auto" or 1: progress bar; 2: one line per epoch; 0: nothing.
-          callbacks: List of callbacks.
-          validation_split: Fraction of the examples at the end of x and y to validate on.
+          callbacks: List of callbacks. A progress bar (unless verbose is 0) and a History are
+            added to it, but not to a CallbackList.
+          validation_split: Fraction of the examples at the end of x and y to validate on; has no
+            effect if validation_data is given.
           validation_data: Data to validate on after each epoch: (x, y), (x, y, sample_weight), a
-            dataset,
-            a generator or a `Sequence`.
+            dataset, a generator or a `Sequence`.
           shuffle: Whether to shuffle arrays before each epoch; "batch" shuffles the batches only.
-          class_weight: Dictionary from class ids to weights of the loss.
-          sample_weight: Weights of the examples, if x is arrays.
+            It has no effect on datasets, generators and Sequences.
+          class_weight: Dictionary from class ids to weights of the loss; default of an id below
+            the largest one: 1. Of several outputs the labels of the first one count.
+          sample_weight: Weights of the examples, if x is arrays; otherwise it has no effect.
           initial_epoch: Index of the first epoch.
-          steps_per_epoch: Number of batches per epoch; default: until the data ends.
+          steps_per_epoch: Number of batches per epoch; default: until the data ends. The next
+            epoch continues where the last one ended.
           validation_steps: Number of batches per validation; default: until the data ends.
           validation_batch_size: Batch size of the validation; default: batch_size.
           validation_freq: Number of epochs between validations, or a collection of epochs (from
             1 on).
-          max_queue_size: Accepted for compatibility.
-          workers: Accepted for compatibility.
-          use_multiprocessing: Accepted for compatibility.
+          max_queue_size: Has no effect.
+          workers: Has no effect: generators and Sequences run in the calling thread.
+          use_multiprocessing: Has no effect.
           nb_epoch: Former name of epochs.
 
         Returns:
-          A History; its `history` maps names to one value per epoch.
+          A History; its `history` maps names to one value per epoch. If callbacks is a
+          CallbackList without a History, the History of an earlier call or None.
 
         Raises:
           RuntimeError: If the model is not compiled.
           TypeError: For unknown arguments.
-          ValueError: If the data is empty or its arrays have different lengths.
+          ValueError: If the data is empty, its arrays have different lengths or are too short for
+            validation_split, or y is given although x is not arrays.
         """
         reject_unknown(self.fit, kwargs, "fit")
         self._needs_compile()
@@ -421,21 +426,23 @@ class Training:
           x: Inputs, as in fit.
           y: Labels, if x is arrays or tensors.
           batch_size: Number of examples per step, if x is arrays; default: 32.
-          verbose: "auto" or 1: progress bar; 0: nothing.
-          sample_weight: Weights of the examples, if x is arrays.
+          verbose: "auto" or 1: progress bar; 2: one line; 0: nothing.
+          sample_weight: Weights of the examples, if x is arrays; otherwise it has no effect.
           steps: Number of batches; default: until the data ends.
           callbacks: List of callbacks.
-          max_queue_size: Accepted for compatibility.
-          workers: Accepted for compatibility.
-          use_multiprocessing: Accepted for compatibility.
+          max_queue_size: Has no effect.
+          workers: Has no effect: generators and Sequences run in the calling thread.
+          use_multiprocessing: Has no effect.
           return_dict: Whether to return a dictionary by name instead of a list.
 
         Returns:
-          The loss, or a list of the loss and the metrics in the order of `metrics_names`.
+          The loss, or a list of the loss and the metrics in the order of `metrics_names`; with
+          return_dict a dictionary. Without data the list or dictionary is empty.
 
         Raises:
           RuntimeError: If the model is not compiled.
           TypeError: For unknown arguments.
+          ValueError: If arrays have different lengths, or y is given although x is not arrays.
         """
         reject_unknown(self.evaluate, kwargs, "evaluate")
         self._needs_compile()
@@ -472,12 +479,12 @@ class Training:
         Args:
           x: Inputs, as in fit.
           batch_size: Number of examples per step, if x is arrays; default: 32.
-          verbose: 1: progress bar; "auto" or 0: nothing.
+          verbose: 1: progress bar; 2: one line; "auto" or 0: nothing.
           steps: Number of batches; default: until the data ends.
           callbacks: List of callbacks.
-          max_queue_size: Accepted for compatibility.
-          workers: Accepted for compatibility.
-          use_multiprocessing: Accepted for compatibility.
+          max_queue_size: Has no effect.
+          workers: Has no effect: generators and Sequences run in the calling thread.
+          use_multiprocessing: Has no effect.
 
         Returns:
           NumPy array of the outputs of all examples, or a structure of arrays for several outputs.
@@ -551,7 +558,7 @@ class Training:
           return_dict: Whether to return a dictionary by name instead of a list.
 
         Returns:
-          The loss, or a list of the loss and the metrics.
+          The loss, or a list of the loss and the metrics; with return_dict a dictionary.
         """
         result = self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
         return result if return_dict else _scalars(result)
@@ -574,7 +581,7 @@ class Training:
           return_dict: Whether to return a dictionary by name instead of a list.
 
         Returns:
-          The loss, or a list of the loss and the metrics.
+          The loss, or a list of the loss and the metrics; with return_dict a dictionary.
         """
         result = self._on_batch("test", x, y, sample_weight, None, reset_metrics)
         return result if return_dict else _scalars(result)

@@ -107,8 +107,9 @@ def pad_sequences(
       sequences: List of lists.
       maxlen: Length of the result; default: that of the longest list.
       dtype: Type of the result.
-      padding: "pre" or "post": where to pad.
-      truncating: "pre" or "post": where to cut lists that are too long.
+      padding: "pre" or "post": where to pad; any other value counts as "pre".
+      truncating: "pre" or "post": where to cut lists that are too long; any other value counts as
+        "post".
       value: Padding value.
 
     Returns:
