@@ -248,7 +248,7 @@ class Checkpoint:
       **kwargs: further objects by name: `Checkpoint(step=step, net=net)`.
 
     Raises:
-      ValueError: an argument cannot be tracked.
+      ValueError: a keyword argument cannot be tracked.
     """
 
     def __init__(self, root=None, **kwargs):
@@ -290,8 +290,8 @@ class Checkpoint:
 
         Args:
           file_prefix: the prefix of the files.
-          options: accepted for compatibility.
-          session: the session in graph mode.
+          options: has no effect.
+          session: the session in graph mode; by default the default session.
 
         Returns:
           The prefix.
@@ -307,8 +307,8 @@ class Checkpoint:
 
         Args:
           file_prefix: the prefix of the files, to which `-N` is appended.
-          session: the session in graph mode.
-          options: accepted for compatibility.
+          session: the session in graph mode; by default the default session.
+          options: has no effect.
 
         Returns:
           The prefix with the number.
@@ -332,7 +332,7 @@ class Checkpoint:
 
         Args:
           save_path: the prefix of a checkpoint, or its directory.
-          options: accepted for compatibility.
+          options: has no effect.
 
         Returns:
           A status object.
@@ -362,11 +362,14 @@ class Checkpoint:
         """As `read`, and restores `save_counter`; None restores nothing.
 
         Args:
-          save_path: the prefix of a checkpoint, or None.
-          options: accepted for compatibility.
+          save_path: the prefix of a checkpoint, its directory, or None.
+          options: has no effect.
 
         Returns:
           A status object.
+
+        Raises:
+          NotFoundError: there is no such checkpoint.
         """
         if save_path is None:
             return NoStatus(self)
@@ -441,7 +444,7 @@ class CheckpointManager:
         Args:
           checkpoint_number: the number; by default the save counter.
           check_interval: whether to respect `checkpoint_interval`.
-          options: accepted for compatibility.
+          options: has no effect.
 
         Returns:
           The prefix, or None if the interval has not passed.

@@ -102,7 +102,7 @@ class CheckpointReader:
         }
 
     def get_tensor(self, tensor_str):
-        """Returns a tensor as a NumPy array.
+        """Returns a tensor as a NumPy array, a scalar as a NumPy scalar.
 
         Args:
           tensor_str: the name.
@@ -148,6 +148,7 @@ def load_checkpoint(ckpt_dir_or_file) -> CheckpointReader:
       A CheckpointReader.
 
     Raises:
+      NotFoundError: there is no checkpoint with the prefix.
       ValueError: the directory has no checkpoint.
     """
     path = os.fspath(ckpt_dir_or_file)
@@ -182,10 +183,13 @@ def load_variable(ckpt_dir_or_file, name: str):
 
     Args:
       ckpt_dir_or_file: a directory or a prefix.
-      name: the name of the tensor.
+      name: the name of the tensor, with or without ":0".
 
     Returns:
-      A NumPy array.
+      A NumPy array, or a NumPy scalar.
+
+    Raises:
+      NotFoundError: there is no such tensor.
     """
     if name.endswith(":0"):
         name = name[:-2]

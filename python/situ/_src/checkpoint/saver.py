@@ -60,15 +60,18 @@ class Saver:
       reshape: whether to restore a tensor of another shape with as many elements.
       max_to_keep: the number of checkpoints to keep; 0 or None for all.
       keep_checkpoint_every_n_hours: keeps one checkpoint for each such period, too.
-      defer_build: whether to collect the variables in `build`.
+      defer_build: whether to collect the variables only when `build` is called.
       allow_empty: whether there may be no variables.
       pad_step_number: whether to pad step numbers to 8 digits.
 
-    Other arguments are accepted for compatibility.
+    `sharded`, `name`, `restore_sequentially`, `saver_def`, `builder`, `write_version`,
+    `save_relative_paths` and `filename` have no effect. Checkpoints are never sharded. The state
+    file has relative paths if the directory of the checkpoints is relative.
 
     Raises:
-      TypeError: `var_list` has an item that is not a variable.
-      ValueError: there are no variables, or two have the same name.
+      TypeError: a list `var_list` has an item that is not a variable.
+      ValueError: there are no variables, two have the same name, a dict has a variable twice, or
+        there is a `var_list` with `defer_build`.
     """
 
     def __init__(
@@ -176,21 +179,21 @@ class Saver:
 
         Args:
           sess: the session; None for eager variables.
-          save_path: the prefix of the files.
+          save_path: the prefix of the files; the last directory of its path is created.
           global_step: a number or tensor that is appended to the prefix.
           latest_filename: the name of the state file; "checkpoint" by default.
           meta_graph_suffix: the suffix of the graph file.
-          write_meta_graph: whether to write the graph.
-          write_state: whether to update the state file.
-          strip_default_attrs: accepted for compatibility.
-          save_debug_info: accepted for compatibility.
+          write_meta_graph: whether to write the graph; never without a session.
+          write_state: whether to update the state file and to remove old checkpoints.
+          strip_default_attrs: has no effect.
+          save_debug_info: has no effect.
 
         Returns:
           The prefix of the checkpoint.
 
         Raises:
           RuntimeError: `build` was deferred and not called.
-          ValueError: the directory does not exist.
+          ValueError: the directory does not exist and cannot be created.
         """
         if self._variables is None:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
@@ -238,7 +241,7 @@ class Saver:
           save_path: the prefix of a checkpoint.
 
         Raises:
-          ValueError: there is no such checkpoint.
+          ValueError: `save_path` is None, or there is no such checkpoint.
           NotFoundError: the checkpoint lacks a variable.
           InvalidArgumentError: a shape or type does not match.
         """
@@ -313,8 +316,10 @@ class Saver:
           filename: the file, or None.
           collection_list: the keys of the collections; None for all.
 
+        Other arguments have no effect: the whole graph is written, with its devices.
+
         Returns:
-          A MetaGraphDef. Other arguments are accepted for compatibility.
+          A MetaGraphDef.
         """
         from situ._src.framework import meta_graph
 

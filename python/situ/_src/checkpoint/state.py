@@ -40,7 +40,7 @@ def checkpoint_exists(checkpoint_prefix) -> bool:
     """Returns whether a checkpoint exists.
 
     Args:
-      checkpoint_prefix: the prefix of its files.
+      checkpoint_prefix: the prefix of its files, or the path of a file.
     """
     prefix = os.fspath(checkpoint_prefix)
     return os.path.exists(prefix + DATA) or os.path.isfile(prefix)  # weights of Keras are one file
@@ -110,7 +110,11 @@ def get_checkpoint_state(
       latest_filename: the name of the file; "checkpoint" by default.
 
     Returns:
-      A CheckpointState, or None.
+      A CheckpointState with paths that include the directory, or None if there is no such file or
+      it names no checkpoint.
+
+    Raises:
+      DataLossError: the file is not valid UTF-8.
     """
     checkpoint_dir = os.fspath(checkpoint_dir)
     try:
@@ -170,7 +174,7 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_gr
 
     Args:
       checkpoint_prefix: the prefix of its files.
-      checkpoint_format_version: accepted for compatibility.
+      checkpoint_format_version: has no effect.
       meta_graph_suffix: the suffix of the graph file.
     """
     for suffix in (INDEX, DATA, "." + meta_graph_suffix):

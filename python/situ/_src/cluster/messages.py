@@ -69,7 +69,20 @@ def allreduce(
     name=None,
     process_set=None,
 ):
-    """A tensor of all ranks, reduced; every rank gets the same. The mean where nothing is said."""
+    """Reduces a tensor over all ranks; every rank gets the same.
+
+    Args:
+      tensor: A tensor or IndexedSlices.
+      average: Whether to compute the mean, where op is None.
+      device_dense: Has no effect.
+      device_sparse: Has no effect.
+      compression: The compression of dense tensors.
+      op: The reduction; by default the mean. IndexedSlices have sum and mean only.
+      prescale_factor: A factor of dense tensors before the reduction.
+      postscale_factor: A factor of dense tensors after the reduction.
+      name: Has no effect.
+      process_set: Has no effect: all ranks take part.
+    """
     return grouped_allreduce(
         [tensor],
         average,
@@ -95,7 +108,7 @@ def grouped_allreduce(
     name=None,
     process_set=None,
 ):
-    """The same for several tensors, which travel together."""
+    """As allreduce, for a list of tensors, which travel together."""
     word, sent, found = word_of(op, average), [], {}
     for index, tensor in enumerate(tensors):
         if is_slices(tensor):
@@ -120,23 +133,24 @@ def _sparse(slices, word):
 
 
 def allgather(tensor, name=None, process_set=None):
-    """Tensors of all ranks, joined along their first dimension."""
+    """Tensors of all ranks, joined along their first dimension; name and process_set have no
+    effect."""
     return gathered(tensor)
 
 
 def broadcast(tensor, root_rank=0, name=None, process_set=None):
-    """The tensor of one rank, for all."""
+    """The tensor of one rank, for all; name and process_set have no effect."""
     return spread([convert_to_tensor(tensor)], root_rank)[0]
 
 
 def broadcast_object(obj=None, root_rank=0, session=None, name=None, process_set=None):
-    """A Python object of one rank, for all."""
+    """A Python object of one rank, for all; session, name and process_set have no effect."""
     own = pickle.dumps(obj) if processes.rank() == root_rank else b""
     return pickle.loads(_situ.cluster_gather(own)[root_rank])
 
 
 def allgather_object(obj, session=None, name=None, process_set=None):
-    """Python objects of all ranks, as a list."""
+    """Python objects of all ranks, as a list; session, name and process_set have no effect."""
     return [pickle.loads(data) for data in _situ.cluster_gather(pickle.dumps(obj))]
 
 
@@ -162,5 +176,5 @@ def receive(from_rank, name, dtype="float32", shape=None):
 
 
 def barrier(process_set=None):
-    """Returns when all ranks have called it."""
+    """Returns when all ranks have called it; process_set has no effect."""
     _situ.cluster_barrier()

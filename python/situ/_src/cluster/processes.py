@@ -96,7 +96,7 @@ def join(given=None):
 
 
 def init(comm=None, process_sets=None):
-    """Meets the other processes; waits until all are there."""
+    """Joins the other processes; waits until all are there. The arguments have no effect."""
     task = None if under_mpirun() else environment_task()
     if task and not is_initialized():
         join_tasks(*task)

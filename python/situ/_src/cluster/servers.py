@@ -93,8 +93,21 @@ class ClusterSpec:
 @export("train.Server", "distribute.Server", "python.training.server_lib.Server")
 class Server:
     """A task of a cluster in this process. It runs in the background; sessions of any task connect
-    to it and
-    wait for tasks that have not started yet. A process may have several servers."""
+    to it and wait for tasks that have not started yet. A process may have several servers.
+
+    Args:
+      server_or_cluster_def: A ServerDef, or a ClusterSpec, ClusterDef or dict.
+      job_name: The job; may be omitted if there is only one.
+      task_index: The task; may be omitted if the job has only one.
+      protocol: Only recorded in server_def; "grpc" by default.
+      config: A ConfigProto for sessions that have none. Of it, sessions with a config of their own
+        only take operation_timeout_in_ms, unless they set it.
+      start: Whether to start the server.
+
+    Raises:
+      TypeError: the config or the cluster is of another type.
+      ValueError: the cluster has no such task, or the task is ambiguous.
+    """
 
     def __init__(
         self,
@@ -216,12 +229,13 @@ def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=Non
     Args:
       num_workers: how many tasks the job "worker" has.
       num_ps: how many tasks the job "ps" has.
-      protocol: "grpc", for compatibility with TensorFlow.
+      protocol: only recorded in the server_def of the servers.
       worker_config: a tf.compat.v1.ConfigProto for the workers, or None.
       ps_config: the same for the parameter servers.
 
     Returns:
-      Two lists of servers: workers, and parameter servers."""
+      Two lists of servers: workers, and parameter servers.
+    """
     counts = {"worker": (num_workers, worker_config), "ps": (num_ps, ps_config)}
     spec = ClusterSpec({job: service.free_addresses(n) for job, (n, _) in counts.items()})
     result = {
@@ -266,6 +280,7 @@ class ClusterResolver:
         return ""
 
     def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+        """Returns {"GPU": number of GPUs of this process}; the arguments have no effect."""
         from situ._src.framework import config
 
         return {"GPU": len(config.list_logical_devices("GPU"))}
@@ -273,7 +288,7 @@ class ClusterResolver:
 
 @export("distribute.cluster_resolver.SimpleClusterResolver")
 class SimpleClusterResolver(ClusterResolver):
-    """Returns a given ClusterSpec."""
+    """Returns a given ClusterSpec; environment, num_accelerators and rpc_layer have no effect."""
 
     def __init__(
         self,
@@ -297,7 +312,8 @@ class SimpleClusterResolver(ClusterResolver):
 
 @export("distribute.cluster_resolver.TFConfigClusterResolver")
 class TFConfigClusterResolver(ClusterResolver):
-    """Reads the cluster from the environment variable TF_CONFIG."""
+    """Reads the cluster from the environment variable TF_CONFIG; task_type and task_id replace
+    what it says, rpc_layer and environment have no effect."""
 
     def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
         found = processes.environment_task()

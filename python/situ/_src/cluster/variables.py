@@ -10,7 +10,11 @@ from situ._src.variables.variable import global_variables
 
 
 def broadcast_variables(variables, root_rank=0, process_set=None, inplace=False):
-    """Broadcasts variables from a rank; returns an operation in graph mode."""
+    """Broadcasts variables from a rank; process_set and inplace have no effect.
+
+    Returns:
+      An operation in graph mode; None in eager mode, where it is done.
+    """
     variables = list(variables)
     values = spread([convert_to_tensor(v) for v in variables], root_rank)
     done = [v.assign(value) for v, value in zip(variables, values)]
@@ -32,8 +36,7 @@ def broadcast_global_variables(root_rank=0):
 
 class BroadcastGlobalVariablesHook(SessionRunHook):
     """Broadcasts all variables after a monitored session is initialized, including those restored
-    from a
-    checkpoint that only one rank has."""
+    from a checkpoint that only one rank has; device has no effect."""
 
     def __init__(self, root_rank=0, device=""):
         self.root_rank, self._op, self._graph = root_rank, None, None

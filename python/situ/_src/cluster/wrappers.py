@@ -32,7 +32,20 @@ def DistributedOptimizer(
     num_groups=0,
     groups=None,
 ):
-    """Returns an optimizer like the given one that applies the mean gradients of all ranks."""
+    """Returns an optimizer like the given one that applies the reduced gradients of all ranks.
+
+    Args:
+      optimizer: An optimizer of tf.train or Keras.
+      compression: The compression of gradients.
+      op: The reduction; by default the mean.
+      backward_passes_per_step: Must be 1.
+      gradient_predivide_factor: Must be 1.
+
+    The other arguments have no effect. Gradients that are IndexedSlices stay so.
+
+    Raises:
+      NotImplementedError: an argument that must be 1 is not.
+    """
     unsupported(
         "DistributedOptimizer",
         backward_passes_per_step=(backward_passes_per_step, 1),
@@ -61,7 +74,19 @@ def DistributedOptimizer(
 
 
 class DistributedGradientTape(GradientTape):
-    """A tape that all-reduces its gradients over all ranks."""
+    """A tape that all-reduces its gradients over all ranks.
+
+    Args:
+      gradtape: The tape that records, which also says whether it is persistent.
+      compression: The compression of gradients.
+      op: The reduction; by default the mean.
+      gradient_predivide_factor: Must be 1.
+
+    The other arguments have no effect.
+
+    Raises:
+      NotImplementedError: gradient_predivide_factor is not 1.
+    """
 
     def __new__(cls, gradtape, *_args, **_kwargs):
         del _kwargs  # __init__ checks them

@@ -46,7 +46,16 @@ class ReplicaContext:
         return chosen(0, merge_fn(self._strategy, *args, **(kwargs or {})))
 
     def all_reduce(self, reduce_op, value, options=None):
-        """Reduces the values of all replicas (sum or mean); gradients are reduced the same way."""
+        """Reduces the values of all replicas (sum or mean); gradients are reduced the same way.
+
+        Args:
+          reduce_op: tf.distribute.ReduceOp.SUM or MEAN, or its name.
+          value: A tensor or a structure of tensors.
+          options: Has no effect.
+
+        Returns:
+          The reduced value in the same structure.
+        """
         kind = reduction.as_reduce_op(reduce_op)
         leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(value)]
 

@@ -188,7 +188,7 @@ class DatasetsFromFunction:
 
 
 class NumpyDataset:
-    """A data set of the rows of arrays."""
+    """A dataset of the rows of arrays; drop_remainder of `batch` has no effect."""
 
     def __init__(self, arrays, size=None):
         self._arrays, self._size = arrays, size

@@ -27,7 +27,7 @@ class ReduceOp(enum.Enum):
 
 @export("distribute.CrossDeviceOps")
 class CrossDeviceOps:
-    """How values are reduced over devices."""
+    """How values are reduced over devices; num_packs is checked but has no effect."""
 
     KIND = "auto"
 
@@ -43,7 +43,8 @@ class CrossDeviceOps:
     "distribute.ReductionToOneDevice", v1="contrib.distribute.ReductionToOneDeviceCrossDeviceOps"
 )
 class ReductionToOneDevice(CrossDeviceOps):
-    """Reduces on one device and copies the result to the others."""
+    """Reduces on the first device and copies the result to the others; reduce_to_device and
+    accumulation_fn have no effect."""
 
     KIND = "one"
 
@@ -54,7 +55,8 @@ class ReductionToOneDevice(CrossDeviceOps):
 
 @export("distribute.HierarchicalCopyAllReduce")
 class HierarchicalCopyAllReduce(CrossDeviceOps):
-    """Each device reduces a part of the tensor and copies it to the others."""
+    """Each device reduces a part of the tensor and copies it to the others; small tensors are
+    reduced on the first device."""
 
     KIND = "parts"
 
@@ -62,8 +64,7 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
 @export("distribute.NcclAllReduce", v1="contrib.distribute.AllReduceCrossDeviceOps")
 class NcclAllReduce(CrossDeviceOps):
     """All-reduce by NCCL in compiled code (graphs, tf.function, Keras) on NVIDIA GPUs; otherwise
-    like
-    HierarchicalCopyAllReduce."""
+    like HierarchicalCopyAllReduce."""
 
     KIND = "library"
 

@@ -13,8 +13,20 @@ from situ._src.framework.api import export
 )
 class MirroredStrategy(Strategy):
     """Synchronous training with a copy of the variables on each device; gradients are summed in a
-    fixed
-    order."""
+    fixed order, unless NcclAllReduce sums them.
+
+    Args:
+      devices: The devices; by default all GPUs, or the CPU if there are none.
+      cross_device_ops: A tf.distribute.CrossDeviceOps, or None to choose by size and number. It
+        has no effect on gradients of tf.train optimizers in graphs, which the first device adds.
+      num_gpus: The number of GPUs to use if there are no devices; 0 for the CPU.
+      num_gpus_per_worker: The same, if num_gpus is None.
+      auto_shard_dataset: Has no effect.
+      cross_tower_ops: The old name of cross_device_ops.
+
+    Raises:
+      AssertionError: a device occurs twice.
+    """
 
     def __init__(
         self,
@@ -53,7 +65,13 @@ class OneDeviceStrategy(Strategy):
     "distribute.experimental.CentralStorageStrategy", v1="contrib.distribute.CentralStorageStrategy"
 )
 class CentralStorageStrategy(Strategy):
-    """One copy of the variables; every device computes."""
+    """One copy of the variables; every device computes.
+
+    Args:
+      compute_devices: The devices; by default all GPUs, or the CPU if there are none.
+      parameter_device: The device of the variables; by default the only device, or the CPU if there
+        are several.
+    """
 
     def __init__(self, compute_devices=None, parameter_device=None):
         devices = [full_name(d) for d in compute_devices or all_devices()]

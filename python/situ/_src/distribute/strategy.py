@@ -86,13 +86,15 @@ class Extended:
         return self._strategy.run(fn, args, kwargs)
 
     def reduce_to(self, reduce_op, value, destinations=None, options=None):
+        """As strategy.reduce without axis; destinations and options have no effect."""
         return self._strategy.reduce(reduce_op, value, axis=None)
 
     def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
+        """reduce_to for each pair; the destinations and options have no effect."""
         return [self.reduce_to(reduce_op, v) for v, _ in value_destination_pairs]
 
     def update(self, var, fn, args=(), kwargs=None, group=True):
-        """Calls fn on each copy of a variable."""
+        """Calls fn on each copy of a variable and returns the results; group has no effect."""
         result = []
         for index, where in enumerate(self._strategy.devices):
             with at(index, "update"), device(where):
@@ -219,8 +221,7 @@ class Strategy:
 
     def run_parts(self, fn, parts, may_meet=True):
         """Calls fn for the first replicas with their arguments and returns a list of results.
-        may_meet: they
-        may use collectives."""
+        may_meet: they may use collectives."""
         graph, result = _situ.current_graph(), []
         if graph is not None and not graph.building_function and len(parts) > 1:
             return self.build_towers(fn, parts)
@@ -249,10 +250,11 @@ class Strategy:
           fn: The function.
           args: Positional arguments; of PerReplica values each replica gets its own.
           kwargs: Keyword arguments, likewise.
-          options: Ignored.
+          options: Has no effect.
 
         Returns:
-          The results as PerReplica values; a plain value with one replica.
+          The results, in their structure, as PerReplica values; a plain value with one replica, or
+          if all replicas return the same object.
         """
         kwargs = kwargs or {}
         words = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
@@ -284,11 +286,15 @@ class Strategy:
 
         Args:
           reduce_op: tf.distribute.ReduceOp.SUM or MEAN, or its name.
-          value: A PerReplica value.
-          axis: A dimension to reduce within each replica, too, or None.
+          value: A PerReplica value, a distributed variable, or a plain value, which counts once
+            per replica.
+          axis: A dimension, or a list of them, to reduce within each replica, too, or None.
 
         Returns:
           A tensor.
+
+        Raises:
+          ValueError: a sum of a plain value over several replicas without axis.
         """
         is_mean = reduction.as_reduce_op(reduce_op) is reduction.ReduceOp.MEAN
         if isinstance(value, (PerReplica, Copies)):
@@ -324,11 +330,14 @@ class Strategy:
     unwrap = experimental_local_results
 
     def experimental_distribute_dataset(self, dataset, options=None):
+        """Returns a dataset that divides each batch among the replicas; options has no effect."""
         from situ._src.distribute.input import DistributedDataset
 
         return DistributedDataset(self, dataset)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
+        """Returns the dataset of dataset_fn(input_context), with a batch for each replica; options
+        has no effect."""
         from situ._src.distribute.input import DatasetsFromFunction
 
         return DatasetsFromFunction(self, dataset_fn)
@@ -339,6 +348,8 @@ class Strategy:
         return iter(self.experimental_distribute_dataset(dataset))
 
     def make_input_fn_iterator(self, input_fn, replication_mode=None):
+        """Returns an iterator over the dataset of input_fn(input_context); replication_mode has no
+        effect."""
         return iter(self.distribute_datasets_from_function(input_fn))
 
     def distribute_dataset(self, dataset_fn):
@@ -347,6 +358,7 @@ class Strategy:
         )
 
     def experimental_make_numpy_dataset(self, numpy_input, session=None):
+        """Returns a dataset of the rows of arrays; session has no effect."""
         from situ._src.data.dataset import Dataset
         from situ._src.distribute.input import NumpyDataset
 

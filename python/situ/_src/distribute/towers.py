@@ -16,8 +16,7 @@ _OWN = ("_collections", "_variable_store", "_scope_counts", "_variable_scope")
 
 class Towers(Run):
     """A run in graph mode. Each tower sees only its own collections and variable scopes; those of
-    the first
-    stay in the graph."""
+    the first stay in the graph."""
 
     def __init__(self, strategy, count, graph, mean=False):
         super().__init__(strategy, count)

@@ -21,7 +21,7 @@ from situ._src.ops.array_ops import cast, convert_to_tensor, op
     "distribute.experimental.CollectiveCommunication",
 )
 class CommunicationImplementation(enum.Enum):
-    """Who carries the messages. situ takes shared memory and MPI whatever is said."""
+    """How processes communicate. It has no effect: situ uses shared memory and MPI."""
 
     AUTO = "AUTO"
     RING = "RING"
@@ -30,7 +30,7 @@ class CommunicationImplementation(enum.Enum):
 
 @export("distribute.experimental.CommunicationOptions", "distribute.experimental.CollectiveHints")
 class CommunicationOptions:
-    """Wishes for the messages."""
+    """Options of the communication between processes. They have no effect."""
 
     def __init__(
         self,
@@ -48,8 +48,15 @@ class CommunicationOptions:
     v1="contrib.distribute.CollectiveAllReduceStrategy",
 )
 class MultiWorkerMirroredStrategy(MirroredStrategy):
-    """Mirrored over the devices of all processes that mpirun (or TF_CONFIG) started. Every process
-    runs the same program; of a global batch each takes its part."""
+    """Mirrored over the devices of all processes that mpirun started or TF_CONFIG names. Every
+    process runs the same program; of a global batch each takes its part.
+
+    Args:
+      cluster_resolver: Names the processes if mpirun did not start them; by default TF_CONFIG.
+      communication_options: Has no effect.
+      communication: Has no effect.
+      num_gpus_per_worker: The number of GPUs of this process; by default all.
+    """
 
     def __init__(
         self,

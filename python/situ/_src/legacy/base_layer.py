@@ -43,9 +43,15 @@ class Layer:
       trainable: Whether the variables are trained.
       name: Name of the variable scope.
       dtype: Type of the variables; default: that of the first input.
+      activity_regularizer: Function of the output, whose result is added to
+        REGULARIZATION_LOSSES.
 
     Call arguments:
       inputs: Tensor.
+      scope: Has no effect.
+
+    Raises:
+      TypeError: If there is an unknown argument.
     """
 
     _CALLED = ("_scope", "_vars", "updates")  # what calls leave

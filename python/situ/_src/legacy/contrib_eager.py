@@ -60,7 +60,7 @@ def run(main=None, argv=None):
 
 @export(v1="contrib.eager.get_optimizer_variables")
 def get_optimizer_variables(optimizer: Any):
-    """Returns the slot variables of an optimizer."""
+    """Returns all variables of an optimizer."""
     return optimizer.variables()
 
 
@@ -131,6 +131,8 @@ def implicit_gradients(f):
 @export(v1="contrib.eager.value_and_gradients_function")
 def value_and_gradients_function(f, params: Any = None):
     """Returns a function that returns (value of f, gradients with respect to its arguments).
+
+    The function takes positional arguments, and dy, the gradient of the value.
 
     Args:
       f: The function.

@@ -71,7 +71,16 @@ def broadcast(tensor):
 
 @export(v1=("contrib.staging.StagingArea", "python.ops.data_flow_ops.StagingArea"))
 class StagingArea:
-    """Buffer of values between steps, first in, first out."""
+    """Buffer of values between steps, first in, first out, in the memory of the CPU.
+
+    Args:
+      dtypes: Types of the components.
+      shapes: Shapes of the components; None: any.
+      names: Names of the components, which make values dictionaries.
+      shared_name: Name under which sessions share the area.
+      capacity: Largest number of elements; 0: no limit.
+      memory_limit: Has no effect.
+    """
 
     _MANY = 1 << 30
 
@@ -151,7 +160,7 @@ for _name, _word in (("BytesInUse", "current"), ("MaxBytesInUse", "peak"), ("Byt
 @export(v1="contrib.compiler.jit.experimental_jit_scope")
 @contextlib.contextmanager
 def experimental_jit_scope(compile_ops: bool = True, separate_compiled_gradients: bool = False):
-    """Does nothing: graphs are always compiled."""
+    """Does nothing, whatever the arguments: whether graphs are compiled does not depend on it."""
     yield
 
 

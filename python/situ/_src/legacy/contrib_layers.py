@@ -47,7 +47,7 @@ def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any
     """Returns the Xavier (Glorot) initializer.
 
     Args:
-      uniform: Whether to draw from a uniform instead of a normal distribution.
+      uniform: Whether to draw from a uniform instead of a truncated normal distribution.
       seed: Seed of the random numbers.
       dtype: Type of the values.
     """
@@ -233,12 +233,13 @@ def fully_connected(
       activation_fn: Activation function; default: relu; None applies none.
       normalizer_fn: Normalization instead of biases, such as batch_norm.
       normalizer_params: Dictionary of its arguments.
-      weights_initializer: Initializer of the weights.
+      weights_initializer: Initializer of the weights; default: xavier_initializer().
       weights_regularizer: Regularizer of the weights.
       biases_initializer: Initializer of the biases; None: no biases.
       biases_regularizer: Regularizer of the biases.
       reuse: Whether to use existing variables.
-      variables_collections: Collections of the variables.
+      variables_collections: Collections of the variables, or a dictionary of them by name:
+        "weights", "biases".
       outputs_collections: Collections of the output.
       trainable: Whether the variables are trained.
       scope: Name of the variable scope.
@@ -312,12 +313,12 @@ def conv2d(
     """2-D convolution: `activation_fn(conv2d(inputs, weights) + biases)`.
 
     Args:
-      inputs: Tensor of shape `(batch, height, width, channels)`.
+      inputs: Tensor of shape `(batch, height, width, channels)`, or as data_format says.
       num_outputs: Number of output channels.
       kernel_size: Height and width of the kernel; one int for both.
       stride: Stride; one int for both dimensions.
       padding: "SAME" or "VALID".
-      data_format: "NHWC" or "NCHW".
+      data_format: "NHWC" or "NCHW"; None: "NHWC".
       rate: Dilation rate.
 
     The other arguments are as in fully_connected.
@@ -368,7 +369,7 @@ def conv2d_transpose(
     trainable: bool = True,
     scope=None,
 ):
-    """Transposed 2-D convolution; arguments as in conv2d."""
+    """Transposed 2-D convolution; arguments as in conv2d, without rate."""
     with variable_scope.variable_scope(scope, "Conv2d_transpose", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
         kind = conv.layout(data_format)
@@ -422,7 +423,8 @@ def separable_conv2d(
 ):
     """Depthwise 2-D convolution followed by a 1 x 1 convolution, unless num_outputs is None.
 
-    Arguments as in conv2d, and depth_multiplier, the number of channels per input channel.
+    Arguments as in conv2d, and depth_multiplier, the number of channels per input channel, and
+    pointwise_initializer, by default weights_initializer. weights_regularizer is of both kernels.
     """
     with variable_scope.variable_scope(scope, "SeparableConv2d", reuse=reuse):
         inputs, own = convert_to_tensor(inputs), _Weights(trainable, variables_collections)
@@ -474,6 +476,7 @@ def _pool(name, scope_name, pool):
         outputs_collections=None,
         scope=None,
     ):
+        """Pools images over 2-D windows; arguments as in conv2d."""
         with name_scope(scope, scope_name) as full:
             result = pool(
                 inputs,
@@ -523,7 +526,7 @@ def dropout(
       noise_shape: Shape of the dropout mask, broadcast to the input.
       is_training: Whether to drop elements: a bool or a boolean tensor.
       outputs_collections: Collections of the output.
-      scope: Name scope of the ops.
+      scope: Name of the variable scope, and of the ops.
       seed: Seed of the random numbers.
     """
     inputs = convert_to_tensor(inputs)
@@ -573,15 +576,19 @@ def batch_norm(
       activation_fn: Activation function; None applies none.
       param_initializers: Dictionary of initializers: beta, gamma, moving_mean, moving_variance.
       param_regularizers: Dictionary of regularizers: beta, gamma.
-      updates_collections: Collection of the ops that update the averages; None updates at once.
+      updates_collections: Collection of the ops that update the averages; None: the output waits
+        for them.
       is_training: Whether to use the moments of the batch: a bool or a boolean tensor.
       reuse: Whether to use existing variables.
       variables_collections: Collections of the variables.
       outputs_collections: Collections of the output.
       trainable: Whether the variables are trained.
-      fused: Accepted for compatibility.
+      fused: Has no effect, nor have renorm_clipping and renorm_decay.
       data_format: "NHWC" or "NCHW".
       scope: Name of the variable scope.
+
+    Raises:
+      NotImplementedError: If batch_weights, zero_debias_moving_mean, renorm or adjustment is given.
     """
     unsupported(
         "batch_norm",
@@ -765,12 +772,14 @@ def embed_sequence(
     scope=None,
     reuse: bool | None = None,
 ):
-    """Looks up embeddings of ids in a trainable table.
+    """Looks up embeddings of ids in a table.
 
     Args:
       ids: Integer tensor.
       vocab_size: Number of rows of the table.
       embed_dim: Size of each row.
+      unique: Has no effect.
+      initializer, regularizer, trainable, scope, reuse: Of the table, as in fully_connected.
     """
     with variable_scope.variable_scope(scope, "EmbedSequence", reuse=reuse):
         table = model_variable(

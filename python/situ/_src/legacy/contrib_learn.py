@@ -35,7 +35,10 @@ def tokenizer(iterator):
 
 @_exported("CategoricalVocabulary")
 class CategoricalVocabulary:
-    """Maps words to ids in the order of their first occurrence; 0 is the id of unknown words."""
+    """Maps words to ids in the order of their first occurrence; 0 is the id of unknown words.
+
+    support_reverse has no effect: reverse always works.
+    """
 
     def __init__(self, unknown_token="<UNK>", support_reverse=True):
         self._unknown, self._reverse, self._mapping = unknown_token, [unknown_token], {}

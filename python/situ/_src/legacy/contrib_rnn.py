@@ -37,7 +37,7 @@ class LayerNormBasicLSTMCell(RNNCell):
     Args:
       num_units: Size of the output and of both states.
       forget_bias: Added to the forget gate.
-      input_size: Ignored.
+      input_size: Has no effect.
       activation: Activation of candidate and output.
       layer_norm: Whether to normalize.
       norm_gain: Initial value of the gains.
@@ -166,6 +166,8 @@ class InputProjectionWrapper(_Wrapper):
       cell: The cell.
       num_proj: Size of the projection.
       activation: Activation of the projection.
+      input_size: Has no effect.
+      reuse: Has no effect: the variable scope of the caller decides.
     """
 
     def __init__(
@@ -259,7 +261,12 @@ class _Fused(FusedRNNCell):
 
 @_named("FusedRNNCellAdaptor")
 class FusedRNNCellAdaptor(_Fused):
-    """Adapts a cell to the interface of FusedRNNCell."""
+    """Adapts a cell to the interface of FusedRNNCell.
+
+    Args:
+      cell: The cell.
+      use_dynamic_rnn: Has no effect: the cell runs in a loop of the graph.
+    """
 
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
         super().__init__(cell)
@@ -277,6 +284,8 @@ class LSTMBlockFusedCell(FusedRNNCell):
     Args:
       num_units: Size of the output and of both states.
       forget_bias: Added to the forget gate.
+
+    The other arguments are as in LSTMBlockCell.
     """
 
     def __init__(
@@ -343,8 +352,30 @@ V1["contrib.cudnn_rnn.CudnnCompatibleLSTMCell"] = type(
 
 
 class _Cudnn:
-    """Stacked recurrent layers over time-major sequences, with the interface of the cuDNN
-    layers.
+    """Stacked recurrent layers over sequences, with the interface of the cuDNN layers.
+
+    Args:
+      num_layers: Number of layers.
+      num_units: Size of the output and of the states.
+      input_mode: Has no effect: inputs have a kernel of their own.
+      direction: "unidirectional" or "bidirectional".
+      dropout: Probability of dropping an element between layers during training.
+      seed: Seed of the dropout.
+      dtype: Type of the initial state.
+      kernel_initializer: Has no effect: kernels have the initializer of the variable scope.
+      bias_initializer: Has no effect: biases have the initializer of the cell.
+      name: Name of the variable scope.
+
+    Call arguments:
+      inputs: Tensor of shape `(steps, batch, features)`.
+      initial_state: Tuple of tensors of shape `(layers * directions, batch, num_units)`.
+      sequence_lengths: Lengths of shape `(batch,)`.
+      time_major: Whether the batch is the second dimension of the inputs, not the first.
+      training: Whether to drop elements: a bool.
+      scope: Has no effect.
+
+    Returns:
+      (outputs, states): the states are a tuple (h, c) of an LSTM, else (h,).
     """
 
     KIND, STATES = None, 1

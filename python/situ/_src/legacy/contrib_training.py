@@ -217,7 +217,11 @@ def train(
     config: Any = None,
     max_wait_secs=7200,
 ) -> Any:
-    """Runs training steps until a hook stops; returns the last loss."""
+    """Runs train_op in a MonitoredTrainingSession until a hook stops; returns its last value.
+
+    Arguments as in tf.train.MonitoredTrainingSession, with logdir as checkpoint_dir; but
+    max_wait_secs has no effect.
+    """
     loss = None
     with monitored_session.MonitoredTrainingSession(
         master=master,
@@ -320,6 +324,13 @@ def bucket(
       num_buckets: Number of buckets.
       num_threads: Number of threads that fill the buckets.
       capacity: Capacity of the queue of batches.
+      bucket_capacities: Capacity of each bucket; default: the larger of capacity and two batches.
+      shapes: Shapes of the elements; default: inferred.
+      dynamic_pad: Whether to pad elements of different shapes with zeros.
+      allow_smaller_final_batch: Whether the last batch of a bucket may be smaller.
+      keep_input: Whether to add the element, a scalar bool or tensor.
+      shared_name: Has no effect.
+      name: Name scope of the ops.
 
     Returns:
       (index of the bucket, batch).
@@ -424,8 +435,10 @@ def bucket_by_sequence_length(
       batch_size: Batch size, or one per bucket.
       bucket_boundaries: Increasing boundaries of the lengths.
 
+    The other arguments are as in bucket.
+
     Returns:
-      (lengths, batch).
+      (lengths, batch): the batch is a list, also of one tensor, or a dictionary.
     """
     length = cast(convert_to_tensor(input_length), "int32")
     which = op(
@@ -521,7 +534,7 @@ def local_variable(
     name: str | None = "local_variable",
     use_resource=None,
 ):
-    """Creates a variable that is neither saved nor trained."""
+    """Creates a variable that is neither saved nor trained; validate_shape has no effect."""
     return variable.variable(
         initial_value,
         trainable=False,

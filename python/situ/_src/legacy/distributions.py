@@ -91,8 +91,8 @@ class Normal(Distribution):
     Args:
       loc: Mean.
       scale: Standard deviation.
-      validate_args: Accepted for compatibility.
-      allow_nan_stats: Accepted for compatibility.
+      validate_args: Has no effect: parameters are not checked.
+      allow_nan_stats: Has no effect: undefined statistics are NaN.
       name: Name of the ops.
     """
 
@@ -143,8 +143,8 @@ class Uniform(Distribution):
     Args:
       low: Lower limit.
       high: Upper limit.
-      validate_args: Accepted for compatibility.
-      allow_nan_stats: Accepted for compatibility.
+      validate_args: Has no effect: parameters are not checked.
+      allow_nan_stats: Has no effect: undefined statistics are NaN.
       name: Name of the ops.
     """
 
@@ -200,8 +200,8 @@ class Bernoulli(Distribution):
       logits: Log-odds of 1; give either logits or probs.
       probs: Probability of 1.
       dtype: Type of the samples.
-      validate_args: Accepted for compatibility.
-      allow_nan_stats: Accepted for compatibility.
+      validate_args: Has no effect: parameters are not checked.
+      allow_nan_stats: Has no effect: undefined statistics are NaN.
       name: Name of the ops.
     """
 
@@ -255,8 +255,8 @@ class Categorical(Distribution):
       logits: Unnormalized log probabilities; give either logits or probs.
       probs: Probabilities.
       dtype: Type of the samples.
-      validate_args: Accepted for compatibility.
-      allow_nan_stats: Accepted for compatibility.
+      validate_args: Has no effect: parameters are not checked.
+      allow_nan_stats: Has no effect: undefined statistics are NaN.
       name: Name of the ops.
     """
 
@@ -337,7 +337,17 @@ _DIVERGENCES = {
 def kl_divergence(
     distribution_a, distribution_b, allow_nan_stats: bool = True, name: str | None = None
 ):
-    """Returns the Kullback-Leibler divergence KL(distribution_a || distribution_b)."""
+    """Returns the Kullback-Leibler divergence KL(distribution_a || distribution_b).
+
+    Args:
+      distribution_a: A Normal, Bernoulli or Categorical.
+      distribution_b: A distribution of the same class.
+      allow_nan_stats: Has no effect.
+      name: Name scope of the ops.
+
+    Raises:
+      NotImplementedError: If there is no formula for the two classes.
+    """
     result = _DIVERGENCES.get((type(distribution_a), type(distribution_b)))
     if result is None:
         raise NotImplementedError(

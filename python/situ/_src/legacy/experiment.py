@@ -13,7 +13,19 @@ from situ._src.framework.api import BOTH, V1, export
 
 @export(v1="contrib.learn.Experiment")
 class Experiment:
-    """An estimator with the inputs of training and evaluation."""
+    """An estimator with the inputs of training and evaluation.
+
+    Args:
+      estimator: The estimator.
+      train_input_fn: Input function of the training.
+      eval_input_fn: Input function of the evaluation.
+      train_steps: Global step at which the training ends; None: the end of the input.
+      eval_steps: Number of batches of an evaluation.
+      train_monitors: Hooks of the training.
+      eval_hooks: Hooks of the evaluation.
+
+    The other arguments have no effect, nor has delay_secs of the methods.
+    """
 
     def __init__(
         self,
@@ -89,7 +101,15 @@ class Experiment:
         continuous_eval_predicate_fn=None,
         name: str | None = "continuous",
     ):
-        """Evaluates each checkpoint as it comes."""
+        """Evaluates each checkpoint as it comes, until train_steps is reached.
+
+        Args:
+          delay_secs: Has no effect.
+          throttle_delay_secs: Smallest number of seconds between evaluations.
+          evaluate_checkpoint_only_once: Has no effect: each is evaluated once.
+          continuous_eval_predicate_fn: Has no effect.
+          name: Name of the evaluation.
+        """
         from situ._src.legacy.contrib_training import checkpoints_iterator
 
         results = None
@@ -137,7 +157,7 @@ def tune(experiment_fn, tuner):
 
 @export(v1=("contrib.learn.SKCompat", "contrib.learn.python.SKCompat"))
 class SKCompat:
-    """Wraps an estimator with fit, score and predict of arrays."""
+    """Wraps an estimator with fit, score and predict of arrays; metrics of score has no effect."""
 
     def __init__(self, estimator) -> None:
         self._estimator = estimator

@@ -96,7 +96,7 @@ def numeric_column(
       key: Name of the feature.
       shape: Shape of the values of an example.
       default_value: Value of missing features in parsed examples.
-      dtype: Type of the feature.
+      dtype: Type of the feature in parsed examples; values are converted to float32.
       normalizer_fn: Function applied to the tensor.
     """
     dtype = as_dtype(dtype)
@@ -179,7 +179,7 @@ def categorical_column_with_identity(key, num_buckets, default_value=None):
     Args:
       key: Name of the feature.
       num_buckets: Number of categories.
-      default_value: Id of features out of range; None: they are an error.
+      default_value: Id of features out of range; None: they count as missing.
     """
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
@@ -239,11 +239,12 @@ def categorical_column_with_vocabulary_list(
       key: Name of the feature.
       vocabulary_list: The categories.
       dtype: Type of the feature: string or integer.
-      default_value: Id of unknown values.
+      default_value: Id of unknown values; -1: they count as missing.
       num_oov_buckets: Number of hash buckets for unknown values.
 
     Raises:
-      ValueError: If the list is empty or has duplicates.
+      ValueError: If the list is empty or has duplicates, or there are both num_oov_buckets and a
+        default_value.
     """
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
@@ -274,8 +275,11 @@ def categorical_column_with_vocabulary_file(
       vocabulary_file: Path of the file.
       vocabulary_size: Number of lines to use; default: all.
       num_oov_buckets: Number of hash buckets for unknown values.
-      default_value: Id of unknown values.
+      default_value: Id of unknown values; None: they count as missing.
       dtype: Type of the feature: string or integer.
+
+    Raises:
+      ValueError: As in categorical_column_with_vocabulary_list.
     """
     lines = _lines(vocabulary_file, vocabulary_size)
     vocabulary = lines if as_dtype(dtype).name == "string" else [int(x) for x in lines]
@@ -318,7 +322,11 @@ def crossed_column(keys, hash_bucket_size, hash_key=None):
     Args:
       keys: Names of features, or categorical columns.
       hash_bucket_size: Number of categories.
-      hash_key: Accepted for compatibility.
+      hash_key: Must be None.
+
+    Raises:
+      NotImplementedError: If there is a hash_key.
+      ValueError: If there are fewer than two keys, or a key is a hashed column or of another type.
     """
     unsupported("crossed_column", hash_key=(hash_key, None))
     if len(keys) < 2:
@@ -409,10 +417,14 @@ def embedding_column(
       dimension: Size of the embeddings.
       combiner: How several values of an example are combined: "mean", "sum" or "sqrtn".
       initializer: Initializer of the embeddings.
-      ckpt_to_load_from: Not supported.
-      tensor_name_in_ckpt: Not supported.
-      max_norm: Largest norm of an embedding.
+      ckpt_to_load_from: Must be None.
+      tensor_name_in_ckpt: Has no effect.
+      max_norm: Must be None.
       trainable: Whether the embeddings are trained.
+
+    Raises:
+      NotImplementedError: If there is a ckpt_to_load_from or max_norm.
+      ValueError: If another argument is invalid.
     """
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")

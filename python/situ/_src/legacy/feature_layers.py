@@ -59,10 +59,13 @@ def input_layer(
     Args:
       features: Dictionary from names to tensors.
       feature_columns: Dense columns.
-      weight_collections: Collections of the variables.
-      trainable: Whether the variables are trained.
-      cols_to_vars: Dictionary that receives the variables of each column.
+      weight_collections: Must be None.
+      trainable: Must be True; embedding_column has an argument of its own.
+      cols_to_vars: Must be None.
       cols_to_output_tensors: Dictionary that receives the tensor of each column.
+
+    Raises:
+      NotImplementedError: If weight_collections, trainable or cols_to_vars has another value.
     """
     unsupported(
         "input_layer",
@@ -101,7 +104,7 @@ def linear_model(
       feature_columns: Columns.
       units: Number of outputs.
       sparse_combiner: How several values of a categorical column are combined.
-      weight_collections: Collections of the variables.
+      weight_collections: Has no effect.
       trainable: Whether the variables are trained.
       cols_to_vars: Dictionary that receives the variables of each column.
     """

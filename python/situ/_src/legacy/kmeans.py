@@ -90,7 +90,7 @@ def _far_apart(points, count, seed, retries):
 @export(v1=[_place + "KMeans" for _place in _PLACES])
 class KMeans:
     """The graph of k-means; training_graph gives its operations. Points are one tensor or several,
-    a row each."""
+    a row each. kmc2_chain_length has no effect, as there is no k-MC2."""
 
     def __init__(
         self,

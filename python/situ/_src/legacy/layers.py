@@ -27,8 +27,9 @@ class Dense(_Weighted):
       activation: Activation function; None applies none.
       use_bias: Whether the layer adds a bias.
       **kwargs: `kernel_initializer`, `bias_initializer`, `kernel_regularizer`, `bias_regularizer`,
-        `activity_regularizer`, `kernel_constraint`, `bias_constraint`, `trainable`, `name`, and
-        `reuse` (whether to use existing variables).
+        `activity_regularizer`, `kernel_constraint`, `bias_constraint`, `trainable`, `name` and
+        `dtype`. The function also takes `reuse`: whether to use existing variables; the class has
+        it as `_reuse`.
 
     Call arguments:
       inputs: Tensor of shape `(batch, ..., input_dim)`.
@@ -101,10 +102,11 @@ class Conv2D(_Spatial):
       data_format: "channels_last" or "channels_first".
       dilation_rate: Distance between kernel elements.
       activation: Activation function; None applies none.
-      **kwargs: As in `Dense`.
+      **kwargs: `use_bias`, and the others as in `Dense`.
 
     Call arguments:
-      inputs: Tensor of shape `(batch, height, width, channels)`.
+      inputs: Tensor of shape `(batch, height, width, channels)`, or
+        `(batch, channels, height, width)` for "channels_first".
     """
 
     def build(self, shape):
@@ -133,10 +135,11 @@ class Conv1D(_Weighted):
       data_format: "channels_last" or "channels_first".
       dilation_rate: Distance between kernel elements.
       activation: Activation function; None applies none.
-      **kwargs: As in `Dense`.
+      **kwargs: `use_bias`, and the others as in `Dense`.
 
     Call arguments:
-      inputs: Tensor of shape `(batch, steps, channels)`.
+      inputs: Tensor of shape `(batch, steps, channels)`, or `(batch, channels, steps)` for
+        "channels_first".
     """
 
     def __init__(
@@ -179,7 +182,7 @@ class Conv1D(_Weighted):
 
 
 class Conv2DTranspose(_Spatial):
-    """Transposed 2-D convolution; arguments as in `Conv2D`."""
+    """Transposed 2-D convolution; arguments as in `Conv2D`, but `dilation_rate` has no effect."""
 
     def build(self, shape):
         self.make([*self.kernel_size, self.filters, self.channels(shape)], self.filters)
@@ -219,7 +222,8 @@ class _Pooling2D(Layer):
       name: Name scope of the op.
 
     Call arguments:
-      inputs: Tensor of shape `(batch, height, width, channels)`.
+      inputs: Tensor of shape `(batch, height, width, channels)`, or
+        `(batch, channels, height, width)` for "channels_first".
     """
 
     pool: Callable
@@ -284,7 +288,7 @@ class Dropout(Layer):
 
     Call arguments:
       inputs: Tensor.
-      training: Whether to drop elements: a bool or a boolean tensor.
+      training: Whether to drop elements: a bool or a boolean tensor; False by default.
     """
 
     def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
@@ -359,7 +363,7 @@ class Conv3D(_Weighted):
 
 
 class Conv3DTranspose(Conv3D):
-    """Transposed 3-D convolution; arguments as in `Conv2D`."""
+    """Transposed 3-D convolution; arguments as in `Conv3D`, but `dilation_rate` has no effect."""
 
     def build(self, shape):
         self.make([*self.kernel_size, self.filters, self.channels(shape)], self.filters)
@@ -397,7 +401,8 @@ class SeparableConv2D(_Weighted):
       activation: Activation function; None applies none.
       use_bias: Whether the layer adds a bias.
 
-    Initializers, regularizers and constraints of `depthwise_`, `pointwise_` and `bias_` follow.
+    Initializers, regularizers and constraints of `depthwise_`, `pointwise_` and `bias_` follow,
+    with `activity_regularizer`; `trainable`, `name` and `reuse` as in `Dense`.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class EmbeddingWrapper(_Wrapper):
       embedding_classes: Number of symbols.
       embedding_size: Size of the embeddings.
       initializer: Initializer of the embeddings.
-      reuse: Whether to use existing variables.
+      reuse: Has no effect: the variable scope of the caller decides.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ def sequence_loss(
       average_across_timesteps: Whether to divide by the sum of the weights.
       average_across_batch: Whether to divide by the batch size.
       softmax_loss_function: Function of (labels, logits) instead of the softmax cross-entropy.
-      name: Name scope of the ops.
+      name: Has no effect.
 
     Returns:
       A scalar.
@@ -460,7 +460,7 @@ def model_with_buckets(
     name: str | None = None,
 ):
     """Returns (outputs, losses) of a model for each bucket of lengths; all share their
-    variables.
+    variables. name has no effect.
     """
     if len(encoder_inputs) < buckets[-1][0]:
         raise ValueError(

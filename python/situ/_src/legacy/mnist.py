@@ -132,6 +132,16 @@ def read_data_sets(
 ):
     """Reads MNIST from the files of a folder.
 
+    Args:
+      train_dir: The folder.
+      fake_data: Whether to return images and labels of zeros instead.
+      one_hot: Whether labels are one-hot vectors.
+      dtype: Type of the images: "uint8", or "float32" from 0 to 1.
+      reshape: Whether images are vectors.
+      validation_size: Number of training images for validation.
+      seed: Seed of the shuffling.
+      source_url: Has no effect: nothing is downloaded.
+
     Returns:
       Named tuple of DataSets: train, validation, test.
     """

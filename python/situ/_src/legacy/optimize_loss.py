@@ -66,23 +66,27 @@ def optimize_loss(
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ):
-    """Builds a training step; returns the loss, computed after the step.
+    """Builds a training step; returns the loss that it is computed from, as a tensor that runs it.
 
     Args:
       loss: Scalar tensor.
-      global_step: Variable that counts the steps.
+      global_step: Variable that counts the steps; None: the global step of the graph.
       learning_rate: Number or tensor.
       optimizer: Name, class, optimizer, or function of the learning rate.
-      gradient_noise_scale: Standard deviation of noise that is added to the gradients.
-      gradient_multipliers: Dictionary from variables or their names to factors.
+      gradient_noise_scale: Must be None.
+      gradient_multipliers: Dictionary from variables to factors; names have no effect.
       clip_gradients: Largest global norm, or a function of [(gradient, variable)].
       learning_rate_decay_fn: Function of (learning_rate, global_step).
       update_ops: Ops to run first; default: UPDATE_OPS.
       variables: Variables to train; default: all trainable ones.
       name: Name of the scope.
-      summaries: List of summaries to add.
+      summaries: An empty list adds no summary; anything else only that of the learning rate.
       colocate_gradients_with_ops: Whether gradients run on the devices of their ops.
       increment_global_step: Whether to increment global_step.
+
+    Raises:
+      NotImplementedError: If there is a gradient_noise_scale.
+      ValueError: If there is no optimizer of that name.
     """
     unsupported("optimize_loss", gradient_noise_scale=(gradient_noise_scale, None))
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
@@ -141,7 +145,7 @@ def create_train_op(
     gradient_multipliers=None,
     check_numerics: bool = True,
 ):
-    """Builds a training step; returns the loss, computed after the step.
+    """Builds a training step; returns the loss that it is computed from, as a tensor that runs it.
 
     Args:
       total_loss: Scalar tensor.
@@ -150,8 +154,13 @@ def create_train_op(
       update_ops: Ops to run first; default: UPDATE_OPS.
       variables_to_train: Variables to train; default: all trainable ones.
       clip_gradient_norm: Largest norm of each gradient; 0: no clipping.
-      transform_grads_fn: Function of [(gradient, variable)].
-      summarize_gradients: Whether to add summaries of the gradients.
+      transform_grads_fn: Function of [(gradient, variable)], called before the clipping.
+      summarize_gradients: Has no effect: no summaries are added.
+      gate_gradients: As in Optimizer.compute_gradients.
+      aggregation_method: As in Optimizer.compute_gradients.
+      colocate_gradients_with_ops: As in Optimizer.compute_gradients.
+      gradient_multipliers: Dictionary from variables to factors; names have no effect.
+      check_numerics: Whether a loss that is infinite or NaN is an error.
     """
     step = get_or_create_global_step() if global_step is None else global_step
     updates = list(

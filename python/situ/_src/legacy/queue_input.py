@@ -21,7 +21,10 @@ NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 @export(v1="train.match_filenames_once")
 def match_filenames_once(pattern, name: str | None = None):
-    """Returns a variable with the names of the files that match a pattern."""
+    """Returns a tensor with the names of the files that match a pattern.
+
+    Unlike the variable of TensorFlow it is evaluated again in each run that reads it.
+    """
     return OPS["MatchingFiles"](pattern, name=name)
 
 
@@ -34,7 +37,11 @@ def count_up_to(ref, limit, name=None):
 
 @export(v1="train.limit_epochs")
 def limit_epochs(tensor, num_epochs: int | None = None, name: str | None = None):
-    """Returns the tensor num_epochs times, then raises OutOfRangeError."""
+    """Returns a tensor that can be read num_epochs times; then runs raise OutOfRangeError.
+
+    The count is a local variable, which must be initialized. None for num_epochs returns the
+    tensor itself.
+    """
     if num_epochs is None:
         return tensor
     if num_epochs <= 0:
@@ -84,10 +91,13 @@ def input_producer(
       shared_name: Name under which sessions share the queue.
       summary_name: Name of the summary of the queue's fullness.
       name: Name scope of the ops.
-      cancel_op: Op that cancels the queue.
+      cancel_op: Op that cancels pending enqueues; default: that of QueueRunner.
 
     Returns:
       The queue.
+
+    Raises:
+      ValueError: If the shape of an element is not fully defined, or num_epochs is not positive.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         tensor = convert_to_tensor(input_tensor, name="input_tensor")
@@ -127,7 +137,8 @@ def string_input_producer(
     """Returns a queue of strings, usually file names; arguments as in input_producer.
 
     Raises:
-      ValueError: If the list of strings is empty.
+      ValueError: If the list of strings is empty. An empty tensor of unknown shape fails when it
+        is enqueued.
     """
     if not hasattr(string_tensor, "dtype") and not len(string_tensor):
         raise ValueError(NO_STRINGS)
@@ -335,19 +346,22 @@ def batch(
     """Returns batches of tensors from a queue that threads fill.
 
     Args:
-      tensors: List or dictionary of tensors of an element.
+      tensors: List or dictionary of tensors of an element, or one tensor.
       batch_size: Batch size.
       num_threads: Number of threads.
       capacity: Capacity of the queue.
       enqueue_many: Whether the tensors are batches of elements.
       shapes: Shapes of the elements; default: inferred.
-      dynamic_pad: Whether to pad elements of different shapes.
+      dynamic_pad: Whether to pad elements of different shapes with zeros.
       allow_smaller_final_batch: Whether the last batch may be smaller.
       shared_name: Name under which sessions share the queue.
       name: Name scope of the ops.
 
     Returns:
-      Tensors of the structure of the input.
+      Tensors of the structure of the input, but one tensor for a list of one.
+
+    Raises:
+      ValueError: If a shape is not fully defined and not padded.
     """
     return _join(
         _plain(capacity, shared_name),
@@ -411,7 +425,7 @@ def shuffle_batch(
     """Returns shuffled batches of tensors from a queue that threads fill.
 
     Args:
-      tensors: List or dictionary of tensors of an element.
+      tensors: List or dictionary of tensors of an element, or one tensor.
       batch_size: Batch size.
       capacity: Capacity of the queue.
       min_after_dequeue: Number of elements that stay in the queue to shuffle with.
@@ -424,7 +438,10 @@ def shuffle_batch(
       name: Name scope of the ops.
 
     Returns:
-      Tensors of the structure of the input.
+      Tensors of the structure of the input, but one tensor for a list of one.
+
+    Raises:
+      ValueError: If a shape is not fully defined.
     """
     make = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     return _join(

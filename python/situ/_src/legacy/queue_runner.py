@@ -19,10 +19,15 @@ class QueueRunner:
       queue: The queue.
       enqueue_ops: List of ops.
       close_op: Op that closes the queue; default: queue.close().
-      cancel_op: Op that cancels pending enqueues.
-      queue_closed_exception_types: Exceptions that mean that the queue is closed.
-      queue_runner_def: Not supported.
-      import_scope: Accepted for compatibility.
+      cancel_op: Op that cancels pending enqueues; default: queue.close with
+        cancel_pending_enqueues.
+      queue_closed_exception_types: Exceptions that mean that the queue is closed; default:
+        OutOfRangeError and CancelledError.
+      queue_runner_def: Has no effect.
+      import_scope: Has no effect.
+
+    Raises:
+      ValueError: If there is no queue or no op, also if there is a queue_runner_def.
     """
 
     def __init__(
@@ -97,7 +102,17 @@ class QueueRunner:
             logs.vlog(1, "Ignored exception: %s", str(error))
 
     def create_threads(self, sess, coord=None, daemon: bool = False, start: bool = False):
-        """The threads of a session, and one that cancels them when the coordinator stops."""
+        """Creates one thread per enqueue op.
+
+        Args:
+          sess: Session.
+          coord: Coordinator; adds a thread that runs cancel_op when it stops.
+          daemon: Whether the threads are daemons.
+          start: Whether to start the threads.
+
+        Returns:
+          List of threads; empty while earlier threads of the session run.
+        """
         with self._lock:
             if self._running.get(sess, 0) > 0:
                 return []
@@ -147,7 +162,7 @@ def start_queue_runners(
     start: bool = True,
     collection=GraphKeys.QUEUE_RUNNERS,
 ):
-    """Starts all queue runners of the graph.
+    """Starts all queue runners of the graph of a session.
 
     Args:
       sess: Session; default: the default session.
@@ -158,6 +173,9 @@ def start_queue_runners(
 
     Returns:
       List of threads.
+
+    Raises:
+      ValueError: If there is no session.
     """
     if sess is None:
         stack = default_session.stack()

@@ -106,7 +106,7 @@ class QueueBase:
         )
 
     def dequeue_many(self, n: int, name: str | None = None):
-        """Returns n elements as a batch."""
+        """Returns n elements as a batch; OutOfRangeError if a closed queue has fewer."""
         return self._give(
             self._use(
                 "QueueDequeueManyV2",
@@ -130,7 +130,12 @@ class QueueBase:
         )
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None):
-        """Returns an op that closes the queue: further enqueues fail."""
+        """Returns an op that closes the queue: further enqueues fail.
+
+        Args:
+          cancel_pending_enqueues: Whether enqueues that wait for room fail, too.
+          name: Name of the op.
+        """
         return self._use(
             "QueueCloseV2",
             name or f"{self._name}_Close",
@@ -239,8 +244,17 @@ class RandomShuffleQueue(QueueBase):
 
 @export("queue.PriorityQueue", v1="PriorityQueue")
 class PriorityQueue(QueueBase):
-    """Queue that dequeues the element with the smallest priority, an int64 before the
-    components.
+    """Queue that dequeues the element with the smallest priority.
+
+    The priority is an int64 scalar before the other components.
+
+    Args:
+      capacity: Largest number of elements.
+      types: Types of the components after the priority.
+      shapes: Shapes of the components after the priority; None: any.
+      names: Names of all components, also of the priority, which make elements dictionaries.
+      shared_name: Name under which sessions share the queue.
+      name: Name of the op.
     """
 
     def __init__(
@@ -261,7 +275,10 @@ class PriorityQueue(QueueBase):
 
 @export("queue.PaddingFIFOQueue", v1="PaddingFIFOQueue")
 class PaddingFIFOQueue(QueueBase):
-    """First-in-first-out queue that pads elements of different shapes with zeros."""
+    """First-in-first-out queue that pads elements of different shapes with zeros.
+
+    Arguments as in FIFOQueue; shapes must be given and may have dimensions of None.
+    """
 
     def __init__(
         self,

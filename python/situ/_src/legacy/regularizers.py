@@ -47,13 +47,16 @@ def l1_regularizer(scale, scope=None):
 
 @export(v1="contrib.layers.l1_l2_regularizer")
 def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
-    """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2)."""
+    """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2).
+
+    scope has no effect.
+    """
     return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope)
 
 
 @export(v1="contrib.layers.sum_regularizer")
 def sum_regularizer(regularizer_list, scope=None):
-    """Returns the sum of regularizers."""
+    """Returns the sum of regularizers, None if there are none; scope has no effect."""
     parts = [r for r in regularizer_list if r is not None]
 
     def total(weights):
@@ -65,7 +68,12 @@ def sum_regularizer(regularizer_list, scope=None):
 
 @export(v1="contrib.layers.apply_regularization")
 def apply_regularization(regularizer, weights_list=None):
-    """Returns the sum of the penalties of weights and adds it to REGULARIZATION_LOSSES."""
+    """Returns the sum of the penalties of weights and adds it to REGULARIZATION_LOSSES.
+
+    Args:
+      regularizer: Function of weights.
+      weights_list: Weights; default: the collection WEIGHTS.
+    """
     weights = weights_list or get_default_graph().get_collection(GraphKeys.WEIGHTS)
     results = [p for p in (regularizer(w) for w in weights) if p is not None]
     result = add_n(results) if results else convert_to_tensor(0.0)

@@ -42,7 +42,7 @@ class TrainingHelper(Helper):
       inputs: Tensor of shape `(batch, steps, features)`.
       sequence_length: Lengths of shape `(batch,)`.
       time_major: Whether inputs are `(steps, batch, features)`.
-      name: Name scope of the ops.
+      name: Has no effect.
     """
 
     def __init__(self, inputs, sequence_length, time_major=False, name=None):
@@ -278,8 +278,8 @@ def dynamic_decode(
       output_time_major: Whether outputs are `(steps, batch, ...)`.
       impute_finished: Whether finished sequences keep their state and have outputs of 0.
       maximum_iterations: Largest number of steps.
-      parallel_iterations: Accepted for compatibility.
-      swap_memory: Accepted for compatibility.
+      parallel_iterations: Has no effect.
+      swap_memory: Has no effect.
       scope: Name of the variable scope.
 
     Returns:

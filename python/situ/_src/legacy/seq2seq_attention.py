@@ -91,7 +91,8 @@ class BahdanauAttention(_Mechanism):
       normalize: Whether to normalize v.
       probability_fn: Function from scores to alignments; default: softmax.
       score_mask_value: Score of steps after the end.
-      dtype: Type of the layers.
+      dtype: Has no effect: layers have the type of their inputs.
+      custom_key_value_fn: Must be None.
       name: Name of the scope.
     """
 
@@ -149,7 +150,8 @@ class LuongAttention(_Mechanism):
       scale: Whether to scale the scores by a trainable scalar.
       probability_fn: Function from scores to alignments; default: softmax.
       score_mask_value: Score of steps after the end.
-      dtype: Type of the layers.
+      dtype: Has no effect: layers have the type of their inputs.
+      custom_key_value_fn: Must be None.
       name: Name of the scope.
     """
 
@@ -357,7 +359,7 @@ class AttentionWrapper(RNNCell):
 
 @_named("tile_batch")
 def tile_batch(t, multiplier, name: str | None = None):
-    """Repeats each element of a batch `multiplier` times, for beam search."""
+    """Repeats each element of a batch `multiplier` times, for beam search; name has no effect."""
 
     def tile(x):
         x = convert_to_tensor(x)

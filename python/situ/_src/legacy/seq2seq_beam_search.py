@@ -84,6 +84,12 @@ class BeamSearchDecoder(seq2seq.Decoder):
       beam_width: Number of beams.
       output_layer: Layer applied to the outputs.
       length_penalty_weight: Weight of the length penalty; 0: none.
+      coverage_penalty_weight: Must be 0.
+      reorder_tensor_arrays: Has no effect: TensorArrays in the state are not reordered.
+
+    Raises:
+      NotImplementedError: If coverage_penalty_weight is not 0.
+      ValueError: If start_tokens is not a vector.
     """
 
     tracks_own_finished = True
@@ -283,7 +289,18 @@ class ScheduledEmbeddingTrainingHelper(seq2seq.TrainingHelper):
 
 @_named("ScheduledOutputTrainingHelper")
 class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
-    """TrainingHelper that replaces inputs by outputs of the decoder with a probability."""
+    """TrainingHelper that replaces inputs by outputs of the decoder with a probability.
+
+    Args:
+      inputs: Tensor of shape `(batch, steps, features)`.
+      sequence_length: Lengths of shape `(batch,)`.
+      sampling_probability: Probability of replacing the input of an example.
+      time_major: Whether inputs are `(steps, batch, features)`.
+      seed: Seed of the random numbers.
+      next_inputs_fn: Function from outputs to inputs; default: the outputs themselves.
+      auxiliary_inputs: Has no effect.
+      name: Has no effect.
+    """
 
     def __init__(
         self,
@@ -336,7 +353,7 @@ class InferenceHelper(CustomHelper):
 
 @_named("hardmax")
 def hardmax(logits, name: str | None = None):
-    """Returns the one-hot vector of the argmax."""
+    """Returns the one-hot vector of the argmax; name has no effect."""
     logits = convert_to_tensor(logits)
     return OPS["OneHot"](
         op("ArgMax", logits, -1),

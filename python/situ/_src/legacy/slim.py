@@ -80,7 +80,7 @@ V1.update(
 
 @export(v1=_both("get_unique_variable"))
 def get_unique_variable(var_op_name):
-    """Returns the variable with a name; raises a ValueError unless there is exactly one."""
+    """Returns the variable with a name; raises a ValueError if there is none."""
     result = [v for v in get_variables(var_op_name) if v.op.name == var_op_name]
     if not result:
         raise ValueError(f"Variable {var_op_name} does not uniquely identify a variable")
@@ -108,7 +108,16 @@ def add_model_variable(var):
 
 @export(v1=_both("assign_from_checkpoint"))
 def assign_from_checkpoint(model_path, var_list, ignore_missing_vars: bool = False):
-    """Returns (op, feed_dict) that restore variables from a checkpoint."""
+    """Returns (op, feed_dict) that restore variables from a checkpoint.
+
+    Args:
+      model_path: A checkpoint or its directory.
+      var_list: List of variables, or dictionary from names in the checkpoint to variables.
+      ignore_missing_vars: Whether to leave out variables that the checkpoint lacks.
+
+    Raises:
+      ValueError: If the checkpoint lacks a variable, or it has another number of elements.
+    """
     reader = V1["train.NewCheckpointReader"](model_path)
     named = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
     updates, feed = [], {}
@@ -303,8 +312,15 @@ def train(
     trace_every_n_steps=None,
     ignore_live_threads: bool = False,
 ) -> Any:
-    """Runs a training step until it is told to stop; returns the last loss. Checkpoints and
-    summaries go to logdir."""
+    """Runs a training step until it is told to stop; returns the last loss.
+
+    Checkpoints and summaries go to logdir. startup_delay_steps, trace_every_n_steps and
+    ignore_live_threads have no effect: threads that do not stop are always left alone.
+
+    Raises:
+      ValueError: If train_op is None, there is a sync_optimizer, or number_of_steps is not
+        positive.
+    """
     if train_op is None:
         raise ValueError("train_op cannot be None.")
     if sync_optimizer is not None:
@@ -366,7 +382,13 @@ def evaluate_once(
     session_config=None,
     hooks: Sequence | None = None,
 ):
-    """Restores a checkpoint, runs eval_op num_evals times and returns the value of final_op."""
+    """Restores a checkpoint, runs eval_op num_evals times and returns the value of final_op.
+
+    logdir, summary_op and summary_op_feed_dict have no effect: no summaries are written.
+
+    Raises:
+      NotImplementedError: If there are hooks.
+    """
     unsupported("evaluate_once", hooks=(hooks or None, None))
     saver = V1["train.Saver"](variables_to_restore)
     local = initial_op if initial_op is not None else V1["local_variables_initializer"]()

@@ -275,10 +275,11 @@ class SavedModelBuilder:
         Args:
           tags: the tags of the graph.
           signature_def_map: maps names to SignatureDef.
-          main_op: an operation to run after loading.
+          main_op: an operation to run after loading; else `init_op`, else `legacy_init_op`.
           saver: the Saver for the variables.
 
-        Other arguments are accepted for compatibility.
+        `assets_collection`, `assets_list`, `clear_devices`, `train_op` and `strip_default_attrs`
+        have no effect: assets are not copied.
 
         Raises:
           AssertionError: the variables have not been saved.
@@ -317,10 +318,11 @@ class SavedModelBuilder:
           sess: the session.
           tags: the tags of the graph.
           signature_def_map: maps names to SignatureDef.
-          main_op: an operation to run after loading.
+          main_op: an operation to run after loading; else `init_op`, else `legacy_init_op`.
           saver: the Saver for the variables.
 
-        Other arguments are accepted for compatibility.
+        `assets_collection`, `assets_list`, `clear_devices`, `train_op` and `strip_default_attrs`
+        have no effect: assets are not copied.
 
         Raises:
           AssertionError: the variables have been saved already.
@@ -403,12 +405,15 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
       tags: the tags of the graph.
       export_dir: the directory.
       import_scope: a prefix of the names of nodes.
-      **saver_kwargs: passed to the Saver.
+      **saver_kwargs: passed to tf.compat.v1.train.import_meta_graph.
+
+    A path instead of a session calls the `load` of TensorFlow 2.
 
     Returns:
       The MetaGraphDef.
 
     Raises:
+      DataLossError: situ did not write the model.
       OSError: there is no model.
       RuntimeError: no graph has these tags.
     """
@@ -491,7 +496,7 @@ def from_saved_model(
     Args:
       export_dir: the directory.
       signature_def_key: the name of the signature; "serving_default" by default.
-      signature_def: accepted for compatibility.
+      signature_def: has no effect.
       tags: comma-separated tags; "serve" by default.
       graph: the graph to load into; a new one by default.
       config: a ConfigProto for the session.

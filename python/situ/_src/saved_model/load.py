@@ -305,8 +305,8 @@ def load(export_dir, tags=None, options=None):
 
     Args:
       export_dir: the directory.
-      tags: accepted for compatibility.
-      options: accepted for compatibility.
+      tags: has no effect: a directory has one object.
+      options: has no effect.
 
     Returns:
       An object with the variables, functions and `signatures` of the saved one.

@@ -236,7 +236,14 @@ def _serves(outputs):
 
 @export("saved_model.save", v2="saved_model.experimental.save")
 def save(obj, export_dir, signatures=None, options=None):
-    """Writes the variables of an object, and its functions as far as they were traced."""
+    """Writes the variables of an object, and its functions as far as they were traced.
+
+    Args:
+      obj: a tf.Module or the like, or a Keras model.
+      export_dir: the directory.
+      signatures: a function, or a dict of functions by name.
+      options: a SaveOptions; only `experimental_custom_gradients` has an effect.
+    """
     from situ._src.keras.model import Model
 
     export_dir, writer = os.fspath(export_dir), _Writer(options)
@@ -317,7 +324,12 @@ def write_model(model, folder):
 
 @export("saved_model.SaveOptions")
 class SaveOptions:
-    """Options of save: names of TensorFlow's, taken for programs that give them."""
+    """Options of save. Only `experimental_custom_gradients` has an effect.
+
+    Raises:
+      NotImplementedError: `experimental_image_format`, `experimental_skip_saver` or `extra_tags` is
+        given.
+    """
 
     def __init__(
         self,
@@ -346,7 +358,11 @@ class SaveOptions:
 
 @export("saved_model.LoadOptions")
 class LoadOptions:
-    """Options of load: names of TensorFlow's, taken for programs that give them."""
+    """Options of load. None has an effect: load always restores all variables.
+
+    Raises:
+      NotImplementedError: `experimental_load_function_aliases` is given.
+    """
 
     def __init__(
         self,

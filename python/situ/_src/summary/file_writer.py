@@ -44,7 +44,7 @@ class _Writer:
         Args:
           graph: a tf.Graph or GraphDef.
           global_step: the step.
-          graph_def: the same, under its old name.
+          graph_def: the same under its old name, if `graph` is None.
         """
         source = graph if graph is not None else graph_def
         text = source._json() if hasattr(source, "_json") else source._save(True)
@@ -121,7 +121,7 @@ class FileWriter(_Writer):
       flush_secs: the maximum time between flushes.
       graph_def: as `graph`.
       filename_suffix: a suffix of the file name.
-      session: accepted for compatibility.
+      session: has no effect.
     """
 
     def __init__(

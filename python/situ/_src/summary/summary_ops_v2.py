@@ -117,7 +117,7 @@ def create_file_writer(
       max_queue: the number of events to buffer; 10 by default.
       flush_millis: the maximum time between flushes; 2 minutes by default.
       filename_suffix: the suffix of the file name; ".v2" by default.
-      name: accepted for compatibility.
+      name: has no effect.
 
     Returns:
       A writer.
@@ -196,7 +196,7 @@ def _write(name, data, step, make):
 
 
 def write_value(value, step) -> bool:
-    """Writes a summary value eagerly. Returns False if there is no writer."""
+    """Writes a summary value eagerly. Returns False if there is no writer, or none is recorded."""
     writer = _state["writer"]
     if writer is None or not _recording():
         return False
@@ -205,7 +205,8 @@ def write_value(value, step) -> bool:
 
 
 def add_event(event) -> bool:
-    """Writes an event that is not a summary. Returns False if there is no writer."""
+    """Writes an event that is not a summary. Returns False if there is no writer, or none is
+    recorded."""
     writer = _state["writer"]
     if writer is None or not _recording():
         return False
@@ -343,6 +344,22 @@ def text(name, data, step=None, description=None):
 
 @export(v2="summary.write")
 def write(tag, tensor, step=None, metadata=None, name=None):
+    """Writes a tensor.
+
+    Args:
+      tag: the tag.
+      tensor: a numeric tensor, which is written as float32.
+      step: the step; by default that of set_step.
+      metadata: a SummaryMetadata, or None.
+      name: has no effect.
+
+    Returns:
+      Whether the value was written.
+
+    Raises:
+      ValueError: there is a writer but no step.
+    """
+
     def make(_, value):
         array = numpy.asarray(value, numpy.float32)
         return Summary.Value(
@@ -372,6 +389,7 @@ def record_if(condition):
 
 @export(v2="summary.flush")
 def flush(writer=None, name=None):
+    """Writes the buffered events of a writer, by default the default one; name has no effect."""
     writer = writer or _state["writer"]
     if writer is not None:
         writer.flush()

@@ -64,7 +64,7 @@ def trace_on(
     Args:
       graph: whether to collect graphs.
       profiler: whether to record a profile, too.
-      profiler_outdir: the directory of the profile; required for one.
+      profiler_outdir: the directory of the profile; without it there is a warning and no profile.
     """
     if _in_function():
         logs.warn("Cannot enable trace inside a tf.function.")
@@ -105,7 +105,7 @@ def trace_export(name: str, step=None, profiler_outdir: str | None = None) -> No
     Args:
       name: the tag in TensorBoard.
       step: the step; by default that of tf.summary.experimental.set_step.
-      profiler_outdir: ignored; pass it to trace_on.
+      profiler_outdir: ignored with a warning; pass it to trace_on.
 
     Raises:
       ValueError: trace_on was not called, or there is a writer but no step.

@@ -24,7 +24,12 @@ class Coordinator:
     joined = property(lambda s: s._joined)
 
     def request_stop(self, ex=None):
-        """Requests that threads stop; `join` raises the exception `ex` (or sys.exc_info())."""
+        """Requests that threads stop.
+
+        Args:
+          ex: An exception, or sys.exc_info(), that `join` raises if it is the first, and not one of
+            clean_stop_exception_types (by default OutOfRangeError).
+        """
         with self._lock:
             error = ex[1] if isinstance(ex, tuple) else ex
             if self._stop.is_set() and self._joined and error is not None:
@@ -63,7 +68,16 @@ class Coordinator:
                 raise self._error
 
     def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
-        """Waits for all threads and raises the exception that one reported."""
+        """Waits for all threads and raises the exception that one reported.
+
+        Args:
+          threads: Threads to wait for, besides those that are registered.
+          stop_grace_period_secs: Seconds to wait after a stop is requested.
+          ignore_live_threads: Whether it is no error if threads still run then.
+
+        Raises:
+          RuntimeError: threads still run.
+        """
         with self._lock:
             threads = list(self._threads | set(threads or ()))
         while any(t.is_alive() for t in threads) and not self.wait_for_stop(1.0):

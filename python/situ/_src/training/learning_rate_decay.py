@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """learning_rate_decay.py: learning rate schedules of TensorFlow 1: tf.train.exponential_decay
-and others."""
+and others. They return a tensor in a graph, and in eager mode a function without arguments."""
 
 import math
 
@@ -26,7 +26,11 @@ def _need_step(global_step, what):
 def exponential_decay(
     learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
 ):
-    """Computes `learning_rate * decay_rate ** (global_step / decay_steps)`."""
+    """Computes `learning_rate * decay_rate ** (global_step / decay_steps)`.
+
+    With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
+    function without arguments.
+    """
     _need_step(global_step, "exponential_decay")
     schedule = learning_rate_schedule.ExponentialDecay(
         learning_rate, decay_steps, decay_rate, staircase, name
@@ -63,7 +67,11 @@ def polynomial_decay(
 def natural_exp_decay(
     learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
 ):
-    """Computes `learning_rate * exp(-decay_rate * global_step / decay_steps)`."""
+    """Computes `learning_rate * exp(-decay_rate * global_step / decay_steps)`.
+
+    With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
+    function without arguments.
+    """
     _need_step(global_step, "natural_exp_decay")
 
     def make():
@@ -80,7 +88,11 @@ def natural_exp_decay(
 def inverse_time_decay(
     learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None
 ):
-    """Computes `learning_rate / (1 + decay_rate * global_step / decay_steps)`."""
+    """Computes `learning_rate / (1 + decay_rate * global_step / decay_steps)`.
+
+    With staircase the quotient global_step / decay_steps is rounded down. In eager mode returns a
+    function without arguments.
+    """
     _need_step(global_step, "inverse_time_decay")
     schedule = learning_rate_schedule.InverseTimeDecay(
         learning_rate, decay_steps, decay_rate, staircase, name

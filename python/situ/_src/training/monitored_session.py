@@ -132,8 +132,8 @@ class _Hooked:
 
 
 class _MonitoredSession:
-    """A session with hooks; if a device or process is lost, a new one is created from the last
-    checkpoint."""
+    """A session with hooks. With should_recover, if a device or process is lost, `run` creates a
+    new one from the last checkpoint."""
 
     def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
         self._graph = get_default_graph()
@@ -187,7 +187,7 @@ class _MonitoredSession:
                 raise
 
     def run_step_fn(self, step_fn):
-        """Calls step_fn(step_context), which can run with and without hooks."""
+        """Calls step_fn(step_context), which can run with and without hooks; does not recover."""
         return step_fn(StepContext(self._need().session, self._need().run, self._need()))
 
     def should_stop(self):
@@ -313,8 +313,36 @@ def MonitoredTrainingSession(
     save_graph_def=True,
 ):
     """Creates a session for training that restores and saves checkpoints, writes summaries and logs
-    steps
-    per second."""
+    steps per second.
+
+    Args:
+      master: The target of the session.
+      is_chief: Whether to initialize or restore the variables, and to save; others wait for it.
+      checkpoint_dir: The directory of checkpoints; None: none are restored or saved.
+      scaffold: A tf.train.Scaffold; by default a new one.
+      hooks: Hooks of every task.
+      chief_only_hooks: Hooks of the chief.
+      save_checkpoint_secs: Seconds between checkpoints; 600 if neither this nor
+        save_checkpoint_steps is given; None or 0: none.
+      save_summaries_steps: Steps between summaries; 100 if neither this nor save_summaries_secs
+        is given; None or 0: none.
+      save_summaries_secs: Seconds between summaries.
+      config: A ConfigProto, or None.
+      stop_grace_period_secs: Seconds to wait for threads when the session closes.
+      log_step_count_steps: Steps between logs of the speed; None or 0: none.
+      max_wait_secs: Seconds that tasks other than the chief wait for it.
+      save_checkpoint_steps: Steps between checkpoints.
+      summary_dir: The directory of summaries; by default checkpoint_dir. Without a directory there
+        are neither summaries nor logs of the speed.
+      save_graph_def: Whether to write graph.pbtxt with the first checkpoint.
+
+    Returns:
+      A MonitoredSession.
+
+    Raises:
+      RuntimeError: eager mode, or a hook needs a global step and there is none.
+      ValueError: seconds and steps are both given for checkpoints, or for summaries.
+    """
     if _situ.executing_eagerly():
         raise RuntimeError("tf.train.MonitoredTrainingSession needs a graph.")
     seconds, steps, summary_steps, summary_seconds = _intervals(

@@ -94,7 +94,15 @@ class ExponentialMovingAverage:
         return result
 
     def apply(self, var_list=None):
-        """Returns an operation that updates the averages."""
+        """Returns an operation that updates the averages; None in eager mode, where it is done.
+
+        Args:
+          var_list: Variables and tensors; by default the trainable variables. zero_debias is only
+            for tensors, whose averages begin with 0.
+
+        Raises:
+          TypeError: an item is not of a floating-point type.
+        """
         items = trainable_variables() if var_list is None else list(var_list)
         debias = set()
         for var in items:
@@ -134,7 +142,12 @@ class ExponentialMovingAverage:
         return f"{slot_creator.base_name(var)}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables=None):
-        """A map for Saver: averages under their own names, all else under its own."""
+        """Returns a map for Saver that restores variables from their averages.
+
+        Args:
+          moving_avg_variables: The variables with averages; by default the trainable ones and those
+            that apply was called with. Other global variables are restored from their own names.
+        """
         if moving_avg_variables is None:
             moving_avg_variables = trainable_variables() + get_default_graph().get_collection(
                 GraphKeys.MOVING_AVERAGE_VARIABLES

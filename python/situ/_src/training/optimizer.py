@@ -64,7 +64,24 @@ class Optimizer:
         name=None,
         grad_loss=None,
     ):
-        """Computes gradients and applies them."""
+        """Computes gradients and applies them.
+
+        Args:
+          loss: A tensor; in eager mode a function without arguments.
+          global_step: A variable to increment after the update, or None.
+          var_list: The variables; by default all trainable ones, for a function those it reads.
+          gate_gradients: As in compute_gradients.
+          aggregation_method: As in compute_gradients.
+          colocate_gradients_with_ops: As in compute_gradients.
+          name: A name for the operation.
+          grad_loss: The gradient of the loss, or None for ones.
+
+        Returns:
+          An operation that updates the variables; None in eager mode, where it is done.
+
+        Raises:
+          ValueError: no variable has a gradient.
+        """
         pairs = self.compute_gradients(
             loss,
             var_list,
@@ -90,7 +107,24 @@ class Optimizer:
         colocate_gradients_with_ops=False,
         grad_loss=None,
     ):
-        """A list of pairs: the gradient of the loss (or None), and the variable."""
+        """Returns a list of pairs: the gradient of the loss (or None), and the variable.
+
+        Args:
+          loss: A tensor; in eager mode a function without arguments.
+          var_list: The variables; by default all trainable ones, for a function those it reads.
+          gate_gradients: GATE_GRAPH: no gradient is used before all are computed. GATE_NONE means
+            the same as GATE_OP.
+          aggregation_method: As in tf.gradients.
+          colocate_gradients_with_ops: As in tf.gradients.
+          grad_loss: The gradient of the loss, or None for ones.
+
+        With a function as loss, gate_gradients, aggregation_method and
+        colocate_gradients_with_ops have no effect.
+
+        Raises:
+          RuntimeError: the loss is a tensor in eager mode.
+          ValueError: there are no variables, or one is not of a floating-point type.
+        """
         if callable(loss):
             return self._taped(loss, var_list, grad_loss)
         if _situ.executing_eagerly():
@@ -149,7 +183,20 @@ class Optimizer:
                 )
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """An operation that changes every variable by its gradient, and counts the step."""
+        """Changes every variable by its gradient and counts the step.
+
+        Args:
+          grads_and_vars: Pairs as compute_gradients returns them.
+          global_step: A variable to increment after the update, or None.
+          name: A name for the operation; it has no effect in a replica of a strategy.
+
+        Returns:
+          An operation; None in eager mode and in functions, where it is done.
+
+        Raises:
+          TypeError: an item is not a variable, or a gradient is not a tensor.
+          ValueError: no variable has a gradient.
+        """
         if place.mode == "replica":
             return place.run.apply(self, list(grads_and_vars), global_step=global_step)
         pairs = [self._pair(g, v) for g, v in grads_and_vars]
@@ -238,7 +285,7 @@ class Optimizer:
         return sorted(self._slots)
 
     def variables(self):
-        """All variables of the optimizer in this graph: the others first, then the slots."""
+        """Returns all variables of the optimizer in this graph, sorted by name."""
         graph = _home()
         here = [v for (_, g), v in self._non_slots.items() if g is graph]
         here += [

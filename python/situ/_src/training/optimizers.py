@@ -31,7 +31,13 @@ class _Numbers(Optimizer):
 
 @_exported("GradientDescentOptimizer")
 class GradientDescentOptimizer(_Numbers):
-    """var -= learning_rate * grad."""
+    """var -= learning_rate * grad.
+
+    Args:
+      learning_rate: A number, a tensor, or a function without arguments.
+      use_locking: Has no effect: updates are always atomic.
+      name: The prefix of the names of operations.
+    """
 
     def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
         super().__init__(use_locking, name, learning_rate=learning_rate)
@@ -60,7 +66,15 @@ class GradientDescentOptimizer(_Numbers):
 
 @_exported("MomentumOptimizer")
 class MomentumOptimizer(_Numbers):
-    """accum = momentum * accum + grad; var -= learning_rate * accum."""
+    """accum = momentum * accum + grad; var -= learning_rate * accum.
+
+    Args:
+      learning_rate: A number, a tensor, or a function without arguments.
+      momentum: The same for the momentum.
+      use_locking: Has no effect: updates are always atomic.
+      name: The prefix of the names of operations, and the name of slots.
+      use_nesterov: Whether var -= learning_rate * (grad + momentum * accum) instead.
+    """
 
     def __init__(
         self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False
@@ -87,7 +101,17 @@ class MomentumOptimizer(_Numbers):
 
 @_exported("AdagradOptimizer")
 class AdagradOptimizer(_Numbers):
-    """accum += grad^2; var -= learning_rate * grad / sqrt(accum)."""
+    """accum += grad^2; var -= learning_rate * grad / sqrt(accum).
+
+    Args:
+      learning_rate: A number, a tensor, or a function without arguments.
+      initial_accumulator_value: The initial value of accum, a positive number.
+      use_locking: Has no effect: updates are always atomic.
+      name: The prefix of the names of operations, and the name of slots.
+
+    Raises:
+      ValueError: initial_accumulator_value is not positive.
+    """
 
     def __init__(
         self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"
@@ -140,7 +164,17 @@ class AdadeltaOptimizer(_Numbers):
 
 @_exported("RMSPropOptimizer")
 class RMSPropOptimizer(_Numbers):
-    """RMSProp: divides gradients by a moving average of their magnitude."""
+    """RMSProp: divides gradients by the root of a moving average of their squares.
+
+    Args:
+      learning_rate: A number, a tensor, or a function without arguments.
+      decay: The decay of the average; like the next two a number, tensor or function.
+      momentum: The momentum of the steps.
+      epsilon: Added to the average.
+      use_locking: Has no effect: updates are always atomic.
+      centered: Whether to subtract the square of a moving average of the gradients.
+      name: The prefix of the names of operations, and the name of slots.
+    """
 
     def __init__(
         self,
@@ -185,7 +219,18 @@ class RMSPropOptimizer(_Numbers):
 
 @_exported("AdamOptimizer")
 class AdamOptimizer(_Numbers):
-    """Adam: moving averages of gradients and squared gradients with bias correction."""
+    """Adam: moving averages of gradients and squared gradients with bias correction.
+
+    Averages of all rows decay, also where a gradient has some rows only.
+
+    Args:
+      learning_rate: A number, a tensor, or a function without arguments.
+      beta1: The decay of the average of gradients; like the next two a number, tensor or function.
+      beta2: The decay of the average of squared gradients.
+      epsilon: Added to the root of the average of squared gradients.
+      use_locking: Has no effect: updates are always atomic.
+      name: The prefix of the names of operations, and the name of slots.
+    """
 
     def __init__(
         self,

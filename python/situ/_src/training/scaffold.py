@@ -134,7 +134,17 @@ class Scaffold:
 
 @export(v1="train.SessionManager")
 class SessionManager:
-    """Creates sessions with initialized variables, restored from a checkpoint if there is one."""
+    """Creates sessions with initialized variables, restored from a checkpoint if there is one.
+
+    Args:
+      local_init_op: An operation to run after the variables are initialized or restored.
+      ready_op: A tensor of the names of uninitialized variables; None: sessions are ready.
+      ready_for_local_init_op: Has no effect.
+      graph: The graph; by default the default graph.
+      recovery_wait_secs: Seconds between checks of wait_for_session, at most 1.
+      local_init_run_options: Has no effect.
+      local_init_feed_dict: Feeds of local_init_op.
+    """
 
     def __init__(
         self,
@@ -179,6 +189,23 @@ class SessionManager:
         init_feed_dict=None,
         init_fn=None,
     ):
+        """Returns a session with variables restored from a checkpoint, else initialized.
+
+        Args:
+          master: The target of the session.
+          init_op: An operation to run if there is no checkpoint.
+          saver: A Saver; without one nothing is restored.
+          checkpoint_dir: A directory, whose latest checkpoint is restored.
+          checkpoint_filename_with_path: A checkpoint to restore instead.
+          wait_for_checkpoint: Has no effect: does not wait.
+          max_wait_secs: Has no effect.
+          config: A ConfigProto, or None.
+          init_feed_dict: Feeds of init_op.
+          init_fn: A function of the session to call after init_op.
+
+        Raises:
+          RuntimeError: variables are not initialized afterwards.
+        """
         sess = api.V1["Session"](master, graph=self._graph, config=config)
         if not self._restored(sess, saver, checkpoint_dir, checkpoint_filename_with_path):
             if init_op is None and init_fn is None and self._local_init_op is None:
@@ -213,6 +240,13 @@ class SessionManager:
         max_wait_secs=7200,
         config=None,
     ):
+        """Returns a session and whether its variables are restored and ready.
+
+        Arguments as in prepare_session; max_wait_secs has no effect.
+
+        Raises:
+          NotImplementedError: wait_for_checkpoint is True.
+        """
         unsupported("recover_session", wait_for_checkpoint=(wait_for_checkpoint, False))
         sess = api.V1["Session"](master, graph=self._graph, config=config)
         done = self._restored(sess, saver, checkpoint_dir, checkpoint_filename_with_path)
@@ -221,6 +255,12 @@ class SessionManager:
         return sess, done and not self._missing(sess)
 
     def wait_for_session(self, master="", config=None, max_wait_secs=float("inf")):
+        """Returns a session after another task has initialized the variables; does not run
+        local_init_op.
+
+        Raises:
+          DeadlineExceededError: it did not within max_wait_secs.
+        """
         sess, end = (
             api.V1["Session"](master, graph=self._graph, config=config),
             time.time() + max_wait_secs,

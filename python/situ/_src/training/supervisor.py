@@ -20,7 +20,10 @@ from situ._src.variables.variable import global_variables, global_variables_init
 
 @export(v1="train.Supervisor")
 class Supervisor:
-    """Prepares a session and saves checkpoints and summaries in background threads."""
+    """Prepares a session and saves checkpoints and summaries in background threads.
+
+    Finalizes the graph. ready_for_local_init_op and local_init_run_options have no effect.
+    """
 
     USE_DEFAULT = 0
 
@@ -85,7 +88,16 @@ class Supervisor:
         max_wait_secs=7200,
         start_standard_services=True,
     ):
-        """Returns an initialized session with queue runners and services started."""
+        """Returns an initialized session.
+
+        Args:
+          master: The target of the session.
+          config: A ConfigProto, or None.
+          wait_for_checkpoint: Has no effect.
+          max_wait_secs: Seconds that tasks other than the chief wait for it.
+          start_standard_services: Whether to start the queue runners, and on the chief the threads
+            that save.
+        """
         self.coord.clear_stop()
         if self.is_chief:
             sess = self.session_manager.prepare_session(

@@ -41,7 +41,11 @@ def _accumulator(like, name):
 
 @export(v1="train.SyncReplicasOptimizer")
 class SyncReplicasOptimizer(Optimizer):
-    """Accumulates gradients until `replicas_to_aggregate` have arrived and applies their mean."""
+    """Accumulates gradients until `replicas_to_aggregate` have arrived and applies their mean.
+
+    Workers do not wait for the step. total_num_replicas only sets the capacity of the token queue,
+    which nothing else reads. variables_to_average are the argument of variable_averages.apply.
+    """
 
     def __init__(
         self,
@@ -76,7 +80,11 @@ class SyncReplicasOptimizer(Optimizer):
         return self._opt.variables()
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """Accumulates gradients; the last one applies the step."""
+        """Returns an operation that accumulates gradients; the last one applies the step.
+
+        Raises:
+          ValueError: there are no pairs, or no global_step.
+        """
         pairs = [(g, v) for g, v in grads_and_vars]
         if not pairs:
             raise ValueError("Must supply at least one variable")
@@ -139,11 +147,12 @@ class SyncReplicasOptimizer(Optimizer):
         return queue_runner.QueueRunner(self._tokens, [token])
 
     def get_init_tokens_op(self, num_tokens=-1):
+        """Returns an operation that does nothing, whatever num_tokens is."""
         self._made()
         return op("NoOp", name="no_init_tokens")
 
     def make_session_run_hook(self, is_chief, num_tokens=-1):
-        """Returns a hook for MonitoredTrainingSession."""
+        """Returns a hook that does nothing, whatever the arguments are."""
         self._made()
         return _Hook()
 

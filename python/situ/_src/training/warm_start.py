@@ -88,7 +88,19 @@ def warm_start(
     var_name_to_vocab_info=None,
     var_name_to_prev_var_name=None,
 ):
-    """Initializes the trainable variables with matching names from a checkpoint."""
+    """Initializes variables from a checkpoint.
+
+    Args:
+      ckpt_to_initialize_from: A checkpoint or its directory.
+      vars_to_warm_start: A regular expression for names of trainable variables, or a list of
+        variables or names of any global ones.
+      var_name_to_vocab_info: Must be empty.
+      var_name_to_prev_var_name: A dict from names of variables to those in the checkpoint.
+
+    Raises:
+      NotImplementedError: there is a var_name_to_vocab_info.
+      ValueError: the checkpoint lacks a variable, or its shape differs.
+    """
     unsupported("warm_start", var_name_to_vocab_info=(var_name_to_vocab_info or None, None))
     pattern = vars_to_warm_start
     if isinstance(pattern, str):
@@ -115,7 +127,7 @@ def warm_start(
 def assign_from_checkpoint_fn(
     model_path, var_list, ignore_missing_vars=False, reshape_variables=False
 ):
-    """Returns a function of a session that restores variables."""
+    """Returns a function of a session that restores variables; None if there are none."""
     named = (
         dict(var_list)
         if isinstance(var_list, dict)
