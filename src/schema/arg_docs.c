@@ -31,14 +31,13 @@ static const char *const shared_docs[] = {
     "shrink_axis_mask: Bit i: slice i is a single index, which removes its dimension.\n",
     /* Images, convolution and pooling */
     "data_format: Order of the dimensions, channels last (NHWC) or channels first (NCHW).\n"
-    "padding: SAME pads with zeros so that strides alone determine the output size; VALID does not "
-    "pad.\n"
+    "padding: SAME pads so that strides alone determine the output size; VALID does not pad.\n"
     "explicit_paddings: Padding before and after each of the 4 dimensions, for padding = "
     "EXPLICIT.\n"
     "strides: Stride of the window in each of the 4 dimensions.\n"
     "ksize: Size of the window in each of the 4 dimensions.\n"
     "dilations: Dilation of the filter in each of the 4 dimensions.\n"
-    "use_cudnn_on_gpu: Accepted for compatibility and ignored.\n"
+    "use_cudnn_on_gpu: Accepted and ignored.\n"
     "align_corners: Align the centres of the corner pixels of both images.\n"
     "half_pixel_centers: Sample at the centres of pixels, not at their corners.\n"
     "depth_radius: Number of channels on either side to sum over.\n"
@@ -51,14 +50,15 @@ static const char *const shared_docs[] = {
     "fancy_upscaling: Interpolate subsampled chroma channels.\n"
     "try_recover_truncated: Decode truncated files as far as possible.\n"
     "acceptable_fraction: Minimum fraction of lines that a truncated file must have.\n"
-    "dct_method: Algorithm of the decoder: INTEGER_FAST, INTEGER_ACCURATE or empty.\n"
-    "expand_animations: Accepted for compatibility and ignored.\n",
+    "dct_method: Algorithm of the decoder: INTEGER_ACCURATE, INTEGER_FAST or empty for the fast "
+    "one.\n"
+    "expand_animations: Accepted and ignored; animations are not decoded.\n",
     /* Random numbers */
     "seed: Seed of the op; 0 together with seed2 = 0 selects a random seed.\n"
     "seed2: Second seed, which avoids collisions.\n"
     "key: Vector of one integer, the key of the generator.\n"
     "counter: Vector of two integers, the counter of the generator.\n"
-    "alg: Algorithm, a scalar: 1 (Philox).\n"
+    "alg: Accepted and ignored, a scalar; the algorithm is Philox.\n"
     "minval: Lower limit, a scalar.\n"
     "maxval: Upper limit, a scalar, which is not included.\n"
     "logits: Unnormalized log-probabilities [batch, classes].\n"
@@ -69,11 +69,12 @@ static const char *const shared_docs[] = {
     "unique: Sample without replacement.\n"
     "range_max: Number of classes.\n",
     /* Variables and optimizers */
-    "use_locking: If true, updates hold a lock; updates are always atomic here.\n"
+    "use_locking: Accepted and ignored; no lock protects the update from concurrent steps.\n"
     "ref: Reference to the variable, or its handle.\n"
     "resource: Handle of the variable.\n"
     "value: Value to assign, add or subtract.\n"
-    "validate_shape: Require that the value has the shape of the variable.\n"
+    "validate_shape: Require the shape of the variable when the graph is built; a value of another "
+    "shape fails in any case.\n"
     "indices: Indices into the first dimension.\n"
     "updates: Slices, one per index, or a scalar.\n"
     "var: Variable to update.\n"
@@ -102,7 +103,7 @@ static const char *const shared_docs[] = {
     "lr_power: Power of the accumulator in the learning rate, a scalar, at most 0.\n"
     "use_nesterov: Use Nesterov momentum.\n"
     "update_slots: Update the accumulator.\n"
-    "multiply_linear_by_lr: Accepted for compatibility and ignored.\n",
+    "multiply_linear_by_lr: Accepted and ignored; linear is not multiplied by lr.\n",
     /* Resources, queues, readers and data sets */
     "container: Container of the resource; empty selects the default one.\n"
     "shared_name: Name under which sessions share the resource; empty selects the node's name.\n"
@@ -114,7 +115,7 @@ static const char *const shared_docs[] = {
     "shapes: Shapes of the components of an element; empty if unknown.\n"
     "capacity: Maximum number of elements; negative for no limit.\n"
     "min_after_dequeue: Minimum number of elements that stay in the queue while it is open.\n"
-    "timeout_ms: Accepted for compatibility and ignored.\n"
+    "timeout_ms: Accepted and ignored; the op has no time limit of its own.\n"
     "n: Number of elements, a scalar.\n"
     "cancel_pending_enqueues: Fail enqueue ops that are waiting.\n"
     "reader_handle: Handle of the reader.\n"
@@ -144,7 +145,7 @@ static const char *const shared_docs[] = {
     "item: New element.\n"
     "resize_if_index_out_of_bounds: Extend the list if the index is beyond its end.\n"
     "num_elements: Number of elements; -1 if unknown.\n"
-    "leading_dims: First dimension of each element, for elements that are not set.\n"
+    "leading_dims: Accepted and ignored; the elements and element_shape determine the sizes.\n"
     "lengths: First dimension of each element.\n"
     "reduction: How to combine elements.\n"
     "root: Rank whose tensors all ranks receive.\n"

@@ -472,7 +472,7 @@ static const struct op_def op_defs[] = {
      .doc = "Gathers slices of params along the first dimension.",
      .args = "params: Tensor of rank 1 or more.\n"
              "indices: Indices into the first dimension, of any shape.\n"
-             "validate_indices: Accepted for compatibility and ignored.",
+             "validate_indices: Accepted and ignored; indices are always checked.",
      .samples = "Tindices=int32 [4,3] [3]=2,0,3; Tindices=int64 [5] [2,2]=4,0,1,1; "
                 "Tindices=int32 [4,3] []=1",
      .devices = MOVABLE,
@@ -488,7 +488,7 @@ static const struct op_def op_defs[] = {
      .args = "resource: Handle of the variable.\n"
              "indices: Indices into the first dimension, of any shape.\n"
              "batch_dims: Must be 0.\n"
-             "validate_indices: Accepted for compatibility and ignored.",
+             "validate_indices: Accepted and ignored; indices are always checked.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL,
      .shape = resource_gather_shape,

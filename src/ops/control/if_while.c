@@ -384,7 +384,7 @@ static situ_status compute_while_grad(struct compute *compute) {
     .args =                                                                                        \
         "input: Initial values of the loop variables.\ncond: Function of the loop variables that " \
         "returns a scalar, true to continue.\nbody: Function from the loop variables to their "    \
-        "next values.\nparallel_iterations: Accepted for compatibility and ignored.",              \
+        "next values.\nparallel_iterations: Accepted and ignored; iterations run one by one.",     \
     .devices = EVERYWHERE, .flags = LAZY | (kinds), .shape = while_shape,                          \
     .grad = if_while_while_grad, .compute = compute_while                                          \
   }

@@ -192,7 +192,7 @@ static const struct op_def op_defs[] = {
      .doc = "Reinterprets the bytes of strings as numbers.",
      .args = "bytes: Tensor of strings of one length, a multiple of the size of the type.\n"
              "out_type: Type of the numbers.\n"
-             "little_endian: Byte order of the input.",
+             "little_endian: Whether the input is little-endian, else big-endian.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = decode_raw_shape,

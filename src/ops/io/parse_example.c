@@ -576,7 +576,7 @@ static const struct op_def op_defs[] = {
              "names: Names of the records for error messages; may be empty.\n"
              "sparse_keys: Names of the sparse features.\n"
              "dense_keys: Names of the dense features.\n"
-             "ragged_keys: Names of the ragged features; must be empty.\n"
+             "ragged_keys: Accepted and ignored; ragged features are not parsed.\n"
              "dense_defaults: Default of each dense feature; a tensor without elements makes it "
              "required.\n"
              "num_sparse: Number of sparse features.\n"

@@ -44,7 +44,8 @@ static const struct op_def op_defs[] = {
      .doc = "Converts the elements to another type; reals become integers by truncation towards 0.",
      .args = "x: Tensor of numbers or booleans.\n"
              "DstT: Element type of the result.\n"
-             "Truncate: Accepted for compatibility and ignored.",
+             "Truncate: Accepted and ignored; reals are rounded to the nearest value of a smaller "
+             "type.",
      .samples = "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
                 "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
                 "DstT=uint16 [3,4]:pos; DstT=bool [3,4]; "

@@ -298,7 +298,8 @@ static void norm_grad_grad(struct gradient *g) {
         "In training, mean and variance are those of the batch; batch_mean and batch_variance "    \
         "update a moving average (with Bessel's correction of the variance).",                     \
     .args =                                                                                        \
-        "x: Images, 4-D.\nscale: Scale of each channel, a vector.\noffset: Offset of each "        \
+        "x: Images of the rank of data_format.\nscale: Scale of each channel, a vector.\noffset: " \
+        "Offset of each "                                                                          \
         "channel, a vector.\n"                                                                     \
         "mean: Mean of each channel for inference; in training, the moving average to update, or " \
         "empty.\n"                                                                                 \
@@ -310,19 +311,20 @@ static void norm_grad_grad(struct gradient *g) {
     .samples = samples_, .devices = EVERYWHERE, .shape = norm_shape, .record = norm_record,        \
     .grad = grad_                                                                                  \
   }
-#define NORM_GRAD(NAME, types, U, S, formats, more, more_args, last, samples_)                   \
-  {                                                                                              \
-    .name = NAME,                                                                                \
-    .inputs = "y_backprop:T x:T scale:" S " reserve_space_1:" U " reserve_space_2:" U more,      \
-    .outputs = "x_backprop:T scale_backprop:" U " offset_backprop:" U " " last,                  \
-    .attrs = types " epsilon:float=0.0001 " formats " is_training:bool=true",                    \
-    .doc = "The gradient of batch normalization.",                                               \
-    .args =                                                                                      \
-        "y_backprop: Gradient of y.\nx: Images, 4-D.\nscale: Scale of each channel, a vector.\n" \
-        "reserve_space_1: Mean of each channel.\nreserve_space_2: Variance of each channel.\n"   \
-        "is_training: Whether the statistics of the batch were used." more_args,                 \
-    .samples = samples_, .devices = EVERYWHERE, .shape = norm_grad_shape,                        \
-    .record = norm_grad_record, .grad = norm_grad_grad                                           \
+#define NORM_GRAD(NAME, types, U, S, formats, more, more_args, last, samples_)                     \
+  {                                                                                                \
+    .name = NAME,                                                                                  \
+    .inputs = "y_backprop:T x:T scale:" S " reserve_space_1:" U " reserve_space_2:" U more,        \
+    .outputs = "x_backprop:T scale_backprop:" U " offset_backprop:" U " " last,                    \
+    .attrs = types " epsilon:float=0.0001 " formats " is_training:bool=true",                      \
+    .doc = "The gradient of batch normalization.",                                                 \
+    .args =                                                                                        \
+        "y_backprop: Gradient of y.\nx: Images of the rank of data_format.\nscale: Scale of each " \
+        "channel, a vector.\n"                                                                     \
+        "reserve_space_1: Mean of each channel.\nreserve_space_2: Variance of each channel.\n"     \
+        "is_training: Whether the statistics of the batch were used." more_args,                   \
+    .samples = samples_, .devices = EVERYWHERE, .shape = norm_grad_shape,                          \
+    .record = norm_grad_record, .grad = norm_grad_grad                                             \
   }
 
 /* `u` begins each sample: the type of the numbers per channel. */
@@ -350,7 +352,7 @@ static const struct op_def op_defs[] = {
     NORM_GRAD("FusedBatchNormGradV2", "T:{half float} U:{float}", "U", "float", FORMATS, "", "",
               "reserve_space_3:U reserve_space_4:U", GRAD_SAMPLES("U=float ", "")),
     NORM_GRAD("FusedBatchNormGradV3", "T:{half float} U:{float}", "U", "float", FORMATS_V3,
-              " reserve_space_3:U", "\nreserve_space_3: Accepted for compatibility and ignored.",
+              " reserve_space_3:U", "\nreserve_space_3: Accepted and ignored.",
               "reserve_space_4:U reserve_space_5:U", GRAD_SAMPLES("U=float ", " [0]")),
 };
 

@@ -102,7 +102,7 @@ static const struct op_def op_defs[] = {
      .doc = "The k largest elements along the last dimension and their indices.",
      .args = "input: Tensor of rank 1 or more.\n"
              "k: Number of elements, at most the size of the last dimension.\n"
-             "sorted: Accepted for compatibility; elements are always in descending order.",
+             "sorted: Accepted and ignored; elements are always in descending order.",
      .samples = "k=2 [3,5]; k=0 [2,3]; k=4 [4]; k=1 [2,2,3]",
      .devices = EVERYWHERE,
      .shape = top_shape,
@@ -115,7 +115,7 @@ static const struct op_def op_defs[] = {
      .doc = "The k largest elements along the last dimension and their indices.",
      .args = "input: Tensor of rank 1 or more.\n"
              "k: Number of elements, a scalar; at most the size of the last dimension.\n"
-             "sorted: Accepted for compatibility; elements are always in descending order.",
+             "sorted: Accepted and ignored; elements are always in descending order.",
      .samples = "[3,5] []=2; [2,3] []=0; [4] []=4; [2,2,3] []=1; [6,70] []=5",
      .host = "k",
      .devices = EVERYWHERE,

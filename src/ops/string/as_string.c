@@ -95,7 +95,8 @@ static const struct op_def op_defs[] = {
              "scientific: Use the exponential notation of %e.\n"
              "shortest: Use the shorter one of %e and %f, as %g.\n"
              "width: Minimum width of the strings; -1 does not pad.\n"
-             "fill: Character to pad with: '0', ' ', '+' or '-'; empty pads with blanks.",
+             "fill: Flag of the format: '0' pads with zeros, '-' aligns left, '+' or ' ' precedes "
+             "positive numbers; empty pads with blanks on the left.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = string_shape,

@@ -374,19 +374,21 @@ def convert(function):
 def set_loop_options(
     parallel_iterations=None, swap_memory=None, maximum_iterations=None, shape_invariants=None
 ):
-    """Shapes that values of a loop may take; the rest loops find out by themselves."""
+    """Sets the shapes that values of the loop may take; the other options are ignored."""
     loops.allow_shapes(shape_invariants or ())
 
 
 @export("autograph.to_graph")
 def to_graph(entity, recursive=True, experimental_optional_features=None):
-    """The function with its control flow converted."""
+    """Returns the function with its control flow converted; other arguments than `entity` are
+    ignored."""
     return convert(getattr(entity, "python_function", entity))
 
 
 @export("autograph.to_code")
 def to_code(entity, recursive=True, experimental_optional_features=None):
-    """The text of the converted function; `ag__` stands for what situ calls."""
+    """Returns the text of the converted function, where `ag__` stands for the functions that situ
+    calls; other arguments than `entity` are ignored."""
     function = getattr(entity, "python_function", entity)
     tree = _tree(getattr(function, "__func__", function))
     tree.name = function.__name__
@@ -395,7 +397,7 @@ def to_code(entity, recursive=True, experimental_optional_features=None):
 
 @export("autograph.set_verbosity")
 def set_verbosity(level, alsologtostdout=False):
-    """Taken for programs that set it: conversion says nothing here."""
+    """Does nothing: the conversion logs nothing."""
 
 
 @export("autograph.trace")

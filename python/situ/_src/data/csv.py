@@ -52,8 +52,7 @@ def make_batched_features_dataset(
     drop_final_batch=False,
 ):
     """Creates a data set of batches of parsed tf.Example records: a dictionary of features, or a
-    pair with
-    the label."""
+    pair with the label. `sloppy_ordering` is ignored."""
     from situ._src.data.readers import TFRecordDataset
     from situ._src.ops.parsing_ops import parse_example
 
@@ -124,8 +123,7 @@ def make_csv_dataset(
     encoding="utf-8",
 ):
     """Creates a data set of batches of the columns of CSV files: a dictionary of vectors, or a pair
-    with the
-    label."""
+    with the label. `num_parallel_reads` and `sloppy` are ignored."""
     unsupported("make_csv_dataset", ignore_errors=(ignore_errors, False))
     from situ._src.framework.api import BOTH
 

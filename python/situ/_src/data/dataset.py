@@ -197,7 +197,8 @@ class Dataset:
           A data set.
 
         Raises:
-          TypeError: If `generator` is not callable or the types are missing.
+          TypeError: If `generator` is not callable, or not exactly one of `output_types` and
+            `output_signature` is given.
         """
         from situ._src.data import readers
 
@@ -238,6 +239,10 @@ class Dataset:
 
         Returns:
           A data set that ends with the shortest input.
+
+        Raises:
+          TypeError: If an argument is not a data set or a structure of data sets; lists are not
+            allowed.
         """
         datasets = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if isinstance(datasets, list):
@@ -336,7 +341,8 @@ class Dataset:
         """Computes elements ahead in a background thread.
 
         Args:
-          buffer_size: The number of elements to prefetch; tf.data.AUTOTUNE by default.
+          buffer_size: The number of elements to prefetch; tf.data.AUTOTUNE, the default, stands for
+            a fixed number.
           name: Ignored.
 
         Returns:
@@ -395,8 +401,8 @@ class Dataset:
         Args:
           batch_size: The number of elements of a batch.
           drop_remainder: Whether the last batch is dropped if it is smaller.
-          num_parallel_calls: Ignored.
-          deterministic: Ignored.
+          num_parallel_calls: Ignored; a batch is made in the thread that asks for it.
+          deterministic: Ignored; elements keep their order.
           name: Ignored.
 
         Returns:
@@ -505,10 +511,10 @@ class Dataset:
 
         Args:
           map_func: A function of an element; a tuple is passed as several arguments. It is traced
-            into
-            a graph.
-          num_parallel_calls: The number of elements to compute in parallel, or tf.data.AUTOTUNE.
-          deterministic: Whether elements keep their order, true by default.
+            into a graph.
+          num_parallel_calls: The number of elements to compute in parallel, or tf.data.AUTOTUNE for
+            one per core. By default elements are computed in the thread that asks for them.
+          deterministic: Ignored; elements keep their order.
           name: Ignored.
           num_threads: The name of `num_parallel_calls` in tf.contrib.data.
           output_buffer_size: Ignored.
@@ -546,9 +552,11 @@ class Dataset:
 
         Args:
           map_func: A function of an element that returns a data set.
-          cycle_length: The number of input elements to process concurrently.
-          block_length: The number of consecutive elements to take from each.
-          num_parallel_calls: The number of data sets to read in parallel, or tf.data.AUTOTUNE.
+          cycle_length: The number of data sets to read in turn; by default and for
+            tf.data.AUTOTUNE one per core.
+          block_length: The number of consecutive elements to take from each, 1 by default.
+          num_parallel_calls: If it is given and not 0, each open data set is read ahead in a thread
+            of its own.
           deterministic: Ignored; the order is deterministic.
           name: Ignored.
 

@@ -77,7 +77,7 @@ def _device(name):
 
 
 def copy_to_device(target_device, source_device="/cpu:0"):
-    """Returns a transformation that copies elements to a device."""
+    """Returns a transformation that copies elements to a device; in graphs it has no effect."""
 
     def apply(dataset):
         if not _situ.executing_eagerly():
@@ -122,7 +122,8 @@ def parallel_interleave(
     buffer_output_elements=None,
     prefetch_input_elements=None,
 ):
-    """Returns a transformation that interleaves data sets in parallel."""
+    """Returns a transformation that interleaves data sets, which are read in parallel. The order is
+    deterministic: `sloppy` is ignored, as are the sizes of buffers."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
 
 
@@ -206,7 +207,8 @@ def counter(start=0, step=1, dtype="int64"):
 
 
 def ignore_errors(log_warning=False):
-    """Returns a transformation that drops elements whose computation fails."""
+    """Returns a transformation that drops elements whose computation fails; `log_warning` is
+    ignored."""
     return lambda dataset: dataset._then("IgnoreErrors")
 
 

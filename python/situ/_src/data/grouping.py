@@ -31,7 +31,7 @@ def group_by_window(
       reduce_func: A function (key, data set of a window) that returns a data set.
       window_size: The number of elements of a window.
       window_size_func: A function of the key that returns the window size.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A data set.
@@ -80,7 +80,7 @@ def bucket_by_sequence_length(
       pad_to_bucket_boundary: Whether unknown dimensions are padded to the bucket boundary.
       no_padding: Whether batches are not padded.
       drop_remainder: Whether incomplete batches are dropped.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A data set of batches.

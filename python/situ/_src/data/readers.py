@@ -193,7 +193,7 @@ def _open(filenames, kind, compression_type, parallel_reads, *sizes):
 
 @export("data.TextLineDataset", "contrib.data.TextLineDataset")
 class TextLineDataset(Dataset, metaclass=_Files):
-    """A data set of the lines of text files."""
+    """A data set of the lines of text files; `buffer_size` and `name` are ignored."""
 
     kind = "TextLine"
 
@@ -205,7 +205,7 @@ class TextLineDataset(Dataset, metaclass=_Files):
 
 @export("data.TFRecordDataset", "contrib.data.TFRecordDataset")
 class TFRecordDataset(Dataset, metaclass=_Files):
-    """A data set of the records of TFRecord files."""
+    """A data set of the records of TFRecord files; `buffer_size` and `name` are ignored."""
 
     kind = "TFRecord"
 
@@ -217,7 +217,8 @@ class TFRecordDataset(Dataset, metaclass=_Files):
 
 @export("data.FixedLengthRecordDataset", "contrib.data.FixedLengthRecordDataset")
 class FixedLengthRecordDataset(Dataset, metaclass=_Files):
-    """A data set of the fixed-length records of binary files."""
+    """A data set of the fixed-length records of binary files; `buffer_size` and `name` are
+    ignored."""
 
     kind = "FixedLengthRecord"
 
@@ -238,7 +239,7 @@ class FixedLengthRecordDataset(Dataset, metaclass=_Files):
 
 @export("data.experimental.CsvDataset", "contrib.data.CsvDataset")
 class CsvDataset(Dataset, metaclass=_Files):
-    """A data set of the fields of CSV files."""
+    """A data set of the fields of CSV files; `buffer_size` and `exclude_cols` are ignored."""
 
     kind = "Map"
 

@@ -157,7 +157,7 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
       target_dist: The probability of each class in the result.
       initial_dist: The probability of each class in the input; estimated by default.
       seed: The seed of the random numbers.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A data set of pairs (class, element).

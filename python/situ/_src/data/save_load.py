@@ -26,7 +26,9 @@ def rebatch(self, batch_size, drop_remainder=False, name=None):
 
 
 def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
-    """Writes all elements to a directory in situ's own format, which `load` reads."""
+    """Writes all elements to one file in a directory, in situ's own format, which `load` reads.
+
+    `compression`, `shard_func` and `checkpoint_args` are ignored."""
     os.makedirs(path, exist_ok=True)
     arrays, strings, count = {}, {}, 0
     for count, element in enumerate(self, 1):
@@ -71,7 +73,8 @@ def _spec(described):
 
 @export("data.experimental.load")
 def load(path, element_spec=None, compression=None, reader_func=None, wait=False):
-    """Creates a data set of the elements that `save` wrote."""
+    """Creates a data set of the elements that `save` wrote; other arguments than `path` are
+    ignored."""
     file = safetensors.File(os.path.join(os.fspath(path), "dataset.safetensors"))
     spec = _spec(json.loads(file.metadata["spec"]))
     strings, kinds = json.loads(file.metadata["texts"]), flatten(spec)

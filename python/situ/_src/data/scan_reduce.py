@@ -46,7 +46,7 @@ def scan(self, initial_state, scan_func, name=None):
     Args:
       initial_state: The initial state, a structure of tensors.
       scan_func: A function (state, element) that returns (new state, output).
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A data set of the outputs.

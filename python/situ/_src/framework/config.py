@@ -61,8 +61,8 @@ class LogicalDeviceConfiguration:
 
     Args:
       memory_limit: in MB; required for GPUs.
-      experimental_priority: accepted for compatibility.
-      experimental_device_ordinal: accepted for compatibility.
+      experimental_priority: ignored.
+      experimental_device_ordinal: ignored.
     """
 
     def __init__(
@@ -283,8 +283,13 @@ def get_memory_info(device: str) -> dict[str, int]:
       device: a device name, such as "GPU:0".
 
     Returns:
-      A dict: "current" and "peak" bytes in tensors, "reserved" bytes taken from the device, and
-      "limit".
+      A dict: "current", the bytes in use by tensors and running steps; "peak", the largest number
+      of allocated bytes since the start or `reset_memory_stats`, which includes the blocks that
+      idle steps keep; "reserved", the bytes taken from the device; and "limit". All but "limit"
+      are 0 before the first allocation.
+
+    Raises:
+      NotFoundError: there is no such device.
     """
     info = _situ.memory_info(device)
     return {k: info[k] for k in ("current", "peak", "reserved", "limit")}
@@ -292,7 +297,7 @@ def get_memory_info(device: str) -> dict[str, int]:
 
 @export("config.experimental.get_memory_usage")
 def get_memory_usage(device: str) -> int:
-    """Returns the bytes of a device that tensors use now.
+    """Returns the bytes of a device that tensors and running steps use now.
 
     Args:
       device: a device name.
@@ -302,7 +307,7 @@ def get_memory_usage(device: str) -> int:
 
 @export("config.experimental.reset_memory_stats")
 def reset_memory_stats(device: str) -> None:
-    """Sets the peak of a device's memory figures to the current value.
+    """Sets the peak of a device's memory figures to the bytes that are allocated now.
 
     Args:
       device: a device name.
@@ -344,7 +349,7 @@ def set_per_process_memory_fraction(fraction: float) -> None:
 
 @export("config.gpu.get_per_process_memory_growth")
 def get_per_process_memory_growth() -> bool:
-    """Returns whether memory growth is enabled for a GPU."""
+    """Returns whether memory growth is enabled for any GPU."""
     return any(_state["growth"].values())
 
 
@@ -378,7 +383,8 @@ def get_soft_device_placement() -> bool:
 
 @export("debugging.set_log_device_placement")
 def set_log_device_placement(enabled: bool) -> None:
-    """Sets whether eager operations print their devices to standard output.
+    """Sets whether operations print their devices to standard output: eager ones, and those of
+    functions and of sessions without a ConfigProto.
 
     Args:
       enabled: whether to log.
@@ -400,10 +406,10 @@ def get_log_device_placement() -> bool:
 
 @export("config.threading.set_intra_op_parallelism_threads")
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Sets the number of threads of one operation.
+    """Sets the number of threads that compute operations on the CPU.
 
     Args:
-      num_threads: 0 for one per core.
+      num_threads: 0 for the number in SITU_THREADS, else one per core that the process may use.
 
     Raises:
       RuntimeError: the devices have been initialized.
@@ -414,7 +420,7 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
 
 @export("config.threading.get_intra_op_parallelism_threads")
 def get_intra_op_parallelism_threads() -> int:
-    """Returns the number of threads of one operation; 0 for one per core."""
+    """Returns the number that set_intra_op_parallelism_threads stored; 0 if it was not set."""
     return _state["threads"]
 
 
@@ -445,12 +451,12 @@ def enable_eager_execution(config=None, device_policy=None, execution_mode=None)
       config: a tf.compat.v1.ConfigProto with the options of eager operations and functions.
       device_policy: None or a tf.contrib.eager.DEVICE_PLACEMENT_*; situ always copies inputs from
         other devices.
-      execution_mode: None, tf.contrib.eager.SYNC or ASYNC.
+      execution_mode: None, tf.contrib.eager.SYNC or ASYNC; it has no effect.
 
     Raises:
       TypeError: `config` is not a ConfigProto.
-      ValueError: the default graph has been used, eager operations have run with other options, or
-        `device_policy` or `execution_mode` is invalid.
+      ValueError: the default graph has been used, `config` is given after the devices have been
+        initialized, or `device_policy` or `execution_mode` is invalid.
     """
     from situ._src.framework import protos, style
 
@@ -531,8 +537,8 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability=None):
     """Returns whether a GPU of any kind is visible.
 
     Args:
-      cuda_only: accepted for compatibility.
-      min_cuda_compute_capability: accepted for compatibility.
+      cuda_only: ignored; GPUs of other back ends count, too.
+      min_cuda_compute_capability: ignored; GPUs of any capability count.
     """
     return any(d["kind"] == "GPU" for d in _situ.devices())
 

@@ -281,20 +281,22 @@ def function(
     Args:
       func: the function to compile; None returns a decorator.
       input_signature: a sequence of tf.TensorSpec, one per argument; the function is traced once
-        for them.
+        for them on each device.
       autograph: whether Python control flow that depends on tensors becomes operations.
-      experimental_implements: accepted for compatibility.
-      experimental_autograph_options: accepted for compatibility.
+      experimental_implements: ignored.
+      experimental_autograph_options: ignored.
       experimental_relax_shapes: as reduce_retracing.
-      experimental_compile: accepted for compatibility; situ compiles every function.
-      jit_compile: accepted for compatibility; situ compiles every function.
-      reduce_retracing: whether a trace with more general shapes replaces new traces.
+      experimental_compile: ignored; situ compiles every function.
+      jit_compile: ignored; situ compiles every function.
+      reduce_retracing: whether a call with new shapes creates a trace for all shapes so far,
+        which later calls with such shapes share.
 
     Returns:
       A callable that runs the graph, or a decorator if `func` is None.
 
     Raises:
       ValueError: when called, if the function creates variables after its first call.
+      TypeError: when called, if the arguments do not fit the function or `input_signature`.
     """
     relax = bool(reduce_retracing or experimental_relax_shapes)
     if func is None:

@@ -20,10 +20,11 @@ from situ._src.variables.eager_variable import EagerVariable
 class GradientTape(_situ.Tape):
     """Records operations for automatic differentiation.
 
-    Trainable variables are watched automatically, tensors by `watch`.
+    Trainable variables are watched when they are read, tensors and other variables by `watch`.
 
     Args:
-      persistent: whether `gradient` may be called more than once.
+      persistent: whether `gradient` may be called more than once, and recording continues after
+        it is called within the block.
       watch_accessed_variables: whether to watch every trainable variable that is read.
     """
 
@@ -41,7 +42,8 @@ class GradientTape(_situ.Tape):
                 )
 
     def watched_variables(self) -> tuple:
-        """Returns the watched variables in the order in which they were first read."""
+        """Returns the watched variables in the order in which they were first watched; in a
+        function that is being traced, all trainable variables that it has read."""
         graph = _situ.current_graph()
         if graph is not None and hasattr(graph, "reads"):
             return tuple(v._owner or v for v in graph.reads if v.trainable)
@@ -156,11 +158,12 @@ class GradientTape(_situ.Tape):
           target: a tensor.
           sources: a tensor or variable, or a nested structure of them.
           unconnected_gradients: a tf.UnconnectedGradients.
-          parallel_iterations: accepted for compatibility.
-          experimental_use_pfor: accepted for compatibility.
+          parallel_iterations: ignored.
+          experimental_use_pfor: ignored; each element of the target takes a backward pass.
 
         Returns:
-          Tensors of shape `target.shape + source.shape` in the structure of `sources`.
+          Tensors of shape `target.shape + source.shape` in the structure of `sources`; None where
+          the target does not depend on a source, unless `unconnected_gradients` is ZERO.
         """
         target = convert_to_tensor(target)
         shape = [int(d) for d in target.shape]
@@ -203,11 +206,12 @@ class GradientTape(_situ.Tape):
             `source`.
           source: a tensor of shape [batch, ...].
           unconnected_gradients: a tf.UnconnectedGradients.
-          parallel_iterations: accepted for compatibility.
-          experimental_use_pfor: accepted for compatibility.
+          parallel_iterations: ignored.
+          experimental_use_pfor: ignored; each element of an example takes a backward pass.
 
         Returns:
-          A tensor of shape [batch, *target.shape[1:], *source.shape[1:]].
+          A tensor of shape [batch, *target.shape[1:], *source.shape[1:]], or None if the target
+          does not depend on the source.
         """
         shape = [int(d) for d in target.shape]
         count = 1

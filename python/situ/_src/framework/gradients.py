@@ -146,7 +146,7 @@ def gradients_of(
       colocate: whether to place gradients on the devices of their operations.
       stop: tensors that are treated as constants.
       zero: whether unconnected gradients are zeros.
-      gate: whether all gradients are computed before any is used.
+      gate: whether the gradients of an operation's inputs wait for each other.
 
     Returns:
       A list of gradients, None where a source is not connected.
@@ -214,13 +214,15 @@ def gradients(
       grad_ys: the gradient of each `y`; ones if it is None.
       name: the name scope of the gradient operations.
       colocate_gradients_with_ops: whether to place gradients on the devices of their operations.
-      gate_gradients: whether to compute all gradients before any is used.
-      aggregation_method: a tf.AggregationMethod; accepted for compatibility.
+      gate_gradients: whether the gradients of the inputs of an operation are used only after all
+        of them have been computed.
+      aggregation_method: a tf.AggregationMethod; it is checked, but has no effect.
       stop_gradients: tensors to treat as constants.
       unconnected_gradients: a tf.UnconnectedGradients.
 
     Returns:
-      A list with a tensor (or tf.IndexedSlices) for each of `xs`; None where no `y` depends on it.
+      A list with a tensor (or tf.IndexedSlices) for each of `xs`; None where no `y` depends on it,
+      unless `unconnected_gradients` is ZERO.
 
     Raises:
       RuntimeError: eager execution is enabled.
@@ -279,10 +281,10 @@ def hessians(
     Args:
       ys: a tensor, or a list of tensors.
       xs: a tensor, or a list of tensors, of fully defined shapes.
-      gate_gradients: accepted for compatibility.
-      aggregation_method: accepted for compatibility.
-      name: the name scope.
-      colocate_gradients_with_ops: accepted for compatibility.
+      gate_gradients: ignored.
+      aggregation_method: ignored.
+      name: the name scope of the first gradients.
+      colocate_gradients_with_ops: ignored.
 
     Returns:
       A list with a tensor of shape `x.shape + x.shape` for each `x`.

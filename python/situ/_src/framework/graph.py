@@ -91,8 +91,7 @@ class Graph(_situ.Graph):
     """A dataflow graph of tf.Operation nodes, connected by tf.Tensor edges.
 
     Operations are added to the current default graph (`with graph.as_default():`) and are never
-    removed.
-    A tf.compat.v1.Session runs a graph. Several threads may add operations.
+    removed. A tf.compat.v1.Session runs a graph. Several threads may add operations.
     """
 
     def __init__(self):
@@ -223,6 +222,7 @@ class Graph(_situ.Graph):
 
         Raises:
           TypeError: `name` is not a string.
+          ValueError: `name` is the name of a tensor.
           KeyError: the graph has no operation with this name.
         """
         if not isinstance(name, str):
@@ -313,7 +313,8 @@ class Graph(_situ.Graph):
             _situ.swap_graph(before)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns a name that is unique in the graph, below the current name scope."""
+        """Returns a name that is unique in the graph, below the current name scope. The name is
+        reserved: `mark_as_used` is ignored."""
         return self._unique(self._scope, name)
 
     def get_name_scope(self) -> str:
@@ -405,7 +406,8 @@ class Graph(_situ.Graph):
 
     @contextlib.contextmanager
     def container(self, name: str):
-        """Returns a context manager for a resource container; situ has one container only."""
+        """Returns a context manager for a resource container. It has no effect: new resources
+        belong to the default container."""
         yield name
 
     # Collections
@@ -454,8 +456,8 @@ class Graph(_situ.Graph):
         """Returns the graph as a GraphDef.
 
         Args:
-          from_version: accepted for compatibility; all nodes are written.
-          add_shapes: accepted for compatibility.
+          from_version: ignored; all nodes are written.
+          add_shapes: ignored; no attribute `_output_shapes` is added.
         """
         return node_def.GraphDef(self)
 

@@ -61,7 +61,7 @@ def freeze_graph_with_def_protos(
       variable_names_blacklist: comma-separated names of variables to leave.
 
     Returns:
-      The GraphDef. Other arguments are accepted for compatibility.
+      The GraphDef. Other arguments are ignored.
 
     Raises:
       ValueError: there are no output nodes.
@@ -111,20 +111,23 @@ def freeze_graph(
     """Replaces the variables of a graph in a file by constants with values from a checkpoint.
 
     Args:
-      input_graph: the GraphDef file; or input_meta_graph, or input_saved_model_dir.
-      input_binary: whether `input_graph` is binary.
+      input_graph: the GraphDef file; unused if input_meta_graph or input_saved_model_dir is given.
+      input_binary: whether `input_graph` is binary; otherwise it is text.
       input_checkpoint: the prefix of the checkpoint.
       output_node_names: comma-separated names of the nodes to keep, with all that they depend on.
       output_graph: the .pb file to write, or "".
       clear_devices: whether to remove the devices of nodes.
       variable_names_whitelist: comma-separated names of the variables to freeze; "" for all.
       variable_names_blacklist: comma-separated names of variables to leave.
+      input_meta_graph: a meta graph file that situ wrote, instead of `input_graph`.
+      input_saved_model_dir: a SavedModel, instead of `input_graph` and `input_checkpoint`.
 
     Returns:
-      The GraphDef. Other arguments are accepted for compatibility.
+      The GraphDef. Other arguments are ignored.
 
     Raises:
       OSError: the file does not exist.
+      ValueError: there are no output nodes.
     """
     if input_meta_graph:
         graph_def = GraphDef._from_nodes(meta_graph._read(input_meta_graph)["graph"]["node"])
@@ -161,10 +164,10 @@ def optimize_for_inference(
 
     Args:
       input_graph_def: a GraphDef.
-      input_node_names: accepted for compatibility.
+      input_node_names: ignored.
       output_node_names: the nodes to keep, with all that they depend on.
-      placeholder_type_enum: accepted for compatibility.
-      toco_compatible: accepted for compatibility.
+      placeholder_type_enum: ignored.
+      toco_compatible: ignored.
 
     Returns:
       A GraphDef.
@@ -181,10 +184,11 @@ def print_tensors_in_checkpoint_file(
 
     Args:
       file_name: the prefix of the checkpoint.
-      tensor_name: the tensor to print, or None for a list of all.
-      all_tensors: whether to print the values of all tensors.
+      tensor_name: the tensor to print if neither all tensors nor all names are printed; None for
+        a list of all tensors with their types and shapes.
+      all_tensors: whether to print the names and values of all tensors.
       all_tensor_names: whether to print the names of all tensors.
-      count_exclude_pattern: accepted for compatibility.
+      count_exclude_pattern: ignored.
     """
     reader = checkpoint_reader.load_checkpoint(file_name)
     if all_tensors or all_tensor_names:

@@ -208,9 +208,9 @@ def import_graph_def(
       input_map: maps names of tensors of `graph_def` to tensors that replace them.
       return_elements: names of operations and tensors of `graph_def` to return.
       name: the name scope of the nodes; "import" if it is None.
-      op_dict: accepted for compatibility.
-      producer_op_list: accepted for compatibility.
-      validate_colocation_constraints: accepted for compatibility.
+      op_dict: ignored.
+      producer_op_list: ignored.
+      validate_colocation_constraints: ignored.
 
     Returns:
       A list of operations and tensors for `return_elements`, or None.

@@ -122,7 +122,7 @@ def export_meta_graph(
     save_debug_info=False,
     **kwargs,
 ):
-    """Exports the default graph with its variables and collections.
+    """Exports a graph with its variables and collections, in situ's own format.
 
     Args:
       filename: the file to write, or None.
@@ -130,7 +130,7 @@ def export_meta_graph(
       graph: the graph; the default graph if it is None.
 
     Returns:
-      A MetaGraphDef. Other arguments are accepted for compatibility.
+      A MetaGraphDef of the whole graph. Other arguments are ignored.
 
     Raises:
       TypeError: an argument is unknown.

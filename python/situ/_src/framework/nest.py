@@ -28,7 +28,7 @@ def flatten(structure, expand_composites: bool = False) -> list:
 
     Args:
       structure: a nested structure, or a single value.
-      expand_composites: accepted for compatibility.
+      expand_composites: ignored; composite tensors are leaves.
 
     Returns:
       A list of the leaves, depth first; dicts in the order of their sorted keys.
@@ -60,7 +60,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False):
     Args:
       structure: a nested structure, or a single value.
       flat_sequence: as many values as `structure` has leaves.
-      expand_composites: accepted for compatibility.
+      expand_composites: ignored; composite tensors are leaves.
 
     Returns:
       `flat_sequence` in the shape of `structure`.
@@ -86,7 +86,7 @@ def assert_same_structure(
       nest1: a nested structure.
       nest2: a nested structure.
       check_types: whether the types of sequences must be equal, too.
-      expand_composites: accepted for compatibility.
+      expand_composites: ignored; composite tensors are leaves.
 
     Raises:
       ValueError: the structures differ.
@@ -130,7 +130,7 @@ def map_structure(
       func: called with one leaf of each structure.
       *structure: nested structures that are nested in the same way.
       check_types: whether the types of sequences must be equal.
-      expand_composites: accepted for compatibility.
+      expand_composites: ignored; composite tensors are leaves.
       **kwargs: not allowed.
 
     Returns:

@@ -296,7 +296,11 @@ class ConfigExperimental(Message):
 
 
 class ConfigProto(Message):
-    """Options of a session. `sim_gpus` is situ's own field: simulated GPUs, as in SITU_SIM_GPUS."""
+    """Options of a session. `sim_gpus` is situ's own field: simulated GPUs, as in SITU_SIM_GPUS.
+
+    situ reads device_count, intra_op_parallelism_threads, allow_soft_placement,
+    log_device_placement, operation_timeout_in_ms and, of gpu_options, the memory fraction, growth,
+    visible devices and virtual devices. A local session ignores the other fields."""
 
     FIELDS = {
         "device_count": Counts(),

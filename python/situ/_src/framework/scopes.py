@@ -97,7 +97,7 @@ class name_scope(ReusableScope):
     Args:
       name: the name of the scope; None uses `default_name`.
       default_name: the name if `name` is None.
-      values: accepted for compatibility.
+      values: ignored; the scope is one of the current graph.
 
     Raises:
       TypeError: `default_name` is not a string.
@@ -148,7 +148,7 @@ def op_scope(values, name, default_name=None):
     """Deprecated form of tf.name_scope.
 
     Args:
-      values: accepted for compatibility.
+      values: ignored; the scope is one of the current graph.
       name: the name of the scope.
       default_name: the name if `name` is None.
     """
@@ -221,7 +221,8 @@ def init_scope():
 
 @export(v1="container")
 def container(container_name: str):
-    """Returns a context manager for a resource container; situ has one container only."""
+    """Returns a context manager for a resource container. It has no effect: new resources belong to
+    the default container."""
     return get_default_graph().container(container_name)
 
 

@@ -64,7 +64,7 @@ class Session(_situ.Session):
         Args:
           target: the address of the server; "" does nothing, as such a session shares no state.
           containers: names of the containers to clear; all of them if None.
-          config: accepted for compatibility.
+          config: ignored.
         """
         if target:
             from situ._src.cluster import tasks

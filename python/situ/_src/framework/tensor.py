@@ -53,6 +53,7 @@ def _eval(self, feed_dict=None, session=None):
       The value as a NumPy array.
 
     Raises:
+      NotImplementedError: this is an eager tensor.
       ValueError: there is no default session.
     """
     if isinstance(self, EagerTensor):

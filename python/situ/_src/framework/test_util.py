@@ -173,7 +173,8 @@ class TestCase(_Arrays, unittest.TestCase):
 
     @contextlib.contextmanager
     def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
-        """A session of a graph; of the graph that is there where none is named."""
+        """Returns a context manager for a session of a graph, by default of the current graph or,
+        in eager mode, of a new one; `use_gpu` and `force_gpu` are ignored."""
         from situ._src.framework.graph import Graph
         from situ._src.framework.session import Session
 
@@ -186,7 +187,8 @@ class TestCase(_Arrays, unittest.TestCase):
 
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
-        """The same session each time in a test."""
+        """Returns a context manager for a session that is the same in all calls of a test;
+        `use_gpu` and `force_gpu` are ignored."""
         from situ._src.framework.session import Session
 
         if "_cached" not in self.__dict__:

@@ -140,7 +140,10 @@ def set_experimental_options(options: dict) -> None:
 
 @export("config.experimental.enable_op_determinism")
 def enable_op_determinism() -> None:
-    """Does nothing: operations are always deterministic."""
+    """Does nothing: kernels compute the same result in every run.
+
+    Random operations without a seed and concurrent updates of a variable may still differ between
+    runs."""
 
 
 @export("config.experimental.get_device_details")

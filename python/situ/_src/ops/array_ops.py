@@ -150,7 +150,8 @@ def _likes(kind, make):
         Args:
           tensor: The tensor to take the shape from.
           dtype: The element type; by default that of `tensor`.
-          optimize: Whether a graph may fold the result into a constant.
+          optimize: Whether `tf.zeros_like` in a graph may use the static shape of `tensor` instead
+            of its value.
           input: The name of `tensor` in TensorFlow 2.
           name: A name for the operation (optional).
 
@@ -225,7 +226,7 @@ def transpose(
       a: A tensor.
       perm: For each dimension of the result, the dimension of `a` it comes from. By default the
         order of the dimensions is reversed.
-      conjugate: Whether complex elements are conjugated; has no effect on other types.
+      conjugate: Ignored; situ has no complex tensors.
       name: A name for the operation (optional).
 
     Returns:
@@ -256,7 +257,7 @@ def concat(values: TensorLike, axis: Axis, name: str | None = "concat") -> Tenso
       A tensor.
 
     Raises:
-      ValueError: If the shapes do not match.
+      ValueError: If the shapes do not match (InvalidArgumentError in eager mode).
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
@@ -279,7 +280,8 @@ def stack(values: TensorLike, axis: Axis = 0, name: str | None = "stack") -> Ten
       A tensor.
 
     Raises:
-      ValueError: If `axis` is out of range or the shapes differ.
+      ValueError: If `axis` is out of range or the shapes differ (InvalidArgumentError in eager
+        mode).
     """
     if axis == 0 and not (isinstance(values, (list, tuple)) and holds_tensor(values)):
         try:
@@ -351,7 +353,7 @@ def split(
       A list of tensors.
 
     Raises:
-      ValueError: If the dimension cannot be split this way.
+      ValueError: If the dimension cannot be split this way (InvalidArgumentError in eager mode).
     """
     if isinstance(num_or_size_splits, int):
         return op("Split", axis, value, num_split=num_or_size_splits, name=name)
@@ -381,8 +383,9 @@ def gather(
       indices: A tensor of int32 or int64.
       validate_indices: Ignored; indices are always checked.
       axis: The dimension of `params` that `indices` index; by default `batch_dims`.
-      batch_dims: The number of leading dimensions that `params` and `indices` share.
-      name: A name for the operation (optional).
+      batch_dims: The number of leading dimensions that `params` and `indices` share. If it is not
+        0, both must have known ranks.
+      name: A name for the operation (optional); ignored if `batch_dims` is not 0.
 
     Returns:
       A tensor of shape `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis +
@@ -390,6 +393,7 @@ def gather(
 
     Raises:
       InvalidArgumentError: If an index is out of range.
+      ValueError: If `batch_dims` does not fit `axis` and the ranks.
     """
     if batch_dims:
         from situ._src.ops.gather_ops import gather_in_batches
@@ -416,8 +420,9 @@ def gather_v2(
       indices: A tensor of int32 or int64.
       validate_indices: Ignored; indices are always checked.
       axis: The dimension of `params` that `indices` index; by default `batch_dims`.
-      batch_dims: The number of leading dimensions that `params` and `indices` share.
-      name: A name for the operation (optional).
+      batch_dims: The number of leading dimensions that `params` and `indices` share. If it is not
+        0, both must have known ranks.
+      name: A name for the operation (optional); ignored if `batch_dims` is not 0.
 
     Returns:
       A tensor of shape `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis +
@@ -425,6 +430,7 @@ def gather_v2(
 
     Raises:
       InvalidArgumentError: If an index is out of range.
+      ValueError: If `batch_dims` does not fit `axis` and the ranks.
     """
     return gather(params, indices, validate_indices, name, axis, batch_dims)
 
@@ -533,8 +539,7 @@ def _where(op_name):
 
         Returns:
           A tensor of elements of `x` and `y`. Without both, the indices of the true elements, an
-          int64
-          tensor of shape [count, rank].
+          int64 tensor of shape [count, rank].
 
         Raises:
           ValueError: If only one of `x` and `y` is given.
@@ -654,7 +659,7 @@ def tuple_(
 @export("get_static_value", v1="contrib.util.constant_value")
 def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     """Returns the value of a tensor as a NumPy array if it is known while building a graph, or
-    None."""
+    None; `partial` is ignored."""
     return constant_value(tensor)
 
 
@@ -721,8 +726,9 @@ def register_tensor_conversion_function(
 
     Args:
       base_type: A class or a tuple of classes.
-      conversion_func: A function (value, dtype, name, as_ref) that returns a tensor.
-      priority: Ignored; the first function registered for a class is used.
+      conversion_func: A function (value, dtype, name, as_ref) that returns a tensor. It is called
+        with dtype=None, name=None and as_ref=False.
+      priority: Ignored; the first function registered for a class or one of its bases is used.
     """
 
     def convert(self):

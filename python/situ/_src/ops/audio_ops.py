@@ -38,7 +38,7 @@ def decode_wav(
       contents: A scalar string tensor, the bytes of the file.
       desired_channels: The number of channels to return; -1 for those of the file.
       desired_samples: The number of samples to return; -1 for those of the file.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A named tuple (audio, sample_rate): a float32 tensor of shape [samples, channels] with values

@@ -494,7 +494,7 @@ def assert_shapes(
       data: Ignored.
       summarize: Ignored.
       message: A prefix of the error message.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Raises:
       ValueError: If a known shape does not match.

@@ -143,6 +143,7 @@ def constant(
 
     Raises:
       TypeError: If `value` does not fit `dtype` or `shape`.
+      ValueError: If nested lists have different lengths.
     """
     return _constant(value, dtype, shape, name, False)
 
@@ -160,16 +161,18 @@ def constant_v1(
     Args:
       value: A number, a string, nested lists or a NumPy array.
       dtype: The element type. By default it is inferred from `value`.
-      shape: The shape of the result. The last element of `value` is repeated as often as needed.
-      verify_shape: Whether `value` must have exactly this shape.
+      shape: The shape of the result. In a graph, the last element of `value` is repeated as often
+        as needed; in eager mode only a single element is.
+      verify_shape: Whether `value` must have exactly this shape; ignored in eager mode.
       name: A name for the operation (optional).
 
     Returns:
       A tensor.
 
     Raises:
-      TypeError: If `value` does not fit `dtype`, or `shape` with `verify_shape`.
-      ValueError: If `value` has too many elements for `shape`.
+      TypeError: If `value` does not fit `dtype`, or `shape` with `verify_shape` or in eager mode.
+      ValueError: If `value` has too many elements for `shape` in a graph, or nested lists have
+        different lengths.
     """
     return _constant(value, dtype, shape, name, True, verify_shape)
 

@@ -322,7 +322,8 @@ def case_v2(
     strict: bool = False,
     name: str | None = "case",
 ) -> Any:
-    """Calls the function of the first predicate that is true; see `tf.compat.v1.case`."""
+    """Calls the function of the first predicate that is true; see `tf.compat.v1.case`. `strict` is
+    taken as true."""
     return case(pred_fn_pairs, default, exclusive, True, name)
 
 

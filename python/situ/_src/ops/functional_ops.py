@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """functional_ops.py: tf.map_fn, tf.vectorized_map, tf.scan, tf.foldl, tf.foldr: loops over the
-first
-dimension."""
+first dimension."""
 
 from __future__ import annotations
 
@@ -218,7 +217,7 @@ def foldl(
       elems: A tensor or a nested structure of tensors.
       initializer: The first previous result; by default the first slice.
       parallel_iterations: Ignored.
-      back_prop: Whether the loop has a gradient.
+      back_prop: Whether the loop has a gradient; ignored in eager mode.
       swap_memory: Ignored.
       name: A name for the operation (optional).
 
@@ -239,7 +238,8 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Applies a function to the previous result and each slice, from the last to the first."""
+    """Applies a function to the previous result and each slice, from the last to the first; see
+    `tf.foldl`."""
     with name_scope(name, "foldr"):
         return _fold(fn, elems, initializer, True, False, back_prop)
 
@@ -252,7 +252,7 @@ def vectorized_map(
     warn: bool = True,
 ) -> Any:
     """Applies a function to each slice along the first dimension, like `tf.map_fn` with the loop
-    unrolled."""
+    unrolled if the size is known; other arguments than `fn` and `elems` are ignored."""
     count = convert_to_tensor(nest.flatten(elems)[0]).shape.as_list()[0]
     if count is None:
         return named("map_fn")(fn, elems)

@@ -55,7 +55,7 @@ def _scatter(op_name, names):
           ref: A variable.
           indices: The indices of the slices to update.
           updates: The values to apply.
-          use_locking: Ignored; updates are always atomic.
+          use_locking: Ignored; no lock protects the update from concurrent steps.
           name: A name for the operation (optional).
 
         Returns:

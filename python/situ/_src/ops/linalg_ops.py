@@ -91,7 +91,7 @@ def lstsq(
       matrix: A tensor of shape [..., m, n].
       rhs: A tensor of shape [..., m, k].
       l2_regularizer: The weight of the squared norm of the solution.
-      fast: Ignored.
+      fast: Ignored; the normal equations are always used.
       name: A name for the operation (optional).
 
     Returns:
@@ -117,8 +117,8 @@ def lstsq(
 def pinv(
     a: TensorLike, rcond: TensorLike = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Computes the Moore-Penrose pseudo-inverse; singular values below `rcond` times the largest
-    are 0."""
+    """Computes the Moore-Penrose pseudo-inverse; singular values up to `rcond` times the largest
+    count as 0. `validate_args` and `name` are ignored."""
     with scope(name, "pinv"):
         a = convert_to_tensor(a)
         s, u, v = svd(a)
@@ -134,7 +134,7 @@ def pinv(
 def matrix_rank(
     a: TensorLike, tol: TensorLike = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Counts the singular values above `tol`."""
+    """Counts the singular values above `tol`; `validate_args` and `name` are ignored."""
     a = convert_to_tensor(a)
     s = svd(a, compute_uv=False)
     small = 2.2e-16 if a.dtype.name == "float64" else 1.2e-7
@@ -253,7 +253,8 @@ def normalize(
 
 @export("linalg.LinearOperatorFullMatrix")
 class LinearOperatorFullMatrix:
-    """A linear operator that is given by a dense matrix."""
+    """A linear operator that is given by a dense matrix; other arguments than `matrix` are
+    ignored."""
 
     def __init__(
         self,
@@ -300,7 +301,7 @@ class LinearOperatorFullMatrix:
         adjoint_arg: bool = False,
         name: str | None = None,
     ) -> Any:
-        """Solves the linear system of this operator."""
+        """Solves the linear system of this operator; `adjoint_arg` is ignored."""
         return op("MatrixSolve", self.to_dense(), rhs, adjoint=adjoint)
 
     def diag_part(self, name: str | None = None) -> Any:

@@ -184,7 +184,7 @@ def index_table_from_tensor(
     name: str | None = None,
     vocabulary_list: Any = None,
 ) -> Any:
-    """Returns a table from strings to their indices in a list."""
+    """Returns a table from strings or integers to their indices in a list; `dtype` is ignored."""
     _check_hasher(hasher_spec)
     words = vocabulary_list if mapping is None else mapping
     if words is None:
@@ -476,7 +476,7 @@ class _Part:
 
 @export("lookup.experimental.DenseHashTable", v1="contrib.lookup.MutableDenseHashTable")
 class DenseHashTable(MutableHashTable):
-    """A mutable table; `empty_key` and `deleted_key` are ignored."""
+    """A mutable table; `empty_key`, `deleted_key` and `initial_num_buckets` are ignored."""
 
     def __init__(
         self,

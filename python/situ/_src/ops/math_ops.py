@@ -120,8 +120,8 @@ def matmul(
       b: A tensor of the type of `a`.
       transpose_a: Whether `a` is transposed before the multiplication.
       transpose_b: Whether `b` is transposed before the multiplication.
-      adjoint_a: Whether `a` is conjugated and transposed.
-      adjoint_b: Whether `b` is conjugated and transposed.
+      adjoint_a: As `transpose_a`; situ has no complex tensors.
+      adjoint_b: As `transpose_b`.
       a_is_sparse: A hint, ignored.
       b_is_sparse: A hint, ignored.
       name: A name for the operation (optional).
@@ -130,7 +130,7 @@ def matmul(
       A tensor of the type of `a` and of shape [..., rows of `a`, columns of `b`].
 
     Raises:
-      ValueError: If the inner dimensions differ.
+      ValueError: If the inner dimensions differ (InvalidArgumentError in eager mode).
     """
     with scope(name, "MatMul") as full:
         a = convert_to_tensor(a, name="a")
@@ -213,7 +213,8 @@ def accumulate_n(
     tensor_dtype: TensorLike = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds a list of tensors element-wise, like `tf.add_n`."""
+    """Adds a list of tensors element-wise, like `tf.add_n`; `shape` and `tensor_dtype` are
+    ignored."""
     return add_n(inputs, name=name or "AccumulateN")
 
 

@@ -186,7 +186,7 @@ def print_v1(
       input_: A tensor.
       data: A list of tensors to print.
       message: A prefix of the line.
-      first_n: Ignored.
+      first_n: Ignored; every computation prints.
       summarize: The number of elements to print of each tensor.
       name: A name for the operation (optional).
 

@@ -50,7 +50,7 @@ def ragged_constant(
       ragged_rank: The number of ragged dimensions.
       inner_shape: The shape of the uniform inner dimensions.
       row_splits_dtype: int32 or int64.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A RaggedTensor.

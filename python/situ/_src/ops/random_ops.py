@@ -436,7 +436,7 @@ def random_crop(
       A tensor of shape `size`.
 
     Raises:
-      ValueError: If the crop does not fit.
+      ValueError: If the crop does not fit (InvalidArgumentError in eager mode).
     """
     with scope(name, "random_crop") as full:
         value = convert_to_tensor(value, name="value")

@@ -103,6 +103,8 @@ def reduce_logsumexp(
       axis: The dimensions to reduce; all by default.
       keepdims: Whether reduced dimensions are kept with size 1.
       name: A name for the operation (optional).
+      **kwargs: `reduction_indices` and `keep_dims`, the names of `axis` and `keepdims` in old
+        programs; others are ignored.
 
     Returns:
       A tensor.
@@ -139,7 +141,7 @@ def reduce_variance(
       A tensor of the type of `input_tensor`.
 
     Raises:
-      TypeError: If the elements are integers.
+      TypeError: If the elements are not floating point.
     """
     x = convert_to_tensor(input_tensor)
     if not x.dtype.is_floating:
@@ -165,6 +167,9 @@ def reduce_std(
 
     Returns:
       A tensor of the type of `input_tensor`.
+
+    Raises:
+      TypeError: If the elements are not floating point.
     """
     return op("Sqrt", reduce_variance(input_tensor, axis, keepdims), name=name)
 
@@ -201,7 +206,8 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
 def matrix_transpose(
     a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """Transposes the last two dimensions."""
+    """Transposes the last two dimensions of a tensor of known rank; `conjugate` is ignored, as situ
+    has no complex tensors."""
     a = convert_to_tensor(a)
     rank = tensor_shape.as_shape(a.shape).rank
     return op("Transpose", a, list(range(rank - 2)) + [rank - 1, rank - 2], name=name)
@@ -223,7 +229,7 @@ def matvec(
       a: A tensor of shape [..., m, n].
       b: A tensor of shape [..., n].
       transpose_a: Whether `a` is transposed before the multiplication.
-      adjoint_a: Whether `a` is conjugated and transposed.
+      adjoint_a: As `transpose_a`; situ has no complex tensors.
       a_is_sparse: A hint, ignored.
       b_is_sparse: A hint, ignored.
       name: A name for the operation (optional).
@@ -258,7 +264,8 @@ def norm(
     Args:
       tensor: A floating-point tensor.
       ord: "euclidean", "fro", 1, 2, infinity or any positive number p.
-      axis: The dimensions to reduce; all by default.
+      axis: The dimensions to reduce; all by default. The norm of several dimensions is that of the
+        vector of all their elements, not a matrix norm.
       keepdims: Whether reduced dimensions are kept with size 1.
       keep_dims: The name of `keepdims` in TensorFlow 1.
       name: A name for the operation (optional).

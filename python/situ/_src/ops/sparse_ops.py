@@ -136,7 +136,7 @@ def sparse_to_dense(
       output_shape: The shape of the result.
       sparse_values: A tensor [n], or a scalar for all indices.
       default_value: The value of other elements.
-      validate_indices: Ignored; indices are always checked.
+      validate_indices: Ignored; indices must be in range, but may be repeated and in any order.
       name: A name for the operation (optional).
 
     Returns:
@@ -176,7 +176,9 @@ def sparse_tensor_to_dense(
     validate_indices: bool | None = True,
     name: str | None = None,
 ) -> Tensor:
-    """Converts a sparse tensor to a dense one; other elements are `default_value` (0 or "")."""
+    """Converts a sparse tensor to a dense one; other elements are `default_value` (0 or "").
+
+    `validate_indices` is ignored, as in `tf.compat.v1.sparse_to_dense`."""
     empty = "" if sp_input.dtype.name == "string" else 0
     preset = empty if default_value is None else default_value
     return sparse_to_dense(

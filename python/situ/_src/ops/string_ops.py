@@ -105,7 +105,7 @@ def regex_replace(
       pattern: A regular expression.
       rewrite: The replacement; \\0 is the match, \\1 to \\9 are groups.
       replace_global: Whether to replace all matches, or only the first.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A string tensor of the shape of `input`.
@@ -131,7 +131,8 @@ def string_split(
     result_type: TensorLike = None,
     name: str | None = None,
 ) -> Any:
-    """Splits each string of a vector; returns a SparseTensor with one row per string."""
+    """Splits each string of a vector; returns a SparseTensor with one row per string, whatever
+    `result_type` is."""
     separator = delimiter if delimiter is not None else " " if sep is None else sep
     return sparse_ops.SparseTensor(
         *op("StringSplit", source, separator, skip_empty=skip_empty, name=name)

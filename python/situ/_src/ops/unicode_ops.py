@@ -103,7 +103,7 @@ def unicode_decode(
       errors: "strict", "replace" or "ignore".
       replacement_char: The code point that replaces invalid bytes.
       replace_control_characters: Must be false.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       An int32 vector; a ragged tensor for a vector of strings.
@@ -258,7 +258,7 @@ def substr(
       pos: The position of the first byte or character; negative values count from the end.
       len: The length.
       unit: "BYTE" or "UTF8_CHAR".
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A string tensor.

@@ -166,8 +166,8 @@ def bincount(
       arr: A tensor of integers.
       weights: Weights to sum instead of counting (optional).
       minlength: The smallest length of the result.
-      maxlength: The largest length of the result; larger values are ignored.
-      dtype: The type of the counts.
+      maxlength: The largest length of the result; values that do not fit are not counted.
+      dtype: The type of the counts; with `weights` the result has their type.
       name: A name for the operation (optional).
 
     Returns:

@@ -235,8 +235,9 @@ def while_loop(
       body: A function of the loop variables that returns their next values.
       loop_vars: A list or tuple of tensors, or nested structures of them.
       shape_invariants: The shapes that the loop variables keep; by default their initial shapes.
+        Ignored in eager mode.
       parallel_iterations: Ignored.
-      back_prop: Whether the loop has a gradient.
+      back_prop: Whether the loop has a gradient; ignored in eager mode.
       swap_memory: Ignored.
       maximum_iterations: The largest number of iterations (optional).
       return_same_structure: Whether a single loop variable is returned in a list.
@@ -247,7 +248,7 @@ def while_loop(
 
     Raises:
       TypeError: If `cond` or `body` is not callable.
-      ValueError: If there are no loop variables, or the body changes a shape.
+      ValueError: If there are no loop variables, or the body changes a shape in a graph.
     """
     if not callable(cond) or not callable(body):
         raise TypeError("cond and body must be callable.")
@@ -284,8 +285,9 @@ def while_loop_v2(
       body: A function of the loop variables that returns their next values.
       loop_vars: A list or tuple of tensors, or nested structures of them.
       shape_invariants: The shapes that the loop variables keep; by default their initial shapes.
+        Ignored in eager mode.
       parallel_iterations: Ignored.
-      back_prop: Whether the loop has a gradient.
+      back_prop: Whether the loop has a gradient; ignored in eager mode.
       swap_memory: Ignored.
       maximum_iterations: The largest number of iterations (optional).
       name: A name for the operation (optional).
@@ -295,7 +297,7 @@ def while_loop_v2(
 
     Raises:
       TypeError: If `cond` or `body` is not callable.
-      ValueError: If there are no loop variables, or the body changes a shape.
+      ValueError: If there are no loop variables, or the body changes a shape in a graph.
     """
     return while_loop(
         cond,

@@ -24,9 +24,9 @@ class ProfilerOptions:
 
     Args:
       host_tracer_level: 0 disables records of the CPU.
-      python_tracer_level: accepted for compatibility.
+      python_tracer_level: has no effect; `start` warns if it is not 0.
       device_tracer_level: 0 disables records of GPUs.
-      delay_ms: accepted for compatibility.
+      delay_ms: has no effect; `start` warns if it is set.
     """
 
     def __init__(

@@ -138,7 +138,8 @@ class Timeline:
     def generate_chrome_trace_format(
         self, show_dataflow=True, show_memory=False, op_time="schedule"
     ):
-        """The trace as text that chrome://tracing reads."""
+        """Returns the trace as text that chrome://tracing reads; `show_memory` and `op_time` are
+        ignored."""
         return json.dumps({"traceEvents": list(self._events(show_dataflow))}, indent=4)
 
 

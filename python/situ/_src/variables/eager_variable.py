@@ -114,16 +114,18 @@ class EagerVariable(Operators):
       initial_value: a value that converts to a tensor, or a function that returns one.
       trainable: whether tapes watch the variable and optimizers update it; True by
         default, False for ON_READ.
-      validate_shape: accepted for compatibility.
-      caching_device: accepted for compatibility.
+      validate_shape: ignored.
+      caching_device: ignored.
       name: the name; "Variable" by default.
-      variable_def: accepted for compatibility.
+      variable_def: ignored.
       dtype: the type; by default that of the initial value.
-      import_scope: accepted for compatibility.
+      import_scope: ignored.
       constraint: a function that optimizers apply to the value after an update.
       synchronization: a tf.VariableSynchronization.
       aggregation: a tf.VariableAggregation.
-      shape: accepted for compatibility.
+      shape: ignored; the variable has the shape of its initial value.
+      collections: ignored.
+      use_resource: ignored.
 
     Raises:
       ValueError: there is no initial value.
@@ -243,12 +245,12 @@ class EagerVariable(Operators):
 
         Args:
           value: a value of the shape and type of the variable.
-          use_locking: accepted for compatibility.
-          name: accepted for compatibility.
-          read_value: whether to return the variable; otherwise the operation (None eagerly).
+          use_locking: ignored.
+          name: ignored.
+          read_value: whether to return the variable.
 
         Returns:
-          The variable.
+          The variable; if `read_value` is false, None, or in a graph an operation.
 
         Raises:
           ValueError: the shape or type does not match.
@@ -315,12 +317,12 @@ class EagerVariable(Operators):
 
         Args:
           delta: a value of the shape and type of the variable.
-          use_locking: accepted for compatibility.
-          name: accepted for compatibility.
-          read_value: whether to return the variable; otherwise the operation (None eagerly).
+          use_locking: ignored.
+          name: ignored.
+          read_value: whether to return the variable.
 
         Returns:
-          The variable.
+          The variable; if `read_value` is false, None, or in a graph an operation.
 
         Raises:
           InvalidArgumentError: the shape does not match.
@@ -334,12 +336,12 @@ class EagerVariable(Operators):
 
         Args:
           delta: a value of the shape and type of the variable.
-          use_locking: accepted for compatibility.
-          name: accepted for compatibility.
-          read_value: whether to return the variable; otherwise the operation (None eagerly).
+          use_locking: ignored.
+          name: ignored.
+          read_value: whether to return the variable.
 
         Returns:
-          The variable.
+          The variable; if `read_value` is false, None, or in a graph an operation.
 
         Raises:
           InvalidArgumentError: the shape does not match.

@@ -131,7 +131,8 @@ class PartitionedVariable:
         return len(self._parts)
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Assigns the slices of a value to the variables."""
+        """Assigns the slices of a value to the variables; returns the list of assignments. `name`
+        and `read_value` are ignored."""
         sizes = [p.shape.as_list()[self._axis] for p in self._parts]
         values = op(
             "SplitV", convert_to_tensor(value, self.dtype), sizes, self._axis, num_split=len(sizes)

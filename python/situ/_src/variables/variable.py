@@ -64,17 +64,20 @@ class RefVariable(GraphVariable):
 
     @by_first
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Returns an operation that assigns a value and outputs the variable."""
+        """Returns an operation that assigns a value and outputs the variable, whatever
+        `read_value` is."""
         return op("Assign", self._ref, value, use_locking=use_locking, name=name)
 
     @by_first
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        """Returns an operation that adds to the value and outputs the variable."""
+        """Returns an operation that adds to the value and outputs the variable, whatever
+        `read_value` is."""
         return op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
 
     @by_first
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        """Returns an operation that subtracts from the value and outputs the variable."""
+        """Returns an operation that subtracts from the value and outputs the variable, whatever
+        `read_value` is."""
         return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
 
     def count_up_to(self, limit):
@@ -214,6 +217,15 @@ class Variable(metaclass=_VariableType):
       constraint: a function that optimizers apply to the value after an update.
       synchronization: a tf.VariableSynchronization.
       aggregation: a tf.VariableAggregation.
+      caching_device: in graphs, a device that reads the variable once for all uses there.
+      collections: in graphs, the collections of the variable; by default GLOBAL_VARIABLES.
+      use_resource: in graphs, whether to create a resource variable.
+
+    Other arguments of tf.Variable (validate_shape, variable_def, import_scope, expected_shape,
+    shape) are ignored: a variable has the shape of its initial value.
+
+    Raises:
+      ValueError: there is no initial value.
     """
 
 

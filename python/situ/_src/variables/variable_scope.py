@@ -101,6 +101,7 @@ class VariableScope:
         it.
 
         Args:
+          store: ignored.
           name: the name in the scope.
           shape: the shape of a new variable.
           dtype: the type of a new variable.
@@ -110,7 +111,7 @@ class VariableScope:
           collections: the collections of the variable; by default GLOBAL_VARIABLES.
           caching_device: a device that caches the value.
           partitioner: a function of shape and dtype that returns the numbers of partitions.
-          validate_shape: accepted for compatibility.
+          validate_shape: ignored; the shape of a new variable must be fully defined.
           use_resource: whether to create a resource variable.
           custom_getter: a function that wraps the creation.
           constraint: a function that optimizers apply after an update.
@@ -196,7 +197,7 @@ class variable_scope(ReusableScope):
     Args:
       name_or_scope: the name, or a VariableScope to enter again.
       default_name: the name if `name_or_scope` is None; it is made unique.
-      values: accepted for compatibility.
+      values: ignored.
       initializer: the default initializer.
       regularizer: the default regularizer.
       caching_device: a device that caches the values.

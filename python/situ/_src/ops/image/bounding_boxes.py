@@ -353,7 +353,7 @@ def sample_distorted_bounding_box(
     name: str | None = None,
 ) -> Any:
     """Samples a random crop that covers enough of an object: (begin, size, box) for tf.slice and
-    tf.image.draw_bounding_boxes."""
+    tf.image.draw_bounding_boxes. `seed2` and `name` are ignored."""
     return _distorted(
         image_size,
         bounding_boxes,

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """image_ops.py: tf.image: crop, pad, flip, rotate and resize images [height, width, channels] or
-batches of
-them."""
+batches of them."""
 
 from __future__ import annotations
 
@@ -117,7 +116,8 @@ def crop_to_bounding_box(
       A tensor of the type of `image`.
 
     Raises:
-      ValueError: If the box exceeds the image.
+      ValueError: If the box exceeds the image and all sizes are known; otherwise the operation
+        fails with InvalidArgumentError when it runs.
     """
     with scope(None, "crop_to_bounding_box"):
         image = convert_to_tensor(image, name="image")
@@ -158,7 +158,8 @@ def pad_to_bounding_box(
       A tensor of the type of `image`.
 
     Raises:
-      ValueError: If the image does not fit.
+      ValueError: If the image does not fit and all sizes are known; otherwise the operation fails
+        with InvalidArgumentError when it runs.
     """
     with scope(None, "pad_to_bounding_box"):
         image = convert_to_tensor(image, name="image")

@@ -132,7 +132,7 @@ def conv3d(
       padding: "SAME" or "VALID".
       data_format: "NDHWC" or "NCDHW".
       dilations: One, three or five integers, 1 by default.
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A tensor of the type of `input`.

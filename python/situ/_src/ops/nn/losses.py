@@ -326,8 +326,9 @@ def top_k(
 
     Args:
       input: A tensor of rank 1 or more.
-      k: How many elements to return.
-      sorted: Whether the results are in descending order.
+      k: How many elements to return, at most the size of the last dimension.
+      sorted: Ignored; the results are in descending order, equal ones in the order of their
+        indices, NaN last.
       index_type: The type of the indices.
       name: A name for the operation (optional).
 

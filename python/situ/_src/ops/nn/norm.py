@@ -31,7 +31,7 @@ def moments(
     Args:
       x: A floating-point tensor.
       axes: The dimensions to reduce.
-      shift: Ignored.
+      shift: Ignored; the mean is subtracted before squaring.
       keep_dims: Whether reduced dimensions are kept with size 1.
       keepdims: The name of `keep_dims` in TensorFlow 2.
       name: A name for the operation (optional).
@@ -69,7 +69,7 @@ def moments_v2(
     Args:
       x: A floating-point tensor.
       axes: The dimensions to reduce.
-      shift: Ignored.
+      shift: Ignored; the mean is subtracted before squaring.
       keepdims: Whether reduced dimensions are kept with size 1.
       name: A name for the operation (optional).
 
@@ -319,7 +319,8 @@ def dropout(
       A tensor of the shape of `x`.
 
     Raises:
-      ValueError: If the probability is out of range, or both or none are given.
+      ValueError: If `x` is not floating point, the probability is out of range, or both or none
+        are given.
     """
     if keep_prob is not None and rate is not None:
         raise ValueError("Only one of `keep_prob` and `rate` can be given.")
@@ -355,7 +356,7 @@ def dropout_v2(
       A tensor of the shape of `x`.
 
     Raises:
-      ValueError: If the rate is out of range.
+      ValueError: If `x` is not floating point or the rate is out of range.
     """
     return _drop(x, rate, noise_shape, seed, name)
 

@@ -342,7 +342,7 @@ def max_pool3d(
       strides: The stride of the window, one, three or five integers.
       padding: "SAME" or "VALID".
       data_format: "NDHWC" or "NCDHW".
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A tensor of the type of `input`.
@@ -369,7 +369,7 @@ def avg_pool3d(
       strides: The stride of the window, one, three or five integers.
       padding: "SAME" or "VALID".
       data_format: "NDHWC" or "NCDHW".
-      name: A name for the operation (optional).
+      name: Ignored.
 
     Returns:
       A tensor of the type of `input`.

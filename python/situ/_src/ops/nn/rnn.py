@@ -199,7 +199,7 @@ def bidirectional_dynamic_rnn(
     scope: Any = None,
 ) -> Any:
     """Runs two cells over sequences, forwards and backwards: ((outputs_fw, outputs_bw), (state_fw,
-    state_bw))."""
+    state_bw)). `parallel_iterations` and `swap_memory` are ignored."""
     time, batch = (0, 1) if time_major else (1, 0)
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
         with variable_scope.variable_scope("fw") as var_scope:

@@ -113,7 +113,8 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns all classes as candidates."""
+    """Returns the classes 0 to `num_sampled` - 1 as candidates; `num_true`, `unique` and `seed` are
+    ignored."""
     with scope(name, "AllCandidateSampler"):
         classes = convert_to_tensor(true_classes)
         every = op("Range", cast(0, "int64"), cast(num_sampled, "int64"), cast(1, "int64"))
