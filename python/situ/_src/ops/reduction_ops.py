@@ -250,6 +250,55 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     return op("Mul", OPS["Sum"](half, constant([-1], "int32")), constant(2, half.dtype), name=name)
 
 
+_MATRIX_ORDERS = ("euclidean", "fro", 1, 2, float("inf"))
+
+
+def _check_norm(ord, axis):
+    """Raises TensorFlow's ValueError for an `ord` or `axis` that tf.norm does not support."""
+    is_matrix = isinstance(axis, (list, tuple))
+    if is_matrix and (len(axis) != 2 or axis[0] == axis[1]):
+        raise ValueError(
+            f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}"
+        )
+    if is_matrix and ord not in _MATRIX_ORDERS:
+        orders = "['euclidean', 'fro', 1, 2, inf]"
+        raise ValueError(f"'ord' must be a supported matrix norm in {orders}, got {ord}")
+    if not is_matrix and isinstance(ord, str) and ord != "euclidean":
+        raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
+    if not isinstance(ord, str) and ord <= 0:
+        raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
+
+
+def _spectral_norm(tensor, axis):
+    """The largest singular value of matrices in two dimensions, which stay with size 1."""
+    rank = tensor.shape.rank
+    rows, columns = (a % rank for a in axis)
+    order = [*(a for a in range(rank) if a not in (rows, columns)), rows, columns]
+    values = op("Svd", op("Transpose", tensor, order), compute_uv=False)[0]
+    largest = op("ExpandDims", OPS["Max"](values, -1, True), -1)
+    return op("Transpose", largest, [order.index(a) for a in range(rank)])
+
+
+def _matrix_norm(tensor, ord, axis):
+    """The norm of matrices in two dimensions, which stay with size 1."""
+    if ord == 2:
+        return _spectral_norm(tensor, axis)
+    rows, columns = axis if ord == 1 else reversed(axis)
+    return OPS["Max"](OPS["Sum"](op("Abs", tensor), rows, True), columns, True)
+
+
+def _vector_norm(tensor, ord, axis, keepdims):
+    if ord in ("euclidean", "fro", 2):
+        return op("Sqrt", OPS["Sum"](op("Square", tensor), axis, keepdims))
+    size = op("Abs", tensor)
+    if ord == 1:
+        return OPS["Sum"](size, axis, keepdims)
+    if ord == float("inf"):
+        return OPS["Max"](size, axis, keepdims)
+    total = OPS["Sum"](op("Pow", size, constant(float(ord), tensor.dtype)), axis, keepdims)
+    return op("Pow", total, constant(1 / float(ord), tensor.dtype))
+
+
 @export("linalg.norm", "norm")
 def norm(
     tensor: TensorLike,
@@ -259,33 +308,32 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Computes a vector norm.
+    """Computes the norm of vectors or matrices.
 
     Args:
       tensor: A floating-point tensor.
-      ord: "euclidean", "fro", 1, 2, infinity or any positive number p.
-      axis: The dimensions to reduce; all by default. The norm of several dimensions is that of the
-        vector of all their elements, not a matrix norm.
+      ord: "euclidean", 1, 2, infinity or any positive number p; for matrices "euclidean" or "fro"
+        (Frobenius), 1 (largest column sum), 2 (largest singular value), infinity (largest row sum).
+      axis: None: all elements are one vector. An integer: the dimension of vectors. Two integers:
+        the dimensions of the rows and columns of matrices.
       keepdims: Whether reduced dimensions are kept with size 1.
       keep_dims: The name of `keepdims` in TensorFlow 1.
       name: A name for the operation (optional).
 
     Returns:
       A tensor of the type of `tensor`.
+
+    Raises:
+      ValueError: `ord` or `axis` is not supported.
     """
     keep = bool(keep_dims if keepdims is None else keepdims)
+    _check_norm(ord, axis)
     with scope(name, "norm"):
         tensor = convert_to_tensor(tensor)
-        if ord in ("euclidean", "fro", 2, 2.0):
-            return op("Sqrt", OPS["Sum"](op("Square", tensor), axis, keep))
-        size = op("Abs", tensor)
-        if ord == 1:
-            return OPS["Sum"](size, axis, keep)
-        if ord == float("inf"):
-            return OPS["Max"](size, axis, keep)
-        power = constant(float(ord), tensor.dtype)
-        total = OPS["Sum"](op("Pow", size, power), axis, keep)
-        return op("Pow", total, constant(1 / float(ord), tensor.dtype))
+        if not isinstance(axis, (list, tuple)) or ord in ("euclidean", "fro"):
+            return _vector_norm(tensor, ord, axis, keep)
+        result = _matrix_norm(tensor, ord, axis)
+        return result if keep else op("Squeeze", result, list(axis))
 
 
 def _linspace_float64(start, stop, num):
