@@ -158,7 +158,7 @@ static situ_status read_message(struct reader payload, const struct proto_type *
   *out = proto_create(payload.source->arena, type);
   if (!*out) return NO_MEMORY();
   while (payload.at < payload.end) {
-    struct element element = {0};
+    struct element element = {.payload = payload};
     TRY(read_element(&payload, &element));
     const struct proto_field *field = proto_field_by_number(type, element.number);
     if (!field || field->kind == PROTO_IGNORED) continue;
