@@ -161,3 +161,15 @@ def test_the_loop_trains_saves_and_goes_on(tmp_path):
     slope = tf.reduce_sum(slim.get_unique_variable("line/weights"))
     value = slim.evaluation.evaluate_once("", tf.train.latest_checkpoint(folder), final_op=slope)
     assert value == pytest.approx(2, abs=0.2)
+
+
+def test_cosine_distance_of_contrib_takes_an_axis_before_weights():
+    predictions, labels = tf.constant([[1.0, 0], [0, 1]]), tf.constant([[1.0, 0], [1, 0]])
+    with tf.Session() as session:
+        for loss in (tf.contrib.losses.cosine_distance, slim.losses.cosine_distance):
+            found = [
+                loss(predictions, labels, dim=1),
+                loss(predictions, labels, 1, 2.0),
+                loss(predictions, labels, axis=1, weights=0.5),
+            ]
+            assert session.run(found) == [0.5, 1.0, 0.25]

@@ -135,13 +135,9 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars: bool = Fal
 # Losses: the same as tf.losses, with the predictions in front.
 
 
-def _turned(name, row):
-    result = getattr(losses, row)
-
-    def loss(predictions, labels, weights=1.0, *args, **kwargs):
-        return result(labels, predictions, weights, *args, **kwargs)
-
-    loss.__name__, loss.__doc__ = name, result.__doc__
+def _export_predictions_first(name):
+    """Exports a function of tf.losses under tf.contrib.losses, with predictions before labels."""
+    result = getattr(losses, name)
 
     def called(
         predictions=None,
@@ -156,9 +152,9 @@ def _turned(name, row):
         def first(*values):
             return next((v for v in values if v is not None), None)
 
-        return loss(
-            first(predictions, logits),
+        return result(
             first(labels, onehot_labels, multi_class_labels, target),
+            first(predictions, logits),
             *args,
             **kwargs,
         )
@@ -174,7 +170,7 @@ for _name in (
     "hinge_loss",
     "cosine_distance",
 ):
-    _turned(_name, _name)
+    _export_predictions_first(_name)
 for _name in ("mean_squared_error", "absolute_difference", "log_loss"):
     _made = V1["losses." + _name]
     V1["contrib.slim.losses." + _name] = V1["contrib.losses." + _name] = (
