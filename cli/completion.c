@@ -132,8 +132,10 @@ static int run(const struct args *args) {
       shells[i].print();
       return SUCCESS;
     }
-  return command_misuse(args, "unknown shell '%s'. Supported: bash, zsh, fish.",
-                        args->positional[0]);
+#define LISTED(name) ", " #name
+  return command_misuse(args, "unknown shell '%s'. Supported: %s.", args->positional[0],
+                        &SHELLS(LISTED)[2]);
+#undef LISTED
 }
 
 const struct command completion_command = {
