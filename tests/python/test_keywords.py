@@ -195,14 +195,39 @@ def test_the_checker_finds_ignored_keywords(source, wrong):
     assert bool(list(checker().problems_of("x.py", source))) == wrong
 
 
-def test_no_function_of_the_package_ignores_keywords():
+@pytest.mark.parametrize(
+    "source, wrong",
+    [
+        ("def f(a, b):\n    return a", ["b"]),
+        ("def f(a, *, b=1):\n    return a", ["b"]),
+        ("def f(a):\n    a = 1", ["a"]),
+        ("def f(a):\n    del a  # a hint", []),
+        ("def f(a):\n    del a", ["a"]),
+        ("def f(a, b):\n    del a, b  # hints", []),
+        ("def f(_a):\n    return 1", []),
+        ("def f(a):\n    return locals()", []),
+        ("def f(a):\n    raise ValueError('no')", []),
+        ("def f(a):\n    'Does nothing.'", []),
+        ("def f(a):\n    return lambda: a", []),
+        ("class C:\n    def __init__(self, a):\n        self.b = 1", ["a"]),
+        ("class C:\n    def on_epoch_end(self, epoch, logs=None):\n        self.b = 1", []),
+        ("class C:\n    def f(self, a):\n        return self", ["a"]),
+    ],
+)
+def test_the_checker_finds_parameters_that_nothing_reads(source, wrong):
+    found = [text for _, _, text in checker().unread_of("x.py", source)]
+    assert [text.split()[2].rstrip(":") for text in found] == wrong
+
+
+def test_no_function_of_the_package_ignores_arguments():
     found = []
     for folder, _, files in os.walk(os.path.join(ROOT, "python")):
         for name in files:
             if name.endswith(".py"):
                 path = os.path.join(folder, name)
                 with open(path, encoding="utf-8") as file:
-                    found += checker().problems_of(path, file.read())
+                    text = file.read()
+                found += [*checker().problems_of(path, text), *checker().unread_of(path, text)]
     assert found == []
 
 

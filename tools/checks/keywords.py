@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""keywords.py: no function of the Python API may ignore a keyword argument that it accepts.
+"""keywords.py: no function of the Python API may ignore an argument that it accepts.
 
 A parameter `**name` must be passed on, stored or checked as a whole. A function that only reads
 some of its keys (`name.get("x")`, `name.pop("x")`, `name["x"]`, `"x" in name`), or none, would
 accept a misspelt argument without effect. `*name` must be read, unless its name begins with an
 underscore (a callback that is passed more than it needs) or the function is an `__exit__`.
+
+A named parameter must be read, too. An argument that cannot change a result (a hint for speed,
+say) is deleted, with the reason behind it: `del swap_memory  # tensors stay where they are`.
+Methods whose parameters are set by their caller (`on_epoch_end`, `before_run`) need not read them.
 """
 
 import ast
+import re
 from pathlib import Path
 
 _READS_ONE_KEY = ("get", "pop", "setdefault", "update")
+
+# Methods that a framework calls, with more than each of them needs.
+_CALLBACKS = re.compile(
+    r"on_\w+|begin|before_run|after_run|end|after_create_session|before_save|after_save"
+    r"|__\w+__|find_spec|build|compute_mask|compute_output_shape|_situ_value_"
+)
+_SIGNATURES_OF_CALLERS = ("__init__", "__new__", "__call__")
 
 
 def _parents(tree):
@@ -60,6 +72,64 @@ def _only_raises(function):
     )
 
 
+def _is_interface(function):
+    """Whether a function has no code but its doc string, `pass` or `...`."""
+    return all(
+        isinstance(part, ast.Pass)
+        or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+        for part in function.body
+    )
+
+
+def _is_callback(function):
+    return function.name not in _SIGNATURES_OF_CALLERS and bool(
+        _CALLBACKS.fullmatch(function.name)
+    )
+
+
+def _functions_and_methods(tree):
+    """The functions of a module and the methods of its classes, without those inside functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+        else:
+            yield from _functions_and_methods(node)
+
+
+def _read_names(function, lines):
+    """The names that a function reads, or deletes with a comment that says why."""
+    for part in function.body:
+        for node in ast.walk(part):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                yield "locals()" if node.id == "locals" else node.id
+            elif isinstance(node, ast.Delete) and "# " in lines[node.end_lineno - 1]:
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def _unread_parameters(function, lines):
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    read = {"self", "cls", *_read_names(function, lines)}
+    if "locals()" in read:
+        return []
+    return [p.arg for p in named if p.arg not in read and not p.arg.startswith("_")]
+
+
+def unread_of(path, text):
+    """The parameters of one file that no code reads, as (path, line, text)."""
+    lines = text.splitlines()
+    for function in _functions_and_methods(ast.parse(text)):
+        if _is_interface(function) or _only_raises(function) or _is_callback(function):
+            continue
+        for name in _unread_parameters(function, lines):
+            yield (
+                path,
+                function.lineno,
+                f"{function.name}() ignores {name}: obey it, raise (keywords.unsupported), "
+                f"or `del {name}  # why it cannot change a result`",
+            )
+
+
 def problems_of(path, text):
     """The problems of one file, as (path, line, text)."""
     tree = ast.parse(text)
@@ -85,4 +155,6 @@ def swallowed(files):
     """Functions in python/ that accept arguments and ignore them."""
     for path in files:
         if path.suffix == ".py" and Path("python") in path.parents:
-            yield from problems_of(path, path.read_text())
+            text = path.read_text()
+            yield from problems_of(path, text)
+            yield from unread_of(path, text)
