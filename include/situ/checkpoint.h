@@ -25,6 +25,38 @@ typedef struct situ_named {
 SITU_API situ_status situ_checkpoint_write(const char *prefix, const situ_named *tensors,
                                            int count) SITU_MUST_USE;
 
+/* An array in host memory. */
+typedef struct situ_array {
+  const char *name;
+  const char *type; /* NumPy's name, such as "float32"; "object": strings, encoded (see data) */
+  situ_shape shape;
+  const void *data; /* row-major; of strings: their lengths (int64), then their contents */
+  size_t bytes;
+} situ_array;
+
+/* An entry of a file's metadata. */
+typedef struct situ_metadata {
+  const char *key, *value;
+} situ_metadata;
+
+/* Writes arrays, which are sorted by name, to a file in the safetensors format with a checksum per
+ * array. `format` among the metadata is "situ" if it is not given. */
+SITU_API situ_status situ_safetensors_write(const char *path, situ_array *arrays, int count,
+                                            const situ_metadata *metadata,
+                                            int n_metadata) SITU_MUST_USE;
+
+/* Writes arrays, which are sorted by name, and metadata to a checkpoint. */
+SITU_API situ_status situ_checkpoint_write_arrays(const char *prefix, situ_array *arrays, int count,
+                                                  const situ_metadata *metadata,
+                                                  int n_metadata) SITU_MUST_USE;
+
+/* Replaces a file: writes to a temporary file in the same directory, syncs and renames it. */
+SITU_API situ_status situ_file_replace(const char *path, const void *data,
+                                       size_t bytes) SITU_MUST_USE;
+
+/* Returns the CRC-32C of data, the checksum of TFRecord files. */
+SITU_API uint32_t situ_crc32c(const void *data, size_t bytes);
+
 /* Reads tensors of a checkpoint by name into host memory; the caller releases them. On failure all
  * results are NULL: NotFound for a missing file or name, DataLoss with the file and offset for a
  * corrupt file. */

@@ -89,10 +89,10 @@ PyMODINIT_FUNC PyInit__situ(void); /* entry point of the interpreter */
 PyMODINIT_FUNC PyInit__situ(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
-  PyMethodDef *const more[] = {dlpack_methods,   context_methods, ops_methods,
-                               devices_methods,  types_methods,   script_methods,
-                               checksum_methods, tape_methods,    gradients_methods,
-                               cluster_methods,  store_methods,   numerics_methods};
+  PyMethodDef *const more[] = {dlpack_methods,     context_methods, ops_methods,
+                               devices_methods,    types_methods,   script_methods,
+                               checkpoint_methods, tape_methods,    gradients_methods,
+                               cluster_methods,    store_methods,   numerics_methods};
   int failed = add_types(module) || operators_prepare();
   for (size_t i = 0; i < sizeof more / sizeof *more && !failed; i++)
     failed = PyModule_AddFunctions(module, more[i]);

@@ -259,7 +259,7 @@ void numerics_set_origin(struct graph_object *graph);
 
 extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[],
     cluster_methods[];
-extern PyMethodDef checksum_methods[];
+extern PyMethodDef checkpoint_methods[];
 extern PyMethodDef numerics_methods[];
 extern PyMethodDef tape_methods[], gradients_methods[];
 

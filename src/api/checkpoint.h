@@ -7,12 +7,14 @@
 #include "base/strbuf.h"
 #include "situ/checkpoint.h"
 
-/* Returns the CRC-32 of zlib. */
-uint32_t checkpoint_crc32(const void *data, size_t bytes);
+/* Returns whether tensors of a type can be stored. */
+bool safetensors_stores(situ_type type);
 
-/* Convert between types and their safetensors names; NULL and SITU_NO_TYPE if there is none. */
-const char *checkpoint_type_name(situ_type type);
-situ_type checkpoint_type(const char *word);
+/* Returns NumPy's name of a type that the format names, such as "F32"; NULL if there is none. */
+const char *safetensors_numpy(const char *code);
+
+/* Appends a shape as a JSON array. */
+void safetensors_append_shape(struct strbuf *out, situ_shape shape);
 
 /* Appends the path of the data file. */
 void checkpoint_path(const char *prefix, struct strbuf *out);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "api/checkpoint.h"
+#include "base/crc32.h"
+#include "base/file.h"
 #include "base/json.h"
-#include "ops/io/file_ops.h"
 #include "tensor/tensor.h"
 
 enum { MOST_HEADER = 100 << 20 };
@@ -59,6 +60,12 @@ static situ_status read_header(struct checkpoint_file *r) {
   return sums ? parse(r, sums, strlen(sums), &r->sums) : s;
 }
 
+/* Returns the type that the format calls `code`, or SITU_NO_TYPE. */
+static situ_type type_of(const char *code) {
+  const char *numpy = safetensors_numpy(code);
+  return numpy ? situ_type_parse(numpy) : SITU_NO_TYPE;
+}
+
 /* Reads the type, shape and data offsets of a tensor. */
 static situ_status read_entry(const struct checkpoint_file *r, const char *name, situ_type *type,
                               situ_shape *shape, int64_t *at, int64_t *bytes) {
@@ -66,7 +73,7 @@ static situ_status read_entry(const struct checkpoint_file *r, const char *name,
   if (!entry)
     return situ_status_create(SITU_NOT_FOUND, "Key %s not found in checkpoint (%s)", name, r->path);
   const struct json *sizes = json_get(entry, "shape"), *offsets = json_get(entry, "data_offsets");
-  *type = checkpoint_type(json_string(json_get(entry, "dtype"), ""));
+  *type = type_of(json_string(json_get(entry, "dtype"), ""));
   if (*type == SITU_NO_TYPE || !sizes || sizes->kind != JSON_ARRAY || sizes->count > SITU_MAX_RANK)
     return damaged(r, 8, "wrong type or shape of tensor", name);
   *shape = (situ_shape){.rank = sizes->count};
@@ -96,7 +103,7 @@ static situ_status read_tensor(const struct checkpoint_file *r, const char *name
       (bytes && fread(to, 1, (size_t)bytes, r->file) != (size_t)bytes))
     return damaged(r, r->begin + at, "the file ends within tensor", name);
   if (!r->sums) return NULL;
-  if (json_integer(json_get(r->sums, name), -1) != (int64_t)checkpoint_crc32(to, (size_t)bytes))
+  if (json_integer(json_get(r->sums, name), -1) != (int64_t)crc32_zlib(to, (size_t)bytes))
     return damaged(r, r->begin + at, "the checksum does not fit the bytes of tensor", name);
   return NULL;
 }

@@ -82,9 +82,7 @@ def _is_interface(function):
 
 
 def _is_callback(function):
-    return function.name not in _SIGNATURES_OF_CALLERS and bool(
-        _CALLBACKS.fullmatch(function.name)
-    )
+    return function.name not in _SIGNATURES_OF_CALLERS and bool(_CALLBACKS.fullmatch(function.name))
 
 
 def _functions_and_methods(tree):

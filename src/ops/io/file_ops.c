@@ -6,41 +6,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/crc32.h"
 #include "base/strbuf.h"
 #include "ops/io/file_ops.h"
 #include "ops/ops.h"
 #include "tensor/tensor.h"
 
-situ_status file_failure(const char *path, int error) {
-  const situ_code code = error == ENOENT                     ? SITU_NOT_FOUND
-                         : error == EACCES || error == EPERM ? SITU_PERMISSION_DENIED
-                         : error == EISDIR                   ? SITU_FAILED_PRECONDITION
-                         : error == ENOSPC || error == EFBIG ? SITU_RESOURCE_EXHAUSTED
-                                                             : SITU_UNKNOWN;
-  return situ_status_create(code, "%s; %s", path, strerror(error));
-}
-
-situ_status file_read(const char *path, struct strbuf *out) {
-  FILE *stream = fopen(path, "rb");
-  if (!stream) return file_failure(path, errno);
-  char block[65536];
-  size_t n = 0;
-  while ((n = fread(block, 1, sizeof block, stream)) > 0) strbuf_append_n(out, block, n);
-  const int error = ferror(stream) ? (errno ? errno : EIO) : 0;
-  fclose(stream);
-  if (error) return file_failure(path, error);
-  return out->failed ? NO_MEMORY() : NULL;
-}
-
 bool file_crc_matches(const char *data, size_t bytes, const char *crc) {
-  uint32_t sum = UINT32_MAX, said = 0;
-  for (size_t i = 0; i < bytes; i++) {
-    sum ^= (unsigned char)data[i];
-    for (int bit = 0; bit < 8; bit++) sum = sum & 1 ? sum >> 1 ^ 0x82f63b78u : sum >> 1;
-  }
-  sum = ~sum;
-  memcpy(&said, crc, sizeof said);
-  return said == (sum >> 15 | sum << 17) + 0xa282ead8u;
+  const uint32_t sum = crc32_castagnoli(data, bytes);
+  uint32_t stored = 0;
+  memcpy(&stored, crc, sizeof stored);
+  return stored == (sum >> 15 | sum << 17) + 0xa282ead8u;
 }
 
 static situ_status read_shape(struct call *call) {

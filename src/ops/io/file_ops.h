@@ -3,15 +3,7 @@
 #ifndef SITU_OPS_IO_FILE_OPS_H
 #define SITU_OPS_IO_FILE_OPS_H
 
-#include "base/base.h"
-
-struct strbuf;
-
-/* The status for an errno about a path: "path; No such file or directory". */
-situ_status file_failure(const char *path, int error) SITU_MUST_USE;
-
-/* Appends the contents of a file. */
-situ_status file_read(const char *path, struct strbuf *out) SITU_MUST_USE;
+#include "base/file.h"
 
 /* Whether four bytes are the masked checksum (CRC-32C) of others, as TFRecord files have it. */
 bool file_crc_matches(const char *data, size_t bytes, const char *crc);

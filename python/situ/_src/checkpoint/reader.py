@@ -9,8 +9,9 @@ import os
 
 import numpy
 
+import _situ
 from situ._src.checkpoint import safetensors, tensor_bundle
-from situ._src.checkpoint.state import DATA, INDEX, checkpoint_exists, latest_checkpoint
+from situ._src.checkpoint.state import DATA, checkpoint_exists, latest_checkpoint
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
@@ -18,28 +19,7 @@ from situ._src.framework.dtypes import as_dtype
 
 def write(prefix, arrays, metadata=None):
     """Writes a checkpoint: the data file first, then the index, a readable list of its tensors."""
-    strings = {k: list(a.shape) for k, a in arrays.items() if a.dtype.kind in "OSU"}
-    encoded = {k: _encode(a) if k in strings else a for k, a in arrays.items()}
-    safetensors.write(
-        prefix + DATA,
-        encoded,
-        {**(metadata or {}), **({"strings": json.dumps(strings)} if strings else {})},
-    )
-    index = {
-        "format": "situ checkpoint",
-        "data": [os.path.basename(prefix) + DATA],
-        "variables": {
-            k: {"dtype": str(a.dtype), "shape": list(a.shape)} for k, a in sorted(arrays.items())
-        },
-    }
-    safetensors.replace(prefix + INDEX, [json.dumps(index, indent=1).encode(), b"\n"])
-
-
-def _encode(array):
-    """Encodes an array of strings as bytes: the lengths (int64), then the contents."""
-    items = [s.encode() if isinstance(s, str) else bytes(s) for s in array.ravel().tolist()]
-    lengths = numpy.array([len(s) for s in items], "<i8")
-    return numpy.frombuffer(lengths.tobytes() + b"".join(items), numpy.uint8)
+    _situ.write_checkpoint(prefix, safetensors.entries(arrays), metadata or {})
 
 
 def _decode(data, shape):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""safetensors.py: the safetensors file format: an 8-byte header length, a JSON header, the data.
+"""safetensors.py: the safetensors format: an 8-byte header length, a JSON header, the data.
 The header's metadata has a CRC-32 of each tensor."""
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ from __future__ import annotations
 import json
 import os
 import struct
-import threading
 import zlib
 
 import numpy
 
+import _situ
 from situ._src.framework import errors
 
 TYPES = {
@@ -28,7 +28,6 @@ TYPES = {
     "U64": "uint64",
     "BOOL": "bool",
 }
-TYPE_CODES = {name: code for code, name in TYPES.items()}
 MAX_HEADER_BYTES = 100 << 20
 
 
@@ -37,36 +36,23 @@ def loss(path, offset, what):
     return errors.DataLossError(None, None, f"{path}: damaged at byte {offset}: {what}")
 
 
-def fsync_folder(path):
-    """Flushes the directory of a file, so that a rename is durable."""
-    handle = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def entries(tensors):
+    """Returns arrays by name as `_situ.write_safetensors` takes them."""
+    made = []
+    for name, tensor in tensors.items():
+        array = numpy.asarray(tensor, order="C")
+        if array.dtype.kind in "OSU":
+            made.append((name, "object", array.shape, encode_strings(array)))
+        else:
+            data = array.astype(array.dtype.newbyteorder("<"), copy=False)
+            made.append((name, array.dtype.name, array.shape, data))
+    return made
 
 
-def replace(path, parts):
-    """Writes a file atomically: to a temporary file that is then renamed.
-
-    Args:
-      path: the file.
-      parts: buffers, written one after the other.
-    """
-    temporary = f"{path}.tmp{os.getpid()}.{threading.get_ident()}"
-    with errors.convert_os_errors(path):
-        try:
-            with open(temporary, "wb") as file:
-                for part in parts:
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            if os.path.exists(temporary):
-                os.remove(temporary)
-            raise
-        fsync_folder(path)
+def encode_strings(array):
+    """Encodes an array of strings as bytes: the lengths (int64), then the contents."""
+    items = [s.encode() if isinstance(s, str) else bytes(s) for s in array.ravel().tolist()]
+    return numpy.array([len(s) for s in items], "<i8").tobytes() + b"".join(items)
 
 
 def write(path, tensors, metadata=None):
@@ -75,28 +61,7 @@ def write(path, tensors, metadata=None):
     Raises:
       UnimplementedError: a type is not supported.
     """
-    header, sums, at, arrays = {}, {}, 0, []
-    for name in sorted(tensors):
-        array = numpy.asarray(tensors[name], order="C")
-        if array.dtype.name not in TYPE_CODES:
-            raise errors.UnimplementedError(
-                None,
-                None,
-                f"Tensor '{name}' of type {array.dtype.name} cannot be saved in a checkpoint.",
-            )
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        header[name] = {
-            "dtype": TYPE_CODES[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [at, at + array.nbytes],
-        }
-        arrays.append(memoryview(array.reshape(-1)).cast("B") if array.size else b"")
-        sums[name] = zlib.crc32(arrays[-1])
-        at += array.nbytes
-    header["__metadata__"] = {"format": "situ", "crc32": json.dumps(sums), **(metadata or {})}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    replace(path, [struct.pack("<Q", len(text)), text, *arrays])
+    _situ.write_safetensors(path, entries(tensors), metadata or {})
 
 
 class File:

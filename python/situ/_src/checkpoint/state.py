@@ -8,6 +8,7 @@ import os
 import re
 import time
 
+import _situ
 from situ._src.checkpoint import safetensors
 from situ._src.framework.api import export
 from situ._src.framework.protos import Message
@@ -60,7 +61,7 @@ def write(folder, newest, kept, latest_filename=None, times=None, preserved=None
     lines += [f"all_model_checkpoint_timestamps: {t!r}\n" for t in times or ()]
     if preserved is not None:
         lines.append(f"last_preserved_timestamp: {preserved!r}\n")
-    safetensors.replace(_file(folder or ".", latest_filename), ["".join(lines).encode()])
+    _situ.replace_file(_file(folder or ".", latest_filename), "".join(lines).encode())
 
 
 @export("train.update_checkpoint_state", v1="train.update_checkpoint_state")

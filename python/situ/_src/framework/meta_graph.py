@@ -102,7 +102,7 @@ def write(path, graph, saver=None, collection_list=None):
         "saver": saver.as_saver_def() if saver is not None else None,
     }
     if path:
-        safetensors.replace(os.fspath(path), [json.dumps(data).encode()])
+        _situ.replace_file(os.fspath(path), json.dumps(data).encode())
     return MetaGraphDef(data)
 
 

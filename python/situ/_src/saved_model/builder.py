@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 
+import _situ
 from situ._src.checkpoint import reader, safetensors
 from situ._src.framework import meta_graph
 from situ._src.framework.api import BOTH, V1, export
@@ -367,7 +368,7 @@ class SavedModelBuilder:
         """
         path = os.path.join(self._folder, "saved_model.pbtxt" if as_text else _FILE)
         text = json.dumps({"format": _FORMAT, "graphs": self._graphs})
-        safetensors.replace(path, [text.encode()])
+        _situ.replace_file(path, text.encode())
         return path
 
 

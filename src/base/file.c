@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * file.c: reads whole files, replaces files atomically. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+
+situ_status file_failure(const char *path, int error) {
+  const situ_code code = error == ENOENT                     ? SITU_NOT_FOUND
+                         : error == EACCES || error == EPERM ? SITU_PERMISSION_DENIED
+                         : error == EISDIR                   ? SITU_FAILED_PRECONDITION
+                         : error == ENOSPC || error == EFBIG ? SITU_RESOURCE_EXHAUSTED
+                                                             : SITU_UNKNOWN;
+  return situ_status_create(code, "%s; %s", path, strerror(error));
+}
+
+situ_status file_read(const char *path, struct strbuf *out) {
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return file_failure(path, errno);
+  char block[65536];
+  size_t n = 0;
+  while ((n = fread(block, 1, sizeof block, stream)) > 0) strbuf_append_n(out, block, n);
+  const int error = ferror(stream) ? (errno ? errno : EIO) : 0;
+  fclose(stream);
+  if (error) return file_failure(path, error);
+  return out->failed ? NO_MEMORY() : NULL;
+}
+
+/* Makes a rename durable. */
+static situ_status sync_directory(const char *path) {
+  const char *slash = strrchr(path, '/');
+  struct strbuf directory = {0};
+  strbuf_append_n(&directory, path, slash ? (size_t)(slash - path) + 1 : 0);
+  if (!slash) strbuf_append(&directory, ".");
+  const int handle = directory.failed ? -1 : open(strbuf_get(&directory), O_RDONLY | O_DIRECTORY);
+  const int error = directory.failed ? ENOMEM : handle < 0 || fsync(handle) ? errno : 0;
+  if (handle >= 0) close(handle);
+  strbuf_free(&directory);
+  return error ? file_failure(path, error) : NULL;
+}
+
+/* Creates the temporary file anew; a file left by a process that died is removed. */
+static FILE *open_temporary(const char *path) {
+  unlink(path);
+  const int handle = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  FILE *file = handle < 0 ? NULL : fdopen(handle, "wb");
+  if (!file && handle >= 0) close(handle);
+  return file;
+}
+
+/* Writes and syncs a file. Returns 0 or an errno. */
+static int write_parts(FILE *file, const struct file_part *parts, int count) {
+  errno = 0;
+  bool good = true;
+  for (int i = 0; i < count && good; i++)
+    good = !parts[i].bytes || fwrite(parts[i].data, 1, parts[i].bytes, file) == parts[i].bytes;
+  good = good && !fflush(file) && !fsync(fileno(file));
+  const int error = good ? 0 : errno ? errno : EIO; /* never 0 on failure */
+  return fclose(file) && !error ? (errno ? errno : EIO) : error;
+}
+
+situ_status file_replace(const char *path, const struct file_part *parts, int count) {
+  struct strbuf temporary = {0};
+  strbuf_appendf(&temporary, "%s.tmp%ld.%llx", path, (long)getpid(),
+                 (unsigned long long)pthread_self());
+  if (temporary.failed) {
+    strbuf_free(&temporary);
+    return NO_MEMORY();
+  }
+  FILE *file = open_temporary(strbuf_get(&temporary));
+  int error = file ? write_parts(file, parts, count) : errno;
+  if (!error && rename(strbuf_get(&temporary), path)) error = errno;
+  if (error && file) unlink(strbuf_get(&temporary));
+  strbuf_free(&temporary);
+  return error ? file_failure(path, error) : sync_directory(path);
+}

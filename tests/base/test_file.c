@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * test_file.c: files are replaced whole or not at all. */
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+
+static char directory[] = "/tmp/situ_file_XXXXXX";
+static char path[64];
+
+static int make_directory(void **state) {
+  (void)state;
+  if (!mkdtemp(directory)) return 1;
+  snprintf(path, sizeof path, "%s/a", directory);
+  return 0;
+}
+
+static int remove_directory(void **state) {
+  (void)state;
+  unlink(path);
+  return rmdir(directory); /* fails if a temporary file was left behind */
+}
+
+static void expect_contents(const char *expected) {
+  struct strbuf text = {0};
+  assert_null(file_read(path, &text));
+  assert_string_equal(strbuf_get(&text), expected);
+  strbuf_free(&text);
+}
+
+static void parts_are_concatenated(void **state) {
+  (void)state;
+  const struct file_part parts[] = {{"ab", 2}, {NULL, 0}, {"c", 1}};
+  assert_null(file_replace(path, parts, 3));
+  expect_contents("abc");
+  assert_null(file_replace(path, parts, 1));
+  expect_contents("ab");
+  assert_null(file_replace(path, NULL, 0));
+  expect_contents("");
+}
+
+static void expect_failure(situ_status s, situ_code code) {
+  assert_non_null(s);
+  assert_int_equal(situ_status_code(s), code);
+  situ_status_release(s);
+}
+
+static void a_failure_keeps_the_file(void **state) {
+  (void)state;
+  const struct file_part part = {"ab", 2};
+  assert_null(file_replace(path, &part, 1));
+  char inside[80];
+  snprintf(inside, sizeof inside, "%s/b", path); /* the parent is not a directory */
+  expect_failure(file_replace(inside, &part, 1), SITU_UNKNOWN);
+  expect_failure(file_replace("/nonexistent/b", &part, 1), SITU_NOT_FOUND);
+  snprintf(inside, sizeof inside, "%s/d", directory);
+  assert_int_equal(mkdir(inside, 0700), 0);
+  expect_failure(file_replace(inside, &part, 1), SITU_FAILED_PRECONDITION); /* a directory */
+  assert_int_equal(rmdir(inside), 0);
+  expect_contents("ab");
+}
+
+static void missing_files_cannot_be_read(void **state) {
+  (void)state;
+  struct strbuf text = {0};
+  expect_failure(file_read("/nonexistent/b", &text), SITU_NOT_FOUND);
+  strbuf_free(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parts_are_concatenated),
+      cmocka_unit_test(a_failure_keeps_the_file),
+      cmocka_unit_test(missing_files_cannot_be_read),
+  };
+  return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
