@@ -71,7 +71,7 @@ class Conv3D(layers_conv._Conv):
             self.dilation_rate,
         )
 
-    def bias_and_activation(self, made, data_format: str | None = "NHWC"):
+    def bias_and_activation(self, made):
         if self.use_bias:
             made = made + (
                 op("Reshape", self.bias, [1, -1, 1, 1, 1])

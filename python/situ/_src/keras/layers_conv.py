@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from situ._src.framework import tensor_shape
+from situ._src.framework.keywords import unsupported
 from situ._src.keras import constraints, context, initializers, regularizers
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layers_core import Weighted, named, serialize_attributes
@@ -94,8 +95,8 @@ class _Conv(Weighted):
             parts = op("Split", axis, inputs, num_split=self.groups)
             kernels = op("Split", self.rank + 1, self.kernel, num_split=self.groups)
             outputs = op("ConcatV2", [self.convolve(p, k) for p, k in zip(parts, kernels)], axis)
-            return self.bias_and_activation(outputs, self.layout())
-        return self.bias_and_activation(self.convolve(inputs, self.kernel), self.layout())
+            return self.bias_and_activation(outputs)
+        return self.bias_and_activation(self.convolve(inputs, self.kernel))
 
     def get_config(self):
         return {
@@ -237,7 +238,7 @@ class Conv1D(_Conv):
         )
         return op("Squeeze", outputs, [axis])
 
-    def bias_and_activation(self, made, data_format: str | None = "NHWC"):
+    def bias_and_activation(self, made):
         if self.use_bias:
             made = made + (
                 op("Reshape", self.bias, [1, -1, 1])
@@ -262,8 +263,10 @@ class _Transposed(_Conv):
         output_padding=None,
         data_format=None,
         dilation_rate=1,
+        groups=1,  # in configurations of Keras 2
         **kwargs,
     ):
+        unsupported(type(self).__name__, groups=(groups, 1))
         super().__init__(
             rank, filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs
         )
@@ -299,7 +302,13 @@ class _Transposed(_Conv):
         if sizes is not None:
             shape = op("Pack", [convert_to_tensor(s, "int32") for s in shape])
         outputs = conv.conv2d_transpose_v2(
-            inputs, kernel, shape, self.window(), self.padding.upper(), "NCHW" if first else "NHWC"
+            inputs,
+            kernel,
+            shape,
+            self.window(self.strides),
+            self.padding.upper(),
+            "NCHW" if first else "NHWC",
+            self.window(self.dilation_rate),
         )
         if sizes is not None and all(isinstance(n, int) for n in lengths):
             known = [self.filters, *lengths] if first else [*lengths, self.filters]
@@ -311,13 +320,12 @@ class _Transposed(_Conv):
             self.length(known[a] if known[a] is not None else sizes[a], i) for i, a in enumerate(at)
         ]
 
-    def window(self):
-        return self.strides
+    def window(self, sizes):
+        """Returns strides or dilations for height and width."""
+        return sizes
 
     def call(self, inputs):
-        return self.bias_and_activation(
-            self.image(inputs, self.kernel, self.is_channels_first()), self.layout()
-        )
+        return self.bias_and_activation(self.image(inputs, self.kernel, self.is_channels_first()))
 
     def get_config(self):
         config = super().get_config()
@@ -337,7 +345,7 @@ class Conv2DTranspose(_Transposed):
       padding: "valid" or "same".
       output_padding: Extra size of the output along each dimension; None infers the output shape.
       data_format: "channels_last" or "channels_first".
-      dilation_rate: Only 1 is supported; the kernel is not dilated by other values.
+      dilation_rate: Distance between kernel elements.
       activation: Activation function, or its name.
       use_bias: Whether the layer adds a bias.
       **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
@@ -388,7 +396,7 @@ class Conv1DTranspose(_Transposed):
       padding: "valid" or "same".
       output_padding: Extra length of the output; None infers the output shape.
       data_format: "channels_last" or "channels_first".
-      dilation_rate: Only 1 is supported; the kernel is not dilated by other values.
+      dilation_rate: Distance between kernel elements.
       activation: Activation function, or its name.
       use_bias: Whether the layer adds a bias.
       **kwargs: Initializers, regularizers and constraints as in `Conv2D`, and arguments of `Layer`.
@@ -428,8 +436,8 @@ class Conv1DTranspose(_Transposed):
         size = known[at[1]] if known[at[1]] is not None else sizes[at[1]]
         return [1, self.length(size, 0)]
 
-    def window(self):
-        return (1, *self.strides)
+    def window(self, sizes):
+        return (1, *sizes)
 
     def call(self, inputs):
         first = self.is_channels_first()
@@ -459,7 +467,8 @@ class DepthwiseConv2D(_Conv):
       depthwise_regularizer: Regularizer of the kernel.
       depthwise_constraint: Constraint applied to the kernel after each update.
       **kwargs: `bias_initializer`, `bias_regularizer`, `bias_constraint`, and arguments of `Layer`.
-        `groups`, `kernel_initializer`, `kernel_regularizer` and `kernel_constraint` have no effect.
+        `kernel_initializer`, `kernel_regularizer` and `kernel_constraint` have no effect, as in
+        Keras 2, whose configurations have them: there is no such kernel.
 
     Call arguments:
       inputs: Tensor of shape `(batch, height, width, channels)`.
@@ -481,8 +490,10 @@ class DepthwiseConv2D(_Conv):
         depthwise_initializer="glorot_uniform",
         depthwise_regularizer=None,
         depthwise_constraint=None,
+        groups=1,  # in configurations of Keras 2
         **kwargs,
     ) -> None:
+        unsupported(type(self).__name__, groups=(groups, 1))
         super().__init__(
             2,
             None,
@@ -527,7 +538,7 @@ class DepthwiseConv2D(_Conv):
             self.dilation_rate,
             data_format=self.layout(),
         )
-        return self.bias_and_activation(outputs, self.layout())
+        return self.bias_and_activation(outputs)
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config()
@@ -628,7 +639,7 @@ class SeparableConv2D(DepthwiseConv2D):
             self.dilation_rate,
             data_format=self.layout(),
         )
-        return self.bias_and_activation(outputs, self.layout())
+        return self.bias_and_activation(outputs)
 
     def get_config(self) -> dict[str, Any]:
         return {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from situ._src.framework import api, tensor_shape
+from situ._src.framework.keywords import unsupported
 from situ._src.keras import activations, constraints, context, initializers, nodes, regularizers
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
@@ -96,10 +97,14 @@ class Weighted(Layer):
             )
         self.built = True
 
-    def bias_and_activation(self, made, data_format="NHWC"):
+    def layout(self):
+        """Returns the data format of BiasAdd."""
+        return "NHWC"
+
+    def bias_and_activation(self, made):
         """Adds the bias and applies the activation."""
         if self.use_bias:
-            made = op("BiasAdd", made, self.bias, data_format=data_format)
+            made = op("BiasAdd", made, self.bias, data_format=self.layout())
         return self.activation(made)
 
     def get_config(self):
@@ -251,7 +256,7 @@ class Dropout(Layer):
     Args:
       rate: Fraction of the elements to drop, between 0 and 1.
       noise_shape: Shape of the dropout mask, broadcast to the input; for example
-        `(batch, 1, features)` uses one mask for all time steps.
+        `(None, 1, features)` uses one mask for all time steps. None is the size of the input.
       seed: Seed of the random numbers.
 
     Call arguments:
@@ -278,8 +283,11 @@ class Dropout(Layer):
         )
 
     def shape_of_noise(self, inputs: Any):
-        """Returns the shape of the dropout mask."""
-        return self.noise_shape
+        """Returns the shape of the dropout mask; None in noise_shape is the size of the input."""
+        if self.noise_shape is None or None not in tuple(self.noise_shape):
+            return self.noise_shape
+        sizes = shape_op(inputs)
+        return [sizes[i] if n is None else n for i, n in enumerate(self.noise_shape)]
 
     def call(self, inputs, training=None):
         if not training or not self.rate:
@@ -305,13 +313,17 @@ def _spatial(rank):
 
         Args:
           rate: Fraction of the channels to drop, between 0 and 1.
-          noise_shape: Has no effect; the mask covers whole channels.
           seed: Seed of the random numbers.
+          noise_shape: Only None is supported; the mask covers whole channels.
 
         Call arguments:
           inputs: Tensor with channels as the last dimension.
           training: Whether to drop channels.
         """
+
+        def __init__(self, rate, seed=None, noise_shape=None, **kwargs):
+            unsupported(f"SpatialDropout{rank}D", noise_shape=(noise_shape, None))
+            super().__init__(rate, seed=seed, **kwargs)
 
         def shape_of_noise(self, inputs):
             sizes = shape_op(inputs)
