@@ -310,3 +310,28 @@ def test_batches_of_replicas_in_a_function():
 def test_shape_of_a_scalar_on_a_gpu_shapes_again():
     with tf.device("/gpu:0"):
         assert tf.reshape(tf.ones([1]), tf.shape(3.0)).shape == ()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_synchronized_batch_norm(count):
+    """The statistics are those of the whole batch, whatever the shares of the replicas."""
+    x, y = np.random.RandomState(0).rand(8, 3).astype("f"), np.random.RandomState(1).rand(8, 1)
+    x[4:] *= 3
+    with strategy(count).scope():
+        model = tf.keras.Sequential(
+            [
+                tf.keras.layers.BatchNormalization(
+                    synchronized=True, momentum=0.0, input_shape=(3,)
+                ),
+                tf.keras.layers.Dense(1, kernel_initializer="ones"),
+            ]
+        )
+        model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+    history = model.fit(x, y.astype("f"), batch_size=8, epochs=3, shuffle=False, verbose=0)
+    np.testing.assert_allclose(
+        history.history["loss"], [6.1177435, 0.9322286, 0.5388237], rtol=1e-5
+    )
+    gamma, _, mean, variance = model.get_weights()[:4]
+    np.testing.assert_allclose(gamma, [0.39843, 0.46775, 0.5215], rtol=1e-4)
+    np.testing.assert_allclose(mean, [1.07652, 1.20678, 1.3412], rtol=1e-5)
+    np.testing.assert_allclose(variance, [0.72943, 0.86321, 0.99816], rtol=1e-4)

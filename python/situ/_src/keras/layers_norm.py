@@ -8,7 +8,7 @@ from typing import Any
 from situ._src.framework import api, tensor_shape
 from situ._src.framework.graph import GraphKeys
 from situ._src.framework.keywords import unsupported
-from situ._src.keras import activations, constraints, initializers, regularizers, weights
+from situ._src.keras import activations, constraints, context, initializers, regularizers, weights
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_core import named, serialize_attributes
 from situ._src.keras.mixed_precision import large_negative
@@ -100,6 +100,29 @@ def normalized(x, mean, variance, beta, gamma, epsilon):
     return x * factor + (shift if beta is None else shift + beta)
 
 
+def _moments(x, axes, mask, synchronized):
+    """Returns the mean and the variance over axes, of the elements where the mask is True and, if
+    synchronized, of all replicas.
+    """
+    replica = api.named("distribute.get_replica_context")() if synchronized else None
+    if mask is None and replica is None:
+        mean = op("Mean", x, axes, keep_dims=True)
+        spread = op("SquaredDifference", x, op("StopGradient", mean))
+        return mean, op("Mean", spread, axes, keep_dims=True)
+    kept = op("OnesLike", x)
+    if mask is not None:
+        kept = kept * op("ExpandDims", cast(mask, x.dtype), -1)
+    add = lambda values: op("Sum", values, axes, keep_dims=True)
+    if replica is not None:
+        sums = replica.all_reduce("SUM", [add(kept), add(x * kept), add(op("Square", x) * kept)])
+        total = op("Maximum", sums[0], cast(1.0, x.dtype))
+        mean = sums[1] / total
+        return mean, op("Maximum", sums[2] / total - op("Square", mean), cast(0.0, x.dtype))
+    total = add(kept) + context.setting("epsilon")
+    mean = add(x * kept) / total
+    return mean, add(op("SquaredDifference", x, mean) * kept) / total
+
+
 @named("BatchNormalization")
 class BatchNormalization(Scaled):
     """Normalizes activations over the batch, then scales by gamma and adds beta.
@@ -121,20 +144,25 @@ class BatchNormalization(Scaled):
       gamma_regularizer: Regularizer of gamma.
       beta_constraint: Constraint applied to beta after each update.
       gamma_constraint: Constraint applied to gamma after each update.
-      synchronized: Has no effect; each replica normalizes over its own examples.
+      synchronized: Whether to normalize over the examples of all replicas of a strategy instead of
+        those of each replica. The fused op is not used then.
       renorm: Only False is supported.
-      fused: Has no effect; the fused op is used where it fits.
+      fused: Whether to use the fused op, which is for images; default: where it fits. Its moving
+        variance is that of the sample (divided by n - 1).
       virtual_batch_size: Only None is supported.
-      renorm_clipping, renorm_momentum: Have no effect.
+      renorm_clipping, renorm_momentum: Arguments of renorm.
       **kwargs: Arguments of `Layer`.
 
     Call arguments:
       inputs: Tensor of any rank.
       training: Whether to use the statistics of the batch.
-      mask: Has no effect; masked steps count in the statistics.
+      mask: Boolean tensor of the shape of the inputs without the last dimension; elements where it
+        is False do not count in the statistics.
 
     Raises:
       NotImplementedError: If renorm or virtual_batch_size is set.
+      ValueError: If fused is True together with synchronized or for inputs that are not images, or
+        the mask has a wrong rank.
     """
 
     def __init__(
@@ -165,6 +193,7 @@ class BatchNormalization(Scaled):
             renorm=(renorm, False),
             virtual_batch_size=(virtual_batch_size, None),
         )
+        del renorm_clipping, renorm_momentum  # they are read with renorm only
         super().__init__(
             axis,
             epsilon,
@@ -178,13 +207,22 @@ class BatchNormalization(Scaled):
             gamma_constraint,
             **kwargs,
         )
-        self.momentum = momentum
+        if fused and synchronized:
+            raise ValueError("`fused=True` is not supported when `synchronized=True`.")
+        self.momentum, self.synchronized = momentum, synchronized
+        self.fused = False if synchronized else fused
+        self.supports_masking = True
         self.moving_mean_initializer = initializers.get(moving_mean_initializer)
         self.moving_variance_initializer = initializers.get(moving_variance_initializer)
 
     def build(self, input_shape):
         sizes = tensor_shape.as_shape(input_shape).as_list()
         shape = [sizes[a] for a in self.axes(len(sizes))]
+        if self.fused and len(sizes) != 4:
+            raise ValueError(
+                "Batch normalization layers with `fused=True` only support 4D input tensors. "
+                f"Received tensor with shape: {tuple(sizes)}"
+            )
         self.make(shape)
         self.moving_mean = self.add_weight(
             "moving_mean",
@@ -213,16 +251,21 @@ class BatchNormalization(Scaled):
         kept = self.axes(rank)
         over = [a for a in range(rank) if a not in kept]
         train = bool(training) and self.trainable
+        if mask is not None and mask.shape.rank != rank - 1:
+            raise ValueError(
+                "The mask provided should be one dimension less than the inputs. Received: "
+                f"mask.shape={mask.shape}, inputs.shape={inputs.shape}"
+            )
         if (
-            len(kept) == 1
+            self.fused is not False
+            and (mask is None or not train)
+            and len(kept) == 1
             and norm.is_fused(inputs, kept[0])
             and self.moving_mean.dtype.base_dtype == "float32"
         ):
             return self._fused(inputs, kept[0], train)
         if train:
-            mean = op("Mean", inputs, over, keep_dims=True)
-            spread = op("SquaredDifference", inputs, op("StopGradient", mean))
-            variance = op("Mean", spread, over, keep_dims=True)
+            mean, variance = _moments(inputs, over, mask, self.synchronized)
             self._remember(mean, variance)
         else:
             mean, variance = (
