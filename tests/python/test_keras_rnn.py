@@ -107,3 +107,48 @@ def test_cudnn_layers(old, kwargs):
         )
     assert type(again.layers[0]) is type(result)
     assert {**result.get_config(), "name": ""} == {**plain.get_config(), "name": ""}
+
+
+class Shifted(L.Layer):
+    """A cell that adds its input and a constant to its state."""
+
+    state_size = output_size = 2
+
+    def call(self, inputs, states, constants=None):
+        result = states[0] + inputs + (0 if constants is None else constants[0])
+        return result, [result]
+
+
+@pytest.mark.parametrize("steps", [3, 40])
+def test_constants_reach_the_cell(steps):
+    x, shift = tf.ones([2, steps, 2]), tf.constant([[0.5, 1.0], [2.0, 3.0]])
+    layer = L.RNN(Shifted())
+    wanted = steps * (1 + shift.numpy())
+    np.testing.assert_allclose(layer(x, constants=shift).numpy(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(L.RNN([Shifted()])(x, constants=[shift]).numpy(), wanted)
+    np.testing.assert_allclose(layer([x, shift]).numpy(), wanted, rtol=1e-6)
+    inputs = tf.keras.Input((steps, 2)), tf.keras.Input((2,))
+    model = tf.keras.Model(inputs, layer(inputs[0], constants=inputs[1]))
+    np.testing.assert_allclose(model([x, shift]).numpy(), wanted, rtol=1e-6)
+    with tf.keras.utils.custom_object_scope({"Shifted": Shifted}):
+        again = L.RNN.from_config(layer.get_config())
+    np.testing.assert_allclose(again([x, shift]).numpy(), wanted, rtol=1e-6)
+
+
+def test_cells_without_constants():
+    with pytest.raises(ValueError, match="does not support constants"):
+        L.LSTM(2)(tf.ones([2, 3, 2]), constants=tf.ones([2, 2]))
+
+
+def test_activations_that_cudnn_does_not_have():
+    tf1 = tf.compat.v1.keras.layers
+    for layer in (tf1.CuDNNLSTM, tf1.CuDNNGRU):
+        with pytest.raises(TypeError, match="recurrent_activation"):
+            layer(2, recurrent_activation="relu")
+    with pytest.raises(TypeError, match="reset_after"):
+        tf1.CuDNNGRU(2, reset_after=False)
+
+
+def test_sizes_of_the_input_by_their_former_names():
+    model = tf.keras.Sequential([L.LSTM(2, input_dim=3, input_length=4)])
+    assert model.input_shape == (None, 4, 3)

@@ -6,7 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from situ._src.framework import api, tensor_shape
-from situ._src.keras import activations, constraints, context, initializers, regularizers
+from situ._src.keras import (
+    activations,
+    constraints,
+    context,
+    initializers,
+    regularizers,
+    rnn_loop,
+)
 from situ._src.keras.input_spec import InputSpec
 from situ._src.keras.layer import Layer
 from situ._src.keras.layers_conv import normalize_tuple
@@ -39,12 +46,12 @@ class ConvLSTM2D(Layer):
       go_backwards: Whether to process the sequence from its end.
       stateful: Only False is supported.
       dropout: Fraction of the inputs to drop during training.
-      recurrent_dropout: Kept in the configuration, but has no effect.
+      recurrent_dropout: Fraction of the hidden state to drop during training.
       **kwargs: Arguments of `Layer`. Initializers, regularizers and constraints are as in `LSTM`.
 
     Call arguments:
       inputs: Tensor of shape `(batch, steps, height, width, channels)`.
-      mask: Has no effect; masked steps are not skipped.
+      mask: Boolean tensor of shape `(batch, steps)`; steps where it is False are skipped.
       training: Whether to apply dropout.
       initial_state: List of the hidden state and the cell state.
 
@@ -166,6 +173,22 @@ class ConvLSTM2D(Layer):
         sizes = result.shape.as_list()[1:]
         return op("Unpack", op("Reshape", result, [-1, known[1], *sizes]), num=known[1], axis=1)
 
+    def _step(self, x, states, drop):
+        """Returns (output, states) of a projected input; the hidden state is multiplied by `drop`
+        if given.
+        """
+        h, c = states
+        before = h if drop is None else h * drop
+        gates = x + conv.conv2d(before, self.recurrent_kernel, (1, 1), "SAME", data_format="NHWC")
+        i, f, g, o = op("Split", 3, gates, num_split=4)
+        c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
+        h = self.recurrent_activation(o) * self.activation(c)
+        return h, [h, c]
+
+    def compute_mask(self, inputs, mask=None):
+        kept = mask if self.return_sequences else None
+        return [kept, None, None] if self.return_state else kept
+
     def call(self, inputs, mask=None, training=None, initial_state=None):
         first = self.data_format == "channels_first"
         if first:
@@ -180,18 +203,19 @@ class ConvLSTM2D(Layer):
             if initial_state is None
             else initial_state
         )
-        outputs = []
-        for step in steps:
-            gates = step + conv.conv2d(h, self.recurrent_kernel, (1, 1), "SAME", data_format="NHWC")
-            i, f, g, o = op("Split", 3, gates, num_split=4)
-            c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
-            h = self.recurrent_activation(o) * self.activation(c)
-            outputs.append(h)
+        drop = None
+        if training and self.recurrent_dropout:
+            drop = api.named("nn.dropout")(op("OnesLike", h), rate=self.recurrent_dropout)
+        masks = None if mask is None else op("Unpack", mask, num=len(steps), axis=1)
+        masks = masks[::-1] if masks is not None and self.go_backwards else masks
+        loop = rnn_loop.Steps(lambda x, states: self._step(x, states, drop), False)
+        outputs, (h, c) = loop.some(steps, masks, [h, c])
+        output = outputs[-1]
         turn = lambda x, order: op("Transpose", x, order) if first else x
         result = (
             turn(op("Pack", outputs, axis=1), [0, 1, 4, 2, 3])
             if self.return_sequences
-            else turn(h, [0, 3, 1, 2])
+            else turn(output, [0, 3, 1, 2])
         )
         return (
             [result, turn(h, [0, 3, 1, 2]), turn(c, [0, 3, 1, 2])] if self.return_state else result

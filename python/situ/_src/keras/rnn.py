@@ -10,7 +10,7 @@ import _situ
 from situ._src.framework import nest, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.keywords import signature
-from situ._src.keras import context, rnn_loop
+from situ._src.keras import context, rnn_cells, rnn_loop
 from situ._src.keras.layer import Layer, unknown_keyword_error
 from situ._src.keras.layers_core import named
 from situ._src.keras.registry import LAYERS, serialize_keras_object
@@ -31,7 +31,7 @@ class RNN(Layer):
       unroll: Whether to unroll the loop; loops of eager mode and short ones are unrolled anyway.
       time_major: Whether inputs and outputs are `(steps, batch, ...)`.
       zero_output_for_mask: Whether masked steps have output 0 instead of the previous output.
-      **kwargs: Arguments of `Layer`.
+      **kwargs: Arguments of `Layer`; `input_length` and `input_dim` are the input_shape.
 
     Call arguments:
       inputs: Tensor of shape `(batch, steps, features)`.
@@ -39,13 +39,15 @@ class RNN(Layer):
       training: Whether to apply dropout.
       initial_state: List of initial states; default: the kept ones of a stateful layer, otherwise
         those of the cell's get_initial_state, or zeros.
-      constants: Has no effect; cells get no constants.
+      constants: List of tensors that the cell's call gets as `constants` in every step. As inputs
+        may be a list, they follow the initial states there.
 
     Returns:
       The output, or a list of the output and the states with return_state.
 
     Raises:
-      ValueError: If a stateful layer is built with an unknown batch size.
+      ValueError: If a stateful layer is built with an unknown batch size, or constants are given
+        and the cell's call has no such parameter.
     """
 
     def __init__(
@@ -60,6 +62,9 @@ class RNN(Layer):
         zero_output_for_mask: bool = False,
         **kwargs,
     ) -> None:
+        if "input_dim" in kwargs or "input_length" in kwargs:
+            sizes = kwargs.pop("input_length", None), kwargs.pop("input_dim", None)
+            kwargs.setdefault("input_shape", sizes)
         super().__init__(**kwargs)
         self.cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else cell
         self.return_sequences, self.return_state = return_sequences, return_state
@@ -67,6 +72,7 @@ class RNN(Layer):
         self.time_major, self.zero_output_for_mask = time_major, zero_output_for_mask
         self.supports_masking = True
         self._states: Any = None
+        self._num_constants = 0
 
     states = property(
         lambda s: (
@@ -118,9 +124,18 @@ class RNN(Layer):
 
     def __call__(self, inputs, initial_state=None, constants=None, **kwargs):
         if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
-            inputs, initial_state = inputs[0], list(inputs[1:])
+            inputs, rest = inputs[0], list(inputs[1:])
+            if constants is None and self._num_constants:
+                at = len(rest) - self._num_constants
+                rest, constants = rest[:at], rest[at:]
+            initial_state = rest or None
         if initial_state is not None:
             kwargs["initial_state"] = list(nest.flatten(initial_state))
+        if constants is not None:
+            kwargs["constants"] = list(nest.flatten(constants))
+            self._num_constants = len(kwargs["constants"])
+            if not rnn_cells.takes_constants(self.cell):
+                raise ValueError(f"RNN cell does not support constants. Received: {constants}")
         return super().__call__(inputs, **kwargs)
 
     def _initial_states(self, inputs, given):
@@ -152,11 +167,13 @@ class RNN(Layer):
 
         return nest.map_structure(zero, self.cell.state_size)
 
-    def _stepper(self, inputs, states, training):
+    def _stepper(self, inputs, states, training, constants):
         """Returns the inputs, projected for all steps at once, and the function of one step."""
         cell = self.cell
         if not isinstance(cell, Cell):
             kwargs = {"training": training} if "training" in cell._signature() else {}
+            if constants is not None:
+                kwargs["constants"] = constants
 
             def call(x, s):
                 listed = isinstance(s, (list, tuple))
@@ -180,12 +197,12 @@ class RNN(Layer):
 
         return cell.project(inputs), step
 
-    def call(self, inputs, mask=None, training=None, initial_state=None):
+    def call(self, inputs, mask=None, training=None, initial_state=None, constants=None):
         if self.time_major:
             inputs = transpose(inputs, [1, 0, *range(2, inputs.shape.rank)])
         mask = nest.flatten(mask)[0] if mask is not None else None
         states = self._initial_states(inputs, initial_state)
-        prepared, step = self._stepper(inputs, states, training)
+        prepared, step = self._stepper(inputs, states, training, constants)
         steps = inputs.shape.as_list()[1]
         if isinstance(_situ.current_graph(), context.KerasGraph):
             output, sequence, states = self._symbolic_outputs(prepared, step, states)
@@ -238,6 +255,7 @@ class RNN(Layer):
         return {
             **super().get_config(),
             **self._own_config(),
+            **({"num_constants": self._num_constants} if self._num_constants else {}),
             "cell": serialize_keras_object(self.cell),
         }
 
@@ -257,7 +275,10 @@ class RNN(Layer):
     @classmethod
     def from_config(cls, config: Any):
         config = dict(config)
-        return cls(LAYERS.deserialize(config.pop("cell")), **config)
+        constants = config.pop("num_constants", 0)
+        result = cls(LAYERS.deserialize(config.pop("cell")), **config)
+        result._num_constants = constants or 0
+        return result
 
 
 def _layer(name, cell_class, doc):
@@ -355,7 +376,7 @@ Args:
   unroll: Whether to unroll the loop; loops of eager mode and short ones are unrolled anyway.
   time_major: Whether inputs and outputs are `(steps, batch, ...)`.
   zero_output_for_mask: Whether masked steps have output 0 instead of the previous output.
-  implementation, use_cudnn: Have no effect.
+  implementation, use_cudnn: Have no effect: they choose how TensorFlow computes the same values.
 
 Call arguments:
   inputs: Tensor of shape `(batch, steps, features)`.
@@ -390,15 +411,17 @@ def _cudnn_layer(name, base, **fixed):
     """
 
     def init(self, units, **kwargs):
-        for key, only in (
-            ("activation", "tanh"),
-            ("use_bias", True),
-            ("dropout", 0.0),
-            ("recurrent_dropout", 0.0),
-        ):  # a configuration has these
+        for key, only in {
+            "activation": "tanh",
+            "recurrent_activation": "sigmoid",
+            "use_bias": True,
+            "dropout": 0.0,
+            "recurrent_dropout": 0.0,
+            **fixed,
+        }.items():  # a configuration has these
             if kwargs.pop(key, only) != only:
                 raise unknown_keyword_error(type(self), key)
-        base.__init__(self, units, **{**kwargs, "recurrent_activation": "sigmoid", **fixed})
+        base.__init__(self, units, recurrent_activation="sigmoid", **fixed, **kwargs)
 
     doc = f"{base.__name__} as cuDNN computes it; runs on all devices."
     result = type(name, (base,), {"__init__": init, "__doc__": doc})

@@ -23,6 +23,7 @@ class ForgetBias:
         self.units, self.inner = units, inner
 
     def __call__(self, shape, dtype=None):
+        del shape  # it is that of the bias: 4 gates
         first = numpy.array(self.inner([4 * self.units], dtype=dtype).numpy())
         first[self.units : 2 * self.units] = 1.0
         return constant(first, dtype)
@@ -378,10 +379,12 @@ class StackedRNNCells(Layer):
         lambda s: getattr(s.cells[-1], "output_size", None) or _last(s.cells[-1].state_size)
     )
 
-    def call(self, inputs, states, training=None):
+    def call(self, inputs, states, constants=None, training=None):
         result = []
         for cell, state in zip(self.cells, states):
             kwargs = {"training": training} if "training" in cell._signature() else {}
+            if constants is not None and takes_constants(cell):
+                kwargs["constants"] = constants
             listed = isinstance(state, (list, tuple))
             inputs, new = cell(inputs, state if listed else [state], **kwargs)
             result.append(
@@ -400,6 +403,13 @@ class StackedRNNCells(Layer):
 
         config = dict(config)
         return cls([LAYERS.deserialize(c) for c in config.pop("cells")], **config)
+
+
+def takes_constants(cell):
+    """Whether a cell's call has the parameter constants."""
+    if isinstance(cell, StackedRNNCells):
+        return any(takes_constants(c) for c in cell.cells)
+    return "constants" in cell._signature()
 
 
 def _last(size):

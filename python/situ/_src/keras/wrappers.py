@@ -46,6 +46,8 @@ class TimeDistributed(Wrapper):
     Call arguments:
       inputs: Tensor of shape `(batch, steps, ...)`.
       training: Passed to the layer if it has such a parameter.
+      mask: Mask of shape `(batch, steps, ...)`, passed to the layer, step by step, if it has such a
+        parameter.
     """
 
     def __init__(self, layer: Any, **kwargs) -> None:
@@ -57,6 +59,8 @@ class TimeDistributed(Wrapper):
         sizes = [-1 if d is None else d for d in known]
         flat = op("Reshape", inputs, [-1, *sizes[2:]])
         kwargs = {"training": training} if "training" in self.layer._signature() else {}
+        if mask is not None and "mask" in self.layer._signature():
+            kwargs["mask"] = op("Reshape", mask, [-1, *mask.shape.as_list()[2:]])
         result = self.layer(flat, **kwargs)
         inner = result.shape.as_list()[1:]
         if known[0] is None and known[1] is None:
