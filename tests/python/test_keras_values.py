@@ -186,3 +186,141 @@ def test_layer_that_needs_values_in_a_sequence():
 
     model = tf.keras.Sequential([layers.Dense(2), Rows()])
     assert model(tf.ones([3, 4])).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "layer, shape, total, first",
+    [
+        (lambda: layers.Conv2DTranspose(2, 3, dilation_rate=2), (1, 8, 8, 2), 248.05621, 1.2356778),
+        (
+            lambda: layers.Conv2DTranspose(2, 3, padding="same", dilation_rate=2),
+            (1, 4, 4, 2),
+            108.52835,
+            3.6414795,
+        ),
+        (
+            lambda: layers.Conv1DTranspose(2, 3, dilation_rate=2),
+            (4, 8, 2),
+            71.54137,
+            0.8844916,
+        ),
+    ],
+)
+def test_dilated_transposed_convolutions(layer, shape, total, first):
+    layer, x = layer(), np.random.RandomState(0).rand(1, 4, 4, 3).astype("f")
+    x = x[0] if len(shape) == 3 else x
+    layer.build(x.shape)
+    some = np.random.RandomState(1)
+    layer.set_weights([some.rand(*w.shape).astype("f") for w in layer.get_weights()])
+    result = layer(x).numpy()
+    assert result.shape == shape
+    np.testing.assert_allclose([result.sum(), result.ravel()[0]], [total, first], rtol=1e-5)
+
+
+def test_masked_steps_of_lstms_of_images():
+    mask = tf.constant([[True, False, True], [True, True, False]])
+    kwargs = {"recurrent_activation": "sigmoid"}
+    layer = layers.ConvLSTM2D(3, 2, return_state=True, return_sequences=True, **kwargs)
+    with_weights(layer, IMAGES)
+    sums = [m.numpy().sum() for m in layer(IMAGES, mask=mask)]
+    np.testing.assert_allclose(sums, [32.8862, 14.31434, 30.97445], rtol=1e-5)
+    layer = layers.ConvLSTM2D(3, 2, go_backwards=True, **kwargs)
+    with_weights(layer, IMAGES)
+    np.testing.assert_allclose(layer(IMAGES, mask=mask).numpy().sum(), 12.49792, rtol=1e-5)
+
+
+def test_recurrent_dropout_of_lstms_of_images():
+    layer = layers.ConvLSTM2D(3, 2, recurrent_dropout=0.9)
+    still = with_weights(layer, IMAGES).numpy()
+    assert (layer(IMAGES, training=True).numpy() != still).any()
+    np.testing.assert_array_equal(layer(IMAGES, training=False).numpy(), still)
+
+
+def test_batch_norm_of_masked_steps():
+    x = tf.reshape(tf.range(12.0), [2, 3, 2])
+    layer = layers.BatchNormalization(momentum=0.5)
+    mask = tf.constant([[True, True, False], [True, False, False]])
+    result = layer(x, training=True, mask=mask).numpy()
+    np.testing.assert_allclose(
+        result[:, :, 1], [[-1.069, -0.2672, 0.5345], [1.3362, 2.1379, 2.9396]], atol=1e-4
+    )
+    np.testing.assert_allclose(layer.moving_mean.numpy(), [1.3333, 1.8333], atol=1e-4)
+    np.testing.assert_allclose(layer.moving_variance.numpy(), [3.6111, 3.6111], atol=1e-4)
+    with pytest.raises(ValueError, match="one dimension less"):
+        layer(x, training=True, mask=mask[0])
+
+
+def test_the_fused_batch_norm_has_the_variance_of_a_sample():
+    x = tf.reshape(tf.range(8.0), [2, 2, 2, 1])
+    for fused, wanted in ((None, 6.0), (True, 6.0), (False, 5.25)):
+        layer = layers.BatchNormalization(momentum=0.0, fused=fused)
+        layer(x, training=True)
+        np.testing.assert_allclose(layer.moving_variance.numpy(), [wanted], rtol=1e-5)
+    with pytest.raises(ValueError, match="4D"):
+        layers.BatchNormalization(fused=True)(tf.ones([2, 3]))
+
+
+def test_types_and_shapes_that_a_layer_requires():
+    class Strict(layers.Layer):
+        def __init__(self, **kwargs):
+            super().__init__()
+            self.input_spec = layers.InputSpec(**kwargs)
+
+    Strict(shape=(None, 3))(tf.ones([2, 3]))
+    with pytest.raises(ValueError, match=r"expected shape=\(None, 3\), found shape=\(2, 4\)"):
+        Strict(shape=(None, 3))(tf.ones([2, 4]))
+    with pytest.raises(ValueError, match="expected ndim=2, found ndim=1"):
+        Strict(shape=(None, 3))(tf.ones([3]))
+    Strict(shape=(None, 1), allow_last_axis_squeeze=True)(tf.ones([3]))
+    with pytest.raises(ValueError, match="expected dtype=int32, found dtype=float32"):
+        Strict(dtype="int32")(tf.ones([3]))
+    with pytest.raises(ValueError, match='Missing data for input "a"'):
+        Strict(ndim=1, name="a")({"b": tf.ones([3])})
+
+
+def test_a_symbolic_tensor_as_an_input():
+    x = tf.keras.Input((3,), dtype="int32")
+    y = tf.keras.Input(tensor=tf.cast(x, "float32") * 2)
+    assert y.shape.as_list() == [None, 3] and y.dtype == tf.float32
+    model = tf.keras.Model(y, layers.Dense(1, kernel_initializer="ones")(y))
+    np.testing.assert_array_equal(model(tf.ones([1, 3])).numpy(), [[3]])
+    with pytest.raises(ValueError, match="EagerTensor"):
+        tf.keras.Input(tensor=tf.ones([3]))
+    for kwargs in ({"sparse": True}, {"ragged": True}):
+        with pytest.raises(NotImplementedError, match="True is not supported"):
+            tf.keras.Input((3,), **kwargs)
+
+
+def test_steps_of_time_distributed_layers_have_their_masks():
+    class Masked(layers.Layer):
+        def call(self, inputs, mask=None):
+            return inputs * tf.cast(mask, "float32")[:, None]
+
+    mask = tf.constant([[True, False], [False, True]])
+    result = layers.TimeDistributed(Masked())(tf.ones([2, 2, 1]), mask=mask)
+    np.testing.assert_array_equal(result.numpy()[..., 0], mask.numpy())
+
+
+def test_training_and_mask_of_a_direct_call():
+    x = tf.keras.Input((2, 1))
+    model = tf.keras.Model(x, layers.GlobalAveragePooling1D()(layers.Dropout(1.0)(x)))
+    values = tf.constant([[[1.0], [3.0]]])
+    assert model.call(values).numpy() == 2 and model.call(values, training=True).numpy() == 0
+    assert model.call(values, mask=tf.constant([[True, False]])).numpy() == 1
+
+
+def test_dropout_of_whole_steps():
+    x = tf.ones([4, 5, 3])
+    kept = layers.Dropout(0.5, noise_shape=(None, 1, 3))(x, training=True).numpy()
+    np.testing.assert_array_equal(kept, np.broadcast_to(kept[:, :1], kept.shape))
+    assert layers.SpatialDropout1D(0.5, 7).seed == 7
+
+
+def test_layers_of_a_range_are_listed():
+    model = tf.keras.Sequential([layers.Dense(1, name=n, input_shape=(1,)) for n in "abc"])
+    lines = []
+    model.summary(print_fn=lines.append, layer_range=["a", "b"])
+    listed = [line.split()[0] for line in lines if "(Dense)" in line]
+    assert listed == ["a", "b"]
+    with pytest.raises(ValueError, match="do not match"):
+        model.summary(layer_range=["x", "y"])

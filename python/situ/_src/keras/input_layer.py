@@ -21,16 +21,17 @@ class InputLayer(Layer):
       input_shape: Shape without the batch dimension.
       batch_size: Batch size, if it is static.
       dtype: Type of the tensor.
-      input_tensor: Symbolic tensor to use instead of a new one; a shape is required, too.
-      sparse: Kept in the configuration; the tensor is dense.
+      input_tensor: Symbolic tensor to use instead of a new one.
+      sparse: Only False is supported.
       name: Name of the layer.
-      ragged: Kept in the configuration; the tensor is not ragged.
+      ragged: Only False is supported.
       batch_input_shape: Shape with the batch dimension.
       shape: Name of input_shape in Keras 3.
       batch_shape: Name of batch_input_shape in Keras 3.
 
     Raises:
-      TypeError: If no shape is given.
+      NotImplementedError: If sparse or ragged is set.
+      ValueError: If neither a shape nor a tensor is given.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class InputLayer(Layer):
         batch_shape=None,
         **kwargs,
     ):
+        unsupported("Input", sparse=(sparse, False), ragged=(ragged, False))
         batch_input_shape = batch_input_shape if batch_input_shape is not None else batch_shape
         input_shape = input_shape if input_shape is not None else shape
         if batch_input_shape is None and input_shape is not None:
@@ -56,6 +58,14 @@ class InputLayer(Layer):
                 else None
             )
             batch_input_shape = (batch_size, *sizes)
+        if input_tensor is not None:
+            batch_input_shape = tuple(input_tensor.shape.as_list())
+            dtype = input_tensor.dtype.base_dtype.name
+        if batch_input_shape is None:
+            raise ValueError(
+                "Please provide to Input a `shape` or a `tensor` argument. Note that "
+                "`shape` does not include the batch dimension."
+            )
         super().__init__(
             name=name or unique("input", False),
             dtype=dtype or context.setting("float"),
@@ -108,10 +118,9 @@ def Input(
       batch_size: Batch size, if it is static.
       name: Name of the input.
       dtype: Type; default: `tf.keras.backend.floatx()`.
-      sparse: Kept in the configuration; the tensor is dense.
-      tensor: Symbolic tensor to use as the input; a shape is required, too. With a shape, a tensor
-        that is not symbolic has no effect.
-      ragged: Kept in the configuration; the tensor is not ragged.
+      sparse: Only False is supported.
+      tensor: Symbolic tensor to use as the input; it has its own shape and type.
+      ragged: Only False is supported.
       batch_shape: Shape with the batch dimension.
       batch_input_shape: Former name of batch_shape; used if shape, batch_shape and tensor are
         missing.
@@ -122,28 +131,26 @@ def Input(
       A symbolic tensor.
 
     Raises:
-      NotImplementedError: If type_spec or optional is set.
-      TypeError: If a tensor is given without a shape.
-      ValueError: If neither a shape nor a tensor is given, or for unknown arguments.
+      NotImplementedError: If sparse, ragged, type_spec or optional is set, or tensor is one of a
+        graph of the program.
+      ValueError: If neither a shape nor a tensor is given, the tensor is eager, or for unknown
+        arguments.
     """
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments: {list(kwargs)}")
     unsupported("Input", type_spec=(type_spec, None), optional=(optional, False))
     if shape is None and batch_shape is None and tensor is None:
         batch_shape = batch_input_shape
-        if batch_shape is None:
-            raise ValueError(
-                "Please provide to Input a `shape` or a `tensor` argument. Note that "
-                "`shape` does not include the batch dimension."
-            )
     if isinstance(shape, int):
         shape = (shape,)
     if tensor is not None and not context.is_symbolic(tensor):
-        tensor = (
-            None
-            if shape is not None
-            else nodes.placeholder(context.keras_graph(), tensor.shape, tensor.dtype)
-        )
+        if hasattr(tensor, "numpy"):
+            raise ValueError(
+                "You should not pass an EagerTensor to `Input`. For example, instead of creating "
+                "an `InputLayer`, you should instantiate your model and directly call it on your "
+                "input."
+            )
+        unsupported("Input", tensor=(tensor, None))
     layer = InputLayer(
         input_shape=shape,
         batch_size=batch_size,
