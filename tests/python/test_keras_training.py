@@ -329,3 +329,146 @@ def test_arrays_are_only_lent():
     np.testing.assert_array_equal(model.last, np.ones((4, 1)))
     np.testing.assert_array_equal(logs["x"], np.ones((4, 1)))
     assert float(logs["loss"]) == 4
+
+
+class Numbered(tf.keras.utils.Sequence):
+    """Ten batches that record which of them were read, and when an epoch ended."""
+
+    def __init__(self):
+        super().__init__()
+        self.read, self.ends = [], 0
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, index):
+        self.read.append(index)
+        return np.ones((2, 1), "f"), np.ones((2, 1), "f")
+
+    def on_epoch_end(self):
+        self.ends += 1
+
+
+def one_weight(**kwargs):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))])
+    model.compile("sgd", "mse", **kwargs)
+    return model
+
+
+def test_batches_of_a_sequence_are_shuffled():
+    model, data = one_weight(), Numbered()
+    model.fit(data, epochs=3, verbose=0)
+    assert sorted(data.read) == sorted([*range(10)] * 3) and data.ends == 3
+    assert data.read != [*range(10)] * 3
+    data = Numbered()
+    model.fit(data, epochs=2, shuffle=False, verbose=0)
+    assert data.read == [*range(10)] * 2
+    model.evaluate(data, verbose=0)
+    assert data.read == [*range(10)] * 3
+
+
+def test_a_sequence_with_class_weights_learns_of_the_end_of_an_epoch():
+    data = Numbered()
+    one_weight().fit(data, epochs=2, class_weight={0: 1.0, 1: 2.0}, verbose=0)
+    assert data.ends == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda: tf.data.Dataset.from_tensors((np.ones((2, 1), "f"), np.ones((2, 1), "f"))),
+        lambda: iter([(np.ones((2, 1), "f"), np.ones((2, 1), "f"))]),
+        Numbered,
+    ],
+)
+def test_arguments_that_data_with_labels_cannot_have(data):
+    model = one_weight()
+    for call in (
+        lambda: model.fit(data(), sample_weight=np.ones(2), verbose=0),
+        lambda: model.evaluate(data(), sample_weight=np.ones(2), verbose=0),
+    ):
+        with pytest.raises(ValueError, match="`sample_weight` argument is not supported"):
+            call()
+    with pytest.raises(ValueError, match="`validation_split` is only supported"):
+        model.fit(data(), validation_split=0.5, verbose=0)
+
+
+def test_several_steps_per_execution():
+    calls = []
+
+    class Calls(tf.keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            calls.append(batch)
+
+        def on_train_batch_end(self, batch, logs=None):
+            calls.append(-batch)
+
+    one_weight(steps_per_execution=4).fit(Numbered(), callbacks=[Calls()], verbose=0)
+    assert calls == [0, -3, 4, -7, 8, -9]
+
+
+def test_a_dynamic_layer_runs_eagerly():
+    eager = []
+
+    class Dynamic(tf.keras.layers.Layer):
+        def call(self, inputs):
+            eager.append(tf.executing_eagerly())
+            return inputs
+
+    for dynamic in (False, True):
+        model = tf.keras.Sequential([Dynamic(dynamic=dynamic), tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        eager.clear()
+        model.fit(np.ones((2, 1)), np.ones((2, 1)), verbose=0)
+        assert model.run_eagerly is dynamic and eager[-1] is dynamic
+
+
+def test_metrics_are_means():
+    model = one_weight()
+    model.add_metric(tf.reduce_sum(model.output), name="total", aggregation="mean")
+    with pytest.raises(ValueError, match="only `mean`"):
+        model.add_metric(model.output, name="other", aggregation="sum")
+
+
+def test_configurations_keep_what_is_trained():
+    x = tf.keras.Input((1,))
+    for model in (
+        tf.keras.Model(x, tf.keras.layers.Dense(1)(x)),
+        tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(1,))]),
+    ):
+        model.trainable = False
+        again = type(model).from_config(model.get_config())
+        assert not again.trainable and not again.trainable_weights
+
+
+def test_weights_of_an_optimizer_are_counted():
+    optimizer = tf.keras.optimizers.Adam()
+    optimizer.build([tf.Variable(1.0)])
+    with pytest.raises(ValueError, match="with a weight list of length 1, but .* length 4"):
+        optimizer.set_weights([1.0])
+
+
+def test_schedules_of_the_program():
+    class Halved(tf.keras.optimizers.schedules.LearningRateSchedule):
+        def __call__(self, step):
+            return 0.5 ** tf.cast(step, "float32")
+
+        def get_config(self):
+            return {}
+
+        @classmethod
+        def from_config(cls, config):
+            return cls(**config)
+
+    config = tf.keras.optimizers.SGD(Halved()).get_config()
+    again = tf.keras.optimizers.SGD.from_config(config, custom_objects={"Halved": Halved})
+    assert isinstance(again.get_config()["learning_rate"], dict)
+    described = {"class_name": "SGD", "config": config}
+    tf.keras.optimizers.deserialize(described, custom_objects={"Halved": Halved})
+
+
+def test_history_of_a_list_of_callbacks():
+    model = one_weight()
+    listed = tf.keras.callbacks.CallbackList(add_history=True, model=model)
+    model.fit(np.ones((2, 1)), np.ones((2, 1)), callbacks=listed, verbose=0)
+    assert len(model.history.history["loss"]) == 1

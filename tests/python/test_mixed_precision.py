@@ -312,3 +312,9 @@ def test_switches_that_situ_does_not_have_are_off(python):
     assert result.out == "False \nFalse \n3\n"
     assert result.err.count("TensorFloat-32 is not supported") == 1
     assert "XLA is not supported" in result.err and "auto_mixed_precision" in result.err
+
+
+def test_fit_without_a_scale_of_the_loss():
+    model = keras.Sequential([layers.Dense(1)])
+    model.compile("sgd", "mse", auto_scale_loss=False)
+    assert isinstance(model.optimizer, keras.optimizers.SGD)

@@ -144,10 +144,10 @@ class CallbackList:
 
     Args:
       callbacks: List of callbacks.
-      add_history: Has no effect. fit adds a History to a plain list of callbacks, but not to a
-        CallbackList.
-      add_progbar: Has no effect. fit, evaluate and predict add a ProgbarLogger to a plain list if
-        verbose is not 0, but not to a CallbackList.
+      add_history: Whether to add a History, if there is none. fit adds one to a plain list of
+        callbacks, but not to a CallbackList.
+      add_progbar: Whether to add a ProgbarLogger, if there is none. fit, evaluate and predict add
+        one to a plain list if verbose is not 0, but not to a CallbackList.
       model: The model.
       **params: `params` of the callbacks.
     """
@@ -161,6 +161,9 @@ class CallbackList:
         **params,
     ) -> None:
         self.callbacks = list(callbacks or [])
+        for wanted, kind in ((add_progbar, ProgbarLogger), (add_history, History)):
+            if wanted and not any(isinstance(c, kind) for c in self.callbacks):
+                self.callbacks.append(kind())
         self.params = params
         for callback in self.callbacks:
             callback.set_model(model)
@@ -251,6 +254,7 @@ class BaseLogger(Callback):
 
     def __init__(self, stateful_metrics=None) -> None:
         super().__init__()
+        del stateful_metrics  # no value is averaged here: metrics are means already
 
 
 @keras_export("callbacks.History")
@@ -280,12 +284,22 @@ class ProgbarLogger(Callback):
     """Prints a progress bar. It reads results only when it prints them.
 
     Args:
-      count_mode: Has no effect: the bar counts steps.
+      count_mode: Only "steps" is supported: the bar counts steps.
       stateful_metrics: Has no effect: no value is averaged here.
+
+    Raises:
+      NotImplementedError: If count_mode is "samples".
+      ValueError: If count_mode is unknown.
     """
 
     def __init__(self, count_mode="steps", stateful_metrics=None) -> None:
         super().__init__()
+        if count_mode not in ("steps", "samples"):
+            raise ValueError(
+                f'Unknown `count_mode`: {count_mode}. Expected values are ["samples", "steps"]'
+            )
+        unsupported("ProgbarLogger", count_mode=(count_mode, "steps"))
+        del stateful_metrics  # no value is averaged here: metrics are means already
         self._bar, self._step, self._logs = None, 0, None
 
     def _begin(self):
@@ -522,7 +536,7 @@ class ModelCheckpoint(Callback):
       save_freq: "epoch", or the number of batches between files.
       period: Number of epochs between files with save_freq "epoch".
       initial_value_threshold: Value that the first saved model must improve on.
-      options: Has no effect.
+      options: Has no effect: it says which device of a cluster writes.
 
     Raises:
       KeyError: If filepath names a value that is not in logs.
@@ -545,6 +559,7 @@ class ModelCheckpoint(Callback):
     ) -> None:
         reject_unknown(type(self), kwargs)
         super().__init__()
+        del options  # the files are the same, whichever device writes them
         self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
         self.save_freq, self.period = save_freq, period

@@ -5,6 +5,7 @@ tf.data datasets, generators and Sequence."""
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy
@@ -164,8 +165,9 @@ def _is_numbers(value):
 class Batches:
     """Batches of a dataset, a Sequence or a generator."""
 
-    def __init__(self, source, steps=None):
+    def __init__(self, source, steps=None, shuffle=False):
         self.source, self.limit, self.count, self.batch_size = source, steps, None, None
+        self.shuffle = shuffle
         self.is_endless = hasattr(source, "__next__") and not isinstance(source, Sequence)
         self.steps = steps
         self._iterator = None
@@ -182,7 +184,10 @@ class Batches:
         epoch.
         """
         if isinstance(self.source, Sequence):
-            return Sequence.__iter__(self.source)
+            order = list(range(len(self.source)))
+            if self.shuffle:
+                random.shuffle(order)
+            return (self.source[i] for i in order)
         return iter(self.source)
 
     def _limited(self):
@@ -230,12 +235,13 @@ def make(x, y=None, sample_weight=None, batch_size=None, shuffle=False, steps=No
             endless.count, endless.batch_size = result.count, result.batch_size
             return endless
         return result
-    if y is not None:
-        raise ValueError(
-            "`y` argument is not supported when using dataset, `keras.utils.Sequence` "
-            "or generator as input."
-        )
-    return Batches(x, steps)
+    for name, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise ValueError(
+                f"`{name}` argument is not supported when using dataset, `keras.utils.Sequence` "
+                "or generator as input."
+            )
+    return Batches(x, steps, shuffle)
 
 
 class _Evaluated:
@@ -276,6 +282,11 @@ class _Again:
 
 def split(x, y, sample_weight, share):
     """Splits arrays into training and validation data, which is the last `share` of each."""
+    if not is_arrays(x) and not (isinstance(x, (list, tuple)) and _is_numbers(x)):
+        raise ValueError(
+            "`validation_split` is only supported for Tensors or NumPy arrays, found following "
+            f"types in the input: {type(x)}"
+        )
     leaves = [array(v) for v in nest.flatten(_listed((x, y, sample_weight)))]
     count = next(len(a) for a in leaves if a is not None)
     at = int(math.floor(count * (1.0 - share)))
@@ -301,6 +312,7 @@ def with_class_weight(batches, class_weight):
 
     class Weighted:
         steps, batch_size, count = batches.steps, batches.batch_size, batches.count
+        source = getattr(batches, "source", None)  # for its on_epoch_end
 
         def __iter__(self):
             for x, y, weight in batches:

@@ -15,6 +15,7 @@ from situ._src.checkpoint import deferred_restore
 from situ._src.framework import nest, style, tensor_shape
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import unsupported
 from situ._src.framework.module import Module
 from situ._src.framework.tensor import GraphTensor
 from situ._src.keras import (
@@ -38,7 +39,6 @@ _LAYER_KWARGS = (
     "weights",
     "activity_regularizer",
     "input_dim",
-    "input_length",
     "autocast",
     "implementation",
     "dynamic",
@@ -95,11 +95,11 @@ class Layer(Module):
       trainable: Whether the weights are trained.
       name: Name of the layer; default: the class name in snake case, numbered.
       dtype: Type of the weights, or a dtype policy; default: the global policy.
-      dynamic: Has no effect.
+      dynamic: Whether a model with the layer runs its steps op by op instead of compiled.
       **kwargs: `input_shape`, `batch_input_shape`, `batch_size` (with input_shape or input_dim),
         `input_dim`, `weights` (initial values), `activity_regularizer` and `autocast`.
-        `input_length`, `input_dtype`, `implementation` and `experimental_autocast` are accepted,
-        but have no effect.
+        `experimental_autocast` is a former name of autocast. `input_dtype` and `implementation`
+        are accepted, but have no effect.
 
     Call arguments:
       inputs: Tensor, or a list, tuple or dictionary of tensors.
@@ -154,7 +154,8 @@ class Layer(Module):
         self._metrics: list = []
         self.input_spec: Any = None
         self._initial_weights = kwargs.get("weights")
-        self._autocast = kwargs.get("autocast", True)
+        self._autocast = kwargs.get("autocast", kwargs.get("experimental_autocast", True))
+        self._dynamic = dynamic
         self.activity_regularizer = regularizers.get(kwargs.get("activity_regularizer"))
         self._batch_input_shape = self._parse_input_shape(kwargs)
         self._build_input_shape = None
@@ -182,8 +183,8 @@ class Layer(Module):
         doc="The types that the layer computes in, and of its weights.",
     )
     _is_mixed = property(lambda s: s._policy is not None and s._policy.is_mixed)
-    dynamic = False
-    _is_model = False
+    dynamic = property(lambda s: any(x._dynamic for x in s._flat_layers()))
+    _is_model = _dynamic = False
     _computes_in_variable_dtype = (
         False  # sums that float16 cannot hold: it computes in the type of its weights
     )
@@ -308,31 +309,30 @@ class Layer(Module):
           regularizer: Regularizer, whose value is added to `losses`.
           trainable: Whether it is trained; default: True, unless synchronization is ON_READ.
           constraint: Constraint applied after each update.
-          use_resource: Has no effect.
+          use_resource: Has no effect: as in TensorFlow 2, all variables are resource variables.
           synchronization: When the copies of replicas are combined.
           aggregation: How the copies of replicas are combined.
           autocast: Whether a layer of mixed precision reads it in its compute type.
-          overwrite_with_gradient: Has no effect.
-          **kwargs: `experimental_autocast`, a former name of autocast. `collections`,
-            `caching_device`, `getter`, `layout` and `partitioner` are accepted, but have no effect.
+          overwrite_with_gradient: Only False is supported.
+          **kwargs: `experimental_autocast`, a former name of autocast; `collections` and
+            `caching_device`, which have no effect; and `getter`, `layout` and `partitioner`, which
+            must be None.
 
         Returns:
           The variable.
 
         Raises:
+          NotImplementedError: If overwrite_with_gradient, getter, layout or partitioner is set.
           TypeError: For unknown arguments.
           ValueError: If a trainable variable has the synchronization ON_READ.
         """
-        for keyword in kwargs:
-            if keyword not in (
-                "collections",
-                "experimental_autocast",
-                "caching_device",
-                "getter",
-                "layout",
-                "partitioner",
-            ):  # of TensorFlow 1; only experimental_autocast is used
+        for keyword, value in kwargs.items():
+            if keyword in ("getter", "layout", "partitioner"):
+                unsupported("add_weight", **{keyword: (value, None)})
+            elif keyword not in ("collections", "experimental_autocast", "caching_device"):
                 raise TypeError(f"Unknown keyword argument: {keyword}")
+        unsupported("add_weight", overwrite_with_gradient=(overwrite_with_gradient, False))
+        del use_resource  # the variables of layers are resource variables
         dtype = as_dtype(dtype or self.dtype)
         if initializer is None:
             initializer = "glorot_uniform" if dtype.is_floating else "zeros"
@@ -376,8 +376,9 @@ class Layer(Module):
 
         Args:
           losses: Tensor, function without arguments that returns one, or a list of them.
-          inputs: Has no effect.
+          inputs: Has no effect, as in TensorFlow 2.
         """
+        del inputs  # the losses of TensorFlow 2 do not depend on it
         for loss in nest.flatten(losses):
             if callable(loss):
                 self._loss_functions.append((None, loss))
@@ -390,10 +391,20 @@ class Layer(Module):
         Args:
           value: Tensor.
           name: Name of the metric; default: "mean".
-          aggregation: Has no effect; metrics are means.
-          inputs: Has no effect.
+          aggregation: "mean", or None, which is the same.
+          inputs: Has no effect, as in TensorFlow 2.
+
+        Raises:
+          ValueError: If aggregation is something else.
         """
         from situ._src.keras import metrics
+
+        del inputs  # the metrics of TensorFlow 2 do not depend on it
+        if aggregation not in (None, "mean"):
+            raise ValueError(
+                "We currently support only `mean` sample-wise metric aggregation. You provided "
+                f"aggregation=`{aggregation}`"
+            )
 
         named = {m.name: m for m in self._metrics}
         if name not in named:

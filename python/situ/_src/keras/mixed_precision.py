@@ -11,6 +11,7 @@ from typing import Any
 import _situ
 from situ._src.framework import indexed_slices, nest, style
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.keywords import unsupported
 from situ._src.keras import context
 from situ._src.keras.registry import keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
@@ -30,15 +31,18 @@ class Policy:
 
     Args:
       name: a floating point type, or "mixed_float16": computations in float16, weights in float32.
-      loss_scale: has no effect; LossScaleOptimizer scales losses.
+      loss_scale: only None and "auto" are supported; LossScaleOptimizer scales losses.
 
     Raises:
-      NotImplementedError: the name asks for bfloat16, which situ has no kernels for.
+      NotImplementedError: loss_scale is set, or the name asks for bfloat16, which situ has no
+        kernels for.
       TypeError: the name is not a string.
       ValueError: the name is unknown.
     """
 
     def __init__(self, name: Any, loss_scale=None) -> None:
+        if loss_scale != "auto":
+            unsupported("mixed_precision.Policy", loss_scale=(loss_scale, None))
         name = name.name if hasattr(name, "name") else name
         if not isinstance(name, str):
             raise TypeError(
@@ -277,10 +281,10 @@ class LossScaleOptimizer:
       initial_scale: Initial scale; default: 2 ** 15.
       dynamic_growth_steps: Number of good steps in a row that double the scale.
       name: Name of the optimizer.
-      loss_scale: A number makes the scale constant; other values have no effect.
+      loss_scale: A number makes the scale constant; "dynamic" and None do not.
 
     Raises:
-      NotImplementedError: In graph style.
+      NotImplementedError: In graph style, or for another loss_scale.
       TypeError: If inner_optimizer is not an optimizer, or is a LossScaleOptimizer.
       ValueError: If initial_scale is not positive, or is missing although dynamic is False.
     """
@@ -308,6 +312,8 @@ class LossScaleOptimizer:
             )
         if isinstance(loss_scale, (int, float)):
             dynamic, initial_scale = False, loss_scale
+        elif loss_scale != "dynamic":
+            unsupported("LossScaleOptimizer", loss_scale=(loss_scale, None))
         if not dynamic and initial_scale is None:
             raise ValueError('"initial_scale" must be specified if "dynamic" is False.')
         self.inner_optimizer, self.dynamic = inner_optimizer, bool(dynamic)
@@ -375,7 +381,7 @@ class LossScaleOptimizer:
         else:
             loss = self.scale_loss(loss)
         return self.apply_gradients(
-            self.inner_optimizer.compute_gradients(loss, var_list, tape, grad_loss)
+            self.inner_optimizer.compute_gradients(loss, var_list, tape, grad_loss), name
         )
 
     def apply(self, grads, trainable_variables=None):
@@ -384,6 +390,7 @@ class LossScaleOptimizer:
 
     def apply_gradients(self, grads_and_vars, name: str | None = None, **kwargs):
         """Divides gradients of a scaled loss by the scale and applies them if all are finite."""
+        del name  # there is no graph mode, where it would name an op
         pairs = list(grads_and_vars)
         if (
             place.mode == "replica"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from situ._src.framework import nest, tensor_shape
@@ -86,8 +87,9 @@ class Model(Training, Saving, Layer):
         Args:
           losses: Tensor, function without arguments that returns one, or a list of them. Symbolic
             tensors are computed in every call of a functional model; other models drop them.
-          inputs: Has no effect.
+          inputs: Has no effect, as in TensorFlow 2.
         """
+        del inputs  # the losses of TensorFlow 2 do not depend on it
         self._add([t for t in nest.flatten(losses) if context.is_symbolic(t)], [])
         super().add_loss([t for t in nest.flatten(losses) if not context.is_symbolic(t)])
 
@@ -97,10 +99,13 @@ class Model(Training, Saving, Layer):
         Args:
           value: Tensor; a symbolic one is computed in every call of a functional model.
           name: Name of the metric; default: "mean".
-          aggregation: Has no effect; metrics are means.
-          inputs: Has no effect.
+          aggregation: "mean", or None, which is the same.
+          inputs: Has no effect, as in TensorFlow 2.
+
+        Raises:
+          ValueError: If aggregation is something else.
         """
-        super().add_metric(value, name, aggregation)
+        super().add_metric(value, name, aggregation, inputs)
         if context.is_symbolic(value) and self._topology is not None:
             self._add([], [value])
             self._added_metrics.append(self._metrics[-1])
@@ -256,8 +261,7 @@ class Model(Training, Saving, Layer):
           inputs: Tensor, or a list or dictionary of tensors.
           training: Whether the model is being trained; a functional model passes it on to all
             layers.
-          mask: Masks of the inputs, for subclasses; a functional model uses those that its inputs
-            carry.
+          mask: Masks of the inputs, in their structure; default: those that the inputs carry.
 
         Returns:
           Tensor, or a list or dictionary of tensors.
@@ -269,7 +273,7 @@ class Model(Training, Saving, Layer):
                 "`inputs` and `outputs` arguments. Otherwise, subclass "
                 "`Model` with an overridden `call()` method."
             )
-        with context.named():
+        with self._call_context(inputs, training, mask), context.named():
             if self._with_added is None:
                 return self._topology.run(inputs)
             outputs, losses, values = self._with_added.run(inputs)
@@ -277,6 +281,19 @@ class Model(Training, Saving, Layer):
         for metric, value in zip(self._added_metrics, values):
             metric.update_state(value)
         return outputs
+
+    @contextlib.contextmanager
+    def _call_context(self, inputs, training, mask):
+        """Context in which layers see the arguments training and mask of call."""
+        if mask is not None:
+            for tensor, one in zip(nest.flatten(inputs), nest.flatten(mask)):
+                context.set_mask(tensor, one)
+        before = context.call.training
+        context.call.training = before if training is None else training
+        try:
+            yield
+        finally:
+            context.call.training = before
 
     def compute_mask(self, inputs, mask=None):
         return None
@@ -303,17 +320,20 @@ class Model(Training, Saving, Layer):
           print_fn: Function that prints a line; default: print.
           expand_nested: Whether to list the layers of nested models.
           show_trainable: Whether to show which layers are trainable.
-          layer_range: Has no effect: all layers are listed.
+          layer_range: Names, or regular expressions for them, of the first and the last layer to
+            list; default: all layers.
 
         Raises:
-          ValueError: If the model is not built.
+          ValueError: If the model is not built, or layer_range matches no layer.
         """
         if not self.built:
             raise ValueError(
                 "This model has not yet been built. Build the model first by calling "
                 "`build()` or by calling the model on a batch of data."
             )
-        print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable)
+        print_summary(
+            self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Returns the configuration of the model as a dictionary."""
@@ -334,7 +354,12 @@ class Model(Training, Saving, Layer):
             return cls(**config)
         make = lambda one: KIND.deserialize(one, custom_objects)
         inputs, outputs, _ = rebuild(config, make)
-        return cls(inputs=inputs, outputs=outputs, name=config.get("name"))
+        return cls(
+            inputs=inputs,
+            outputs=outputs,
+            name=config.get("name"),
+            trainable=config.get("trainable", True),
+        )
 
     def to_json(self, **kwargs) -> str:
         """Returns the architecture as JSON for model_from_json; `kwargs` go to json.dumps."""

@@ -16,6 +16,7 @@ from situ._src.framework.scopes import colocate_with_variable, control_dependenc
 from situ._src.keras import learning_rate_schedule
 from situ._src.keras.custom_optimizer import Custom, number
 from situ._src.keras.optimizer_average import Averaged
+from situ._src.keras.registry import custom, custom_object_scope
 from situ._src.ops.array_ops import cast, convert_to_tensor, group, op
 from situ._src.training import slot_creator, variable_updates
 from situ._src.training.optimizer import at_once, gradients
@@ -79,7 +80,7 @@ class Optimizer(Averaged, Custom):
       ema_momentum: Momentum of that average.
       ema_overwrite_frequency: Number of steps after which the variables are set to the average;
         None: only at the end of fit.
-      jit_compile: Has no effect.
+      jit_compile: Has no effect: XLA would compute the same values.
       lr: Former name of learning_rate.
       decay: Decay of the learning rate: `learning_rate / (1 + decay * iterations)`.
 
@@ -107,6 +108,7 @@ class Optimizer(Averaged, Custom):
         decay=None,
         **unused,
     ) -> None:
+        del jit_compile  # XLA would compute the same values
         if unused:
             raise TypeError(
                 f"{sorted(unused)} are not valid arguments, kwargs should be empty "
@@ -207,9 +209,19 @@ class Optimizer(Averaged, Custom):
         """Sets the values of `variables`.
 
         Args:
-          weights: List of arrays, as get_weights returns them. Its length is not checked.
+          weights: List of arrays, as get_weights returns them.
+
+        Raises:
+          ValueError: If their number is wrong.
         """
-        for var, value in zip(self.variables, weights):
+        variables = self.variables
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"You called `set_weights(weights)` on optimizer {self.name} with a weight list of "
+                f"length {len(weights)}, but the optimizer was expecting a weight list of length "
+                f"{len(variables)}."
+            )
+        for var, value in zip(variables, weights):
             var.assign(value)
 
     def get_slot(self, var, name: str | None):
@@ -295,13 +307,16 @@ class Optimizer(Averaged, Custom):
             together with its tape.
           var_list: Variables to change, or a function that returns them.
           grad_loss: Gradient with respect to the loss; default: 1.
-          name: Has no effect.
+          name: Name of the op in graph mode.
           tape: The GradientTape that recorded the loss.
 
         Returns:
           What apply_gradients returns.
         """
-        return self.apply_gradients(self.compute_gradients(loss, var_list, tape, grad_loss))
+        pairs = self.compute_gradients(loss, var_list, tape, grad_loss)
+        if name is None:  # subclasses need not have the parameter
+            return self.apply_gradients(pairs)
+        return self.apply_gradients(pairs, name=name)
 
     def _drop_missing_gradients(self, grads_and_vars):
         """Returns the pairs that have a gradient; warns about the others, fails without any."""
@@ -370,7 +385,7 @@ class Optimizer(Averaged, Custom):
         pairs = self._clip_gradients(self._drop_missing_gradients(grads_and_vars))
         self.build([v for _, v in pairs])
         rate, done = self._current_learning_rate(), []
-        self._prepare(rate)
+        self._prepare()
         for grad, var in pairs:
             with colocate_with_variable(var):
                 if self.weight_decay:
@@ -389,7 +404,7 @@ class Optimizer(Averaged, Custom):
         with control_dependencies(done):  # a step that fails, as its input ends, does not count
             return group(*done, self.iterations.assign_add(one), name=name)
 
-    def _prepare(self, rate):
+    def _prepare(self):
         """Computes what is the same for all variables of a step."""
 
     def _supports_sparse(self):
@@ -422,11 +437,17 @@ class Optimizer(Averaged, Custom):
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
-        """Creates an optimizer from the result of get_config; custom_objects has no effect."""
+        """Creates an optimizer from the result of get_config.
+
+        Args:
+          config: Dictionary.
+          custom_objects: Dictionary from names to learning rate schedules of the program.
+        """
         config = dict(config)
         rate = config.get("learning_rate")
         if isinstance(rate, dict):
-            kind = api.BOTH["keras.optimizers.schedules." + rate["class_name"]]
+            name = rate["class_name"]
+            kind = custom(name, custom_objects) or api.named("keras.optimizers.schedules." + name)
             config["learning_rate"] = kind.from_config(rate["config"])
         return cls(**config)
 
@@ -451,8 +472,9 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None):
     Raises:
       ValueError: If the class is unknown.
     """
-    kind = (custom_objects or {}).get(config["class_name"]) or _find_class(config["class_name"])
-    return kind.from_config(config.get("config", {}))
+    kind = custom(config["class_name"], custom_objects) or _find_class(config["class_name"])
+    with custom_object_scope(custom_objects or {}):
+        return kind.from_config(config.get("config", {}))
 
 
 def _find_class(name):
@@ -477,7 +499,8 @@ def get(identifier: Any, use_legacy_optimizer=None, **kwargs):
 
     Args:
       identifier: Name, configuration or optimizer.
-      use_legacy_optimizer: Has no effect.
+      use_legacy_optimizer: Has no effect: each optimizer has one class, which computes what both
+        classes of TensorFlow compute.
 
     Returns:
       The optimizer.
@@ -488,6 +511,7 @@ def get(identifier: Any, use_legacy_optimizer=None, **kwargs):
     """
     if kwargs:
         raise TypeError(f"Invalid keyword arguments: {list(kwargs)}")
+    del use_legacy_optimizer  # both classes of TensorFlow compute the same steps
     if isinstance(identifier, dict):
         return deserialize(identifier)
     if isinstance(identifier, str):

@@ -120,7 +120,7 @@ class Adam(Optimizer):
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
         self.SLOTS = ("m", "v", "vhat") if amsgrad else ("m", "v")
 
-    def _prepare(self, rate):
+    def _prepare(self):
         self._powers = _power(self.beta_1, self.iterations), _power(self.beta_2, self.iterations)
 
     def _apply(self, grad, var, rate):
@@ -247,7 +247,7 @@ class Nadam(Optimizer):
         super().__init__(name, learning_rate, **kwargs)
         self.beta_1, self.beta_2, self.epsilon, self._product = beta_1, beta_2, epsilon, None
 
-    def _prepare(self, rate):
+    def _prepare(self):
         if self._product is None:
             self._product = number(1.0, "_u_product")
         first = [self.beta_1 * (1.0 - 0.5 * _power(0.96, self.iterations, k)) for k in (1, 2)]

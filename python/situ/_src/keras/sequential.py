@@ -164,9 +164,10 @@ class Sequential(Model):
 
     def call(self, inputs, training=None, mask=None):
         if self._topology is not None:
-            return super().call(inputs)
-        for layer in self._stack:
-            inputs = layer(inputs)
+            return super().call(inputs, training, mask)
+        with self._call_context(inputs, training, mask):
+            for layer in self._stack:
+                inputs = layer(inputs)
         return inputs
 
     def get_config(self) -> dict[str, Any]:
@@ -175,6 +176,7 @@ class Sequential(Model):
             stack.insert(0, self.inputs[0]._keras_history[0])
         return {
             "name": self.name,
+            **({} if self.trainable else {"trainable": False}),
             "layers": [
                 {"class_name": x._registered_class(), "config": to_json_value(x.get_config())}
                 for x in stack
@@ -185,6 +187,7 @@ class Sequential(Model):
     def from_config(cls, config: Any, custom_objects: dict[str, Any] | None = None):
         config = {"layers": config} if isinstance(config, list) else config
         model = cls(name=config.get("name"))
+        model._trainable = config.get("trainable", True)
         known: dict = {}  # a layer that occurs twice is one object
         for one in config["layers"]:
             name = one.get("config", {}).get("name") if isinstance(one, dict) else None

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """summary.py: the table of a model's layers that Model.summary prints."""
 
+import re
+
 import numpy
 
 from situ._src.framework import nest
@@ -87,6 +89,25 @@ def _connections(model, layer):
     return result
 
 
+def _in_range(layers, layer_range):
+    """Returns the layers from the first to the last whose names match a pair of expressions."""
+    if layer_range is None:
+        return layers
+    if len(layer_range) != 2 or not all(isinstance(name, str) for name in layer_range):
+        raise ValueError(
+            "layer_range must be a list or tuple of length 2 with strings only. Received: "
+            f"{layer_range}"
+        )
+    ends = [[i for i, x in enumerate(layers) if re.match(n, x.name)] for n in layer_range]
+    if not all(ends):
+        raise ValueError(
+            f"Passed layer_names do not match the layer names in the model. Received: {layer_range}"
+        )
+    if min(ends[0]) > max(ends[1]):
+        return layers[min(ends[1]) : max(ends[0]) + 1]
+    return layers[min(ends[0]) : max(ends[1]) + 1]
+
+
 def print_summary(
     model,
     line_length=None,
@@ -94,6 +115,7 @@ def print_summary(
     print_fn=None,
     expand_nested=False,
     show_trainable=False,
+    layer_range=None,
 ):
     """Prints the table of Model.summary."""
     say = print_fn or print
@@ -127,7 +149,7 @@ def print_summary(
                 show(inner, layer, level + 1)
         say("|" * level + " " * (line_length - 2 * level) + "|" * level)
 
-    for layer in model.layers:
+    for layer in _in_range(model.layers, layer_range):
         show(layer, model, 0)
     say("=" * line_length)
     trained = [v for v in model.weights if any(v is t for t in model.trainable_weights)]

@@ -10,7 +10,7 @@ import numpy
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, V1
-from situ._src.framework.keywords import reject_unknown
+from situ._src.framework.keywords import reject_unknown, unsupported
 from situ._src.keras import compile_utils, context, data_adapter, mixed_precision, weights
 from situ._src.keras import optimizer as optimizer_v2
 from situ._src.keras.callbacks import make_callbacks
@@ -35,6 +35,7 @@ class Training:
         self.optimizer = self.compiled_loss = self.compiled_metrics = None
         self.loss, self.stop_training, self.history = None, False, None
         self._is_compiled, self._eagerly, self._compile_args = False, False, {}
+        self._steps_per_execution = 1
         self._clear_programs()
 
     def _clear_programs(self):
@@ -73,20 +74,25 @@ class Training:
           loss_weights: Factors of the losses of several outputs, as a list or dictionary.
           weighted_metrics: Metrics that sample weights and class weights apply to.
           run_eagerly: Whether steps run op by op instead of compiled, for debugging.
-          steps_per_execution: Has no effect: each step is one execution.
+          steps_per_execution: Number of steps between calls of the callbacks' batch methods;
+            default: 1.
           sample_weight_mode: Has no effect: the shape of the weights decides.
           target_tensors: Only None is supported.
           distribute: Distribution strategy of the model.
-          jit_compile: Has no effect.
-          auto_scale_loss: Has no effect: with the policy "mixed_float16" the optimizer is wrapped
-            in a LossScaleOptimizer in any case.
-          pss_evaluation_shards: Has no effect.
+          jit_compile: Has no effect: steps are compiled in any case.
+          auto_scale_loss: Whether the optimizer is wrapped in a LossScaleOptimizer if the policy is
+            "mixed_float16".
+          pss_evaluation_shards: Only 0 is supported.
 
         Raises:
+          NotImplementedError: If pss_evaluation_shards is set.
           TypeError: For unknown arguments.
           ValueError: If target_tensors is set, or the optimizer is unknown.
         """
         reject_unknown(self.compile, kwargs, "compile")
+        unsupported("Model.compile", pss_evaluation_shards=(pss_evaluation_shards, 0))
+        del sample_weight_mode  # as in TensorFlow 2, the shape of the weights decides
+        del jit_compile  # XLA would compute the same values
         if target_tensors is not None:
             raise ValueError(
                 "target_tensors argument is not supported when executing eagerly. "
@@ -95,7 +101,9 @@ class Training:
         if distribute is not None:
             self._adopt(distribute)
         with context.eager(), variable.strategy_scope(self._strategy):
-            self.optimizer = mixed_precision.scaled_if_mixed(optimizer_v2.get(optimizer), self)
+            self.optimizer = optimizer_v2.get(optimizer)
+            if auto_scale_loss:
+                self.optimizer = mixed_precision.scaled_if_mixed(self.optimizer, self)
             self.compiled_loss = (
                 loss
                 if isinstance(loss, compile_utils.LossesContainer)
@@ -107,7 +115,9 @@ class Training:
                     weights.to_eager(obj)
             self._make_weights_eager()
             getattr(self.optimizer, "iterations", None)  # made here: not by a graph that asks
-        self.loss, self._eagerly, self._is_compiled = loss, bool(run_eagerly), True
+        self.loss, self._is_compiled = loss, True
+        self._eagerly = bool(run_eagerly) or self.dynamic
+        self._steps_per_execution = int(steps_per_execution or 1)
         self._compile_args = {
             "optimizer": optimizer,
             "loss": loss,
@@ -175,6 +185,7 @@ class Training:
         Returns:
           A scalar tensor.
         """
+        del x  # for subclasses
         return self.compiled_loss(
             y, y_pred, sample_weight, regularization_losses=self.losses, model=self
         )
@@ -191,6 +202,7 @@ class Training:
         Returns:
           Dictionary from names to tensors, mostly scalars.
         """
+        del x  # for subclasses
         self.compiled_metrics.update_state(y, y_pred, sample_weight, model=self)
         return self._results()
 
@@ -249,7 +261,8 @@ class Training:
         return self(x, training=False)
 
     def make_train_function(self, force: bool = False):
-        """Returns a function of an iterator that trains on its next batch; force has no effect."""
+        """Returns a function of an iterator that trains on its next batch."""
+        del force  # each call returns a new function
         return lambda iterator: self._programs.run("train", next(iterator))
 
     def _needs_compile(self):
@@ -306,11 +319,11 @@ class Training:
             effect if validation_data is given.
           validation_data: Data to validate on after each epoch: (x, y), (x, y, sample_weight), a
             dataset, a generator or a `Sequence`.
-          shuffle: Whether to shuffle arrays before each epoch; "batch" shuffles the batches only.
-            It has no effect on datasets, generators and Sequences.
+          shuffle: Whether to shuffle arrays, or the order of the batches of a Sequence, before each
+            epoch; "batch" shuffles the batches only. Datasets and generators have their own order.
           class_weight: Dictionary from class ids to weights of the loss; default of an id below
             the largest one: 1. Of several outputs the labels of the first one count.
-          sample_weight: Weights of the examples, if x is arrays; otherwise it has no effect.
+          sample_weight: Weights of the examples, if x is arrays.
           initial_epoch: Index of the first epoch.
           steps_per_epoch: Number of batches per epoch; default: until the data ends. The next
             epoch continues where the last one ended.
@@ -318,9 +331,8 @@ class Training:
           validation_batch_size: Batch size of the validation; default: batch_size.
           validation_freq: Number of epochs between validations, or a collection of epochs (from
             1 on).
-          max_queue_size: Has no effect.
-          workers: Has no effect: generators and Sequences run in the calling thread.
-          use_multiprocessing: Has no effect.
+          max_queue_size, workers, use_multiprocessing: Have no effect: generators and Sequences run
+            in the calling thread.
           nb_epoch: Former name of epochs.
 
         Returns:
@@ -331,9 +343,11 @@ class Training:
           RuntimeError: If the model is not compiled.
           TypeError: For unknown arguments.
           ValueError: If the data is empty, its arrays have different lengths or are too short for
-            validation_split, or y is given although x is not arrays.
+            validation_split, or y, sample_weight or validation_split is given although x is not
+            arrays.
         """
         reject_unknown(self.fit, kwargs, "fit")
+        del max_queue_size, workers, use_multiprocessing  # batches are made in this thread
         self._needs_compile()
         epochs = epochs if nb_epoch is None else nb_epoch
         with context.eager(), variable.strategy_scope(self._strategy):
@@ -361,7 +375,7 @@ class Training:
         for epoch in range(initial_epoch, epochs):
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)
-            logs = self._epoch(train, callbacks, epoch)
+            logs = self._epoch(train, callbacks)
             if check is not None and _is_due(epoch, validation_freq):
                 result = self._test(check, callbacks)
                 logs = {**logs, **{"val_" + k: v for k, v in result.items()}}
@@ -375,32 +389,41 @@ class Training:
         callbacks.on_train_end(logs if epochs > initial_epoch else None)
         return self.history
 
-    def _epoch(self, train, callbacks, epoch):
+    def _steps(self, kind, batches, begin, end):
+        """Runs the steps of a kind ("train" or "test"); returns their number and the last logs."""
+        logs, step, count = None, -1, self._steps_per_execution
+        for step, batch in enumerate(batches):
+            if step % count == 0:
+                begin(step)
+            logs = self._programs.run(kind, batch)
+            if (step + 1) % count == 0:
+                end(step, logs)
+                if kind == "train" and self.stop_training:
+                    break
+        if (step + 1) % count:
+            end(step, logs)
+        return step + 1, logs
+
+    def _epoch(self, train, callbacks):
         """Runs the training steps of one epoch and returns its logs."""
-        logs, step = None, -1
-        for step, batch in enumerate(train):
-            callbacks.on_train_batch_begin(step)
-            logs = self._programs.run("train", batch)
-            callbacks.on_train_batch_end(step, logs)
-            if self.stop_training:
-                break
+        steps, logs = self._steps(
+            "train", train, callbacks.on_train_batch_begin, callbacks.on_train_batch_end
+        )
         if logs is None:
             raise ValueError(
                 "Unexpected result of `train_function` (Empty Logs). Your input ran "
                 "out of data, or the dataset is empty."
             )
-        callbacks.learn_steps(step + 1)
+        callbacks.learn_steps(steps)
         return _to_floats(logs)
 
     def _test(self, batches, callbacks):
         """Runs an evaluation and returns its logs."""
         self.reset_metrics()
         callbacks.on_test_begin()
-        logs = None
-        for step, batch in enumerate(batches):
-            callbacks.on_test_batch_begin(step)
-            logs = self._programs.run("test", batch)
-            callbacks.on_test_batch_end(step, logs)
+        _, logs = self._steps(
+            "test", batches, callbacks.on_test_batch_begin, callbacks.on_test_batch_end
+        )
         result = _to_floats(logs or {})
         callbacks.on_test_end(result)
         return result
@@ -427,12 +450,11 @@ class Training:
           y: Labels, if x is arrays or tensors.
           batch_size: Number of examples per step, if x is arrays; default: 32.
           verbose: "auto" or 1: progress bar; 2: one line; 0: nothing.
-          sample_weight: Weights of the examples, if x is arrays; otherwise it has no effect.
+          sample_weight: Weights of the examples, if x is arrays.
           steps: Number of batches; default: until the data ends.
           callbacks: List of callbacks.
-          max_queue_size: Has no effect.
-          workers: Has no effect: generators and Sequences run in the calling thread.
-          use_multiprocessing: Has no effect.
+          max_queue_size, workers, use_multiprocessing: Have no effect: generators and Sequences run
+            in the calling thread.
           return_dict: Whether to return a dictionary by name instead of a list.
 
         Returns:
@@ -442,9 +464,11 @@ class Training:
         Raises:
           RuntimeError: If the model is not compiled.
           TypeError: For unknown arguments.
-          ValueError: If arrays have different lengths, or y is given although x is not arrays.
+          ValueError: If arrays have different lengths, or y or sample_weight is given although x is
+            not arrays.
         """
         reject_unknown(self.evaluate, kwargs, "evaluate")
+        del max_queue_size, workers, use_multiprocessing  # batches are made in this thread
         self._needs_compile()
         with context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.make(x, y, sample_weight, batch_size, False, steps)
@@ -482,9 +506,8 @@ class Training:
           verbose: 1: progress bar; 2: one line; "auto" or 0: nothing.
           steps: Number of batches; default: until the data ends.
           callbacks: List of callbacks.
-          max_queue_size: Has no effect.
-          workers: Has no effect: generators and Sequences run in the calling thread.
-          use_multiprocessing: Has no effect.
+          max_queue_size, workers, use_multiprocessing: Have no effect: generators and Sequences run
+            in the calling thread.
 
         Returns:
           NumPy array of the outputs of all examples, or a structure of arrays for several outputs.
@@ -494,6 +517,7 @@ class Training:
           ValueError: If there is no data.
         """
         reject_unknown(self.predict, kwargs, "predict")
+        del max_queue_size, workers, use_multiprocessing  # batches are made in this thread
         with self._eager_weights(), context.eager(), variable.strategy_scope(self._strategy):
             batches = data_adapter.make(x, None, None, batch_size, False, steps)
             listed = make_callbacks(
