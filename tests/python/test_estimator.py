@@ -190,3 +190,46 @@ def test_in_eager_style(situ):
         },
     )
     assert result.out == "2 True\n", result.err
+
+
+def _receive():
+    x = tf.placeholder(tf.float32, [None, 4], "x")
+    return tf.estimator.export.ServingInputReceiver({"x": x}, {"x": x})
+
+
+def test_files_of_an_export(tmp_path):
+    model = _estimator(tmp_path / "model")
+    model.train(_inputs(*_data()), steps=1)
+    (tmp_path / "words.txt").write_text("a b")
+    extra = {"here/words.txt": str(tmp_path / "words.txt")}
+    folder = model.export_saved_model(
+        str(tmp_path / "export"), _receive, assets_extra=extra, as_text=True
+    ).decode()
+    assert sorted(os.listdir(folder)) == ["assets.extra", "saved_model.pbtxt", "variables"]
+    with open(os.path.join(folder, "assets.extra", "here", "words.txt")) as file:
+        assert file.read() == "a b"
+    with pytest.raises(NotImplementedError, match="experimental_mode='eval'"):
+        model.export_saved_model(str(tmp_path), _receive, experimental_mode="eval")
+    exporter = tf.estimator.LatestExporter("latest", _receive, extra, True)
+    folder = exporter.export(model, str(tmp_path / "a"), model.latest_checkpoint(), {}, False)
+    assert os.listdir(os.path.join(folder.decode(), "assets.extra")) == ["here"]
+
+
+@pytest.mark.parametrize("pattern, exports", [("eval/*.tfevents.*", False), (None, True)])
+def test_results_of_earlier_evaluations(tmp_path, pattern, exports):
+    x, y = _data()
+    model = _estimator(tmp_path / "model")
+    model.train(_inputs(x, y), steps=5)
+    loss = model.evaluate(_inputs(x, y, 1, False))["loss"]
+    exporter = tf.estimator.BestExporter("best", _receive, pattern)
+    arguments = model, str(tmp_path / "export"), model.latest_checkpoint()
+    worse = {"loss": loss + 1, "global_step": 6}
+    assert (exporter.export(*arguments, worse, False) is not None) is exports
+    assert exporter.export(*arguments, {"loss": loss / 2, "global_step": 7}, True) is not None
+
+
+def test_options_of_runs():
+    config = tf.estimator.RunConfig(gpu_memory_fraction=0.25)
+    assert config.session_config.gpu_options.per_process_gpu_memory_fraction == 0.25
+    with pytest.raises(NotImplementedError, match="experimental_distribute"):
+        tf.estimator.RunConfig(experimental_distribute=object())

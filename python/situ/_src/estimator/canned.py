@@ -221,7 +221,7 @@ class LinearClassifier(_Canned):
       label_vocabulary: List of the labels, if they are strings.
       optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
       config: RunConfig.
-      partitioner: Has no effect: variables are not partitioned.
+      partitioner: Has no effect: variables are not partitioned, which does not change results.
       warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
       loss_reduction: "sum_over_batch_size" or "weighted_sum_over_batch_size": the mean; any other
         name: the sum; default: the sum in graph mode, else the mean.
@@ -243,6 +243,7 @@ class LinearClassifier(_Canned):
         loss_reduction: str | None = None,
         sparse_combiner="sum",
     ) -> None:
+        del partitioner  # it splits variables, which does not change results
         head = heads.classifier(
             n_classes, label_vocabulary, weight_column=weight_column, loss_reduction=loss_reduction
         )
@@ -266,7 +267,7 @@ class LinearRegressor(_Canned):
       weight_column: Name or column of example weights.
       optimizer: Name ("Adagrad", "Adam", "Ftrl", "RMSProp", "SGD"), optimizer, or function.
       config: RunConfig.
-      partitioner: Has no effect: variables are not partitioned.
+      partitioner: Has no effect: variables are not partitioned, which does not change results.
       warm_start_from: Checkpoint, or WarmStartSettings, of initial values.
       loss_reduction: "sum_over_batch_size" or "weighted_sum_over_batch_size": the mean; any other
         name: the sum; default: the sum in graph mode, else the mean.
@@ -287,6 +288,7 @@ class LinearRegressor(_Canned):
         loss_reduction: str | None = None,
         sparse_combiner="sum",
     ) -> None:
+        del partitioner  # it splits variables, which does not change results
         head = heads.Regression(
             label_dimension, weight_column=weight_column, loss_reduction=loss_reduction
         )

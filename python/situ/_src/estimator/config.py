@@ -9,6 +9,8 @@ import os
 
 from situ._src.cluster.servers import ClusterSpec
 from situ._src.framework.api import export
+from situ._src.framework.keywords import unsupported
+from situ._src.framework.protos import ConfigProto
 
 USE_DEFAULT = object()
 _CHANGEABLE = (
@@ -54,16 +56,17 @@ class RunConfig:
       log_step_count_steps: Number of steps between log lines; 0 or None: none.
       train_distribute: Distribution strategy of training.
       device_fn: Device function of the graphs.
-      protocol: Kept as an attribute, but has no effect.
-      eval_distribute: Kept as an attribute, but has no effect.
-      experimental_distribute: Kept as an attribute, but has no effect.
-      experimental_max_worker_delay_secs: Kept as an attribute, but has no effect.
-      session_creation_timeout_secs: Kept as an attribute, but has no effect.
-      gpu_memory_fraction: Has no effect and is not kept.
+      protocol: Protocol of servers; kept as an attribute. Estimators start no servers.
+      eval_distribute: Kept as an attribute. Evaluations run on one device, with the same results.
+      experimental_distribute: Only None is supported; use train_distribute.
+      experimental_max_worker_delay_secs, session_creation_timeout_secs: Kept as attributes: workers
+        start at once, and sessions are created without waiting for others.
+      gpu_memory_fraction: Fraction of the memory of GPUs for sessions, if session_config is None.
 
     The cluster and the task of the process are read from the environment variable TF_CONFIG.
 
     Raises:
+      NotImplementedError: If experimental_distribute is set.
       TypeError: For unknown arguments.
       ValueError: If a value is out of range, or both checkpoint intervals are set.
     """
@@ -91,6 +94,9 @@ class RunConfig:
     ) -> None:
         if kwargs:
             raise TypeError(f"RunConfig() got an unexpected keyword argument '{min(kwargs)}'")
+        if session_config is None and gpu_memory_fraction is not None:
+            session_config = ConfigProto()
+            session_config.gpu_options.per_process_gpu_memory_fraction = gpu_memory_fraction
         given = locals()
         steps, seconds = save_checkpoints_steps, save_checkpoints_secs
         if steps is USE_DEFAULT and seconds is USE_DEFAULT:
@@ -114,6 +120,7 @@ class RunConfig:
 
     def _check(self):
         values = self._values
+        unsupported("RunConfig", experimental_distribute=(values["experimental_distribute"], None))
         if values["model_dir"] == "":
             raise ValueError("model_dir should be non-empty")
         _positive("save_summary_steps", values["save_summary_steps"], True)

@@ -18,6 +18,7 @@ from situ._src.estimator.spec import EstimatorSpec, ModeKeys
 from situ._src.framework import errors, logs
 from situ._src.framework.api import V1, export
 from situ._src.framework.graph import Graph
+from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import device
 from situ._src.ops.random_ops import set_seed
 from situ._src.training.basic_hooks import StopAtStepHook
@@ -261,7 +262,7 @@ class Estimator:
         with Graph().as_default():
             step, spec, input_hooks = self._build(input_fn, ModeKeys.EVAL)
             values = session.evaluate(self._config, step, spec, input_hooks + hooks, path, steps)
-        session.write_results(self.eval_dir(name), values, path)
+        session.write_results(self.eval_dir(name), values)
         return values
 
     def predict(
@@ -326,25 +327,32 @@ class Estimator:
         Args:
           export_dir_base: Parent of the folder.
           serving_input_receiver_fn: Function that returns a ServingInputReceiver.
-          assets_extra: Has no effect: no assets are copied.
-          as_text: Has no effect: the SavedModel is binary.
+          assets_extra: Dictionary from paths below the folder "assets.extra" of the SavedModel to
+            the files to copy there.
+          as_text: Whether the model file is saved_model.pbtxt.
           checkpoint_path: Checkpoint; default: the latest one.
-          strip_default_attrs: Has no effect.
-          experimental_mode: Has no effect: the mode is PREDICT.
+          strip_default_attrs: Has no effect: situ reads attributes with and without their defaults.
+          experimental_mode: Only PREDICT is supported.
 
         Returns:
           Path of the folder, as bytes.
 
         Raises:
+          NotImplementedError: If experimental_mode is not PREDICT.
           ValueError: If there is no checkpoint or no serving_input_receiver_fn.
         """
         from situ._src.estimator import exporting
+
+        unsupported("export_saved_model", experimental_mode=(experimental_mode, ModeKeys.PREDICT))
+        del strip_default_attrs  # attributes are read with and without their defaults
 
         return exporting.export(
             self,
             export_dir_base,
             serving_input_receiver_fn,
             checkpoint_path or self.latest_checkpoint(),
+            assets_extra,
+            as_text,
         )
 
     export_saved_model = export_savedmodel

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import glob
 import os
 import shutil
 import time
@@ -13,10 +14,10 @@ from situ._src.framework import logs
 from situ._src.framework.api import BOTH, V1
 from situ._src.framework.api import export as exported
 from situ._src.framework.graph import Graph
-from situ._src.framework.keywords import unsupported
 from situ._src.framework.session import Session
 from situ._src.ops.array_ops import placeholder
 from situ._src.saved_model import builder as saved_model_v1
+from situ._src.summary.event_file import summary_iterator
 
 _DEFAULT = "serving_default"
 
@@ -120,7 +121,15 @@ def _folder(base):
     return os.path.join(base, str(stamp))
 
 
-def export(estimator, base, receive, path):
+def _copy_assets(assets, folder):
+    """Copies files into the folder "assets.extra"; `assets` maps their paths there to sources."""
+    for path, source in (assets or {}).items():
+        target = os.path.join(folder, "assets.extra", path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def export(estimator, base, receive, path, assets_extra=None, as_text=False):
     """Writes the model of a checkpoint; returns the folder as bytes, as TensorFlow does."""
     from situ._src.checkpoint.saver import Saver
 
@@ -149,7 +158,8 @@ def export(estimator, base, receive, path):
             builder.add_meta_graph_and_variables(
                 session, ["serve"], signatures, main_op=main, saver=saver
             )
-            builder.save()
+            builder.save(as_text)
+    _copy_assets(assets_extra, folder)
     logs.info("SavedModel written to: %s", folder)
     return folder.encode()
 
@@ -161,13 +171,10 @@ class Exporter:
     Args:
       name: Name of the exporter and of its folder.
       serving_input_receiver_fn: Function that returns a ServingInputReceiver.
-      assets_extra: Only None is supported.
-      as_text: Has no effect: the SavedModel is binary.
+      assets_extra: Dictionary from paths below the folder "assets.extra" of the SavedModel to the
+        files to copy there.
+      as_text: Whether the model file is saved_model.pbtxt.
       exports_to_keep: Number of exports to keep; None or 0: all.
-
-    Raises:
-      NotImplementedError: If assets_extra is set. The subclasses do not raise it: there
-        assets_extra has no effect.
     """
 
     name = "exporter"
@@ -180,13 +187,21 @@ class Exporter:
         as_text: bool = False,
         exports_to_keep=5,
     ) -> None:
-        unsupported("Exporter", assets_extra=(assets_extra, None))
         self.name, self._receive, self._keep = name, serving_input_receiver_fn, exports_to_keep
+        self._assets_extra, self._as_text = assets_extra, as_text
 
     def export(
         self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
     ):
-        result = export(estimator, export_path, self._receive, checkpoint_path)
+        del eval_result, is_the_final_export  # for subclasses
+        result = export(
+            estimator,
+            export_path,
+            self._receive,
+            checkpoint_path,
+            self._assets_extra,
+            self._as_text,
+        )
         if self._keep:
             old = sorted(d for d in os.listdir(export_path) if d.isdigit())
             for folder in old[: -self._keep]:
@@ -206,7 +221,7 @@ class LatestExporter(Exporter):
         as_text: bool = False,
         exports_to_keep=5,
     ) -> None:
-        super().__init__(name, serving_input_receiver_fn, exports_to_keep=exports_to_keep)
+        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
 
 
 @exported("estimator.FinalExporter")
@@ -216,7 +231,7 @@ class FinalExporter(Exporter):
     def __init__(
         self, name: str, serving_input_receiver_fn, assets_extra=None, as_text: bool = False
     ) -> None:
-        super().__init__(name, serving_input_receiver_fn, exports_to_keep=None)
+        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, None)
 
     def export(
         self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
@@ -226,13 +241,21 @@ class FinalExporter(Exporter):
         return super().export(estimator, export_path, checkpoint_path, eval_result, True)
 
 
+def _results_of(path):
+    """Yields the results of the evaluations of an event file."""
+    for event in summary_iterator(path):
+        if event.HasField("summary"):
+            values = [v for v in event.summary.value if v.HasField("simple_value")]
+            yield {"global_step": event.step, **{v.tag: v.simple_value for v in values}}
+
+
 @exported("estimator.BestExporter")
 class BestExporter(Exporter):
     """Exports when an evaluation is better than all before; further arguments as in Exporter.
 
     Args:
-      event_file_pattern: Has no effect: only evaluations of this object are compared, not those
-        of event files.
+      event_file_pattern: Pattern, below the model's folder, of the event files of earlier
+        evaluations, which are compared, too; None: only those of this object are.
       compare_fn: Function of (best_eval_result, current_eval_result) that returns whether the
         current one is better; default: compares the losses.
     """
@@ -247,13 +270,26 @@ class BestExporter(Exporter):
         as_text: bool = False,
         exports_to_keep=5,
     ) -> None:
-        super().__init__(name, serving_input_receiver_fn, exports_to_keep=exports_to_keep)
+        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         self._better = compare_fn or (lambda best, now: best["loss"] > now["loss"])
-        self._best = None
+        self._best, self._event_file_pattern = None, event_file_pattern
+        self._model_dir = None  # whose event files were read
+
+    def _best_of_events(self, step):
+        """Returns the best result of the event files before a global step, or None."""
+        best = None
+        for path in sorted(glob.glob(os.path.join(self._model_dir, self._event_file_pattern))):
+            for result in _results_of(path):
+                if result["global_step"] < step and (best is None or self._better(best, result)):
+                    best = result
+        return best
 
     def export(
         self, estimator, export_path, checkpoint_path: str | None, eval_result, is_the_final_export
     ):
+        if self._model_dir != estimator.model_dir and self._event_file_pattern:
+            self._model_dir = estimator.model_dir
+            self._best = self._best_of_events(eval_result["global_step"])
         if self._best is not None and not self._better(self._best, eval_result):
             return None
         self._best = eval_result

@@ -58,7 +58,7 @@ class Head:
         losses = self.losses(labels, logits)
         loss = self._reduce(losses, weights)
         if mode == ModeKeys.EVAL:
-            result = self.metrics(labels, logits, predictions, losses, weights)
+            result = self.metrics(labels, predictions, losses, weights)
             return EstimatorSpec(mode, predictions, loss, eval_metric_ops=result)
         return EstimatorSpec(mode, predictions, loss, train_op=train(loss))
 
@@ -113,7 +113,7 @@ class Binary(Head):
             "classes": _classes(ids, self._vocabulary),
         }
 
-    def metrics(self, labels, logits, predictions, losses, weights):
+    def metrics(self, labels, predictions, losses, weights):
         share, ids = predictions["logistic"], predictions["class_ids"]
         baseline = metrics.mean(labels, weights)
         return {
@@ -156,7 +156,7 @@ class Classes(Head):
             "classes": _classes(ids, self._vocabulary),
         }
 
-    def metrics(self, labels, logits, predictions, losses, weights):
+    def metrics(self, labels, predictions, losses, weights):
         return {
             "average_loss": metrics.mean(losses, weights),
             "accuracy": metrics.accuracy(labels, predictions["class_ids"], weights),
@@ -184,11 +184,11 @@ class Regression(Head):
     def predictions(self, logits):
         return {"predictions": logits}
 
-    def metrics(self, labels, logits, predictions, losses, weights):
+    def metrics(self, labels, predictions, losses, weights):
         return {
             "average_loss": metrics.mean(losses, weights),
             "label/mean": metrics.mean(labels, weights),
-            "prediction/mean": metrics.mean(logits, weights),
+            "prediction/mean": metrics.mean(predictions["predictions"], weights),
         }
 
 

@@ -131,8 +131,8 @@ def numpy_input_fn(
       batch_size: Batch size.
       num_epochs: Number of epochs; None: endless.
       shuffle: Whether to shuffle each epoch; must be set.
-      queue_capacity: Has no effect.
-      num_threads: Has no effect.
+      queue_capacity: Has no effect: there is no queue; elements are shuffled over a whole epoch.
+      num_threads: Has no effect: one thread reads.
 
     Returns:
       The input_fn.
@@ -142,6 +142,7 @@ def numpy_input_fn(
       ValueError: If shuffle is not set or x is empty; from the input_fn also if lengths differ, y
         is an empty dictionary, or keys of x and y clash.
     """
+    del queue_capacity, num_threads  # there is no queue
     _check_shuffle(shuffle)
     if not isinstance(x, (dict, numpy.ndarray)):
         raise TypeError(f"x must be a dict or array; got {type(x).__name__}")
@@ -192,9 +193,9 @@ def pandas_input_fn(
       batch_size: Batch size.
       num_epochs: Number of epochs; None: endless.
       shuffle: Whether to shuffle each epoch; must be set.
-      queue_capacity: Has no effect.
-      num_threads: Has no effect.
-      target_column: Has no effect; features and labels are separate.
+      queue_capacity: Has no effect: there is no queue; elements are shuffled over a whole epoch.
+      num_threads: Has no effect: one thread reads.
+      target_column: Has no effect: TensorFlow's name of the labels in its queue.
 
     Returns:
       The input_fn.
@@ -202,6 +203,7 @@ def pandas_input_fn(
     Raises:
       ValueError: If shuffle is not set, or the indices differ.
     """
+    del queue_capacity, num_threads, target_column  # there is no queue
     _check_shuffle(shuffle)
     if y is not None and not numpy.array_equal(x.index, y.index):
         raise ValueError(

@@ -199,7 +199,7 @@ def evaluate(config, step, spec, hooks, path, steps):
     return last.final_ops_values
 
 
-def write_results(folder, values, path):
+def write_results(folder, values):
     """Writes the results of an evaluation as a summary."""
     step = values[GraphKeys.GLOBAL_STEP]
     text = ", ".join(f"{k} = {v}" for k, v in sorted(values.items()))
