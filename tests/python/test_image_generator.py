@@ -133,3 +133,18 @@ def test_windows_of_a_series():
     assert x.numpy()[0].tolist() == [12, 13, 14, 15, 16] and y.numpy().tolist() == [17, 18, 19]
     result = tf.keras.utils.timeseries_dataset_from_array(series, None, 3, 3, 2, batch_size=4)
     assert list(result)[1].numpy().tolist() == [[12, 14, 16], [15, 17, 19]]
+
+
+def test_a_dataset_of_a_folder_is_silent(pictures, capsys):
+    for verbose in (False, True):
+        tf.keras.utils.image_dataset_from_directory(pictures, verbose=verbose)
+        assert capsys.readouterr().out.startswith("Found 1" if verbose else "")
+
+
+def test_both_subsets_have_all_classes():
+    x, y = np.zeros((4, 2, 2, 3)), np.array([0, 0, 1, 1])
+    generator = tf.keras.preprocessing.image.ImageDataGenerator(validation_split=0.5)
+    with pytest.raises(ValueError, match="different number of classes"):
+        generator.flow(x, y, subset="training")
+    part = generator.flow(x, y, subset="training", ignore_class_split=True)
+    assert part.y.tolist() == [1, 1]

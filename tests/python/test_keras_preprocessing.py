@@ -250,3 +250,49 @@ def test_shape_that_a_program_tells_wrongly():
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="the graph declares shape"):
         called(np.ones((5, 4), "f"))
+
+
+def test_types_of_looked_up_words():
+    words = np.array([["x", "q"]])
+    for layer in (L.StringLookup, L.TextVectorization):
+        made = layer(vocabulary=["x"], output_mode="multi_hot", dtype="float64")
+        assert type(made).from_config(made.get_config())(words[0]).dtype == tf.float64
+    assert L.StringLookup(vocabulary=["x"], dtype="int64")(words).numpy().tolist() == [[1, 0]]
+    with pytest.raises(NotImplementedError, match="dtype='int32'"):
+        L.StringLookup(vocabulary=["x"], dtype="int32")
+    with pytest.raises(NotImplementedError, match="vocabulary_dtype='int32'"):
+        L.IntegerLookup(vocabulary=[1], vocabulary_dtype="int32")
+
+
+def test_a_layer_learns_from_the_first_batches():
+    values = np.arange(6, dtype="f").reshape(6, 1)
+    layer = L.Normalization()
+    layer.adapt(values, batch_size=2, steps=1)
+    np.testing.assert_allclose(layer.mean.numpy().ravel(), [0.5])
+
+
+@pytest.mark.parametrize("kwargs", [{"padding": "left"}, {"truncating": "left"}])
+def test_sides_of_padding(kwargs):
+    with pytest.raises(ValueError, match='type "left" not understood'):
+        tf.keras.utils.pad_sequences([[1]], **kwargs)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: L.Conv2DTranspose(2, 3, groups=2),
+        lambda: L.DepthwiseConv2D(3, groups=2),
+        lambda: L.SeparableConv1D(2, 3, groups=2),
+        lambda: L.SpatialDropout1D(0.5, noise_shape=(1, 1)),
+        lambda: L.Layer().add_weight(shape=[1], partitioner=lambda **kwargs: [1]),
+        lambda: tf.keras.mixed_precision.Policy("float32", loss_scale=2),
+        lambda: tf.keras.mixed_precision.LossScaleOptimizer(
+            tf.keras.optimizers.SGD(), loss_scale=object()
+        ),
+        lambda: tf.keras.callbacks.ProgbarLogger("samples"),
+        lambda: tf.keras.Sequential().compile(pss_evaluation_shards=2),
+    ],
+)
+def test_arguments_that_would_change_results(call):
+    with pytest.raises(NotImplementedError, match="is not supported yet"):
+        call()

@@ -7,6 +7,7 @@ from typing import Any
 
 from situ._src.framework.api import export
 from situ._src.framework.api import named as function
+from situ._src.framework.graph import scope
 from situ._src.keras.registry import Registry, keras_export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
@@ -125,13 +126,14 @@ def gelu(x: Any, approximate: bool = False, name: str | None = None):
     Args:
       x: Tensor.
       approximate: Whether to use the approximation with tanh.
-      name: Has no effect.
+      name: Name scope of the ops.
     """
-    x = convert_to_tensor(x)
-    if approximate:
-        inner = 0.7978845608028654 * (x + 0.044715 * x * x * x)
-        return 0.5 * x * (1.0 + op("Tanh", inner))
-    return 0.5 * x * (1.0 + op("Erf", x / 1.4142135623730951))
+    with scope(name, "Gelu"):
+        x = convert_to_tensor(x)
+        if approximate:
+            inner = 0.7978845608028654 * (x + 0.044715 * x * x * x)
+            return 0.5 * x * (1.0 + op("Tanh", inner))
+        return 0.5 * x * (1.0 + op("Erf", x / 1.4142135623730951))
 
 
 @_export_function

@@ -93,6 +93,7 @@ def get_uid(prefix=""):
 @_export_function
 def get_session(op_input_list=()):
     """The session of graph style in which variables have values."""
+    del op_input_list  # it chooses among the graphs of TensorFlow; the current one is used
     session = default_session.current()
     if session is None:
         if _state["session"] is None:
@@ -197,6 +198,7 @@ def eval_(x: Any):
 def function_(inputs: Any, outputs, updates=None, name: str | None = None, **kwargs):
     """A function of arrays: what the layers between symbolic tensors give."""
     unsupported("function", updates=(updates or None, None))
+    del name  # the function runs eagerly: no op has a name
     if kwargs:
         raise ValueError(
             f"Some keys in session_kwargs are not supported at this time: {list(kwargs)}"
@@ -242,7 +244,7 @@ for _name, _row in (
 sum_ = _reduction("sum", "Sum")
 
 
-def _plain(name, row, count=1):
+def _plain(name, row):
     def call(*args):
         return op(row, *[convert_to_tensor(a) for a in args])
 
@@ -582,17 +584,17 @@ def print_tensor(x: Any, message="", summarize=3):
 
 @_export_function
 def map_fn(fn, elems, name: str | None = None, dtype: Any = None):
-    return function("map_fn")(fn, elems, dtype=dtype)
+    return function("map_fn")(fn, elems, dtype=dtype, name=name)
 
 
 @_export_function
 def foldl(fn, elems, initializer=None, name: str | None = None):
-    return function("foldl")(fn, elems, initializer=initializer)
+    return function("foldl")(fn, elems, initializer=initializer, name=name)
 
 
 @_export_function
 def foldr(fn, elems, initializer=None, name: str | None = None):
-    return function("foldr")(fn, elems, initializer=initializer)
+    return function("foldr")(fn, elems, initializer=initializer, name=name)
 
 
 @_export_function

@@ -37,7 +37,7 @@ def output_names(model, outputs):
     return [f"output_{i + 1}" for i in range(len(flat))]
 
 
-def in_order(values, outputs, names):
+def in_order(values, names):
     """Returns labels or weights in the order of the outputs, None where there are none."""
     if values is None:
         return [None] * len(names)
@@ -133,8 +133,8 @@ class LossesContainer:
             self.build(model, y_pred)
         share, values, reported = context.call.share, [], []
         flat, size = nest.flatten(y_pred), None
-        labels = in_order(y_true, y_pred, self._names)
-        weights = in_order(sample_weight, y_pred, self._names)
+        labels = in_order(y_true, self._names)
+        weights = in_order(sample_weight, self._names)
         for i, (loss, y, p, w) in enumerate(zip(self._losses, labels, flat, weights)):
             if loss is None or y is None:
                 continue
@@ -225,7 +225,8 @@ class MetricsContainer:
     def metrics(self):
         return [] if self._built is None else [m for some in self._built for m, _ in some]
 
-    def _lists(self, argument, outputs, names):
+    @staticmethod
+    def _lists(argument, names):
         """Returns one list of metrics per output."""
         if argument is None:
             return [[] for _ in names]
@@ -245,9 +246,9 @@ class MetricsContainer:
 
     def build(self, model, y_true, y_pred):
         names = self._names = output_names(model, y_pred)
-        labels = in_order(y_true, y_pred, names)
-        metrics = self._lists(self._metric_args, y_pred, names)
-        weighted_metrics = self._lists(self._weighted, y_pred, names)
+        labels = in_order(y_true, names)
+        metrics = self._lists(self._metric_args, names)
+        weighted_metrics = self._lists(self._weighted, names)
         self._built, taken = [], set()
         for name, y, p, a, b in zip(names, labels, nest.flatten(y_pred), metrics, weighted_metrics):
             result = []
@@ -269,8 +270,8 @@ class MetricsContainer:
             return
         if self._built is None:
             self.build(model, y_true, y_pred)
-        labels = in_order(y_true, y_pred, self._names)
-        weights = in_order(sample_weight, y_pred, self._names)
+        labels = in_order(y_true, self._names)
+        weights = in_order(sample_weight, self._names)
         for some, y, p, w in zip(self._built, labels, nest.flatten(y_pred), weights):
             if y is None:
                 continue

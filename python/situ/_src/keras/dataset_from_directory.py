@@ -45,7 +45,6 @@ def _list_files(directory, labels, class_names, endings, follow_links):
         some = _listed(os.path.join(directory, name), endings, follow_links)
         paths += some
         class_ids += [number] * len(some)
-    print(f"Found {len(paths)} files belonging to {len(below)} classes.")
     return paths, class_ids, list(class_names or below)
 
 
@@ -58,7 +57,7 @@ def _listed(folder, endings, follow_links):
     ]
 
 
-def _check(labels, label_mode, class_names, validation_split, subset, shuffle, seed):
+def _check(labels, label_mode, validation_split, subset, shuffle, seed):
     if label_mode not in ("int", "categorical", "binary", None):
         raise ValueError(
             '`label_mode` argument must be one of "int", "categorical", "binary", or '
@@ -120,11 +119,15 @@ def _from_directory(
     endings,
     read,
     what,
+    verbose=True,
 ):
-    labels, label_mode = _check(
-        labels, label_mode, class_names, validation_split, subset, shuffle, seed
-    )
+    labels, label_mode = _check(labels, label_mode, validation_split, subset, shuffle, seed)
     paths, class_ids, classes = _list_files(directory, labels, class_names, endings, follow_links)
+    if verbose:
+        print(
+            f"Found {len(paths)} files"
+            + ("." if labels is None else f" belonging to {len(classes)} classes.")
+        )
     if label_mode == "binary" and len(classes) != 2:
         raise ValueError(
             'When passing `label_mode="binary"`, there must be exactly 2 class_names. '
@@ -138,7 +141,7 @@ def _from_directory(
             if some is not None:
                 numpy.random.RandomState(seed).shuffle(some)
     subsets = [subset] if subset != "both" else ["training", "validation"]
-    if validation_split:
+    if validation_split and verbose:
         for one in subsets:
             print(f"Using {len(_part(paths, validation_split, one))} files for {one}.")
     created = []
@@ -177,7 +180,7 @@ def image_dataset_from_directory(
     """Returns a dataset of batches of the images in the subfolders (classes) of a folder.
 
     pad_to_aspect_ratio and the data_format "channels_first" are not supported and raise a
-    NotImplementedError. verbose has no effect.
+    NotImplementedError. verbose says whether to print the number of files and classes.
     """
     unsupported("image_dataset_from_directory", pad_to_aspect_ratio=(pad_to_aspect_ratio, False))
     if data_format not in (None, "channels_last"):
@@ -220,6 +223,7 @@ def image_dataset_from_directory(
         PICTURES,
         read,
         "images",
+        verbose,
     )
 
 

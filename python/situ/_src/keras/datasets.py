@@ -145,7 +145,7 @@ def load_boston_housing(path="boston_housing.npz", test_split=0.2, seed: int | N
     return (x[:at], y[:at]), (x[at:], y[at:])
 
 
-def _filter_indices(name, sequences, labels, given):
+def _filter_indices(sequences, labels, given):
     """Returns sequences of word indices without the rarest and the most frequent words."""
     start, oov, index = given["start_char"], given["oov_char"], given["index_from"]
     most, skip = given["num_words"], given["skip_top"]
@@ -232,7 +232,6 @@ def load_imdb(
         random.shuffle(order)
         parts.append((rows[order], labels[order]))
     examples = _filter_indices(
-        "imdb",
         numpy.concatenate([parts[0][0], parts[1][0]]),
         numpy.concatenate([parts[0][1], parts[1][1]]),
         given,
@@ -262,7 +261,7 @@ def load_reuters(
     x, y = _read_words("reuters", path, ("x", "y"))
     order = numpy.arange(len(x))
     numpy.random.RandomState(seed).shuffle(order)
-    rows, labels = _filter_indices("reuters", x[order], y[order], given)
+    rows, labels = _filter_indices(x[order], y[order], given)
     at = int(len(rows) * (1 - test_split))
     return (rows[:at], labels[:at]), (rows[at:], labels[at:])
 

@@ -53,6 +53,7 @@ class DenseFeatures(Layer):
         self.built = True
 
     def call(self, features, cols_to_output_tensors=None, training=None):
+        del training  # columns compute the same in training
         parts = []
         for column in self._columns:
             if column.name in self._tables:

@@ -203,6 +203,7 @@ def random_zoom(
 @_named
 def apply_channel_shift(x: Any, intensity, channel_axis=0):
     """Adds intensity to all channels, clipped to the range of the image."""
+    del channel_axis  # all channels are shifted by the same value
     return numpy.clip(x + intensity, x.min(), x.max())
 
 

@@ -99,7 +99,10 @@ class ImageDataGenerator:
         ignore_class_split: bool = False,
         subset=None,
     ):
-        """Returns an iterator over batches of arrays; ignore_class_split has no effect."""
+        """Returns an iterator over batches of arrays.
+
+        With a subset, both subsets must have the same classes, unless ignore_class_split is set.
+        """
         return image_iterators.NumpyArrayIterator(
             x,
             y,
@@ -113,6 +116,7 @@ class ImageDataGenerator:
             save_prefix=save_prefix,
             save_format=save_format,
             subset=subset,
+            ignore_class_split=ignore_class_split,
             dtype=self.dtype,
         )
 

@@ -138,7 +138,16 @@ class NumpyArrayIterator(Iterator):
                     f"({what}) should have the same length. Found: x.shape = "
                     f"{x.shape}, {len(other)} {what}"
                 )
-        cut = slice(*self._part(len(x), image_data_generator._validation_split, subset))
+        split = image_data_generator._validation_split
+        if subset is not None and y is not None and not ignore_class_split:
+            at = int(len(x) * (split or 0))
+            if not numpy.array_equal(numpy.unique(y[:at]), numpy.unique(y[at:])):
+                raise ValueError(
+                    "Training and validation subsets have different number of classes after the "
+                    "split. If your numpy arrays are sorted by the label, you might want to "
+                    "shuffle them."
+                )
+        cut = slice(*self._part(len(x), split, subset))
         pick = lambda v: None if v is None else numpy.asarray(v)[cut]
         self.x, self.y, self.sample_weight = (
             pick(x).astype(self.dtype),

@@ -21,7 +21,7 @@ def named(name):
     return plain_named(name, "experimental.preprocessing." + name)
 
 
-def arrays_of(data, batch_size=None, steps=None):
+def arrays_of(data, steps=None):
     """Yields the batches of the data of adapt as arrays."""
     if hasattr(data, "element_spec"):
         for i, batch in enumerate(data):
@@ -49,12 +49,14 @@ class Adapting(Layer):
 
         Args:
           data: Array, tensor or `tf.data.Dataset`.
-          batch_size: Has no effect; an array is one batch.
-          steps: Number of batches of a dataset; default: all.
+          batch_size: Size of the batches of an array that steps counts; default: 32.
+          steps: Number of batches; default: all.
         """
         with context.eager():
             self.reset_state()
-            for array in arrays_of(data, batch_size, steps):
+            if steps is not None and not hasattr(data, "element_spec"):
+                data = data[: steps * (batch_size or 32)]
+            for array in arrays_of(data, steps):
                 self.update_state(array)
             self.finalize_state()
 

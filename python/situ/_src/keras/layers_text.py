@@ -12,6 +12,7 @@ import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.keywords import unsupported
+from situ._src.keras import context
 from situ._src.keras.layers_normalize import Adapting, encoded, named
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
@@ -58,7 +59,11 @@ class Lookup(Adapting):
         **kwargs,
     ):
         unsupported(type(self).__name__, sparse=(sparse, False))
-        super().__init__(**{k: v for k, v in kwargs.items() if k != "dtype"})
+        self.output_dtype = self._as_output_dtype(kwargs.pop("dtype", None), output_mode)
+        unsupported(
+            type(self).__name__, vocabulary_dtype=(vocabulary_dtype or self.DTYPE, self.DTYPE)
+        )
+        super().__init__(**kwargs)
         self.max_tokens, self.num_oov_indices, self.mask_token = (
             max_tokens,
             num_oov_indices,
@@ -71,6 +76,17 @@ class Lookup(Adapting):
         self._seen, self._index_of_token = 0, {}
         if vocabulary is not None:
             self.set_vocabulary(vocabulary, idf_weights)
+
+    def _as_output_dtype(self, dtype, output_mode):
+        """Returns the type of the outputs; the argument may also be the type of the vocabulary."""
+        if isinstance(dtype, dict):
+            dtype = dtype.get("config", dtype).get("name")
+        name = getattr(dtype, "name", dtype)
+        if output_mode == "int":
+            if name not in (self.DTYPE, "int64"):
+                unsupported(type(self).__name__, dtype=(name, None))
+            return "int64"
+        return context.setting("float") if name in (None, "string") else name
 
     def _cast(self, inputs):
         return inputs
@@ -202,8 +218,11 @@ class Lookup(Adapting):
         mode = self.output_mode
         if mode == "int":
             return indices
-        result = encoded(indices, "count" if mode == "tf_idf" else mode, self._width(), "float32")
-        return result * convert_to_tensor(self._idf) if mode == "tf_idf" else result
+        kind = "float32" if mode == "tf_idf" else self.output_dtype
+        result = encoded(indices, "count" if mode == "tf_idf" else mode, self._width(), kind)
+        if mode != "tf_idf":
+            return result
+        return cast(result * convert_to_tensor(self._idf), self.output_dtype)
 
     def call(self, inputs):
         tensor = inputs if hasattr(inputs, "dtype") else convert_to_tensor(inputs)
@@ -240,9 +259,9 @@ class Lookup(Adapting):
 
     def get_config(self):
         config = super().get_config()
-        config.pop("dtype")
         return {
             **config,
+            "dtype": self.output_dtype,
             "max_tokens": self.max_tokens,
             "num_oov_indices": self.num_oov_indices,
             "mask_token": self.mask_token,
@@ -267,8 +286,9 @@ class StringLookup(Lookup):
       vocabulary: List of tokens, or the path of a file with one per line; otherwise adapt learns
         it.
       **kwargs: `idf_weights`, `invert`, `output_mode` ("int", "one_hot", "multi_hot", "count",
-        "tf_idf"), `pad_to_max_tokens`, `sparse` (only False), and arguments of `Layer`. `dtype`
-        and `vocabulary_dtype` have no effect.
+        "tf_idf"), `pad_to_max_tokens`, `sparse` (only False), and arguments of `Layer`. `dtype` is
+        the type of the outputs: int64 with output mode "int". `vocabulary_dtype` must be that of
+        the layer's tokens: string, or int64 for `IntegerLookup`.
     """
 
     KEY, DTYPE = staticmethod(_text), "string"
@@ -425,12 +445,13 @@ class TextVectorization(StringLookup):
             return outputs[0] if alone else outputs
 
         last = length if self.output_mode == "int" else self._width()
-        return _by_python(
+        result = _by_python(
             indices,
             texts,
             "int64" if self.output_mode == "int" else "float32",
             [last] if alone else [known[0], last],
         )
+        return cast(result, self.output_dtype)
 
     def _rows(self, rows):
         """Encodes lists of indices as rows of a matrix."""
@@ -493,4 +514,5 @@ class Hashing(Lookup):
             "num_bins": self.num_bins,
             "mask_value": self.mask_value,
             "output_mode": self.output_mode,
+            "dtype": self.output_dtype,
         }

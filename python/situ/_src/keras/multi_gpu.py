@@ -54,7 +54,7 @@ def multi_gpu_model(model: Any, gpus=None, cpu_merge: bool = True, cpu_relocatio
       model: The model; its weights are shared by all replicas.
       gpus: Number of GPUs, at least 2, or a list of their indices.
       cpu_merge: Whether to concatenate the outputs on the CPU.
-      cpu_relocation: Has no effect: the weights stay where they are.
+      cpu_relocation: Has no effect: the weights stay where they are; the results are the same.
 
     Returns:
       The model.
@@ -62,6 +62,7 @@ def multi_gpu_model(model: Any, gpus=None, cpu_merge: bool = True, cpu_relocatio
     Raises:
       ValueError: If there are fewer than 2 GPUs, or a GPU does not exist.
     """
+    del cpu_relocation  # it moves weights, which does not change results
     chosen, towers = _gpu_indices(gpus), []
     for i, number in enumerate(chosen):
         with nodes.placed(f"/device:GPU:{number}"):

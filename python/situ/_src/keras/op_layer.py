@@ -29,7 +29,7 @@ class TensorFlowOpLayer(Layer):
         dtype: Any = None,
         **kwargs,
     ) -> None:
-        super().__init__(name=name, trainable=trainable, **kwargs)
+        super().__init__(name=name, trainable=trainable, dtype=dtype, **kwargs)
         self.node_def = node_def
         self.constants = {int(k): _value(v) for k, v in (constants or {}).items()}
         self.built = True

@@ -117,12 +117,13 @@ class Saving:
             (with a warning), the file has the layout of safetensors.
           overwrite: Whether to replace an existing file.
           save_format: "h5" or "hdf5" selects HDF5; other values have no effect.
-          options: Has no effect.
+          options: Has no effect: it says which device of a cluster reads and writes.
 
         Raises:
           FileExistsError: If the file exists and overwrite is False.
           ValueError: If HDF5 is selected and the model has no weights yet.
         """
+        del options  # the values are the same, whichever device writes them
         if not self.built and not self.weights and hdf5.is_name(filepath, save_format):
             raise ValueError(
                 f"Unable to save weights of model {self.name}: it has no weights yet; "
@@ -151,7 +152,7 @@ class Saving:
           filepath: Path of the file.
           by_name: Whether to match weights by name instead of by order; other weights stay.
           skip_mismatch: Whether to skip weights of other shapes.
-          options: Has no effect.
+          options: Has no effect: it says which device of a cluster reads and writes.
 
         Returns:
           An object with `expect_partial` and `assert_consumed`, which do nothing.
@@ -160,6 +161,7 @@ class Saving:
           OSError: If there is no such file, or its format is unknown.
           ValueError: If the number or the shapes of the weights do not match.
         """
+        del options  # the values are the same, whichever device reads them
         path = _source(filepath)
         if hdf5.is_file(path):
             with hdf5.opened(path) as file:
@@ -233,9 +235,9 @@ class Saving:
           include_optimizer: Whether to save the arguments of compile and the optimizer.
           save_format: "h5" or "hdf5" selects HDF5 (with h5py only), "tf" a folder, "keras" a file.
           signatures: Only None is supported.
-          options: Has no effect.
-          save_traces: Has no effect.
-          zipped: Has no effect.
+          options: Has no effect: it says which device of a cluster reads and writes.
+          save_traces: Has no effect: layers of the program are loaded by their class.
+          zipped: Has no effect: a model is one file, which is not compressed.
 
         Raises:
           FileExistsError: If the file exists and overwrite is False.
@@ -243,6 +245,7 @@ class Saving:
           TypeError: For unknown arguments.
         """
         reject_unknown(self.save, kwargs)
+        del options, save_traces, zipped  # of the formats of TensorFlow; a loaded model is the same
         unsupported("save", signatures=(signatures, None))
         training, path = self._serialize_training(include_optimizer), _place(filepath, save_format)
         if hdf5.wanted(path, save_format):
@@ -277,7 +280,7 @@ class Saving:
         Args:
           filepath: Path of the folder.
           format: Only "tf_saved_model" is supported.
-          verbose: Has no effect.
+          verbose: Whether to print where the SavedModel is; default: True.
           input_signature: Only None is supported.
 
         Raises:
@@ -290,6 +293,8 @@ class Saving:
             )
         unsupported("export", input_signature=(input_signature, None))
         save.export_model(self, filepath)
+        if verbose is None or verbose:
+            print(f"Saved artifact at '{os.fspath(filepath)}'.")
 
     def _serialize_training(self, include_optimizer):
         """Returns the arguments of compile as JSON values, or None."""
@@ -341,7 +346,7 @@ def load_model(
       custom_objects: Dictionary from names to classes and functions of the program.
       compile: Whether to compile the model as it was.
       safe_mode: Has no effect; code of files never runs.
-      options: Has no effect.
+      options: Has no effect: it says which device of a cluster reads.
 
     Returns:
       The model.
@@ -350,6 +355,8 @@ def load_model(
       OSError: If there is no such file, or its format is unknown.
       ValueError: If the file has no model, or the weights do not fit.
     """
+    del safe_mode  # a file has no code that could run
+    del options  # the values are the same, whichever device reads them
     path = _source(filepath)
     if hdf5.is_file(path):
         return _load_hdf5(path, custom_objects, compile)

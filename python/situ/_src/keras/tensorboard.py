@@ -145,13 +145,13 @@ class TensorBoard(Callback):
             with self._writer("train").as_default():
                 write_graph_event(graph)
 
-    def _before_batch(self, batch, logs=None):
+    def _before_batch(self, _batch, _logs=None):
         self._began = time.time()
         if self._last and self._step + 1 == max(self._first, 1) and not self._profiling:
             profiler.start(os.path.join(self.log_dir, "train"))
             self._profiling = True
 
-    def _on_batch(self, batch, logs=None):
+    def _on_batch(self, _batch, logs=None):
         self._step += 1
         if self._profiling and self._step >= self._last:
             self._stop_profile()

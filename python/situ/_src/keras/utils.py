@@ -107,14 +107,19 @@ def pad_sequences(
       sequences: List of lists.
       maxlen: Length of the result; default: that of the longest list.
       dtype: Type of the result.
-      padding: "pre" or "post": where to pad; any other value counts as "pre".
-      truncating: "pre" or "post": where to cut lists that are too long; any other value counts as
-        "post".
+      padding: "pre" or "post": where to pad.
+      truncating: "pre" or "post": where to cut lists that are too long.
       value: Padding value.
 
     Returns:
       NumPy array of shape `(len(sequences), maxlen, ...)`.
+
+    Raises:
+      ValueError: If padding or truncating is something else.
     """
+    for what, given in (("Truncating", truncating), ("Padding", padding)):
+        if given not in ("pre", "post"):
+            raise ValueError(f'{what} type "{given}" not understood')
     rows = list(sequences)
     maxlen = max((len(r) for r in rows), default=0) if maxlen is None else maxlen
     inner = next((numpy.asarray(r).shape[1:] for r in rows if len(r)), ())

@@ -61,7 +61,7 @@ def named(module, *kinds):
     return record
 
 
-def check(weights, include_top, classes, name):
+def check(weights, include_top, classes):
     if not (weights in ("imagenet", None) or os.path.exists(weights)):
         raise ValueError(
             "The `weights` argument should be either `None` (random initialization), "

@@ -38,7 +38,7 @@ def _densenet(
     classes,
     classifier_activation,
 ):
-    common.check(weights, include_top, classes, name)
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top, weights)
     x = layers().ZeroPadding2D(((3, 3), (3, 3)))(inputs)
     x = layers().Conv2D(64, 7, strides=2, use_bias=False, name="conv1/conv")(x)

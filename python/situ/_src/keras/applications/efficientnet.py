@@ -114,7 +114,7 @@ def _efficientnet(
     activation="swish",
     classifier_activation="softmax",
 ):
-    common.check(weights, include_top, classes, name)
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, default, 32, include_top, weights)
     x = layers().Rescaling(1.0 / 255.0)(inputs)
     x = layers().Normalization(axis=common.axis())(x)

@@ -92,7 +92,7 @@ def InceptionV3(
     classifier_activation="softmax",
 ):
     """Eleven mixed blocks."""
-    common.check(weights, include_top, classes, "inception_v3")
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)
     for number, width in enumerate((32, 64, 64)):
@@ -160,7 +160,7 @@ def InceptionResNetV2(
     classifier_activation="softmax",
 ):
     """Mixed blocks with short ways past them."""
-    common.check(weights, include_top, classes, "inception_resnet_v2")
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 75, include_top, weights)
     x = _stem(inputs)
     x = _joined(

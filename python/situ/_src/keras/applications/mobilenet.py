@@ -15,7 +15,7 @@ def _rows(inputs, default=224):
     return default if size not in (96, 128, 160, 192, 224) else size
 
 
-def _shown_rows(input_shape, include_top, inputs):
+def _shown_rows(input_shape, inputs):
     """As TensorFlow names it: the size of the input, or 224 where it is free."""
     size = inputs.shape.as_list()[2 if context.setting("format") == "channels_first" else 1]
     return 224 if input_shape is None or size is None else size
@@ -65,7 +65,7 @@ def MobileNet(
     classifier_activation="softmax",
 ):
     """13 blocks of a convolution by channel and one of channels."""
-    common.check(weights, include_top, classes, "mobilenet")
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
     x = layers().Conv2D(
         int(32 * alpha), 3, padding="same", use_bias=False, strides=2, name="conv1"
@@ -84,7 +84,7 @@ def MobileNet(
         x = layers().Activation(classifier_activation, name="predictions")(x)
     else:
         x = common.pooled(x, pooling)
-    rows = _shown_rows(input_shape, include_top, inputs)
+    rows = _shown_rows(input_shape, inputs)
     text = {1.0: "1_0", 0.75: "7_5", 0.5: "5_0"}.get(alpha, "2_5")
     start = f"mobilenet_{text}_{_rows(inputs)}_tf"
     return common.finished(
@@ -145,7 +145,7 @@ def MobileNetV2(
     classifier_activation="softmax",
 ):
     """17 blocks that widen, convolve by channel, and narrow again."""
-    common.check(weights, include_top, classes, "mobilenet_v2")
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top)
     x = layers().Conv2D(
         divisible(32 * alpha), 3, strides=2, padding="same", use_bias=False, name="Conv1"
@@ -178,7 +178,7 @@ def MobileNetV2(
         x = layers().Dense(classes, activation=classifier_activation, name="predictions")(x)
     else:
         x = common.pooled(x, pooling)
-    rows = _shown_rows(input_shape, include_top, inputs)
+    rows = _shown_rows(input_shape, inputs)
     start = f"mobilenet_v2_weights_tf_dim_ordering_tf_kernels_{float(alpha)}_{_rows(inputs)}"
     return common.finished(
         inputs,

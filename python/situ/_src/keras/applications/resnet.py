@@ -74,7 +74,7 @@ def _resnet(
     classifier_activation,
 ):
     """`early`: the activation comes before the convolutions of a block."""
-    common.check(weights, include_top, classes, name)
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 224, 32, include_top, weights)
     x = layers().ZeroPadding2D(((3, 3), (3, 3)), name="conv1_pad")(inputs)
     x = layers().Conv2D(64, 7, strides=2, name="conv1_conv")(x)

@@ -18,7 +18,7 @@ def _vgg(
     classes,
     classifier_activation,
 ):
-    common.check(weights, include_top, classes, name)
+    common.check(weights, include_top, classes)
     inputs = x = common.image_input(input_tensor, input_shape, 224, 32, include_top, weights)
     for block, (count, filters) in enumerate(zip(sizes, (64, 128, 256, 512, 512)), 1):
         for i in range(1, count + 1):

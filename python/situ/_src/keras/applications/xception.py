@@ -44,7 +44,7 @@ def Xception(
     classifier_activation="softmax",
 ):
     """36 convolutions in 14 blocks."""
-    common.check(weights, include_top, classes, "xception")
+    common.check(weights, include_top, classes)
     inputs = common.image_input(input_tensor, input_shape, 299, 71, include_top, weights)
     x = layers().Conv2D(32, 3, strides=2, use_bias=False, name="block1_conv1")(inputs)
     x = _relu(_norm(x, "block1_conv1_bn"), "block1_conv1_act")
