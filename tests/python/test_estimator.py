@@ -233,3 +233,19 @@ def test_options_of_runs():
     assert config.session_config.gpu_options.per_process_gpu_memory_fraction == 0.25
     with pytest.raises(NotImplementedError, match="experimental_distribute"):
         tf.estimator.RunConfig(experimental_distribute=object())
+
+
+def test_other_tensors_that_clients_feed(tmp_path):
+    def receive():
+        x = tf.placeholder(tf.float32, [None, 4], "x")
+        other = {"other": {"y": tf.placeholder(tf.float32, [None, 4], "y")}}
+        return tf.estimator.export.ServingInputReceiver({"x": x + 1}, {"x": x}, other)
+
+    model = _estimator(tmp_path / "model")
+    model.train(_inputs(*_data()), steps=1)
+    folder = model.export_saved_model(str(tmp_path / "export"), receive).decode()
+    with tf.Session(graph=tf.Graph()) as session:
+        loaded = tf.saved_model.load(session, ["serve"], folder)
+    signatures = loaded.signature_def
+    assert sorted(signatures) == ["other:serving_default", "serving_default"]
+    assert list(signatures["other:serving_default"].inputs) == ["y"]

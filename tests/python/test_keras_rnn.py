@@ -152,3 +152,15 @@ def test_activations_that_cudnn_does_not_have():
 def test_sizes_of_the_input_by_their_former_names():
     model = tf.keras.Sequential([L.LSTM(2, input_dim=3, input_length=4)])
     assert model.input_shape == (None, 4, 3)
+
+
+def test_constants_of_both_directions():
+    x, shift = tf.ones([2, 3, 2]), tf.constant([[0.5, 1.0], [2.0, 3.0]])
+    with tf.keras.utils.custom_object_scope({"Shifted": Shifted}):
+        layer = L.Bidirectional(L.RNN(Shifted()), merge_mode="sum")
+    np.testing.assert_allclose(layer(x, constants=shift).numpy(), 6 * (1 + shift.numpy()))
+
+
+def test_configuration_keeps_outputs_of_masked_steps():
+    layer = L.LSTM(2, zero_output_for_mask=True)
+    assert type(layer).from_config(layer.get_config()).zero_output_for_mask

@@ -117,3 +117,8 @@ def test_the_version_is_that_of_the_style():
 
     assert tf.__version__ == tf.version.VERSION and tf.version.VERSION[0] == "1"
     assert situ.__version__ == situ.version.VERSION and situ.version.VERSION[0] == "2"
+
+
+def test_collections_of_weights():
+    weight = L.Layer().add_weight("w", [1], collections=["mine", tf.GraphKeys.GLOBAL_VARIABLES])
+    assert [v.name for v in tf.get_collection("mine")] == [weight.name]

@@ -324,3 +324,25 @@ def test_layers_of_a_range_are_listed():
     assert listed == ["a", "b"]
     with pytest.raises(ValueError, match="do not match"):
         model.summary(layer_range=["x", "y"])
+
+
+def test_shape_of_a_function():
+    shape = (2, 3)
+    assert layers.Lambda(lambda x: x).compute_output_shape(shape).as_list() == [2, 3]
+    assert layers.Lambda(lambda x: x, (5,)).compute_output_shape(shape).as_list() == [2, 5]
+    double = layers.Lambda(lambda x: x, lambda s: (s[0], 2 * s[1]))
+    assert double.compute_output_shape(shape).as_list() == [2, 6]
+
+
+def test_configuration_of_batch_norm():
+    for kwargs in ({"fused": False}, {"synchronized": True}):
+        layer = layers.BatchNormalization(**kwargs)
+        again = type(layer).from_config(layer.get_config())
+        assert (again.fused, again.synchronized) == (layer.fused, layer.synchronized)
+
+
+def test_unknown_format_of_a_file(tmp_path):
+    model = tf.keras.Sequential([layers.Dense(1, input_shape=(1,))])
+    for save in (model.save, model.save_weights):
+        with pytest.raises(ValueError, match='Unknown format: "zip"'):
+            save(tmp_path / "m", save_format="zip")

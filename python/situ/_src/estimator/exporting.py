@@ -33,7 +33,8 @@ class ServingInputReceiver(
     Args:
       features: Tensor, or dictionary of tensors, for the model_fn.
       receiver_tensors: Placeholders that clients feed: a tensor or a dictionary.
-      receiver_tensors_alternatives: Kept as a field, but not exported.
+      receiver_tensors_alternatives: Dictionary from names to other placeholders that clients may
+        feed; each makes a signature "name:output" per output.
     """
 
     def __new__(cls, features, receiver_tensors, receiver_tensors_alternatives=None):
@@ -149,6 +150,10 @@ def export(estimator, base, receive, path, assets_extra=None, as_text=False):
             key: saved_model_v1._signature(kind, receiver.receiver_tensors, tensors)
             for key, (kind, tensors) in _outputs(spec).items()
         }
+        for name, fed in (receiver.receiver_tensors_alternatives or {}).items():
+            fed = fed if isinstance(fed, dict) else {"input": fed}
+            for key, (kind, tensors) in _outputs(spec).items():
+                signatures[f"{name}:{key}"] = saved_model_v1._signature(kind, fed, tensors)
         with Session(graph=graph, config=estimator.config.session_config) as session:
             saver = spec.scaffold.saver or Saver(allow_empty=True)
             saver.restore(session, path)

@@ -314,9 +314,9 @@ class Layer(Module):
           aggregation: How the copies of replicas are combined.
           autocast: Whether a layer of mixed precision reads it in its compute type.
           overwrite_with_gradient: Only False is supported.
-          **kwargs: `experimental_autocast`, a former name of autocast; `collections` and
-            `caching_device`, which have no effect; and `getter`, `layout` and `partitioner`, which
-            must be None.
+          **kwargs: `experimental_autocast`, a former name of autocast; `collections` of a session's
+            graph; `caching_device`, which has no effect; and `getter`, `layout` and `partitioner`,
+            which must be None.
 
         Returns:
           The variable.
@@ -357,6 +357,7 @@ class Layer(Module):
             initializer,
             trainable,
             constraints.get(constraint),
+            kwargs.get("collections"),
             **arguments,
         )
         if self._is_mixed and autocast and kwargs.get("experimental_autocast", True):
@@ -499,6 +500,8 @@ class Layer(Module):
         }
         if self._batch_input_shape is not None:
             config["batch_input_shape"] = list(self._batch_input_shape)
+        if self._dynamic:
+            config["dynamic"] = True
         return config
 
     @classmethod

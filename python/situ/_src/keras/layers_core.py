@@ -442,7 +442,9 @@ class Lambda(Layer):
 
     Args:
       function: Function of the input tensor. It may have parameters `mask` and `training`.
-      output_shape: Has no effect; shapes are inferred.
+      output_shape: Shape of the output without the batch dimension, or a function from the shape of
+        the input to that of the output, for compute_output_shape; default: it is inferred. Shapes
+        of symbolic outputs are inferred in any case.
       mask: Mask of the output, or a function of (inputs, mask).
       arguments: Dictionary of further keyword arguments of the function.
 
@@ -465,6 +467,15 @@ class Lambda(Layer):
         if "training" in names[1:]:
             kwargs["training"] = training
         return context.autograph(self.function)(inputs, **kwargs)
+
+    def compute_output_shape(self, input_shape):
+        if self._output_shape is None:
+            return super().compute_output_shape(input_shape)
+        if callable(self._output_shape):
+            return tensor_shape.as_shape(self._output_shape(input_shape))
+        first = input_shape[0] if isinstance(input_shape, list) else input_shape
+        batch = first[0] if isinstance(first, (tuple, tensor_shape.TensorShape)) else first
+        return tensor_shape.TensorShape([batch, *self._output_shape])
 
     def compute_mask(self, inputs, mask=None):
         return self.mask(inputs, mask) if callable(self.mask) else self.mask

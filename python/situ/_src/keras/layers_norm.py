@@ -315,6 +315,8 @@ class BatchNormalization(Scaled):
         return {
             **super().get_config(),
             "momentum": self.momentum,
+            **({"synchronized": True} if self.synchronized else {}),
+            **({"fused": self.fused} if self.fused is not None and not self.synchronized else {}),
             **serialize_attributes(self, "moving_mean_initializer", "moving_variance_initializer"),
         }
 

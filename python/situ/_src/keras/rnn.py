@@ -269,7 +269,9 @@ class RNN(Layer):
                 "stateful",
                 "unroll",
                 "time_major",
+                "zero_output_for_mask",
             )
+            if n != "zero_output_for_mask" or self.zero_output_for_mask
         }
 
     @classmethod

@@ -88,7 +88,6 @@ class Cell(Layer):
         self.dropout = min(1.0, max(0.0, dropout))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
         self.state_size, self.output_size, self.bias = self.units, self.units, None
-        self._masks = {}
 
     def bias_shape(self):
         return [self.units * self.GATES]

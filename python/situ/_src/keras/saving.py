@@ -100,6 +100,13 @@ def _values(file, prefix):
     return [(n[len(prefix) :].split("/", 1)[1], numpy.asarray(file.get(n))) for n in names]
 
 
+def _check_format(save_format):
+    if save_format not in (None, "tf", "tensorflow", "h5", "hdf5", "keras"):
+        raise ValueError(
+            f'Unknown format: "{save_format}". Was expecting one of {{"tf", "h5", "keras"}}.'
+        )
+
+
 class Saving:
     """The saving methods of Model, as a mixin."""
 
@@ -116,14 +123,16 @@ class Saving:
           filepath: Path of the file; ".h5" or ".hdf5" selects HDF5. Otherwise, and without h5py
             (with a warning), the file has the layout of safetensors.
           overwrite: Whether to replace an existing file.
-          save_format: "h5" or "hdf5" selects HDF5; other values have no effect.
+          save_format: "h5" or "hdf5" selects HDF5; "tf" and "keras" leave it to the extension.
           options: Has no effect: it says which device of a cluster reads and writes.
 
         Raises:
           FileExistsError: If the file exists and overwrite is False.
-          ValueError: If HDF5 is selected and the model has no weights yet.
+          ValueError: If HDF5 is selected and the model has no weights yet, or save_format is
+            unknown.
         """
         del options  # the values are the same, whichever device writes them
+        _check_format(save_format)
         if not self.built and not self.weights and hdf5.is_name(filepath, save_format):
             raise ValueError(
                 f"Unable to save weights of model {self.name}: it has no weights yet; "
@@ -243,9 +252,11 @@ class Saving:
           FileExistsError: If the file exists and overwrite is False.
           NotImplementedError: If signatures is set.
           TypeError: For unknown arguments.
+          ValueError: If save_format is unknown.
         """
         reject_unknown(self.save, kwargs)
         del options, save_traces, zipped  # of the formats of TensorFlow; a loaded model is the same
+        _check_format(save_format)
         unsupported("save", signatures=(signatures, None))
         training, path = self._serialize_training(include_optimizer), _place(filepath, save_format)
         if hdf5.wanted(path, save_format):

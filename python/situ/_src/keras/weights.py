@@ -34,14 +34,19 @@ def in_session_graph():
     return graph is not None and not graph.building_function
 
 
-def create(name, shape, dtype, initializer, trainable, constraint=None, **kwargs):
-    """Creates a variable of a layer."""
+def create(name, shape, dtype, initializer, trainable, constraint=None, collections=None, **kwargs):
+    """Creates a variable of a layer; collections are those of a session graph."""
     dtype = as_dtype(dtype).base_dtype
     sizes = tensor_shape.as_shape(shape).as_list()
     first = lambda: initializer(sizes, dtype=dtype)
     if in_session_graph():
         return variables.variable(
-            first, trainable=trainable, name=name, dtype=dtype, constraint=constraint
+            first,
+            trainable=trainable,
+            collections=collections,
+            name=name,
+            dtype=dtype,
+            constraint=constraint,
         )
     with context.eager(), init_scope():
         place = _first_gpu() if dtype.is_floating else None

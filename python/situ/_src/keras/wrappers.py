@@ -85,6 +85,7 @@ class Bidirectional(Wrapper):
       training: Passed to both layers.
       mask: Mask of shape `(batch, steps)`.
       initial_state: States of the forward layer, then those of the backward layer.
+      constants: Constants of the cells of both layers.
 
     Raises:
       ValueError: If merge_mode is unknown.
@@ -124,14 +125,16 @@ class Bidirectional(Wrapper):
     def build(self, input_shape):
         self.built = True
 
-    def __call__(self, inputs, initial_state=None, **kwargs):
+    def __call__(self, inputs, initial_state=None, constants=None, **kwargs):
         if isinstance(inputs, (list, tuple)) and initial_state is None and len(inputs) > 1:
             inputs, initial_state = inputs[0], list(inputs[1:])
         if initial_state is not None:
             kwargs["initial_state"] = list(nest.flatten(initial_state))
+        if constants is not None:
+            kwargs["constants"] = list(nest.flatten(constants))
         return super().__call__(inputs, **kwargs)
 
-    def call(self, inputs, training=None, mask=None, initial_state=None):
+    def call(self, inputs, training=None, mask=None, initial_state=None, constants=None):
         first = second = None
         if initial_state is not None:
             half = len(initial_state) // 2
@@ -139,6 +142,8 @@ class Bidirectional(Wrapper):
         kwargs = {"training": training}
         if mask is not None:
             kwargs["mask"] = mask
+        if constants is not None:
+            kwargs["constants"] = constants
         there = self.forward_layer(inputs, initial_state=first, **kwargs)
         back = self.backward_layer(inputs, initial_state=second, **kwargs)
         states = []
