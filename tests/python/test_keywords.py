@@ -189,6 +189,11 @@ def checker():
         ("def f(**kwargs):\n    return g(**kwargs)", False),
         ("def f(**kwargs):\n    kwargs.pop('a')\n    if kwargs:\n        raise TypeError()", False),
         ("def f(**kwargs):\n    raise ValueError('no')", False),
+        ("def _g(k):\n    return k.get('a')\ndef f(**kwargs):\n    return _g(kwargs)", True),
+        ("def _g(x, k):\n    return k['a']\ndef f(**kwargs):\n    return _g(1, kwargs)", True),
+        ("def _g(k):\n    return dict(k)\ndef f(**kwargs):\n    return _g(kwargs)", False),
+        ("def g(k):\n    return k.get('a')\ndef f(**kwargs):\n    return g(kwargs)", False),
+        ("def f(**kwargs):\n    return _g(kwargs)", False),
     ],
 )
 def test_the_checker_finds_ignored_keywords(source, wrong):

@@ -3,8 +3,10 @@
 
 A parameter `**name` must be passed on, stored or checked as a whole. A function that only reads
 some of its keys (`name.get("x")`, `name.pop("x")`, `name["x"]`, `"x" in name`), or none, would
-accept a misspelt argument without effect. `*name` must be read, unless its name begins with an
-underscore (a callback that is passed more than it needs) or the function is an `__exit__`.
+accept a misspelt argument without effect. To pass it to a private function of the module as one
+argument (`_helper(name)`) is to read what that function reads. `*name` must be read, unless its
+name begins with an underscore (a callback that is passed more than it needs) or the function is an
+`__exit__`.
 
 A named parameter must be read, too. An argument that cannot change a result (a hint for speed,
 say) is deleted, with the reason behind it: `del swap_memory  # tensors stay where they are`.
@@ -29,9 +31,14 @@ def _parents(tree):
     return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
 
-def _reads_one_key(use, parents):
-    """Whether a use of the dictionary looks at one of its keys, or only writes to it."""
+def _reads_one_key(use, parents, helpers):
+    """Whether a use of the dictionary looks at one of its keys, or only writes to it: here, or in a
+    private helper of the module that it is passed to."""
     above = parents[use]
+    if isinstance(above, ast.Call) and use in above.args and isinstance(above.func, ast.Name):
+        return _helper_reads_keys(
+            helpers.get(above.func.id), above.args.index(use), parents, helpers
+        )
     if isinstance(above, ast.Attribute):
         return above.attr in _READS_ONE_KEY
     if isinstance(above, ast.Subscript):
@@ -49,9 +56,29 @@ def _uses(function, name):
     ]
 
 
-def _swallows_keywords(function, parents):
+def _helper_reads_keys(helper, position, parents, helpers):
+    """Whether a helper only looks at single keys of the dictionary that it gets at a position."""
+    if helper is None or position >= len(helper.args.args):
+        return False
+    rest = {name: node for name, node in helpers.items() if node is not helper}
+    uses = _uses(helper, helper.args.args[position].arg)
+    return all(_reads_one_key(use, parents, rest) for use in uses)
+
+
+def _private_functions(tree):
+    """The private functions of a module by name."""
+    return {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("_")
+    }
+
+
+def _swallows_keywords(function, parents, helpers):
     name = function.args.kwarg and function.args.kwarg.arg
-    return name is not None and all(_reads_one_key(use, parents) for use in _uses(function, name))
+    return name is not None and all(
+        _reads_one_key(use, parents, helpers) for use in _uses(function, name)
+    )
 
 
 def _swallows_positions(function):
@@ -131,14 +158,14 @@ def unread_of(path, text):
 def problems_of(path, text):
     """The problems of one file, as (path, line, text)."""
     tree = ast.parse(text)
-    parents = _parents(tree)
+    parents, helpers = _parents(tree), _private_functions(tree)
     for node in ast.walk(tree):
         if not isinstance(
             node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
         ) or _only_raises(node):
             continue
         name = getattr(node, "name", "lambda")
-        if _swallows_keywords(node, parents):
+        if _swallows_keywords(node, parents, helpers):
             yield (
                 path,
                 node.lineno,

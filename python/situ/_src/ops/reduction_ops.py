@@ -14,7 +14,7 @@ from situ._src.ops.array_ops import shape as shape_op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
-    from situ._src.framework.type_aliases import Any, Axis, DTypeLike, Tensor, TensorLike
+    from situ._src.framework.type_aliases import Axis, DTypeLike, Tensor, TensorLike
 
 
 def _cumulative(op_name, default):
@@ -84,17 +84,14 @@ def move_to_last(tensor, axis):
     return op("ConcatV2", [passed, op("Reshape", axis, [1])], 0)
 
 
-def _keep(kwargs, keepdims):
-    return bool(kwargs.get("keep_dims") if keepdims is None else keepdims)
-
-
 @export("reduce_logsumexp", "math.reduce_logsumexp")
 def reduce_logsumexp(
     input_tensor: TensorLike,
     axis: Axis = None,
     keepdims: bool | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    reduction_indices: Axis = None,
+    keep_dims: bool | None = None,
 ) -> Tensor:
     """Computes `log(sum(exp(x)))` over dimensions without overflow.
 
@@ -103,20 +100,20 @@ def reduce_logsumexp(
       axis: The dimensions to reduce; all by default.
       keepdims: Whether reduced dimensions are kept with size 1.
       name: A name for the operation (optional).
-      **kwargs: `reduction_indices` and `keep_dims`, the names of `axis` and `keepdims` in old
-        programs; others are ignored.
+      reduction_indices: The name of `axis` in old programs.
+      keep_dims: The name of `keepdims` in old programs.
 
     Returns:
       A tensor.
     """
     with scope(name, "ReduceLogSumExp"):
         x = convert_to_tensor(input_tensor)
-        axis = kwargs.get("reduction_indices") if axis is None else axis
+        axis = reduction_indices if axis is None else axis
         maximum = op("StopGradient", OPS["Max"](x, axis, True))
         maximum = op("SelectV2", op("IsFinite", maximum), maximum, op("ZerosLike", maximum))
         total = op("Log", OPS["Sum"](op("Exp", op("Sub", x, maximum)), axis, True))
         result = op("Add", total, maximum)
-        if _keep(kwargs, keepdims):
+        if keep_dims if keepdims is None else keepdims:
             return result
         small = OPS["Sum"](x, axis, False)
         return op("Reshape", result, shape_op(small))
@@ -208,6 +205,7 @@ def matrix_transpose(
 ) -> Tensor:
     """Transposes the last two dimensions of a tensor of known rank; `conjugate` is ignored, as situ
     has no complex tensors."""
+    del conjugate  # situ has no complex tensors
     a = convert_to_tensor(a)
     rank = tensor_shape.as_shape(a.shape).rank
     return op("Transpose", a, list(range(rank - 2)) + [rank - 1, rank - 2], name=name)
@@ -237,6 +235,7 @@ def matvec(
     Returns:
       A tensor of shape [..., m].
     """
+    del a_is_sparse, b_is_sparse  # hints for speed
     from situ._src.ops.math_ops import matmul
 
     product = matmul(a, op("ExpandDims", b, -1), transpose_a=transpose_a or adjoint_a)
@@ -338,13 +337,14 @@ def norm(
 
 def _linspace_float64(start, stop, num):
     """numpy.linspace, by ops of the engine."""
-    if num < 1:
-        raise errors.InvalidArgumentError(None, None, f"Requires num > 0: {num}")
+    if num < 0:
+        raise errors.InvalidArgumentError(None, None, f"Requires num >= 0: {num}")
     step = (stop - start) / max(num - 1, 1)
     places = op("Range", constant(0, "int64"), constant(num, "int64"), constant(1, "int64"))
     made = op("Add", op("Mul", cast(places, "float64"), constant(step, "float64")), start)
-    last = constant([stop if num > 1 else start], "float64")
-    return op("ConcatV2", [op("Slice", made, [0], [num - 1]), last], 0)
+    if num < 2:
+        return made
+    return op("ConcatV2", [op("Slice", made, [0], [num - 1]), constant([stop], "float64")], 0)
 
 
 @export("linspace", v1="lin_space")
@@ -356,7 +356,7 @@ def linspace(
     Args:
       start: The first number.
       stop: The last number.
-      num: How many numbers.
+      num: How many numbers; the result is empty if it is 0.
       axis: Must be 0.
       name: A name for the operation (optional).
 
