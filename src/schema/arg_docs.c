@@ -145,7 +145,7 @@ static const char *const shared_docs[] = {
     "item: New element.\n"
     "resize_if_index_out_of_bounds: Extend the list if the index is beyond its end.\n"
     "num_elements: Number of elements; -1 if unknown.\n"
-    "leading_dims: Accepted and ignored; the elements and element_shape determine the sizes.\n"
+    "leading_dims: First dimension of each element that is not set; may be empty.\n"
     "lengths: First dimension of each element.\n"
     "reduction: How to combine elements.\n"
     "root: Rank whose tensors all ranks receive.\n"

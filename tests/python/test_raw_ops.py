@@ -90,3 +90,38 @@ def test_inputs_of_atan2_and_polygamma():
         z = tf.math.atan2(y, x)
     assert tape.gradient(z, y).numpy() == pytest.approx(0.4)
     assert tape.gradient(z, x).numpy() == pytest.approx(-0.2)
+
+
+def test_values_that_are_not_supported():
+    with pytest.raises(tf.errors.UnimplementedError, match="Truncate"):
+        tf.raw_ops.Cast(x=tf.constant([0.1], tf.float64), DstT=tf.float32, Truncate=True)
+    assert tf.raw_ops.Cast(x=[1.5], DstT=tf.int32, Truncate=True).numpy().tolist() == [1]
+    with pytest.raises(tf.errors.UnimplementedError, match="ragged_keys"):
+        tf.raw_ops.ParseExampleV2(
+            serialized=[b""],
+            names=[],
+            sparse_keys=tf.constant([], tf.string),
+            dense_keys=["b"],
+            ragged_keys=["a"],
+            dense_defaults=[tf.constant([], tf.int64)],
+            num_sparse=0,
+            Tdense=[tf.int64],
+            sparse_types=[],
+            dense_shapes=[[]],
+        )
+
+
+def test_leading_dimensions_of_unset_elements():
+    items = tf.raw_ops.TensorListReserve(
+        element_shape=tf.constant(-1), num_elements=2, element_dtype=tf.float32
+    )
+    items = tf.raw_ops.TensorListSetItem(input_handle=items, index=0, item=tf.constant([1.0, 2.0]))
+    for given, lengths in (([], [2, 2]), ([2, 3], [2, 3]), ([5, 3], [2, 3]), ([2], [2, 2])):
+        whole, found = tf.raw_ops.TensorListConcatV2(
+            input_handle=items,
+            element_shape=tf.constant([-1]),
+            leading_dims=tf.constant(given, tf.int64),
+            element_dtype=tf.float32,
+        )
+        assert found.numpy().tolist() == lengths
+        assert whole.numpy().tolist() == [1, 2] + [0] * lengths[1]

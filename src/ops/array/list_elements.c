@@ -181,8 +181,10 @@ situ_status list_elements_join(const struct list_elements *items, situ_type type
   situ_shape whole = SITU_ANY_SHAPE;
   int64_t total = 0;
   for (int i = 0; i < items->count; i++) {
-    situ_shape shape;
-    TRY(list_elements_shape(items->list, i, &items->said, &shape));
+    situ_shape shape, said = items->said;
+    if (!items->list->items[i] && i < items->leading_count && said.rank > 0)
+      said.dim[0] = items->leading_dims[i];
+    TRY(list_elements_shape(items->list, i, &said, &shape));
     if (shape.rank < 1) return INVALID("Concat requires elements to be at least vectors.");
     total += lengths[i] = shape.dim[0];
     shape.dim[0] = 0;

@@ -22,7 +22,9 @@ struct list_elements {
   const struct tensor_list *list;
   const int64_t *indices;
   int count;
-  situ_shape said; /* of an element */
+  situ_shape said;             /* of an element */
+  const int64_t *leading_dims; /* of elements that are not set, when they are joined */
+  int leading_count;           /* 0: the first dimension of `said` holds for them, too */
 };
 
 /* Elements of one shape, stacked. */

@@ -209,11 +209,17 @@ static situ_status compute_concat(struct compute *compute) {
   struct list_elements items = {.said = element_shape(compute->call, 1)};
   struct tensor_list *list = NULL;
   void *lengths = NULL;
+  int64_t *leading = NULL;
   TRY(tensor_list_of(compute->in[0], &list));
   items.list = list;
   items.count = list->count;
   TRY(compute_output(compute, 1, SITU_SHAPE(list->count), &lengths));
-  return list_elements_join(&items, compute->call->out[0].type, lengths, &compute->out[0]);
+  TRY(read_integers(compute, 2, &leading, &items.leading_count));
+  items.leading_dims = leading;
+  const situ_status status =
+      list_elements_join(&items, compute->call->out[0].type, lengths, &compute->out[0]);
+  free(leading);
+  return status;
 }
 
 static situ_status compute_length(struct compute *compute) {

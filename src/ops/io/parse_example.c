@@ -152,7 +152,7 @@ struct parsing {
   bool one;  /* a scalar: no dimension of examples */
 };
 
-enum { NAMES = 1, SPARSE_KEYS = 2, DENSE_KEYS = 3, DEFAULTS = 5, MOST_SHOWN = 200 };
+enum { NAMES = 1, SPARSE_KEYS, DENSE_KEYS, RAGGED_KEYS, DEFAULTS, MOST_SHOWN = 200 };
 
 static int shown(situ_string text) { return (int)min_i64(MOST_SHOWN, (int64_t)text.length); }
 
@@ -535,6 +535,9 @@ static situ_status check_parse(const struct call *call) {
                    shape_print(names, have));
   TRY(need_keys(call, SPARSE_KEYS, n_sparse, "sparse_keys"));
   TRY(need_keys(call, DENSE_KEYS, n_dense, "dense_keys"));
+  if (!shape_compatible(&call->in[RAGGED_KEYS].shape, &SITU_SHAPE(0)))
+    return situ_status_create(SITU_UNIMPLEMENTED,
+                              "ParseExampleV2: ragged_keys are not supported yet.");
   return need_defaults(call);
 }
 
@@ -576,7 +579,7 @@ static const struct op_def op_defs[] = {
              "names: Names of the records for error messages; may be empty.\n"
              "sparse_keys: Names of the sparse features.\n"
              "dense_keys: Names of the dense features.\n"
-             "ragged_keys: Accepted and ignored; ragged features are not parsed.\n"
+             "ragged_keys: Must be empty; ragged features are not supported yet.\n"
              "dense_defaults: Default of each dense feature; a tensor without elements makes it "
              "required.\n"
              "num_sparse: Number of sparse features.\n"

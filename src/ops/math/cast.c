@@ -30,6 +30,17 @@ static situ_status record(struct call *call) {
                 ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(n));
 }
 
+/* Kernels round reals to the nearest value; those that truncate are missing. */
+static situ_status cast_shape(struct call *call) {
+  const situ_type from = call->in[0].type, to = call->out[0].type;
+  if (call_bool(call, "Truncate") && gradient_is_real(from) && gradient_is_real(to) &&
+      situ_type_size(to) < situ_type_size(from))
+    return situ_status_create(SITU_UNIMPLEMENTED,
+                              "Cast from %s to %s with Truncate=true is not supported yet.",
+                              situ_type_name(from), situ_type_name(to));
+  return op_same_shape(call);
+}
+
 static void cast_grad(struct gradient *g) {
   if (!gradient_is_real(gradient_type(g, g->in[0]))) return;
   g->dx[0] = gradient_emit(g, "Cast", TERMS(g->dy[0]), ATTRS(gradient_keep_as(g, "SrcT", "DstT")));
@@ -44,14 +55,14 @@ static const struct op_def op_defs[] = {
      .doc = "Converts the elements to another type; reals become integers by truncation towards 0.",
      .args = "x: Tensor of numbers or booleans.\n"
              "DstT: Element type of the result.\n"
-             "Truncate: Accepted and ignored; reals are rounded to the nearest value of a smaller "
-             "type.",
+             "Truncate: Must be false for reals of a smaller type: they are rounded to the nearest "
+             "value.",
      .samples = "DstT=float [3,4]; DstT=double [3,4]; DstT=half [3,4]; DstT=int32 [3,4]; "
                 "DstT=int64 [5]; DstT=int8 [3,4]; DstT=uint8 [3,4]:pos; DstT=int16 [3,4]; "
                 "DstT=uint16 [3,4]:pos; DstT=bool [3,4]; "
                 "DstT=int32 []; DstT=float [0,2]",
      .devices = EVERYWHERE,
-     .shape = op_same_shape,
+     .shape = cast_shape,
      .record = record,
      .grad = cast_grad},
 };
