@@ -269,7 +269,6 @@ def test_row_splits_of_lists_and_of_two_dtypes():
         lambda r: r.from_row_limits([1, 2, 3], [1, 2]),
         lambda r: r.from_value_rowids([1, 2, 3], [1, 0, 2]),
         lambda r: r.from_value_rowids([1, 2, 3], [0, 1]),
-        lambda r: r.from_uniform_row_length([1, 2, 3], 2),
         lambda r: r.from_nested_row_splits([1, 2, 3], [[0, 2], [0, 1, 5]]),
         lambda r: r.from_nested_row_lengths([1, 2, 3], [[2], [1, 1]]),
     ],

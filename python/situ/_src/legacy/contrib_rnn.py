@@ -214,13 +214,13 @@ class HighwayWrapper(_Wrapper):
         return inputs * carry + output * change, state
 
 
-def variational_noise(keep, input_size, state_size, output_size, seeds):
+def variational_noise(keep, input_size, state_size, output_size, seeds, dtype):
     """Returns dropout masks of a DropoutWrapper that all steps share."""
     from situ._src.ops import random_ops
 
     def of(part, size, index=0):
         wide = size.as_list() if hasattr(size, "as_list") else [size]
-        return random_ops.random_uniform([1, *wide], seed=seeds(part, index))
+        return random_ops.random_uniform([1, *wide], dtype=dtype, seed=seeds(part, index))
 
     sizes = {"input": input_size, "state": state_size, "output": output_size}
     return {

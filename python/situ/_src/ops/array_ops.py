@@ -226,12 +226,13 @@ def transpose(
       a: A tensor.
       perm: For each dimension of the result, the dimension of `a` it comes from. By default the
         order of the dimensions is reversed.
-      conjugate: Ignored; situ has no complex tensors.
+      conjugate: Without effect; situ has no complex tensors.
       name: A name for the operation (optional).
 
     Returns:
       A tensor.
     """
+    del conjugate  # situ has no complex tensors
     with scope(name, "transpose") as full:
         a = convert_to_tensor(a, name="a")
         if perm is None:
@@ -385,7 +386,7 @@ def gather(
       axis: The dimension of `params` that `indices` index; by default `batch_dims`.
       batch_dims: The number of leading dimensions that `params` and `indices` share. If it is not
         0, both must have known ranks.
-      name: A name for the operation (optional); ignored if `batch_dims` is not 0.
+      name: A name for the operation (optional).
 
     Returns:
       A tensor of shape `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis +
@@ -395,10 +396,11 @@ def gather(
       InvalidArgumentError: If an index is out of range.
       ValueError: If `batch_dims` does not fit `axis` and the ranks.
     """
+    del validate_indices  # indices are always checked
     if batch_dims:
         from situ._src.ops.gather_ops import gather_in_batches
 
-        return gather_in_batches(params, indices, axis, batch_dims)
+        return gather_in_batches(params, indices, axis, batch_dims, name)
     if hasattr(params, "sparse_read") and not axis:
         return params.sparse_read(indices, name=name)
     return op("GatherV2", params, indices, 0 if axis is None else axis, name=name)
@@ -422,7 +424,7 @@ def gather_v2(
       axis: The dimension of `params` that `indices` index; by default `batch_dims`.
       batch_dims: The number of leading dimensions that `params` and `indices` share. If it is not
         0, both must have known ranks.
-      name: A name for the operation (optional); ignored if `batch_dims` is not 0.
+      name: A name for the operation (optional).
 
     Returns:
       A tensor of shape `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis +
@@ -659,8 +661,15 @@ def tuple_(
 @export("get_static_value", v1="contrib.util.constant_value")
 def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     """Returns the value of a tensor as a NumPy array if it is known while building a graph, or
-    None; `partial` is ignored."""
-    return constant_value(tensor)
+    None. With `partial`, the unknown elements of a stacked tensor are None."""
+    operation = getattr(tensor, "op", None) if isinstance(tensor, GraphTensor) else None
+    if not partial or operation is None or operation.type != "Pack":
+        return constant_value(tensor)
+    if operation.get_attr("axis") != 0:
+        return None  # as in TensorFlow
+    import numpy
+
+    return numpy.array([get_static_value(x, partial) for x in operation.inputs])
 
 
 @export("pad")
@@ -728,15 +737,27 @@ def register_tensor_conversion_function(
       base_type: A class or a tuple of classes.
       conversion_func: A function (value, dtype, name, as_ref) that returns a tensor. It is called
         with dtype=None, name=None and as_ref=False.
-      priority: Ignored; the first function registered for a class or one of its bases is used.
+      priority: Functions of a smaller number are called first, those of equal numbers in the order
+        of their registration. One that returns NotImplemented leaves the value to the next.
     """
-
-    def convert(self):
-        return conversion_func(self, dtype=None, name=None, as_ref=False)
-
     for kind in base_type if isinstance(base_type, tuple) else (base_type,):
-        if not hasattr(kind, "_situ_tensor_"):
-            kind._situ_tensor_ = convert
+        if getattr(kind, "_situ_tensor_", _convert_registered) is _convert_registered:
+            kind._situ_tensor_ = _convert_registered
+            _conversions.append((priority, kind, conversion_func))
+    _conversions.sort(key=lambda entry: entry[0])
+
+
+_conversions: list = []  # (priority, class, function), by priority
+
+
+def _convert_registered(value):
+    """Converts an object with the first registered function that accepts it."""
+    for _, kind, function in _conversions:
+        if isinstance(value, kind):
+            result = function(value, dtype=None, name=None, as_ref=False)
+            if result is not NotImplemented:
+                return result
+    raise TypeError(f"No conversion function accepts {value!r}.")
 
 
 @export("identity_n")

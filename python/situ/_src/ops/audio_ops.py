@@ -38,7 +38,7 @@ def decode_wav(
       contents: A scalar string tensor, the bytes of the file.
       desired_channels: The number of channels to return; -1 for those of the file.
       desired_samples: The number of samples to return; -1 for those of the file.
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       A named tuple (audio, sample_rate): a float32 tensor of shape [samples, channels] with values
@@ -72,7 +72,9 @@ def decode_wav(
             )
         return [sound, numpy.int32(rate)]
 
-    audio, rate = py_func(read, [convert_to_tensor(contents, "string")], ["float32", "int32"])
+    audio, rate = py_func(
+        read, [convert_to_tensor(contents, "string")], ["float32", "int32"], name=name
+    )
     if hasattr(audio, "set_shape"):
         audio.set_shape(
             [
@@ -99,7 +101,10 @@ def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = No
         return numpy.array(file.getvalue(), object)
 
     result = py_func(
-        write, [convert_to_tensor(audio, "float32"), convert_to_tensor(sample_rate)], "string"
+        write,
+        [convert_to_tensor(audio, "float32"), convert_to_tensor(sample_rate)],
+        "string",
+        name=name,
     )
     if hasattr(result, "set_shape"):
         result.set_shape([])

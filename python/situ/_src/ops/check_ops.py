@@ -9,9 +9,10 @@ import _situ
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
 from situ._src.framework.scopes import control_dependencies, name_scope
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.ops.array_ops import convert_to_tensor, group, op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -421,13 +422,14 @@ def assert_type(
     tensor: TensorLike, tf_type: TensorLike, message: str | None = None, name: str | None = None
 ) -> Any:
     """Raises TypeError if a tensor does not have the type `tf_type`."""
-    tensor = convert_to_tensor(tensor)
-    if tensor.dtype.base_dtype != as_dtype(tf_type):
-        raise TypeError(
-            f"{message + '.  ' if message else ''}{_type_name(tensor)} must be of type "
-            f"{as_dtype(tf_type)!r}; got {tensor.dtype.base_dtype!r}"
-        )
-    return None if _situ.current_graph() is None else OPS["NoOp"](name="statically_determined")
+    with scope(name, "assert_type"):
+        tensor = convert_to_tensor(tensor)
+        if tensor.dtype.base_dtype != as_dtype(tf_type):
+            raise TypeError(
+                f"{message + '.  ' if message else ''}{_type_name(tensor)} must be of type "
+                f"{as_dtype(tf_type)!r}; got {tensor.dtype.base_dtype!r}"
+            )
+        return None if _situ.current_graph() is None else OPS["NoOp"](name="statically_determined")
 
 
 @export(v2="debugging.assert_type")
@@ -441,13 +443,14 @@ def assert_type_v2(
 @export(v1=("assert_integer", "debugging.assert_integer"))
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
     """Raises TypeError if a tensor does not have an integer type."""
-    x = convert_to_tensor(x)
-    if not x.dtype.is_integer:
-        raise TypeError(
-            f'{message + ".  " if message else ""}Expected "x" to be integer type.  '
-            f"Found: {_type_name(x)} of dtype {x.dtype}"
-        )
-    return None if _situ.current_graph() is None else OPS["NoOp"](name="statically_determined")
+    with scope(name, "assert_integer"):
+        x = convert_to_tensor(x)
+        if not x.dtype.is_integer:
+            raise TypeError(
+                f'{message + ".  " if message else ""}Expected "x" to be integer type.  '
+                f"Found: {_type_name(x)} of dtype {x.dtype}"
+            )
+        return None if _situ.current_graph() is None else OPS["NoOp"](name="statically_determined")
 
 
 @export(v2="debugging.assert_integer")
@@ -461,10 +464,11 @@ def assert_scalar(
     tensor: TensorLike, name: str | None = None, message: str | None = None
 ) -> Tensor:
     """Returns a tensor; raises ValueError if it is not a scalar."""
-    tensor = convert_to_tensor(tensor)
-    if tensor.shape.ndims != 0:
-        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
-    return tensor
+    with scope(name, "assert_scalar"):
+        tensor = convert_to_tensor(tensor)
+        if tensor.shape.ndims != 0:
+            raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
+        return tensor
 
 
 def _sizes(shapes):
@@ -485,41 +489,67 @@ def assert_shapes(
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> None:
-    """Asserts static shapes of tensors.
+) -> Any:
+    """Asserts the shapes of tensors: what is known at once, the rest when the graph runs.
 
     Args:
       shapes: A dictionary or a list of pairs from tensors to shapes. Dimensions are integers or
         symbols; equal symbols stand for equal sizes, "." and "*" for any size.
-      data: Ignored.
-      summarize: Ignored.
+      data: Tensors to print if an assertion fails when the graph runs; by default the shape.
+      summarize: The number of elements to print of each tensor.
       message: A prefix of the error message.
-      name: Ignored.
+      name: A name for the operation (optional).
+
+    Returns:
+      An operation with the assertions; None in eager mode.
 
     Raises:
       ValueError: If a known shape does not match.
     """
     sizes_of: dict = {}
-    for tensor, sizes in _sizes(shapes):
-        dims = tensor.shape.as_list() if tensor.shape.ndims is not None else None
-        if dims is None:
+    prefix = f"{message}.  " if message else ""
+    with name_scope(name, "assert_shapes"):
+        checks = [
+            check
+            for tensor, sizes in _sizes(shapes)
+            for check in _shape_checks(tensor, sizes, sizes_of, prefix, data, summarize)
+        ]
+        return group(*checks) if _situ.current_graph() is not None else None
+
+
+def _shape_checks(tensor, sizes, sizes_of, prefix, data, summarize):
+    """Checks the shape of one tensor and yields assertions on what is not known yet; `sizes_of` has
+    the sizes that symbols stand for."""
+    if tensor.shape.ndims is None:
+        text = f"{prefix}Tensor {tensor.name} must have rank {len(sizes)}.  Received shape: "
+        has_rank = op("Equal", OPS["Rank"](tensor), len(sizes))
+        rank_check = Assert(has_rank, data or [text, OPS["Shape"](tensor)], summarize)
+        yield rank_check
+        with control_dependencies([rank_check]):
+            shape = OPS["Shape"](tensor)
+        dims = [None] * len(sizes)
+    else:
+        dims = tensor.shape.as_list()
+        shape = OPS["Shape"](tensor) if None in dims or sizes_of else None
+    if len(dims) != len(sizes):
+        raise ValueError(
+            f"{prefix}Tensor {_type_name(tensor)} must have rank "
+            f"{len(sizes)}.  Received rank {len(dims)}, shape {tensor.shape}"
+        )
+    for at, (size, expected) in enumerate(zip(dims, sizes)):
+        if expected is None or expected in (".", "*"):
             continue
-        if len(dims) != len(sizes):
-            raise ValueError(
-                f"{message or ''}Tensor {_type_name(tensor)} must have rank "
-                f"{len(sizes)}.  Received rank {len(dims)}, shape {tensor.shape}"
-            )
-        for at, (size, expected) in enumerate(zip(dims, sizes)):
-            if size is None or expected is None or expected in (".", "*"):
+        size = op("GatherV2", shape, at, 0) if size is None else size
+        if isinstance(expected, str):
+            expected = sizes_of.setdefault(expected, size)
+            if expected is size:
                 continue
-            if isinstance(expected, str):
-                expected = sizes_of.setdefault(expected, size)
-            if size != expected:
-                raise ValueError(
-                    f"{message or ''}Tensor {_title(tensor)} dimension "
-                    f"{at} must have size {expected}.  "
-                    f"Received size {size}, shape {tensor.shape}"
-                )
+        text = f"{prefix}Tensor {_title(tensor)} dimension {at} must have size "
+        if not isinstance(size, int) or not isinstance(expected, int):
+            shown = data or [text, expected, "Received shape: ", shape]
+            yield Assert(op("Equal", size, expected), shown, summarize)
+        elif size != expected:
+            raise ValueError(f"{text}{expected}.  Received size {size}, shape {tensor.shape}")
 
 
 @export("debugging.assert_same_float_dtype", v1="assert_same_float_dtype")

@@ -322,8 +322,8 @@ def case_v2(
     strict: bool = False,
     name: str | None = "case",
 ) -> Any:
-    """Calls the function of the first predicate that is true; see `tf.compat.v1.case`. `strict` is
-    taken as true."""
+    """Calls the function of the first predicate that is true; see `tf.compat.v1.case`."""
+    del strict  # TensorFlow 2 always keeps the structure of the results
     return case(pred_fn_pairs, default, exclusive, True, name)
 
 

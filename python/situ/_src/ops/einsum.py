@@ -181,6 +181,7 @@ def einsum(
     Raises:
       ValueError: If the equation does not fit the inputs.
     """
+    del optimize  # the order of contractions changes the speed only
     if kwargs:
         raise TypeError(
             f"Invalid keyword arguments for this function: {', '.join(kwargs)}. "

@@ -187,6 +187,7 @@ def embedding_lookup(
     Raises:
       ValueError: If `params` is empty.
     """
+    del validate_indices  # ids are always checked
     params = (
         list(params)
         if isinstance(params, (list, tuple)) or hasattr(params, "_get_variable_list")

@@ -52,8 +52,8 @@ def _results(arrays, static, back_prop):
     return stacked
 
 
-def _arrays(types, count):
-    return [TensorArray(t, count, clear_after_read=False) for t in types]
+def _arrays(types, count, infer_shape):
+    return [TensorArray(t, count, clear_after_read=False, infer_shape=infer_shape) for t in types]
 
 
 def _loop(body, variables, count, start=0, name=None, back_prop=True):
@@ -98,7 +98,7 @@ def map_fn(
       parallel_iterations: Ignored.
       back_prop: Whether the loop has a gradient.
       swap_memory: Ignored.
-      infer_shape: Ignored.
+      infer_shape: Whether all results must have one shape.
       fn_output_signature: The name of `dtype` in TensorFlow 2.
       name: A name for the operation (optional).
 
@@ -108,6 +108,7 @@ def map_fn(
     Raises:
       ValueError: If `fn` returns another structure than `dtype`.
     """
+    del parallel_iterations, swap_memory  # hints for speed and memory
     if hasattr(elems, "with_flat_values"):
         made = [convert_to_tensor(fn(row)) for row in elems]
         return op("Pack", made) if made[0].shape.rank == 0 else BOTH["ragged.stack"](made)
@@ -129,11 +130,11 @@ def map_fn(
                 for a, r in zip(arrays, result)
             ]
 
-        arrays = _loop(body, _arrays(types, rows.count), rows.count)
+        arrays = _loop(body, _arrays(types, rows.count, infer_shape), rows.count)
         return nest.pack_sequence_as(structure, _results(arrays, rows.static, back_prop))
 
 
-def _fold(fn, elems, initializer, reverse, keep, back_prop):
+def _fold(fn, elems, initializer, reverse, keep, back_prop, infer_shape=True):
     """Returns the last result of fn; with `keep`, all results stacked."""
     rows = _Rows(elems)
     last = rows.count - 1
@@ -145,7 +146,7 @@ def _fold(fn, elems, initializer, reverse, keep, back_prop):
     carried = rows.row(at(convert_to_tensor(0, "int32"))) if initializer is None else initializer
     carried = [convert_to_tensor(x) for x in nest.flatten(carried)]
     n, start = len(carried), int(initializer is None)
-    arrays = _arrays([c.dtype for c in carried], rows.count) if keep else []
+    arrays = _arrays([c.dtype for c in carried], rows.count, infer_shape) if keep else []
     if start:
         arrays = [a.write(at(convert_to_tensor(0, "int32")), c) for a, c in zip(arrays, carried)]
 
@@ -184,7 +185,7 @@ def scan(
       parallel_iterations: Ignored.
       back_prop: Whether the loop has a gradient.
       swap_memory: Ignored.
-      infer_shape: Ignored.
+      infer_shape: Whether all results must have one shape.
       reverse: Whether to begin with the last slice.
       name: A name for the operation (optional).
 
@@ -194,10 +195,11 @@ def scan(
     Raises:
       TypeError: If `fn` is not callable.
     """
+    del parallel_iterations, swap_memory  # hints for speed and memory
     if not callable(fn):
         raise TypeError("fn must be callable.")
     with name_scope(name, "scan"):
-        return _fold(fn, elems, initializer, reverse, True, back_prop)
+        return _fold(fn, elems, initializer, reverse, True, back_prop, infer_shape)
 
 
 @export("foldl")
@@ -224,6 +226,7 @@ def foldl(
     Returns:
       The last result.
     """
+    del parallel_iterations, swap_memory  # hints for speed and memory
     with name_scope(name, "foldl"):
         return _fold(fn, elems, initializer, False, False, back_prop)
 
@@ -240,6 +243,7 @@ def foldr(
 ) -> Any:
     """Applies a function to the previous result and each slice, from the last to the first; see
     `tf.foldl`."""
+    del parallel_iterations, swap_memory  # hints for speed and memory
     with name_scope(name, "foldr"):
         return _fold(fn, elems, initializer, True, False, back_prop)
 
@@ -252,7 +256,9 @@ def vectorized_map(
     warn: bool = True,
 ) -> Any:
     """Applies a function to each slice along the first dimension, like `tf.map_fn` with the loop
-    unrolled if the size is known; other arguments than `fn` and `elems` are ignored."""
+    unrolled if the size is known. Every function can be unrolled: `fallback_to_while_loop` and
+    `warn` have no effect."""
+    del fallback_to_while_loop, warn  # every op can be unrolled: there is nothing to fall back from
     count = convert_to_tensor(nest.flatten(elems)[0]).shape.as_list()[0]
     if count is None:
         return named("map_fn")(fn, elems)

@@ -61,6 +61,7 @@ def _scatter(op_name, names):
         Returns:
           The variable after the update.
         """
+        del use_locking  # there is no lock to take
         if isinstance(ref, ResourceVariable):
             return ref._scatter(op_name, indices, updates, name)
         target: Any = getattr(ref, "_ref", ref)
@@ -204,9 +205,14 @@ def sequence_mask(
         return cast(mask, as_dtype(dtype))
 
 
-def gather_in_batches(params, indices, axis, batch_dims):
+def gather_in_batches(params, indices, axis, batch_dims, name=None):
     """Gathers with batch_dims: the leading dimensions of params and indices are batch
     dimensions."""
+    with scope(name, "GatherV2") as full:
+        return _gather_in_batches(params, indices, axis, batch_dims, full)
+
+
+def _gather_in_batches(params, indices, axis, batch_dims, full):
     params, indices = convert_to_tensor(params), convert_to_tensor(indices)
     rank, indices_rank = params.shape.ndims, indices.shape.ndims
     if rank is None or indices_rank is None:
@@ -221,11 +227,11 @@ def gather_in_batches(params, indices, axis, batch_dims):
     between = list(range(batch, axis))
     if between:  # move the axis next to the batch dimensions, then back
         order = [*range(batch), axis, *between, *range(axis + 1, rank)]
-        result = gather_in_batches(op("Transpose", params, order), indices, batch, batch)
+        result = _gather_in_batches(op("Transpose", params, order), indices, batch, batch, None)
         new = list(range(batch, indices_rank))
         rest = list(range(indices_rank + len(between), indices_rank + rank - batch - 1))
         moved = [indices_rank + i for i in range(len(between))]
-        return op("Transpose", result, [*range(batch), *moved, *new, *rest])
+        return op("Transpose", result, [*range(batch), *moved, *new, *rest], name=full)
     sizes, counts = op("Shape", params), op("Shape", indices)
     batch_count = op("Prod", op("Slice", sizes, [0], [batch]), [0])
     rows = op("Slice", sizes, [batch], [1])
@@ -247,14 +253,16 @@ def gather_in_batches(params, indices, axis, batch_dims):
         op("Less", indices, cast(rows, indices.dtype)),
     )
     at = indices + cast(first, indices.dtype)  # -1: out of range
-    return op("GatherV2", flat, op("SelectV2", fits, at, constant(-1, indices.dtype)), 0)
+    at = op("SelectV2", fits, at, constant(-1, indices.dtype))
+    return op("GatherV2", flat, at, 0, name=full)
 
 
 @export(v1="batch_gather")
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """Gathers slices along the last batch dimension; see `tf.gather` with `batch_dims=-1`."""
-    indices = convert_to_tensor(indices)
-    return gather_in_batches(params, indices, None, indices.shape.ndims - 1)
+    with scope(name, "BatchGather"):
+        indices = convert_to_tensor(indices)
+        return gather_in_batches(params, indices, None, indices.shape.ndims - 1)
 
 
 @export(v1="tensor_scatter_update")

@@ -7,6 +7,7 @@ import _situ
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import beyond_int32, dtype_of
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -206,12 +207,13 @@ def strided_slice(
       ellipsis_mask: Bit i makes entry i an ellipsis.
       new_axis_mask: Bit i makes entry i a new dimension of size 1.
       shrink_axis_mask: Bit i removes the dimension and takes index `begin[i]`.
-      var: Ignored.
+      var: Must be None. To assign to a slice of a variable, use `variable[...].assign(value)`.
       name: A name for the operation (optional).
 
     Returns:
       A tensor of the type of `input_`.
     """
+    unsupported("tf.strided_slice", var=(var, None))
     if strides is None:
         strides = _ones(begin)
     return OPS["StridedSlice"](

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from situ._src.framework import style
-from situ._src.framework.api import export
+from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.ops import random_ops
 from situ._src.ops.array_ops import constant, ones, zeros
@@ -22,8 +22,9 @@ class Initializer:
     def __init__(self, dtype="float32"):
         self.dtype = as_dtype(dtype)
 
-    def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
+    def __call__(self, shape, dtype=None, partition_info=None, **kwargs):
         """Returns a tensor of initial values."""
+        del partition_info  # the values do not depend on the other parts of the variable
         for keyword in kwargs:
             if keyword not in ("partition_shape", "partition_offset", "layout"):
                 raise TypeError(
@@ -114,6 +115,13 @@ class Constant(Initializer):
     def __init__(self, value=0, dtype="float32", verify_shape=False):
         super().__init__(dtype)
         self.value, self.verify_shape = value, verify_shape
+
+    def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None, **kwargs):
+        if verify_shape is None:
+            return super().__call__(shape, dtype, partition_info, **kwargs)
+        return Constant(self.value, self.dtype, verify_shape)(
+            shape, dtype, partition_info, **kwargs
+        )
 
     def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
         if self.verify_shape:
@@ -267,6 +275,12 @@ class Identity(Initializer):
     def __init__(self, gain=1.0, dtype="float32"):
         super().__init__(dtype)
         self.gain = gain
+
+    def __call__(self, shape, dtype=None, partition_info=None, **kwargs):
+        if partition_info is None:
+            return super().__call__(shape, dtype, **kwargs)
+        whole = super().__call__(partition_info.full_shape, dtype, **kwargs)
+        return OPS["Slice"](whole, list(partition_info.var_offset), [int(s) for s in shape])
 
     def make(self, shape: ShapeLike, dtype: DTypeLike) -> Any:
         import numpy

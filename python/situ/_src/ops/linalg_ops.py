@@ -77,6 +77,14 @@ def _transpose(x):
     return op("Transpose", x, [*range(rank - 2), rank - 1, rank - 2])
 
 
+def _matrix(a):
+    """Returns a tensor of matrices; ValueError if its static rank is less than 2."""
+    a = convert_to_tensor(a)
+    if a.shape.rank is not None and a.shape.rank < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.rank}).")
+    return a
+
+
 @export("linalg.lstsq", v1="matrix_solve_ls")
 def lstsq(
     matrix: TensorLike,
@@ -85,13 +93,15 @@ def lstsq(
     fast: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Solves linear least-squares problems through the normal equations.
+    """Solves linear least-squares problems.
 
     Args:
       matrix: A tensor of shape [..., m, n].
       rhs: A tensor of shape [..., m, k].
       l2_regularizer: The weight of the squared norm of the solution.
-      fast: Ignored; the normal equations are always used.
+      fast: Whether to solve the normal equations. If false, the solution of the smallest norm is
+        computed with a singular value decomposition; `l2_regularizer` has no effect then, as in
+        TensorFlow.
       name: A name for the operation (optional).
 
     Returns:
@@ -99,6 +109,8 @@ def lstsq(
     """
     with scope(name, "matrix_solve_ls"):
         matrix, rhs = convert_to_tensor(matrix), convert_to_tensor(rhs)
+        if not fast:
+            return op("BatchMatMul", pinv(matrix), rhs)
         rows, columns = matrix.shape.as_list()[-2:]
         transposed = _transpose(matrix)
         wide = rows is not None and columns is not None and rows < columns
@@ -118,9 +130,10 @@ def pinv(
     a: TensorLike, rcond: TensorLike = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
     """Computes the Moore-Penrose pseudo-inverse; singular values up to `rcond` times the largest
-    count as 0. `validate_args` and `name` are ignored."""
+    count as 0."""
+    del validate_args  # the rank must be known and is always checked
     with scope(name, "pinv"):
-        a = convert_to_tensor(a)
+        a = _matrix(a)
         s, u, v = svd(a)
         small = 1e-15 * 10 if a.dtype.name == "float64" else 1.2e-7 * 10
         limit = (small * max(a.shape.as_list()[-2:]) if rcond is None else rcond) * op(
@@ -134,16 +147,18 @@ def pinv(
 def matrix_rank(
     a: TensorLike, tol: TensorLike = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Counts the singular values above `tol`; `validate_args` and `name` are ignored."""
-    a = convert_to_tensor(a)
-    s = svd(a, compute_uv=False)
-    small = 2.2e-16 if a.dtype.name == "float64" else 1.2e-7
-    limit = (
-        small * max(a.shape.as_list()[-2:]) * op("Max", s, [-1], keep_dims=True)
-        if tol is None
-        else tol
-    )
-    return op("Sum", cast(op("Greater", s, limit), "int32"), [-1])
+    """Counts the singular values above `tol`."""
+    del validate_args  # the rank must be known and is always checked
+    with scope(name, "matrix_rank"):
+        a = _matrix(a)
+        s = svd(a, compute_uv=False)
+        small = 2.2e-16 if a.dtype.name == "float64" else 1.2e-7
+        limit = (
+            small * max(a.shape.as_list()[-2:]) * op("Max", s, [-1], keep_dims=True)
+            if tol is None
+            else tol
+        )
+        return op("Sum", cast(op("Greater", s, limit), "int32"), [-1])
 
 
 @export("linalg.cholesky_solve", v1="cholesky_solve")
@@ -157,7 +172,8 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 @export("linalg.adjoint")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """Transposes the last two dimensions."""
-    return _transpose(convert_to_tensor(matrix))
+    with scope(name, "adjoint"):
+        return _transpose(convert_to_tensor(matrix))
 
 
 @export(v1=("orthogonal_initializer", "initializers.orthogonal"))
@@ -185,7 +201,9 @@ def zero_initializer(
     ref: TensorLike, use_locking: bool = True, name: str | None = "zero_initializer"
 ) -> Any:
     """Returns an operation that assigns zeros to a variable."""
-    return ref.assign(zeros(ref.shape, ref.dtype.base_dtype))
+    del use_locking  # TensorFlow does not read it either
+    with scope(name, "zero_initializer"):
+        return ref.assign(zeros(ref.shape, ref.dtype.base_dtype))
 
 
 def _host(function, matrix, shapes):
@@ -209,36 +227,41 @@ def _sizes(x):
 def expm(input: TensorLike, name: str | None = None) -> Tensor:
     """Computes the exponential of matrices by scaling, a Taylor series and repeated squaring."""
 
-    def call(a):
-        norm = float(numpy.abs(a).sum(-1).max()) if a.size else 0.0
-        squarings = max(0, int(numpy.ceil(numpy.log2(norm))) + 1) if norm > 0 else 0
-        a = a.astype("float64") / 2.0**squarings
-        total = term = numpy.broadcast_to(numpy.eye(a.shape[-1]), a.shape)
-        for k in range(1, 20):
-            term = term @ a / k
-            total = total + term
-        for _ in range(squarings):
-            total = total @ total
-        return [total]
+    with scope(name, "matrix_exponential"):
 
-    matrix = convert_to_tensor(input)
-    return _host(call, matrix, [_sizes(matrix)])[0]
+        def call(a):
+            norm = float(numpy.abs(a).sum(-1).max()) if a.size else 0.0
+            squarings = max(0, int(numpy.ceil(numpy.log2(norm))) + 1) if norm > 0 else 0
+            a = a.astype("float64") / 2.0**squarings
+            total = term = numpy.broadcast_to(numpy.eye(a.shape[-1]), a.shape)
+            for k in range(1, 20):
+                term = term @ a / k
+                total = total + term
+            for _ in range(squarings):
+                total = total @ total
+            return [total]
+
+        matrix = convert_to_tensor(input)
+        return _host(call, matrix, [_sizes(matrix)])[0]
 
 
 @export("linalg.slogdet")
 def slogdet(input: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Computes the sign and the logarithm of the absolute value of determinants."""
-    matrix = convert_to_tensor(input)
-    sizes = _sizes(matrix)
+    with scope(name, "slogdet"):
+        matrix = convert_to_tensor(input)
+        sizes = _sizes(matrix)
 
-    @custom_gradient
-    def call(x):
-        def back(_, grad):
-            return grad[..., None, None] * named("linalg.matrix_transpose")(op("MatrixInverse", x))
+        @custom_gradient
+        def call(x):
+            def back(_, grad):
+                return grad[..., None, None] * named("linalg.matrix_transpose")(
+                    op("MatrixInverse", x)
+                )
 
-        return tuple(_host(numpy.linalg.slogdet, x, [sizes and sizes[:-2]] * 2)), back
+            return tuple(_host(numpy.linalg.slogdet, x, [sizes and sizes[:-2]] * 2)), back
 
-    return call(matrix)
+        return call(matrix)
 
 
 @export("linalg.normalize")
@@ -246,15 +269,118 @@ def normalize(
     tensor: TensorLike, ord: str = "euclidean", axis: Axis = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Divides a tensor by its norm along axes; returns (normalized tensor, norm)."""
-    tensor = convert_to_tensor(tensor)
-    norm = named("norm")(tensor, ord, axis, keepdims=True)
-    return tensor / norm, norm
+    with scope(name, "normalize"):
+        tensor = convert_to_tensor(tensor)
+        norm = named("norm")(tensor, ord, axis, keepdims=True)
+        return tensor / norm, norm
+
+
+class _LinearOperator:
+    """What linear operators share: the hints of their properties and the methods.
+
+    `_matrix` is the tensor that the operator was created with.
+    """
+
+    def __init__(self, matrix, non_singular, self_adjoint, positive_definite, square, name):
+        if positive_definite:
+            if non_singular is False:
+                raise ValueError("A positive definite matrix is always non-singular.")
+            non_singular = True
+        for hint, kind in ((non_singular, "non-singular"), (self_adjoint, "self-adjoint")):
+            if hint and square is False:
+                raise ValueError(f"A {kind} matrix is always square.")
+        self._matrix, self._name = convert_to_tensor(matrix), name or type(self).__name__
+        self._square = True if non_singular or self_adjoint else square
+        self.is_non_singular, self.is_self_adjoint = non_singular, self_adjoint
+        self.is_positive_definite = positive_definite
+
+    dtype = property(lambda s: s._matrix.dtype)
+    name = property(lambda s: s._name)
+    shape = property(lambda s: s.to_dense().shape)
+
+    @property
+    def is_square(self) -> bool | None:
+        """Whether the matrix is square, by its static shape or the hint; None if unknown."""
+        sizes = self._matrix.shape.as_list()[-2:] if self._square is None else [None]
+        return self._square if None in sizes else sizes[0] == sizes[1]
+
+    def _scope(self, name):
+        return scope(f"{self._name}/{name}")
+
+    def _dense(self):
+        return self._matrix
+
+    def to_dense(self, name: str = "to_dense") -> Any:
+        """Returns the matrix."""
+        with self._scope(name):
+            return self._dense()
+
+    def matmul(
+        self, x: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
+    ) -> Any:
+        """Multiplies a matrix by this operator."""
+        with self._scope(name):
+            return named("matmul")(self._dense(), x, transpose_a=adjoint, transpose_b=adjoint_arg)
+
+    __matmul__ = matmul
+
+    def matvec(self, x: TensorLike, adjoint: bool = False, name: str = "matvec") -> Any:
+        """Multiplies a vector by this operator."""
+        with self._scope(name):
+            column = op("ExpandDims", convert_to_tensor(x), -1)
+            product = named("matmul")(self._dense(), column, transpose_a=adjoint)
+            return op("Squeeze", product, squeeze_dims=[-1])
+
+    def _solve(self, rhs, adjoint):
+        return op("MatrixSolve", self._dense(), rhs, adjoint=adjoint)
+
+    def solve(
+        self, rhs: TensorLike, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
+    ) -> Any:
+        """Solves the linear system of this operator.
+
+        Args:
+          rhs: A tensor [..., rows, columns] of right-hand sides.
+          adjoint: Whether to solve the system of the adjoint matrix.
+          adjoint_arg: Whether `rhs` is transposed before.
+          name: A name for the operation (optional).
+
+        Raises:
+          NotImplementedError: If the matrix is not square, or a hint says that it is singular.
+        """
+        hints = {"be singular": self.is_non_singular, "not be square": self.is_square}
+        for expected, hint in hints.items():
+            if hint is False:
+                raise NotImplementedError(
+                    f"Exact solve not implemented for an operator that is expected to {expected}."
+                )
+        with self._scope(name):
+            rhs = convert_to_tensor(rhs)
+            return self._solve(_transpose(rhs) if adjoint_arg else rhs, adjoint)
+
+    def diag_part(self, name: str = "diag_part") -> Any:
+        """Returns the diagonal."""
+        with self._scope(name):
+            return op("MatrixDiagPart", self._dense())
+
+    def determinant(self, name: str = "det") -> Any:
+        """Computes the determinant."""
+        if self.is_square is False:
+            raise NotImplementedError(
+                "Determinant not implemented for an operator that is expected to not be square."
+            )
+        with self._scope(name):
+            return named("linalg.det")(self._dense())
+
+    def trace(self, name: str = "trace") -> Any:
+        """Computes the sum of the diagonal."""
+        with self._scope(name):
+            return op("Sum", op("MatrixDiagPart", self._dense()), [-1])
 
 
 @export("linalg.LinearOperatorFullMatrix")
-class LinearOperatorFullMatrix:
-    """A linear operator that is given by a dense matrix; other arguments than `matrix` are
-    ignored."""
+class LinearOperatorFullMatrix(_LinearOperator):
+    """A linear operator that is given by a dense matrix."""
 
     def __init__(
         self,
@@ -263,80 +389,55 @@ class LinearOperatorFullMatrix:
         is_self_adjoint=None,
         is_positive_definite=None,
         is_square=None,
-        name=None,
+        name="LinearOperatorFullMatrix",
     ):
-        self._matrix = convert_to_tensor(matrix)
-
-    dtype = property(lambda s: s._matrix.dtype)
-    shape = property(lambda s: s.to_dense().shape)
-
-    def to_dense(self, name: str | None = None) -> Any:
-        """Returns the matrix."""
-        return self._matrix
-
-    def matmul(
-        self,
-        x: TensorLike,
-        adjoint: bool = False,
-        adjoint_arg: bool = False,
-        name: str | None = None,
-    ) -> Any:
-        """Multiplies a matrix by this operator."""
-        return named("matmul")(self.to_dense(), x, transpose_a=adjoint, transpose_b=adjoint_arg)
-
-    __matmul__ = matmul
-
-    def matvec(self, x: TensorLike, adjoint: bool = False, name: str | None = None) -> Any:
-        """Multiplies a vector by this operator."""
-        return op(
-            "Squeeze",
-            self.matmul(op("ExpandDims", convert_to_tensor(x), -1), adjoint),
-            squeeze_dims=[-1],
+        super().__init__(
+            matrix, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name
         )
-
-    def solve(
-        self,
-        rhs: TensorLike,
-        adjoint: bool = False,
-        adjoint_arg: bool = False,
-        name: str | None = None,
-    ) -> Any:
-        """Solves the linear system of this operator; `adjoint_arg` is ignored."""
-        return op("MatrixSolve", self.to_dense(), rhs, adjoint=adjoint)
-
-    def diag_part(self, name: str | None = None) -> Any:
-        """Returns the diagonal."""
-        return op("MatrixDiagPart", self.to_dense())
-
-    def determinant(self, name: str | None = None) -> Any:
-        """Computes the determinant."""
-        return named("linalg.det")(self.to_dense())
-
-    def trace(self, name: str | None = None) -> Any:
-        """Computes the sum of the diagonal."""
-        return op("Sum", self.diag_part(), [-1])
 
 
 @export("linalg.LinearOperatorLowerTriangular")
-class LinearOperatorLowerTriangular(LinearOperatorFullMatrix):
+class LinearOperatorLowerTriangular(_LinearOperator):
     """A linear operator that is given by the lower triangle of a matrix."""
 
-    def to_dense(self, name: str | None = None) -> Any:
+    def __init__(
+        self,
+        tril,
+        is_non_singular=None,
+        is_self_adjoint=None,
+        is_positive_definite=None,
+        is_square=None,
+        name="LinearOperatorLowerTriangular",
+    ):
+        if is_square is False:
+            raise ValueError("Only square lower triangular operators supported at this time.")
+        super().__init__(tril, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
+
+    def _dense(self):
         return op("MatrixBandPart", self._matrix, -1, 0)
 
-    def solve(
-        self,
-        rhs: TensorLike,
-        adjoint: bool = False,
-        adjoint_arg: bool = False,
-        name: str | None = None,
-    ) -> Any:
-        return op("MatrixTriangularSolve", self.to_dense(), rhs, lower=True, adjoint=adjoint)
+    def _solve(self, rhs, adjoint):
+        return op("MatrixTriangularSolve", self._dense(), rhs, lower=True, adjoint=adjoint)
 
 
 @export("linalg.LinearOperatorDiag")
-class LinearOperatorDiag(LinearOperatorFullMatrix):
+class LinearOperatorDiag(_LinearOperator):
     """A linear operator that is given by a diagonal."""
 
-    def to_dense(self, name: str | None = None) -> Any:
+    def __init__(
+        self,
+        diag,
+        is_non_singular=None,
+        is_self_adjoint=None,
+        is_positive_definite=None,
+        is_square=None,
+        name="LinearOperatorDiag",
+    ):
+        if is_square is False:
+            raise ValueError("Only square diagonal operators currently supported.")
+        if is_self_adjoint is False:
+            raise ValueError("A real diagonal operator is always self adjoint.")
+        super().__init__(diag, is_non_singular, True, is_positive_definite, True, name)
+
+    def _dense(self):
         return op("MatrixDiag", self._matrix)

@@ -14,6 +14,7 @@ import threading
 import numpy
 
 import _situ
+from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
@@ -130,6 +131,7 @@ class KeyValueTensorInitializer:
     """Table keys and values given as tensors or lists."""
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
+        del name  # the initializer creates no op
         self.keys, self.values = (
             _array(v, t or _default_dtype(v)) for v, t in ((keys, key_dtype), (values, value_dtype))
         )
@@ -164,6 +166,7 @@ class HashTable(Table):
     """An immutable table with the keys and values of an initializer."""
 
     def __init__(self, initializer, default_value, shared_name=None, name=None):
+        del shared_name  # the table is constants: to share it changes no value
         super().__init__(initializer.keys, initializer.values, default_value, name=name)
 
 
@@ -184,14 +187,20 @@ def index_table_from_tensor(
     name: str | None = None,
     vocabulary_list: Any = None,
 ) -> Any:
-    """Returns a table from strings or integers to their indices in a list; `dtype` is ignored."""
+    """Returns a table from strings or integers to their indices in a list; `dtype` is the type of
+    the keys."""
     _check_hasher(hasher_spec)
     words = vocabulary_list if mapping is None else mapping
     if words is None:
         raise ValueError("vocabulary_list must be specified.")
     if num_oov_buckets < 0:
         raise ValueError(f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
-    array = _vocabulary(words, "int64")
+    array, dtype = _vocabulary(words, "int64"), as_dtype(dtype)
+    if (array.dtype.kind in "iu") != dtype.is_integer:
+        expected = "integer" if dtype.is_integer else "non-integer"
+        raise ValueError(f"Invalid vocabulary dtype: expected {expected}, got {array.dtype}.")
+    if not dtype.is_integer and (dtype.name == "string") != (array.dtype.kind in "OSU"):
+        raise ValueError(f"Invalid vocabulary dtype: expected {dtype}, got {array.dtype}.")
     return Table(array, None, default_value, num_oov_buckets, name or "string_to_index")
 
 
@@ -214,22 +223,24 @@ def index_table_from_file(
     value_column_index: int = -1,
     delimiter: str = "\t",
 ) -> Any:
-    """Returns a table from the lines of a file to their line numbers."""
+    """Returns a table from the lines of a file, or a column of them, to their line numbers, or to
+    the integers of another column."""
     _check_hasher(hasher_spec)
-    unsupported(
-        "index_table_from_file",
-        key_column_index=(key_column_index, -2),
-        value_column_index=(value_column_index, -1),
-    )
+    if num_oov_buckets:
+        unsupported("index_table_from_file", value_column_index=(value_column_index, -1))
     if not vocabulary_file:
         raise ValueError("vocabulary_file must be specified and must not be empty.")
-    lines = _lines(vocabulary_file, vocab_size)
-    keys = (
-        numpy.array(lines, object)
-        if as_dtype(key_dtype).name == "string"
-        else numpy.array([int(x) for x in lines], numpy.int64)
+    file = TextFileInitializer(
+        vocabulary_file,
+        key_dtype,
+        key_column_index,
+        "int64",
+        value_column_index,
+        vocab_size,
+        delimiter,
     )
-    return Table(keys, None, default_value, num_oov_buckets, name or "string_to_index")
+    values = None if value_column_index == TextFileIndex.LINE_NUMBER else file.values
+    return Table(file.keys, values, default_value, num_oov_buckets, name or "string_to_index")
 
 
 @export(v1="contrib.lookup.index_to_string_table_from_tensor")
@@ -254,17 +265,20 @@ def index_to_string_table_from_file(
     value_column_index: int = -2,
     delimiter: str = "\t",
 ) -> Any:
-    """Returns a table from line numbers to the lines of a file."""
-    unsupported(
-        "index_to_string_table_from_file",
-        key_column_index=(key_column_index, -1),
-        value_column_index=(value_column_index, -2),
-    )
+    """Returns a table from line numbers, or the integers of a column, to the lines of a file, or
+    another column."""
     if not vocabulary_file:
         raise ValueError("vocabulary_file must be specified.")
-    return index_to_string_table_from_tensor(
-        numpy.array(_lines(vocabulary_file, vocab_size), object), default_value, name
+    file = TextFileInitializer(
+        vocabulary_file,
+        "int64",
+        key_column_index,
+        "string",
+        value_column_index,
+        vocab_size,
+        delimiter,
     )
+    return Table(file.keys, file.values, default_value, name=name or "index_to_string")
 
 
 @export("lookup.TextFileIndex", v1="contrib.lookup.TextFileIndex")
@@ -290,6 +304,7 @@ class TextFileInitializer:
         name=None,
         value_index_offset=0,
     ):
+        del name  # the initializer creates no op
         lines = _lines(filename, vocab_size)
         cut = delimiter.encode() if isinstance(delimiter, str) else delimiter
         rows = [line.split(cut) for line in lines]
@@ -311,6 +326,19 @@ class TextFileInitializer:
             self.values = self.values.astype(as_dtype(value_dtype).as_numpy_dtype)
 
 
+def _lookup_dtype(key_dtype, dtype):
+    """Returns the dtype that lookups must have, None if it was not given."""
+    if dtype is None:
+        return None
+    dtype = as_dtype(dtype)
+    if not dtype.is_integer and dtype.name != "string":
+        raise TypeError(f"Invalid `key_dtype`, expected integer or string, got {dtype!r}")
+    if dtype.is_integer != key_dtype.is_integer:
+        expected = "integer" if dtype.is_integer else "non-integer"
+        raise TypeError(f"Invalid `key_dtype`, expected {expected} but got {key_dtype!r}.")
+    return dtype
+
+
 @export("lookup.StaticVocabularyTable", v1="lookup.StaticVocabularyTable")
 class StaticVocabularyTable(Table):
     """A table from strings to ids; strings out of vocabulary are hashed to buckets after the
@@ -324,26 +352,37 @@ class StaticVocabularyTable(Table):
         name=None,
         experimental_is_anonymous=False,
     ):
+        del experimental_is_anonymous  # the table is constants, without a resource
         if num_oov_buckets < 1:
             raise ValueError(
                 f"`num_oov_buckets` must be greater than 0; received {num_oov_buckets}."
             )
-        keys = [] if initializer is None else initializer.keys
+        keys = numpy.array([], object) if initializer is None else initializer.keys
         values = [] if initializer is None else initializer.values
         super().__init__(keys, numpy.asarray(values, "int64"), -1, name=name)
+        if initializer is None:
+            lookup_key_dtype = "string"  # as in TensorFlow
+        self._lookup_dtype = _lookup_dtype(self.key_dtype, lookup_key_dtype)
         self._extra = num_oov_buckets
 
     def size(self, name: str | None = None) -> Any:
         return constant(self._count + self._extra, "int64", name=name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        keys = convert_to_tensor(keys)
-        found = super().lookup(keys)
-        words = keys if keys.dtype.name == "string" else op("AsString", keys)
-        other = op("StringToHashBucketFast", words, num_buckets=self._extra) + constant(
-            self._count, "int64"
-        )
-        return op("SelectV2", op("Less", found, constant(0, "int64")), other, found)
+        with scope(name, f"{self.name}_Lookup"):
+            keys = convert_to_tensor(keys)
+            if self._lookup_dtype not in (None, keys.dtype):
+                raise TypeError(
+                    f"Dtype of argument `keys` must be {self._lookup_dtype}, received: {keys.dtype}"
+                )
+            words = keys if keys.dtype.name == "string" else op("AsString", keys)
+            other = op("StringToHashBucketFast", words, num_buckets=self._extra) + constant(
+                self._count, "int64"
+            )
+            if not self._count:
+                return other
+            found = super().lookup(keys)
+            return op("SelectV2", op("Less", found, constant(0, "int64")), other, found)
 
     __getitem__ = lookup
 
@@ -361,6 +400,7 @@ class MutableHashTable:
         checkpoint=True,
         experimental_is_anonymous=False,
     ):
+        del experimental_is_anonymous  # the object holds the table, without a resource
         self.key_dtype, self.value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
         self.name, self._contents, self._lock = name, {}, threading.Lock()
         self._saves, self._restored = checkpoint, {}
@@ -372,18 +412,26 @@ class MutableHashTable:
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
         """Inserts keys and values, replacing values of existing keys."""
 
-        def put(keys, values):
-            with self._lock:
-                rows = values.reshape(keys.size, *self._default.shape)
-                self._contents.update(zip(keys.ravel().tolist(), [numpy.asarray(r) for r in rows]))
-            return numpy.int64(keys.size)
+        with scope(name, f"{self.name}_lookup_table_insert"):
 
-        result = py_func(
-            put, [self._keys(keys), convert_to_tensor(values, self.value_dtype)], "int64"
-        )
-        return result.op if _situ.current_graph() is not None else None
+            def put(keys, values):
+                self._check_keys(keys.ravel().tolist())
+                with self._lock:
+                    rows = values.reshape(keys.size, *self._default.shape)
+                    self._contents.update(
+                        zip(keys.ravel().tolist(), [numpy.asarray(r) for r in rows])
+                    )
+                return numpy.int64(keys.size)
+
+            result = py_func(
+                put, [self._keys(keys), convert_to_tensor(values, self.value_dtype)], "int64"
+            )
+            return result.op if _situ.current_graph() is not None else None
 
     insert_or_assign = insert
+
+    def _check_keys(self, keys):
+        """Raises an error if one of the keys is reserved."""
 
     def _keys(self, keys):
         keys = convert_to_tensor(keys)
@@ -392,40 +440,49 @@ class MutableHashTable:
     def remove(self, keys: Any, name: str | None = None) -> Any:
         """Removes keys."""
 
-        def drop(keys):
-            with self._lock:
-                for key in keys.ravel().tolist():
-                    self._contents.pop(key, None)
-            return numpy.int64(keys.size)
+        with scope(name, f"{self.name}_lookup_table_remove"):
 
-        result = py_func(drop, [self._keys(keys)], "int64")
-        return result.op if _situ.current_graph() is not None else None
+            def drop(keys):
+                self._check_keys(keys.ravel().tolist())
+                with self._lock:
+                    for key in keys.ravel().tolist():
+                        self._contents.pop(key, None)
+                return numpy.int64(keys.size)
+
+            result = py_func(drop, [self._keys(keys)], "int64")
+            return result.op if _situ.current_graph() is not None else None
 
     erase = remove
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Returns the value of each key, or the default."""
 
-        def find(keys):
-            keys = numpy.asarray(keys, object if self.key_dtype.name == "string" else None)
-            with self._lock:
-                found = [self._contents.get(k, self._default) for k in keys.ravel().tolist()]
-            result = numpy.empty([len(found), *self._default.shape], self._kind())
-            for i, value in enumerate(found):
-                result[i] = value.item() if self._kind() is object and not value.shape else value
-            return result.reshape((*keys.shape, *self._default.shape))
+        with scope(name, f"{self.name}_lookup_table_find"):
 
-        keys = self._keys(keys)
-        result = py_func(find, [keys], self.value_dtype)
-        if _situ.current_graph() is not None and keys.shape.ndims is not None:
-            result.set_shape([*keys.shape.as_list(), *self._default.shape])
-        return result
+            def find(keys):
+                keys = numpy.asarray(keys, object if self.key_dtype.name == "string" else None)
+                self._check_keys(keys.ravel().tolist())
+                with self._lock:
+                    found = [self._contents.get(k, self._default) for k in keys.ravel().tolist()]
+                result = numpy.empty([len(found), *self._default.shape], self._kind())
+                for i, value in enumerate(found):
+                    result[i] = (
+                        value.item() if self._kind() is object and not value.shape else value
+                    )
+                return result.reshape((*keys.shape, *self._default.shape))
+
+            keys = self._keys(keys)
+            result = py_func(find, [keys], self.value_dtype)
+            if _situ.current_graph() is not None and keys.shape.ndims is not None:
+                result.set_shape([*keys.shape.as_list(), *self._default.shape])
+            return result
 
     __getitem__ = lookup
 
     def size(self, name: str | None = None) -> Any:
         """Returns the number of keys."""
-        return py_func(lambda: numpy.int64(len(self._contents)), [], "int64")
+        with scope(name, f"{self.name}_Size"):
+            return py_func(lambda: numpy.int64(len(self._contents)), [], "int64")
 
     def _arrays(self):
         """Returns all keys and values as arrays."""
@@ -439,7 +496,8 @@ class MutableHashTable:
 
     def export(self, name: str | None = None) -> Any:
         """Returns all keys and values as tensors."""
-        return tuple(py_func(self._arrays, [], [self.key_dtype, self.value_dtype]))
+        with scope(name, f"{self.name}_lookup_table_export_values"):
+            return tuple(py_func(self._arrays, [], [self.key_dtype, self.value_dtype]))
 
     def _checkpoint_parts(self):
         """Returns what tf.train.Checkpoint saves, by TensorFlow's checkpoint keys."""
@@ -476,7 +534,8 @@ class _Part:
 
 @export("lookup.experimental.DenseHashTable", v1="contrib.lookup.MutableDenseHashTable")
 class DenseHashTable(MutableHashTable):
-    """A mutable table; `empty_key`, `deleted_key` and `initial_num_buckets` are ignored."""
+    """A mutable table. `empty_key` and `deleted_key` cannot be keys; `initial_num_buckets` must be
+    a power of 2 and at least 4."""
 
     def __init__(
         self,
@@ -490,3 +549,21 @@ class DenseHashTable(MutableHashTable):
         checkpoint=True,
     ):
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
+        buckets = 4 if initial_num_buckets is None else int(initial_num_buckets)
+        if buckets < 4 or buckets & (buckets - 1):
+            raise errors.invalid_argument(
+                f"Number of buckets must be at least 4 and a power of 2, got: {buckets}"
+            )
+        keys = {"empty_key": empty_key, "deleted_key": deleted_key}
+        self._reserved = {
+            _array(key, None).item(): name for name, key in keys.items() if key is not None
+        }
+        if deleted_key is not None and len(self._reserved) < 2:
+            raise errors.invalid_argument("Empty and deleted keys cannot be equal")
+
+    def _check_keys(self, keys):
+        for key in keys:
+            if key in self._reserved:
+                raise errors.InvalidArgumentError(
+                    None, None, f"Using the {self._reserved[key]} as a table key is not allowed"
+                )

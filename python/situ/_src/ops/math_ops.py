@@ -132,6 +132,7 @@ def matmul(
     Raises:
       ValueError: If the inner dimensions differ (InvalidArgumentError in eager mode).
     """
+    del a_is_sparse, b_is_sparse  # hints for speed
     with scope(name, "MatMul") as full:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, None if _own_type(b) else a.dtype, "b")
@@ -213,9 +214,36 @@ def accumulate_n(
     tensor_dtype: TensorLike = None,
     name: str | None = None,
 ) -> Tensor:
-    """Adds a list of tensors element-wise, like `tf.add_n`; `shape` and `tensor_dtype` are
-    ignored."""
-    return add_n(inputs, name=name or "AccumulateN")
+    """Adds a list of tensors element-wise, like `tf.add_n`.
+
+    Args:
+      inputs: A list of tensors of equal shape and type.
+      shape: The expected shape of the elements (optional).
+      tensor_dtype: The expected type of the elements (optional).
+      name: A name for the operation (optional).
+
+    Returns:
+      A tensor.
+
+    Raises:
+      TypeError: If the elements do not have the type `tensor_dtype`.
+      ValueError: If the elements do not have the shape `shape`.
+    """
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        return add_n(inputs)
+    tensors = [convert_to_tensor(x) for x in inputs]
+    if tensor_dtype is not None and as_dtype(tensor_dtype) != tensors[0].dtype:
+        raise TypeError(
+            f"The `tensor_dtype` argument is {tensor_dtype}, but `input` is of type "
+            f"{tensors[0].dtype}. These must be equal. Try casting the input to the desired type."
+        )
+    known = tensor_shape.as_shape(shape)
+    for tensor in tensors:
+        known = known.merge_with(tensor.shape)
+    result = add_n(tensors, name=name or "AccumulateN")
+    if hasattr(result, "set_shape"):
+        result.set_shape(known)
+    return result
 
 
 @export("scalar_mul", "math.scalar_mul")

@@ -149,7 +149,7 @@ def parse_single_example(
     Args:
       serialized: A scalar string tensor.
       features: A dictionary from feature names to FixedLenFeature, VarLenFeature, ....
-      example_names: Ignored.
+      example_names: A name of the record for error messages (optional).
       name: A name for the operation (optional).
 
     Returns:
@@ -160,7 +160,7 @@ def parse_single_example(
     """
     if not features:
         raise ValueError("Invalid argument: features cannot be empty.")
-    return _parse(serialized, features, name)
+    return _parse(serialized, features, name, example_names)
 
 
 @export("io.parse_example", v1="parse_example")
@@ -184,7 +184,7 @@ def parse_example(
     return _parse(serialized, features, name, example_names)
 
 
-def _steps(lists, key, dtype):
+def _steps(lists, key, dtype, name):
     """Returns the values of each step of a feature list, or None if the list is missing."""
     if key not in lists:
         return None
@@ -200,20 +200,20 @@ def _steps(lists, key, dtype):
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"Name: <unknown>, Feature list: {key}, Index: {number}.  Data types "
+                f"Name: {name}, Feature list: {key}, Index: {number}.  Data types "
                 f"don't match. Expected type: {type_name(dtype)}",
             )
     return [list(getattr(step, kind).value) for step in lists[key].feature]
 
 
-def _dense(lists, key, feature, dtype, shape):
-    steps = _steps(lists, key, dtype)
+def _dense(lists, key, feature, dtype, shape, name):
+    steps = _steps(lists, key, dtype, name)
     if steps is None:
         if not feature.allow_missing:
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"Name: <unknown>, Feature list '{key}' is required but could not be "
+                f"Name: {name}, Feature list '{key}' is required but could not be "
                 "found.  Did you mean to include it in feature_list_dense_missing_assumed_empty "
                 "or feature_list_dense_defaults?",
             )
@@ -224,15 +224,15 @@ def _dense(lists, key, feature, dtype, shape):
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"Name: <unknown>, Key: {key}, Index: {number}.  Number of values != "
+                f"Name: {name}, Key: {key}, Index: {number}.  Number of values != "
                 f"expected.  values size: {len(values)} but output shape: {list(shape)}",
             )
     kind = object if dtype.name == "string" else dtype.as_numpy_dtype
     return [numpy.array(steps, kind).reshape([len(steps), *shape])]
 
 
-def _sparse_sequence(lists, key, dtype):
-    steps = _steps(lists, key, dtype) or []
+def _sparse_sequence(lists, key, dtype, name):
+    steps = _steps(lists, key, dtype, name) or []
     indices = [(t, i) for t, values in enumerate(steps) for i in range(len(values))]
     kind = object if dtype.name == "string" else dtype.as_numpy_dtype
     return [
@@ -242,8 +242,8 @@ def _sparse_sequence(lists, key, dtype):
     ]
 
 
-def _lists(serialized, features):
-    """Parses the feature lists of one record."""
+def _lists(serialized, features, name):
+    """Parses the feature lists of one record; `name` is its name in error messages."""
     keys = sorted(features)
     types, shapes = [], []
     for key in keys:
@@ -255,19 +255,22 @@ def _lists(serialized, features):
             types.append(dtype)
             shapes.append([None, *as_shape(features[key].shape).as_list()])
 
-    def read(data):
+    def read(data, name=b"<unknown>"):
+        name = numpy.asarray(name, object).item().decode(errors="replace")
         record = example_protos.SequenceExample()
         record.ParseFromString(numpy.asarray(data, object).item())
         lists, result = record.feature_lists.feature_list, []
         for key in keys:
             feature, dtype = features[key], as_dtype(features[key].dtype)
             if isinstance(feature, VarLenFeature):
-                result += _sparse_sequence(lists, key, dtype)
+                result += _sparse_sequence(lists, key, dtype, name)
             else:
-                result += _dense(lists, key, feature, dtype, as_shape(feature.shape).as_list())
+                shape = as_shape(feature.shape).as_list()
+                result += _dense(lists, key, feature, dtype, shape, name)
         return result
 
-    values = py_func(read, [serialized], types, False)
+    names = [] if name is None else [convert_to_tensor(name, "string")]
+    values = py_func(read, [serialized, *names], types, False)
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     for value, shape in zip(values, shapes):
         if hasattr(value, "set_shape"):
@@ -291,7 +294,7 @@ def parse_single_sequence_example(
     name: str | None = None,
 ) -> Any:
     """Parses one tf.SequenceExample to (context features, feature lists), dictionaries of
-    tensors."""
+    tensors; `example_name` is the name of the record in error messages."""
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
     check_features(sequence_features or {})
@@ -304,8 +307,12 @@ def parse_single_sequence_example(
     with scope(name, "ParseSingleSequenceExample"):
         serialized = convert_to_tensor(serialized, "string", name="serialized")
         # The context has the field number of the features of a tf.Example.
-        context = _parse(serialized, context_features, None) if context_features else {}
-        return context, _lists(serialized, sequence_features) if sequence_features else {}
+        context = {}
+        if context_features:
+            context = _parse(serialized, context_features, None, example_name)
+        if not sequence_features:
+            return context, {}
+        return context, _lists(serialized, sequence_features, example_name)
 
 
 def _csv_default(value):

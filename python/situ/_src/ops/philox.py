@@ -8,6 +8,7 @@ import numpy
 
 from situ._src.framework.api import export
 from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.random_ops import check_algorithm
 from situ._src.ops.script_ops import py_func
 
 TYPE_CHECKING = False
@@ -55,11 +56,12 @@ def split(seed: TensorLike, num: int | None = 2, alg: str = "auto_select") -> Te
     Args:
       seed: A tensor of shape [2], int32 or int64.
       num: The number of new seeds.
-      alg: Ignored; the algorithm is Philox.
+      alg: "auto_select" or "philox"; situ has no other algorithm.
 
     Returns:
       A tensor of shape [num, 2] and the type of `seed`.
     """
+    check_algorithm(alg)
     seed = convert_to_tensor(seed)
     is_int64 = seed.dtype.name == "int64"
 

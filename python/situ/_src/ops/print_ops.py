@@ -6,12 +6,15 @@ from __future__ import annotations
 import pprint
 import sys
 
+import numpy
+
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import dtype_of
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
+from situ._src.ops.script_ops import py_func
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -171,6 +174,17 @@ def print_v2(
         return op("PrintV2", line, output_stream=target, end=end, name="PrintV2")
 
 
+_eager_prints: dict = {}  # how often each eager tf.compat.v1.Print with first_n has printed
+
+
+def _write_line(line, first_n, counts, key=None):
+    """Prints a line to stderr, unless `counts[key]` has reached first_n."""
+    if first_n is None or first_n < 0 or counts.get(key, 0) < first_n:
+        counts[key] = counts.get(key, 0) + 1
+        sys.stderr.write(numpy.asarray(line, object).item().decode(errors="replace") + "\n")
+        sys.stderr.flush()
+
+
 @export(v1="Print")
 def print_v1(
     input_: Any,
@@ -186,7 +200,8 @@ def print_v1(
       input_: A tensor.
       data: A list of tensors to print.
       message: A prefix of the line.
-      first_n: Ignored; every computation prints.
+      first_n: The number of computations that print; all by default. In eager mode, calls with
+        equal arguments and types count together.
       summarize: The number of elements to print of each tensor.
       name: A name for the operation (optional).
 
@@ -205,8 +220,13 @@ def print_v1(
         ]
     line = op("StringJoin", parts)
     if _situ.executing_eagerly():
-        sys.stderr.write(line.numpy().decode() + "\n")
+        types = [convert_to_tensor(d).dtype for d in (input_, *data)]
+        _write_line(line.numpy(), first_n, _eager_prints, (message, first_n, summarize, *types))
         return op("Identity", input_)
-    printed = op("PrintV2", line, end="\n")
+    if first_n is None or first_n < 0:
+        printed = op("PrintV2", line, end="\n")
+    else:
+        count: dict = {}
+        printed = py_func(lambda text: _write_line(text, first_n, count), [line], [])
     with get_default_graph().control_dependencies([printed]):
         return op("Identity", input_, name=name or "Print")

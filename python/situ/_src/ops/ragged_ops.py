@@ -11,6 +11,7 @@ import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import BOTH, OPS, V2, export
+from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops import math_ops
@@ -50,7 +51,7 @@ def ragged_constant(
       ragged_rank: The number of ragged dimensions.
       inner_shape: The shape of the uniform inner dimensions.
       row_splits_dtype: int32 or int64.
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       A RaggedTensor.
@@ -58,36 +59,38 @@ def ragged_constant(
     Raises:
       ValueError: If the nesting does not fit `ragged_rank`.
     """
-    depth = (_depth(pylist) or 1) - 1
-    if inner_shape is not None:
-        depth -= len(inner_shape)
-    depth = max(depth, 1) if ragged_rank is None else ragged_rank
-    flat, lengths = list(pylist), []
-    for _ in range(depth):
-        if any(not isinstance(r, (list, tuple, numpy.ndarray)) for r in flat):
-            raise ValueError(
-                "pylist has scalar values depth 1, but ragged_rank requires scalar "
-                "value depth greater than 1"
-            )
-        lengths.append([len(r) for r in flat])
-        flat = [v for r in flat for v in r]
-    values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
-    return RaggedTensor.from_nested_row_lengths(
-        values, [constant(n, "int64") for n in lengths], validate=False
-    ).with_row_splits_dtype(row_splits_dtype or "int64")
+    with scope(name, "RaggedConstant"):
+        depth = (_depth(pylist) or 1) - 1
+        if inner_shape is not None:
+            depth -= len(inner_shape)
+        depth = max(depth, 1) if ragged_rank is None else ragged_rank
+        flat, lengths = list(pylist), []
+        for _ in range(depth):
+            if any(not isinstance(r, (list, tuple, numpy.ndarray)) for r in flat):
+                raise ValueError(
+                    "pylist has scalar values depth 1, but ragged_rank requires scalar "
+                    "value depth greater than 1"
+                )
+            lengths.append([len(r) for r in flat])
+            flat = [v for r in flat for v in r]
+        values = convert_to_tensor(flat, dtype) if flat else constant([], dtype or "float32")
+        return RaggedTensor.from_nested_row_lengths(
+            values, [constant(n, "int64") for n in lengths], validate=False
+        ).with_row_splits_dtype(row_splits_dtype or "int64")
 
 
 @export("ragged.stack")
 def ragged_stack(values: Any, axis: Axis = 0, name: str | None = None) -> Any:
     """Stacks tensors of different lengths to a ragged tensor."""
-    parts = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
-    if any(isinstance(p, RaggedTensor) for p in parts):
-        return op("Pack", parts, axis=axis)
-    return RaggedTensor.from_row_lengths(
-        concat(parts, 0),
-        op("Pack", [op("Shape", p, out_type="int64")[0] for p in parts]),
-        validate=False,
-    )
+    with scope(name, "RaggedConcat"):
+        parts = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
+        if any(isinstance(p, RaggedTensor) for p in parts):
+            return op("Pack", parts, axis=axis)
+        return RaggedTensor.from_row_lengths(
+            concat(parts, 0),
+            op("Pack", [op("Shape", p, out_type="int64")[0] for p in parts]),
+            validate=False,
+        )
 
 
 @export("ragged.range")
@@ -100,15 +103,19 @@ def ragged_range(
     row_splits_dtype: Any = None,
 ) -> Any:
     """Returns a ragged tensor with one range per row."""
-    starts, limits = (0, starts) if limits is None else (starts, limits)
-    parts = numpy.broadcast_arrays(
-        *[numpy.asarray(v.numpy() if hasattr(v, "numpy") else v) for v in (starts, limits, deltas)]
-    )
-    rows = [numpy.arange(*p) for p in zip(*[numpy.atleast_1d(a) for a in parts])]
-    kind = dtype or ("int32" if rows[0].dtype.kind == "i" else "float32")
-    return RaggedTensor.from_row_lengths(
-        constant(numpy.concatenate(rows), kind), [len(r) for r in rows], validate=False
-    ).with_row_splits_dtype(row_splits_dtype or "int64")
+    with scope(name, "RaggedRange"):
+        starts, limits = (0, starts) if limits is None else (starts, limits)
+        parts = numpy.broadcast_arrays(
+            *[
+                numpy.asarray(v.numpy() if hasattr(v, "numpy") else v)
+                for v in (starts, limits, deltas)
+            ]
+        )
+        rows = [numpy.arange(*p) for p in zip(*[numpy.atleast_1d(a) for a in parts])]
+        kind = dtype or ("int32" if rows[0].dtype.kind == "i" else "float32")
+        return RaggedTensor.from_row_lengths(
+            constant(numpy.concatenate(rows), kind), [len(r) for r in rows], validate=False
+        ).with_row_splits_dtype(row_splits_dtype or "int64")
 
 
 @export("ragged.map_flat_values")
@@ -122,11 +129,12 @@ def map_flat_values(op_: Any, *args: Any, **kwargs: Any) -> Any:
 @export("ragged.boolean_mask")
 def ragged_boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     """Keeps the elements of each row where the mask is true."""
-    mask = convert_to_tensor(mask, "bool")
-    lengths = op("Sum", cast(mask, "int64"), [1])
-    return RaggedTensor.from_row_lengths(
-        BOTH["boolean_mask"](convert_to_tensor(data), mask), lengths, validate=False
-    )
+    with scope(name, "RaggedMask"):
+        mask = convert_to_tensor(mask, "bool")
+        lengths = op("Sum", cast(mask, "int64"), [1])
+        return RaggedTensor.from_row_lengths(
+            BOTH["boolean_mask"](convert_to_tensor(data), mask), lengths, validate=False
+        )
 
 
 def _split(strings, sep):
@@ -141,15 +149,16 @@ def _split(strings, sep):
 
 def _strings_split(input=None, sep=None, maxsplit=-1, name=None):
     """Splits a string into a vector, or a vector of strings into a ragged tensor."""
-    if maxsplit != -1:
-        raise ValueError("tf.strings.split: situ supports maxsplit=-1 only.")
-    strings = convert_to_tensor(input, "string")
-    if strings.shape.ndims == 0:
-        return _split(op("Reshape", strings, [1]), sep)[1]
-    if strings.shape.ndims != 1:
-        raise ValueError("tf.strings.split: situ needs a scalar or a vector of strings.")
-    indices, values, sizes = _split(strings, sep)
-    return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
+    with scope(name, "StringSplit"):
+        if maxsplit != -1:
+            raise ValueError("tf.strings.split: situ supports maxsplit=-1 only.")
+        strings = convert_to_tensor(input, "string")
+        if strings.shape.ndims == 0:
+            return _split(op("Reshape", strings, [1]), sep)[1]
+        if strings.shape.ndims != 1:
+            raise ValueError("tf.strings.split: situ needs a scalar or a vector of strings.")
+        indices, values, sizes = _split(strings, sep)
+        return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
 
 
 V2["strings.split"] = _strings_split
@@ -165,12 +174,15 @@ def strings_split_v1(
     name: str | None = None,
 ) -> Any:
     """Splits a vector of strings into a SparseTensor or RaggedTensor."""
-    result = _strings_split(input if source is None else source, sep, maxsplit)
-    return (
-        result
-        if result_type == "RaggedTensor" or not isinstance(result, RaggedTensor)
-        else result.to_sparse()
-    )
+    if result_type not in ("SparseTensor", "RaggedTensor"):
+        raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
+    with scope(name, "StringSplit") as full:
+        result = _strings_split(input if source is None else source, sep, maxsplit, full)
+        return (
+            result
+            if result_type == "RaggedTensor" or not isinstance(result, RaggedTensor)
+            else result.to_sparse()
+        )
 
 
 @export("RaggedTensorSpec")
@@ -187,6 +199,13 @@ class RaggedTensorSpec:
     ):
         from situ._src.framework.dtypes import as_dtype
 
+        if flat_values_spec is not None:
+            if ragged_rank is None:
+                raise ValueError("ragged_rank must be given with flat_values_spec.")
+            dtype = flat_values_spec.dtype if dtype is None else dtype
+            if as_dtype(dtype) != flat_values_spec.dtype:
+                raise ValueError("dtype must be the same as flat_values_spec.dtype")
+        self.flat_values_spec = flat_values_spec
         self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
         rank = self.shape.rank or 2
         self.ragged_rank = rank - 1 if ragged_rank is None else ragged_rank
@@ -196,7 +215,7 @@ class RaggedTensorSpec:
     def _situ_tensors_(self):
         inner = (self.shape.as_list() if self.shape.rank else [None, None])[self.ragged_rank + 1 :]
         return [
-            TensorSpec([None, *inner], self.dtype),
+            self.flat_values_spec or TensorSpec([None, *inner], self.dtype),
             *[TensorSpec([None], self.row_splits_dtype) for _ in range(self.ragged_rank)],
         ]
 
@@ -214,50 +233,55 @@ def _rows(value):
 
 
 def _concat(values, axis, name=None):
-    values = [_rows(v) for v in values]
-    axis = int(axis)
-    axis = axis + values[0].shape.rank if axis < 0 else axis
-    if axis > 1:
-        return values[0].with_values(_concat([v.values for v in values], axis - 1))
-    inner = [v.values for v in values]
-    joined = (
-        _concat(inner, 0) if any(isinstance(v, RaggedTensor) for v in inner) else concat(inner, 0)
-    )
-    lengths = concat([v.row_lengths() for v in values], 0)
-    whole = RaggedTensor.from_row_lengths(joined, lengths, validate=False)
-    if axis == 0:
-        return whole
-    count, k = values[0].nrows(), len(values)
-    order = op("Range", constant(0, "int64"), count * k, constant(1, "int64"))
-    order = op("Reshape", op("Transpose", op("Reshape", order, [k, -1]), [1, 0]), [-1])
-    mixed = whole.take(order)
-    return RaggedTensor(mixed.values, mixed.row_splits[::k])
+    with scope(name, "RaggedConcat"):
+        values = [_rows(v) for v in values]
+        axis = int(axis)
+        axis = axis + values[0].shape.rank if axis < 0 else axis
+        if axis > 1:
+            return values[0].with_values(_concat([v.values for v in values], axis - 1))
+        inner = [v.values for v in values]
+        joined = (
+            _concat(inner, 0)
+            if any(isinstance(v, RaggedTensor) for v in inner)
+            else concat(inner, 0)
+        )
+        lengths = concat([v.row_lengths() for v in values], 0)
+        whole = RaggedTensor.from_row_lengths(joined, lengths, validate=False)
+        if axis == 0:
+            return whole
+        count, k = values[0].nrows(), len(values)
+        order = op("Range", constant(0, "int64"), count * k, constant(1, "int64"))
+        order = op("Reshape", op("Transpose", op("Reshape", order, [k, -1]), [1, 0]), [-1])
+        mixed = whole.take(order)
+        return RaggedTensor(mixed.values, mixed.row_splits[::k])
 
 
 def _stack(values, axis=0, name=None):
-    values = [_rows(v) for v in values]
-    if axis % (values[0].shape.rank + 1):
-        return _concat([_expand(v, axis) for v in values], axis)
-    return RaggedTensor.from_row_lengths(
-        _concat(values, 0), op("Pack", [v.nrows() for v in values]), validate=False
-    )
+    with scope(name, "RaggedConcat"):
+        values = [_rows(v) for v in values]
+        if axis % (values[0].shape.rank + 1):
+            return _concat([_expand(v, axis) for v in values], axis)
+        return RaggedTensor.from_row_lengths(
+            _concat(values, 0), op("Pack", [v.nrows() for v in values]), validate=False
+        )
 
 
 def _expand(rt, axis, name=None):
-    axis = int(axis)
-    axis = axis + rt.shape.rank + 1 if axis < 0 else axis
-    if axis == 0:
-        return RaggedTensor(rt, op("Pack", [constant(0, "int64"), rt.nrows()]))
-    if axis == 1:
-        return RaggedTensor(
-            rt, op("Range", constant(0, "int64"), rt.nrows() + 1, constant(1, "int64"))
+    with scope(name, "RaggedExpandDims"):
+        axis = int(axis)
+        axis = axis + rt.shape.rank + 1 if axis < 0 else axis
+        if axis == 0:
+            return RaggedTensor(rt, op("Pack", [constant(0, "int64"), rt.nrows()]))
+        if axis == 1:
+            return RaggedTensor(
+                rt, op("Range", constant(0, "int64"), rt.nrows() + 1, constant(1, "int64"))
+            )
+        inner = rt.values
+        return rt.with_values(
+            _expand(inner, axis - 1)
+            if isinstance(inner, RaggedTensor)
+            else op("ExpandDims", inner, axis - 1)
         )
-    inner = rt.values
-    return rt.with_values(
-        _expand(inner, axis - 1)
-        if isinstance(inner, RaggedTensor)
-        else op("ExpandDims", inner, axis - 1)
-    )
 
 
 _SEGMENTS = {
@@ -321,33 +345,36 @@ def _reduced(op_name, rt, axis):
 
 
 def _gather(params, indices, axis=0, batch_dims=0, name=None):
-    unsupported("gather of ragged tensors", batch_dims=(batch_dims, 0))
-    if isinstance(indices, RaggedTensor):
-        return indices.with_flat_values(
-            _gather(params, indices.flat_values, axis)
-            if isinstance(params, RaggedTensor)
-            else op("GatherV2", params, indices.flat_values, axis)
-        )
-    indices = convert_to_tensor(indices)
-    if indices.shape.rank == 0:
-        return params[indices]
-    return gather_rows(params, indices)
+    with scope(name, "RaggedGather"):
+        unsupported("gather of ragged tensors", batch_dims=(batch_dims, 0))
+        if isinstance(indices, RaggedTensor):
+            return indices.with_flat_values(
+                _gather(params, indices.flat_values, axis)
+                if isinstance(params, RaggedTensor)
+                else op("GatherV2", params, indices.flat_values, axis)
+            )
+        indices = convert_to_tensor(indices)
+        if indices.shape.rank == 0:
+            return params[indices]
+        return gather_rows(params, indices)
 
 
 def _reverse(rt, axis, name=None):
-    if [int(a) for a in numpy.atleast_1d(numpy.asarray(axis))] != [1]:
-        raise ValueError("situ reverses ragged tensors along dimension 1 only.")
-    inside = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
-    last = op("GatherV2", rt.row_limits(), rt.value_rowids(), 0) - 1
-    return rt.with_values(gather_rows(rt.values, last - inside))
+    with scope(name, "Reverse"):
+        if [int(a) for a in numpy.atleast_1d(numpy.asarray(axis))] != [1]:
+            raise ValueError("situ reverses ragged tensors along dimension 1 only.")
+        inside = ranges(op("ZerosLike", rt.row_lengths()), rt.row_lengths())
+        last = op("GatherV2", rt.row_limits(), rt.value_rowids(), 0) - 1
+        return rt.with_values(gather_rows(rt.values, last - inside))
 
 
 def _tile(rt, multiples, name=None):
-    first, second, *rest = [int(m) for m in numpy.asarray(multiples)]
-    if any(m != 1 for m in rest):
-        raise ValueError("situ repeats ragged tensors along the first two dimensions only.")
-    result = _concat([rt] * second, 1) if second > 1 else rt
-    return _concat([result] * first, 0) if first > 1 else result
+    with scope(name, "RaggedTile"):
+        first, second, *rest = [int(m) for m in numpy.asarray(multiples)]
+        if any(m != 1 for m in rest):
+            raise ValueError("situ repeats ragged tensors along the first two dimensions only.")
+        result = _concat([rt] * second, 1) if second > 1 else rt
+        return _concat([result] * first, 0) if first > 1 else result
 
 
 _TABLE = {
@@ -357,10 +384,10 @@ _TABLE = {
     "ExpandDims": _expand,
     "GatherV2": _gather,
     "ReverseV2": _reverse,
-    "Rank": lambda rt, name=None: constant(rt.shape.rank),
+    "Rank": lambda rt, name=None: constant(rt.shape.rank, name=name or "RaggedRank"),
     "Size": lambda rt, **w: OPS["Size"](rt.flat_values, **w),
-    "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(), out_type),
-    "Identity": lambda rt, name=None: rt,
+    "Shape": lambda rt, out_type="int32", name=None: cast(rt.bounding_shape(name=name), out_type),
+    "Identity": lambda rt, name=None: rt,  # TensorFlow does not name it either
 }
 for _op_name in ("Sum", "Mean", "Max", "Min", "Prod", "Any", "All"):
     _TABLE[_op_name] = lambda *a, _op_name=_op_name, **w: _reduce(_op_name, *a, **w)

@@ -12,7 +12,9 @@ import numpy
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import BOTH, OPS, export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
 from situ._src.framework.scopes import control_dependencies
+from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.check_ops import Assert
 from situ._src.ops.sparse_ops import SparseTensor
@@ -150,6 +152,15 @@ def _check_rows(made, method):
     return made
 
 
+def _check_uniform(length, nrows, nvals):
+    """Raises ValueError if rows of one length do not hold all values, as far as it is known."""
+    length, nrows, nvals = (constant_value(x) for x in (length, nrows, nvals))
+    if None not in (length, nrows, nvals) and length * nrows != nvals:
+        raise ValueError(
+            f"uniform_row_length={length} times nrows={nrows} must equal nvals={nvals}"
+        )
+
+
 def _check_rowids(rowids):
     """The row of each value, checked eagerly or when a graph runs: they must not decrease."""
     text = (
@@ -222,7 +233,9 @@ class RaggedTensor:
         cls, values: Any, row_splits: Any, name: str | None = None, validate: bool | None = True
     ) -> Any:
         """Creates a ragged tensor from values and row splits."""
-        return cls(values, row_splits)
+        del validate  # _validated reads it
+        with scope(name, "RaggedFromRowSplits"):
+            return cls(values, row_splits)
 
     @classmethod
     @_validated
@@ -230,9 +243,11 @@ class RaggedTensor:
         cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool | None = True
     ) -> Any:
         """Creates a ragged tensor from values and row lengths."""
-        lengths, kind = _index(row_lengths, "row_lengths")
-        ends = op("Cumsum", lengths, constant(0))
-        return cls._of_wide(values, concat([constant([0], "int64"), ends], 0), kind)
+        del validate  # _validated reads it
+        with scope(name, "RaggedFromRowLengths"):
+            lengths, kind = _index(row_lengths, "row_lengths")
+            ends = op("Cumsum", lengths, constant(0))
+            return cls._of_wide(values, concat([constant([0], "int64"), ends], 0), kind)
 
     @classmethod
     @_validated
@@ -240,9 +255,11 @@ class RaggedTensor:
         cls, values: Any, row_starts: Any, name: str | None = None, validate: bool | None = True
     ) -> Any:
         """Creates a ragged tensor from values and the start of each row."""
-        starts, kind = _index(row_starts, "row_starts")
-        last = op("Reshape", row_count(values), [1])
-        return cls._of_wide(values, concat([starts, last], 0), kind)
+        del validate  # _validated reads it
+        with scope(name, "RaggedFromRowStarts"):
+            starts, kind = _index(row_starts, "row_starts")
+            last = op("Reshape", row_count(values), [1])
+            return cls._of_wide(values, concat([starts, last], 0), kind)
 
     @classmethod
     @_validated
@@ -250,8 +267,10 @@ class RaggedTensor:
         cls, values: Any, row_limits: Any, name: str | None = None, validate: bool | None = True
     ) -> Any:
         """Creates a ragged tensor from values and the end of each row."""
-        limits, kind = _index(row_limits, "row_limits")
-        return cls._of_wide(values, concat([constant([0], "int64"), limits], 0), kind)
+        del validate  # _validated reads it
+        with scope(name, "RaggedFromRowLimits"):
+            limits, kind = _index(row_limits, "row_limits")
+            return cls._of_wide(values, concat([constant([0], "int64"), limits], 0), kind)
 
     @classmethod
     @_validated
@@ -263,12 +282,19 @@ class RaggedTensor:
         name: str | None = None,
         validate: bool | None = True,
     ) -> Any:
-        """Creates a ragged tensor with rows of one length."""
-        size, kind = _index(uniform_row_length, "uniform_row_length")
-        values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
-        return cls._of_wide(
-            values, op("Range", constant(0, "int64"), row_count(values) + 1, size), kind
-        )
+        """Creates a ragged tensor with `nrows` rows of one length; by default as many as there are
+        values for."""
+        del validate  # _validated reads it
+        with scope(name, "RaggedFromUniformRowLength"):
+            size, kind = _index(uniform_row_length, "uniform_row_length")
+            values = values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
+            zero, one = constant(0, "int64"), constant(1, "int64")
+            if nrows is None:
+                nrows = op("FloorDiv", row_count(values), op("Maximum", size, one))
+            nrows = cast(convert_to_tensor(nrows), "int64")
+            _check_uniform(size, nrows, row_count(values))
+            rows = op("Range", zero, nrows + one, one)
+            return cls._of_wide(values, rows * size, kind)
 
     @classmethod
     def from_nested_row_splits(
@@ -279,9 +305,10 @@ class RaggedTensor:
         validate: bool | None = True,
     ) -> Any:
         """Creates a ragged tensor from flat values and the row splits of each ragged dimension."""
-        for splits in reversed(list(nested_row_splits)):
-            flat_values = cls.from_row_splits(flat_values, splits, validate=validate)
-        return flat_values
+        with scope(name, "RaggedFromNestedRowSplits"):
+            for splits in reversed(list(nested_row_splits)):
+                flat_values = cls.from_row_splits(flat_values, splits, validate=validate)
+            return flat_values
 
     @classmethod
     def from_nested_row_lengths(
@@ -292,9 +319,10 @@ class RaggedTensor:
         validate: bool | None = True,
     ) -> Any:
         """Creates a ragged tensor from flat values and the row lengths of each ragged dimension."""
-        for lengths in reversed(list(nested_row_lengths)):
-            flat_values = cls.from_row_lengths(flat_values, lengths, validate=validate)
-        return flat_values
+        with scope(name, "RaggedFromNestedRowlengths"):
+            for lengths in reversed(list(nested_row_lengths)):
+                flat_values = cls.from_row_lengths(flat_values, lengths, validate=validate)
+            return flat_values
 
     @classmethod
     @_validated
@@ -307,31 +335,34 @@ class RaggedTensor:
         validate: bool | None = True,
     ) -> Any:
         """Creates a ragged tensor from values and the row of each value."""
-        wide, kind = _index(value_rowids, "value_rowids")
-        if kind == "int32" and getattr(nrows, "dtype", kind) != kind:
-            raise ValueError(f"nrows: Tensor conversion requested dtype {kind} for {nrows!r}")
-        if validate:
-            wide = _check_rowids(wide)
-        rows = cast(wide, "int32")
-        if nrows is None:
-            nrows = op("Max", concat([rows, constant([-1])], 0), [0]) + 1
-        ones = OPS["OnesLike"](rows)
-        return cls.from_row_lengths(
-            values,
-            cast(
-                OPS["UnsortedSegmentSum"](ones, rows, cast(convert_to_tensor(nrows), "int32")), kind
-            ),
-            validate=False,
-        )
+        with scope(name, "RaggedFromValueRowIds"):
+            wide, kind = _index(value_rowids, "value_rowids")
+            if kind == "int32" and getattr(nrows, "dtype", kind) != kind:
+                raise ValueError(f"nrows: Tensor conversion requested dtype {kind} for {nrows!r}")
+            if validate:
+                wide = _check_rowids(wide)
+            rows = cast(wide, "int32")
+            if nrows is None:
+                nrows = op("Max", concat([rows, constant([-1])], 0), [0]) + 1
+            ones = OPS["OnesLike"](rows)
+            return cls.from_row_lengths(
+                values,
+                cast(
+                    OPS["UnsortedSegmentSum"](ones, rows, cast(convert_to_tensor(nrows), "int32")),
+                    kind,
+                ),
+                validate=False,
+            )
 
     @classmethod
     def from_sparse(
         cls, st_input: Any, name: str | None = None, row_splits_dtype: str = "int64"
     ) -> Any:
         """Converts a left-aligned sparse matrix."""
-        return cls.from_value_rowids(
-            st_input.values, st_input.indices[:, 0], st_input.dense_shape[0]
-        ).with_row_splits_dtype(row_splits_dtype)
+        with scope(name, "RaggedFromSparse"):
+            return cls.from_value_rowids(
+                st_input.values, st_input.indices[:, 0], st_input.dense_shape[0]
+            ).with_row_splits_dtype(row_splits_dtype)
 
     @classmethod
     def from_tensor(
@@ -344,8 +375,9 @@ class RaggedTensor:
         row_splits_dtype: str = "int64",
     ) -> Any:
         """Converts a dense tensor; `lengths` or `padding` determine the row lengths."""
-        result = cls._from_tensor(tensor, lengths, padding, ragged_rank)
-        return result.with_row_splits_dtype(row_splits_dtype)
+        with scope(name, "RaggedFromTensor"):
+            result = cls._from_tensor(tensor, lengths, padding, ragged_rank)
+            return result.with_row_splits_dtype(row_splits_dtype)
 
     @classmethod
     def _from_tensor(cls, tensor, lengths, padding, ragged_rank):
@@ -398,47 +430,54 @@ class RaggedTensor:
 
     def nested_row_lengths(self, name: str | None = None) -> Any:
         """Returns the row lengths of each ragged dimension."""
-        return tuple(s[1:] - s[:-1] for s in self.nested_row_splits)
+        with scope(name, "RaggedNestedRowLengths"):
+            return tuple(s[1:] - s[:-1] for s in self.nested_row_splits)
 
     @_wide(sizes=True)
     def nrows(self, out_type: DTypeLike = None, name: str | None = None) -> Any:
         """Returns the number of rows."""
-        return cast(op("Size", self.row_splits, out_type="int64") - 1, out_type or "int64")
+        with scope(name, "RaggedNRows"):
+            return cast(op("Size", self.row_splits, out_type="int64") - 1, out_type or "int64")
 
     def row_starts(self, name: str | None = None) -> Any:
         """Returns the start of each row."""
-        return self.row_splits[:-1]
+        with scope(name, "RaggedRowStarts"):
+            return self.row_splits[:-1]
 
     def row_limits(self, name: str | None = None) -> Any:
         """Returns the end of each row."""
-        return self.row_splits[1:]
+        with scope(name, "RaggedRowLimits"):
+            return self.row_splits[1:]
 
     def row_lengths(self, axis: Axis = 1, name: str | None = None) -> Any:
         """Returns the length of each row."""
-        if axis == 2:
-            return RaggedTensor(self.values.row_lengths(), self.row_splits)
-        return self.row_splits[1:] - self.row_splits[:-1]
+        with scope(name, "RaggedRowLengths"):
+            if axis == 2:
+                return RaggedTensor(self.values.row_lengths(), self.row_splits)
+            return self.row_splits[1:] - self.row_splits[:-1]
 
     @_wide(sizes=True)
     def value_rowids(self, name: str | None = None) -> Any:
         """Returns the row of each value."""
-        rows = op("Range", constant(0, "int64"), self.nrows(), constant(1, "int64"))
-        return BOTH["repeat"](rows, self.row_lengths())
+        with scope(name, "RaggedValueRowIds"):
+            rows = op("Range", constant(0, "int64"), self.nrows(), constant(1, "int64"))
+            return BOTH["repeat"](rows, self.row_lengths())
 
     @_wide(sizes=True)
     def bounding_shape(
         self, axis: Axis = None, name: str | None = None, out_type: DTypeLike = None
     ) -> Any:
         """Returns the smallest dense shape that holds the tensor."""
-        longest = op("Max", concat([self.row_lengths(), constant([0], "int64")], 0), [0])
-        inner = (
-            self.values.bounding_shape()[1:]
-            if isinstance(self.values, RaggedTensor)
-            else op("Shape", self.values, out_type="int64")[1:]
-        )
-        result = concat([op("Pack", [self.nrows(), longest]), inner], 0)
-        result = cast(result, out_type or "int64")
-        return result if axis is None else result[axis]
+        with scope(name, "RaggedBoundingBox"):
+            longest = op("Max", concat([self.row_lengths(), constant([0], "int64")], 0), [0])
+            inner = (
+                self.values.bounding_shape()[1:]
+                if isinstance(self.values, RaggedTensor)
+                else op("Shape", self.values, out_type="int64")[1:]
+            )
+            result = concat([op("Pack", [self.nrows(), longest]), inner], 0)
+            result = cast(result, out_type or "int64")
+            return result if axis is None else result[axis]
 
     def with_values(self, new_values: Any) -> Any:
         """Returns a ragged tensor with the same rows and other values."""
@@ -475,40 +514,51 @@ class RaggedTensor:
         self, default_value: Any = None, name: str | None = None, shape: ShapeLike = None
     ) -> Any:
         """Converts to a dense tensor; short rows are padded with `default_value`."""
-        if isinstance(self.values, RaggedTensor):
-            inner = None if shape is None else [None, *tensor_shape.as_shape(shape).as_list()[2:]]
-            whole = RaggedTensor(self.values.to_tensor(default_value, shape=inner), self.row_splits)
-            return whole.to_tensor(default_value, shape=shape)
-        empty = "" if self.dtype.name == "string" else False if self.dtype.is_bool else 0
-        fill = convert_to_tensor(empty if default_value is None else default_value, self.dtype)
-        inner = self.values.shape.as_list()[1:]
-        dims = tensor_shape.as_shape(shape).as_list() if shape is not None else [None, None]
-        width = self.bounding_shape()[1] if dims[1] is None else constant(dims[1], "int64")
-        columns = op(
-            "ExpandDims", op("Range", constant(0, "int64"), width, constant(1, "int64")), 0
-        )
-        at = op("ExpandDims", self.row_starts(), 1) + columns
-        is_value = op("Less", columns, op("ExpandDims", self.row_lengths(), 1))
-        at = op("SelectV2", is_value, at, row_count(self.values))
-        if inner:
-            sizes = concat([constant([1]), op("Shape", self.values)[1:]], 0)
-            fill = op("GatherV2", op("Reshape", fill, [1]), op("Fill", sizes, constant(0)), 0)
-        return op(
-            "GatherV2", concat([self.values, fill if inner else op("Reshape", fill, [1])], 0), at, 0
-        )
+        with scope(name, "RaggedToTensor"):
+            if isinstance(self.values, RaggedTensor):
+                inner = (
+                    None if shape is None else [None, *tensor_shape.as_shape(shape).as_list()[2:]]
+                )
+                whole = RaggedTensor(
+                    self.values.to_tensor(default_value, shape=inner), self.row_splits
+                )
+                return whole.to_tensor(default_value, shape=shape)
+            empty = "" if self.dtype.name == "string" else False if self.dtype.is_bool else 0
+            fill = convert_to_tensor(empty if default_value is None else default_value, self.dtype)
+            inner = self.values.shape.as_list()[1:]
+            dims = tensor_shape.as_shape(shape).as_list() if shape is not None else [None, None]
+            width = self.bounding_shape()[1] if dims[1] is None else constant(dims[1], "int64")
+            columns = op(
+                "ExpandDims", op("Range", constant(0, "int64"), width, constant(1, "int64")), 0
+            )
+            at = op("ExpandDims", self.row_starts(), 1) + columns
+            is_value = op("Less", columns, op("ExpandDims", self.row_lengths(), 1))
+            at = op("SelectV2", is_value, at, row_count(self.values))
+            if inner:
+                sizes = concat([constant([1]), op("Shape", self.values)[1:]], 0)
+                fill = op("GatherV2", op("Reshape", fill, [1]), op("Fill", sizes, constant(0)), 0)
+            return op(
+                "GatherV2",
+                concat([self.values, fill if inner else op("Reshape", fill, [1])], 0),
+                at,
+                0,
+            )
 
     @_wide()
     def to_sparse(self, name: str | None = None) -> Any:
         """Converts to a SparseTensor."""
-        if isinstance(self.values, RaggedTensor) or self.values.shape.ndims != 1:
-            raise ValueError(
-                "RaggedTensor.to_sparse: situ supports one ragged dimension of scalars only."
+        with scope(name, "RaggedToSparse"):
+            if isinstance(self.values, RaggedTensor) or self.values.shape.ndims != 1:
+                raise ValueError(
+                    "RaggedTensor.to_sparse: situ supports one ragged dimension of scalars only."
+                )
+            rows = self.value_rowids()
+            first = op("GatherV2", self.row_splits, rows, 0)
+            count = op("Size", self.values, out_type="int64")
+            columns = op("Range", constant(0, "int64"), count, constant(1, "int64")) - first
+            return SparseTensor(
+                op("Pack", [rows, columns], axis=1), self.values, self.bounding_shape()
             )
-        rows = self.value_rowids()
-        first = op("GatherV2", self.row_splits, rows, 0)
-        count = op("Size", self.values, out_type="int64")
-        columns = op("Range", constant(0, "int64"), count, constant(1, "int64")) - first
-        return SparseTensor(op("Pack", [rows, columns], axis=1), self.values, self.bounding_shape())
 
     def to_list(self) -> Any:
         """Returns nested Python lists."""

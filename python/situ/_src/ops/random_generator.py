@@ -12,6 +12,7 @@ import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.ops.random_ops import global_seed
 from situ._src.variables.variable import variable
@@ -174,7 +175,8 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Draws numbers from the normal distribution."""
-        return self._scaled("StatelessRandomNormalV2", shape, mean, stddev, dtype)
+        with scope(name, "stateful_normal"):
+            return self._scaled("StatelessRandomNormalV2", shape, mean, stddev, dtype)
 
     def truncated_normal(
         self,
@@ -186,7 +188,8 @@ class Generator:
     ) -> Tensor:
         """Draws numbers from the normal distribution, at most two standard deviations from the
         mean."""
-        return self._scaled("StatelessTruncatedNormalV2", shape, mean, stddev, dtype)
+        with scope(name, "truncated_normal"):
+            return self._scaled("StatelessTruncatedNormalV2", shape, mean, stddev, dtype)
 
     def uniform(
         self,
@@ -197,26 +200,28 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Draws numbers from the uniform distribution in [minval, maxval)."""
-        dtype = as_dtype(dtype).base_dtype
-        if dtype.is_integer:
-            if maxval is None:
-                raise ValueError("Must specify maxval for integer dtype " + repr(dtype))
-            return self._numbers(
-                "StatelessRandomUniformIntV2",
-                shape,
-                dtype,
-                convert_to_tensor(minval, dtype),
-                convert_to_tensor(maxval, dtype),
-            )
-        low = convert_to_tensor(minval, dtype)
-        high = convert_to_tensor(1 if maxval is None else maxval, dtype)
-        return self._numbers("StatelessRandomUniformV2", shape, dtype) * (high - low) + low
+        with scope(name, "stateful_uniform"):
+            dtype = as_dtype(dtype).base_dtype
+            if dtype.is_integer:
+                if maxval is None:
+                    raise ValueError("Must specify maxval for integer dtype " + repr(dtype))
+                return self._numbers(
+                    "StatelessRandomUniformIntV2",
+                    shape,
+                    dtype,
+                    convert_to_tensor(minval, dtype),
+                    convert_to_tensor(maxval, dtype),
+                )
+            low = convert_to_tensor(minval, dtype)
+            high = convert_to_tensor(1 if maxval is None else maxval, dtype)
+            return self._numbers("StatelessRandomUniformV2", shape, dtype) * (high - low) + low
 
     def uniform_full_int(
         self, shape: ShapeLike, dtype: DTypeLike = "int64", name: str | None = None
     ) -> Tensor:
         """Draws integers from the whole range of the type."""
-        return self._numbers("StatelessRandomUniformFullIntV2", shape, as_dtype(dtype))
+        with scope(name, "stateful_uniform_full_int"):
+            return self._numbers("StatelessRandomUniformFullIntV2", shape, as_dtype(dtype))
 
     def make_seeds(self, count: int = 1) -> Tensor:
         """Returns seeds for tf.random.stateless_* ops, of shape [2, count]."""

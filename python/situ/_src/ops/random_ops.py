@@ -218,6 +218,24 @@ truncated_normal = export("random.truncated_normal", v1="truncated_normal")(
 )
 
 
+def check_algorithm(alg):
+    """Raises an error for another random number generator than Philox.
+
+    Raises:
+      ValueError: If TensorFlow does not know the algorithm.
+      NotImplementedError: If it is ThreeFry.
+    """
+    name = str(getattr(alg, "name", alg)).lower()
+    if name in ("2", "threefry"):
+        raise NotImplementedError(f"tf.random: alg={alg!r} is not supported yet.")
+    if name not in ("1", "3", "philox", "auto_select"):
+        raise ValueError(
+            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the "
+            "Philox algorithm, threefry for the ThreeFry algorithm, and auto_select for "
+            "auto-selection."
+        )
+
+
 def _stateless_seed(seed):
     return lambda: ((convert_to_tensor(seed, name="seed"),), {})
 
@@ -240,12 +258,13 @@ def stateless_uniform(
       minval: The lower bound, included.
       maxval: The upper bound, excluded. 1 by default for floating point.
       dtype: A floating-point or integer type.
-      alg: Ignored; the algorithm is Philox.
+      alg: "auto_select" or "philox"; situ has no other algorithm.
       name: A name for the operation (optional).
 
     Returns:
       A tensor.
     """
+    check_algorithm(alg)
     return _uniform(
         shape,
         minval,
@@ -276,12 +295,13 @@ def _stateless_normal(op_name, default):
           mean: The mean of the distribution.
           stddev: The standard deviation.
           dtype: A floating-point type.
-          alg: Ignored; the algorithm is Philox.
+          alg: "auto_select" or "philox"; situ has no other algorithm.
           name: A name for the operation (optional).
 
         Returns:
           A tensor.
         """
+        check_algorithm(alg)
         dtype = as_dtype(dtype).base_dtype
         with scope(name, default) as full:
             sizes = _sizes(shape)

@@ -112,7 +112,7 @@ def py_func(
     return _emit(func, inp, Tout, stateful, name)
 
 
-def on_host(function, inputs, types, shapes=()):
+def on_host(function, inputs, types, shapes=(), name=None):
     """Calls a function of arrays on the host and returns one tensor per type. In a graph their
     static
     shapes are set."""
@@ -122,7 +122,7 @@ def on_host(function, inputs, types, shapes=()):
             function(*[numpy.asarray(v, object if isinstance(v, bytes) else None) for v in values])
         )
 
-    result = py_func(call, inputs, types)
+    result = py_func(call, inputs, types, name=name)
     for tensor, shape in zip(result, shapes if _situ.current_graph() is not None else ()):
         tensor.set_shape(shape)
     return result

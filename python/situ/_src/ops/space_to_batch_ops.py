@@ -7,6 +7,7 @@ import numpy
 
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import V1, export
+from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 
@@ -191,11 +192,14 @@ def required_space_to_batch_paddings(
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Returns (paddings, crops) that make the sizes multiples of the block shape."""
-    sizes, block = numpy.asarray(input_shape), numpy.asarray(block_shape)
-    base = (
-        numpy.zeros((len(block), 2), int) if base_paddings is None else numpy.asarray(base_paddings)
-    )
-    more = -(sizes + base.sum(1)) % block
-    pads = numpy.stack([base[:, 0], base[:, 1] + more], 1)
-    crops = numpy.stack([numpy.zeros_like(more), more], 1)
-    return constant(pads.astype("int32")), constant(crops.astype("int32"))
+    with scope(name, "required_space_to_batch_paddings"):
+        sizes, block = numpy.asarray(input_shape), numpy.asarray(block_shape)
+        base = (
+            numpy.zeros((len(block), 2), int)
+            if base_paddings is None
+            else numpy.asarray(base_paddings)
+        )
+        more = -(sizes + base.sum(1)) % block
+        pads = numpy.stack([base[:, 0], base[:, 1] + more], 1)
+        crops = numpy.stack([numpy.zeros_like(more), more], 1)
+        return constant(pads.astype("int32")), constant(crops.astype("int32"))

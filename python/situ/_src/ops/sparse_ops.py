@@ -13,6 +13,7 @@ from situ._src.framework.api import BOTH, OPS, export, named
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported
+from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import (
     cast,
@@ -23,6 +24,7 @@ from situ._src.ops.array_ops import (
     placeholder,
     placeholder_with_default,
 )
+from situ._src.ops.check_ops import Assert
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes long to import
@@ -120,6 +122,51 @@ class SparseTensorValue(collections.namedtuple("SparseTensorValue", "indices val
     __slots__ = ()
 
 
+def _index_error(indices, shape):
+    """Returns what is wrong with an array [n, rank] of indices, None if they are in order."""
+    outside = (indices < 0) | (indices >= shape)
+    change = numpy.diff(indices, axis=0)
+    first = (change != 0).argmax(axis=1)[:, None] if indices.shape[1] else change[:, :0]
+    step = numpy.take_along_axis(change, first, 1).sum(1)  # of the first element that changes
+    wrong = outside.any(axis=1)
+    wrong[1:] |= step <= 0
+    if not wrong.any():
+        return None
+    at = int(wrong.argmax())
+    place = f"indices[{at}] = [{','.join(map(str, indices[at]))}] is "
+    if outside[at].any():
+        return f"{place}out of bounds: need 0 <= index < [{','.join(map(str, shape))}]"
+    if step[at - 1] == 0:
+        return place + "repeated"
+    return (
+        place + "out of order. Many sparse ops require sorted indices.\n"
+        "    Use `tf.sparse.reorder` to create a correctly ordered copy.\n\n"
+    )
+
+
+def _validated(indices, shape):
+    """Returns indices, checked to be in lexicographic order: eagerly, or when a graph runs."""
+    if hasattr(indices, "numpy") and hasattr(shape, "numpy"):
+        message = _index_error(indices.numpy(), shape.numpy())
+        if message is not None:
+            raise errors.InvalidArgumentError(None, None, message)
+        return indices
+    rank = tensor_shape.as_shape(indices.shape).as_list()[-1] if indices.shape.rank else None
+    if rank is None:
+        return indices
+    places = _flat_indices(cast(indices, "int64"), cast(shape, "int64"), rank)
+    rising = op("Less", places[:-1], places[1:])
+    inside = op(
+        "LogicalAnd",
+        op("GreaterEqual", indices, cast(0, indices.dtype)),
+        op("Less", indices, shape),
+    )
+    holds = op("LogicalAnd", op("All", rising, [0]), op("All", inside, [0, 1]))
+    text = "indices are out of bounds, repeated or out of order: "
+    with control_dependencies([Assert(holds, [text, indices], summarize=10)]):
+        return op("Identity", indices)
+
+
 @export(v1="sparse_to_dense")
 def sparse_to_dense(
     sparse_indices: TensorLike,
@@ -136,7 +183,8 @@ def sparse_to_dense(
       output_shape: The shape of the result.
       sparse_values: A tensor [n], or a scalar for all indices.
       default_value: The value of other elements.
-      validate_indices: Ignored; indices must be in range, but may be repeated and in any order.
+      validate_indices: Whether indices must be in lexicographic order, without repetition. They
+        must be in range in any case.
       name: A name for the operation (optional).
 
     Returns:
@@ -150,6 +198,8 @@ def sparse_to_dense(
         rank = tensor_shape.as_shape(indices.shape).rank
         if rank is not None and rank < 2:
             indices = op("Reshape", indices, [-1, 1])
+        if validate_indices:
+            indices = _validated(indices, shape)
         if tensor_shape.as_shape(values.shape).rank == 0:  # one value for all indices
             values = op("Fill", op("Slice", op("Shape", indices), [0], [1]), values)
         if values.dtype.name == "string":  # scatter positions, then gather the strings
@@ -178,11 +228,11 @@ def sparse_tensor_to_dense(
 ) -> Tensor:
     """Converts a sparse tensor to a dense one; other elements are `default_value` (0 or "").
 
-    `validate_indices` is ignored, as in `tf.compat.v1.sparse_to_dense`."""
+    With `validate_indices`, indices must be in lexicographic order, without repetition."""
     empty = "" if sp_input.dtype.name == "string" else 0
     preset = empty if default_value is None else default_value
     return sparse_to_dense(
-        sp_input.indices, sp_input.dense_shape, sp_input.values, preset, name=name
+        sp_input.indices, sp_input.dense_shape, sp_input.values, preset, validate_indices, name
     )
 
 
@@ -285,24 +335,26 @@ def _select(sparse, which):
 @export("sparse.from_dense")
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """Converts a dense tensor to a sparse one of its nonzero elements or nonempty strings."""
-    tensor = convert_to_tensor(tensor)
-    empty = convert_to_tensor("" if tensor.dtype.name == "string" else 0, tensor.dtype)
-    indices = OPS["Where"](
-        op("NotEqual", tensor, empty)
-        if tensor.dtype.name != "string"
-        else op("LogicalNot", tensor == empty)
-    )
-    shape = op("Shape", tensor, out_type="int64")
-    rank = tensor_shape.as_shape(tensor.shape).rank
-    values = op("GatherV2", op("Reshape", tensor, [-1]), _flat_indices(indices, shape, rank), 0)
-    return SparseTensor(indices, values, shape)
+    with scope(name, "dense_to_sparse"):
+        tensor = convert_to_tensor(tensor)
+        empty = convert_to_tensor("" if tensor.dtype.name == "string" else 0, tensor.dtype)
+        indices = OPS["Where"](
+            op("NotEqual", tensor, empty)
+            if tensor.dtype.name != "string"
+            else op("LogicalNot", tensor == empty)
+        )
+        shape = op("Shape", tensor, out_type="int64")
+        rank = tensor_shape.as_shape(tensor.shape).rank
+        values = op("GatherV2", op("Reshape", tensor, [-1]), _flat_indices(indices, shape, rank), 0)
+        return SparseTensor(indices, values, shape)
 
 
 @export("sparse.reorder", v1="sparse_reorder")
 def reorder(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
     """Sorts the elements in row-major order."""
-    positions = _flat_indices(sp_input.indices, sp_input.dense_shape, _rank(sp_input))
-    return _select(sp_input, BOTH["argsort"](positions))
+    with scope(name, "SparseReorder"):
+        positions = _flat_indices(sp_input.indices, sp_input.dense_shape, _rank(sp_input))
+        return _select(sp_input, BOTH["argsort"](positions))
 
 
 @export("sparse.transpose", v1="sparse_transpose")
@@ -310,47 +362,51 @@ def transpose(
     sp_input: TensorLike, perm: TensorLike = None, name: str | None = None
 ) -> SparseTensor:
     """Permutes the dimensions of a sparse tensor."""
-    rank = _rank(sp_input)
-    order = [
-        int(v) for v in (numpy.asarray(perm) if perm is not None else numpy.arange(rank)[::-1])
-    ]
-    indices = op("GatherV2", sp_input.indices, constant(order), 1)
-    return reorder(
-        SparseTensor(
-            indices, sp_input.values, op("GatherV2", sp_input.dense_shape, constant(order), 0)
+    with scope(name, "SparseTranspose"):
+        rank = _rank(sp_input)
+        order = [
+            int(v) for v in (numpy.asarray(perm) if perm is not None else numpy.arange(rank)[::-1])
+        ]
+        indices = op("GatherV2", sp_input.indices, constant(order), 1)
+        return reorder(
+            SparseTensor(
+                indices, sp_input.values, op("GatherV2", sp_input.dense_shape, constant(order), 0)
+            )
         )
-    )
 
 
 @export("sparse.reshape", v1="sparse_reshape")
 def reshape(sp_input: TensorLike, shape: ShapeLike, name: str | None = None) -> SparseTensor:
     """Reshapes a sparse tensor; one dimension may be -1."""
-    rank = _rank(sp_input)
-    sizes = cast(convert_to_tensor(shape), "int64")
-    known = tensor_shape.as_shape(sizes.shape).as_list()[0]
-    total = op("Prod", sp_input.dense_shape, [0])
-    rest = op("FloorDiv", total, op("Neg", op("Prod", sizes, [0])))
-    sizes = op("SelectV2", op("Less", sizes, cast(0, "int64")), rest, sizes)
-    numbers = _flat_indices(sp_input.indices, sp_input.dense_shape, rank)
-    return SparseTensor(_unflatten(numbers, sizes, known), sp_input.values, sizes)
+    with scope(name, "SparseReshape"):
+        rank = _rank(sp_input)
+        sizes = cast(convert_to_tensor(shape), "int64")
+        known = tensor_shape.as_shape(sizes.shape).as_list()[0]
+        total = op("Prod", sp_input.dense_shape, [0])
+        rest = op("FloorDiv", total, op("Neg", op("Prod", sizes, [0])))
+        sizes = op("SelectV2", op("Less", sizes, cast(0, "int64")), rest, sizes)
+        numbers = _flat_indices(sp_input.indices, sp_input.dense_shape, rank)
+        return SparseTensor(_unflatten(numbers, sizes, known), sp_input.values, sizes)
 
 
 @export("sparse.expand_dims")
 def expand_dims(sp_input: TensorLike, axis: Axis = None, name: str | None = None) -> SparseTensor:
     """Inserts a dimension of size 1."""
-    rank = _rank(sp_input)
-    axis = -1 if axis is None else axis
-    at = axis + rank + 1 if axis < 0 else axis
-    zeros = op(
-        "ZerosLike", sp_input.values if sp_input.dtype.name == "int64" else sp_input.indices[:, 0]
-    )
-    places = concat(
-        [sp_input.indices[:, :at], op("ExpandDims", zeros, 1), sp_input.indices[:, at:]], 1
-    )
-    shape = concat(
-        [sp_input.dense_shape[:at], constant([1], "int64"), sp_input.dense_shape[at:]], 0
-    )
-    return SparseTensor(places, sp_input.values, shape)
+    with scope(name, "expand_dims"):
+        rank = _rank(sp_input)
+        axis = -1 if axis is None else axis
+        at = axis + rank + 1 if axis < 0 else axis
+        zeros = op(
+            "ZerosLike",
+            sp_input.values if sp_input.dtype.name == "int64" else sp_input.indices[:, 0],
+        )
+        places = concat(
+            [sp_input.indices[:, :at], op("ExpandDims", zeros, 1), sp_input.indices[:, at:]], 1
+        )
+        shape = concat(
+            [sp_input.dense_shape[:at], constant([1], "int64"), sp_input.dense_shape[at:]], 0
+        )
+        return SparseTensor(places, sp_input.values, shape)
 
 
 @export("sparse.eye")
@@ -361,13 +417,14 @@ def eye(
     name: str | None = None,
 ) -> SparseTensor:
     """Creates a sparse identity matrix."""
-    columns = num_rows if num_columns is None else num_columns
-    line = numpy.arange(min(num_rows, columns))
-    return SparseTensor(
-        numpy.stack([line, line], 1),
-        cast(op("OnesLike", constant(line)), dtype),
-        [num_rows, columns],
-    )
+    with scope(name, "eye"):
+        columns = num_rows if num_columns is None else num_columns
+        line = numpy.arange(min(num_rows, columns))
+        return SparseTensor(
+            numpy.stack([line, line], 1),
+            cast(op("OnesLike", constant(line)), dtype),
+            [num_rows, columns],
+        )
 
 
 @export("sparse.map_values")
@@ -391,15 +448,20 @@ def slice_(
     sp_input: TensorLike, start: TensorLike, size: TensorLike, name: str | None = None
 ) -> SparseTensor:
     """Slices a sparse tensor."""
-    start, size = (cast(convert_to_tensor(v), "int64") for v in (start, size))
-    shape = op("Maximum", op("Minimum", size, sp_input.dense_shape - start), cast(0, "int64"))
-    shifted = sp_input.indices - start
-    inside = op(
-        "All",
-        op("LogicalAnd", op("GreaterEqual", shifted, cast(0, "int64")), op("Less", shifted, shape)),
-        [1],
-    )
-    return retain(SparseTensor(shifted, sp_input.values, shape), inside)
+    with scope(name, "SparseSlice"):
+        start, size = (cast(convert_to_tensor(v), "int64") for v in (start, size))
+        shape = op("Maximum", op("Minimum", size, sp_input.dense_shape - start), cast(0, "int64"))
+        shifted = sp_input.indices - start
+        inside = op(
+            "All",
+            op(
+                "LogicalAnd",
+                op("GreaterEqual", shifted, cast(0, "int64")),
+                op("Less", shifted, shape),
+            ),
+            [1],
+        )
+        return retain(SparseTensor(shifted, sp_input.values, shape), inside)
 
 
 def _check_sizes(sp_inputs, axis, expand):
@@ -430,20 +492,23 @@ def concat_(
     expand_nonconcat_dim: TensorLike = None,
 ) -> SparseTensor:
     """Concatenates sparse tensors; with `expand_nonconcat_dims` other dimensions may differ."""
-    axis = concat_dim if axis is None else axis
-    _check_sizes(sp_inputs, axis, expand_nonconcat_dims or expand_nonconcat_dim)
-    rank = _rank(sp_inputs[0])
-    axis = axis + rank if axis < 0 else axis
-    unit = constant(numpy.eye(rank, dtype="int64")[axis])
-    places, before = [], cast(0, "int64")
-    for one in sp_inputs:
-        places.append(one.indices + unit * before)
-        before = before + one.dense_shape[axis]
-    sizes = sp_inputs[0].dense_shape
-    for one in sp_inputs[1:]:
-        sizes = op("Maximum", sizes, one.dense_shape)
-    shape = op("SelectV2", op("Equal", unit, cast(1, "int64")), before, sizes)
-    return reorder(SparseTensor(concat(places, 0), concat([s.values for s in sp_inputs], 0), shape))
+    with scope(name, "SparseConcat"):
+        axis = concat_dim if axis is None else axis
+        _check_sizes(sp_inputs, axis, expand_nonconcat_dims or expand_nonconcat_dim)
+        rank = _rank(sp_inputs[0])
+        axis = axis + rank if axis < 0 else axis
+        unit = constant(numpy.eye(rank, dtype="int64")[axis])
+        places, before = [], cast(0, "int64")
+        for one in sp_inputs:
+            places.append(one.indices + unit * before)
+            before = before + one.dense_shape[axis]
+        sizes = sp_inputs[0].dense_shape
+        for one in sp_inputs[1:]:
+            sizes = op("Maximum", sizes, one.dense_shape)
+        shape = op("SelectV2", op("Equal", unit, cast(1, "int64")), before, sizes)
+        return reorder(
+            SparseTensor(concat(places, 0), concat([s.values for s in sp_inputs], 0), shape)
+        )
 
 
 @export(v2="sparse.add", v1=("sparse_add", "sparse.add"))
@@ -455,7 +520,7 @@ def add(a: TensorLike, b: TensorLike, threshold: TensorLike = 0, thresh: TensorL
     if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
         sparse, dense = (a, b) if isinstance(a, SparseTensor) else (b, a)
         dense = convert_to_tensor(dense)
-        return op("Add", dense, sparse_tensor_to_dense(sparse))
+        return op("Add", dense, sparse_tensor_to_dense(sparse, validate_indices=False))
     result = _joined(a, b, "UnsortedSegmentSum")
     if isinstance(threshold, (int, float)) and threshold <= 0:
         return result
@@ -477,7 +542,7 @@ def _joined(a, b, op_name):
     return reorder(SparseTensor(_unflatten(found, a.dense_shape, rank), values, a.dense_shape))
 
 
-def _reduction(name, op_name):
+def _reduction(function, op_name, default):
     def reduce(
         sp_input: TensorLike,
         axis: Axis = None,
@@ -489,54 +554,62 @@ def _reduction(name, op_name):
     ) -> Tensor:
         """Reduces a sparse tensor over dimensions to a dense one."""
         unsupported("sparse." + reduce.__name__, output_is_sparse=(output_is_sparse, False))
-        rank, axis = _rank(sp_input), reduction_axes if axis is None else axis
-        keepdims = bool(keepdims or keep_dims)
-        axes = (
-            list(range(rank))
-            if axis is None
-            else [int(a) % rank for a in numpy.atleast_1d(numpy.asarray(axis))]
-        )
-        rest = [k for k in range(rank) if k not in axes]
-        shape = [sp_input.dense_shape[k] for k in rest]
-        count, number = constant(1, "int64"), op("ZerosLike", sp_input.indices[:, 0])
-        for k, size in zip(rest, shape):
-            count, number = count * size, number * size + sp_input.indices[:, k]
-        result = op(op_name, sp_input.values, number, count)
-        if op_name == "UnsortedSegmentMax":  # results without elements are 0
-            seen = op("UnsortedSegmentSum", op("OnesLike", number), number, count)
-            result = op(
-                "SelectV2", op("Greater", seen, cast(0, "int64")), result, op("ZerosLike", result)
+        with scope(name, default):
+            rank, axis = _rank(sp_input), reduction_axes if axis is None else axis
+            keepdims = bool(keepdims or keep_dims)
+            axes = (
+                list(range(rank))
+                if axis is None
+                else [int(a) % rank for a in numpy.atleast_1d(numpy.asarray(axis))]
             )
-        sizes = (
-            [constant(1, "int64") if k in axes else sp_input.dense_shape[k] for k in range(rank)]
-            if keepdims
-            else shape
-        )
-        return op("Reshape", result, op("Pack", sizes) if sizes else constant([], "int64"))
+            rest = [k for k in range(rank) if k not in axes]
+            shape = [sp_input.dense_shape[k] for k in rest]
+            count, number = constant(1, "int64"), op("ZerosLike", sp_input.indices[:, 0])
+            for k, size in zip(rest, shape):
+                count, number = count * size, number * size + sp_input.indices[:, k]
+            result = op(op_name, sp_input.values, number, count)
+            if op_name == "UnsortedSegmentMax":  # results without elements are 0
+                seen = op("UnsortedSegmentSum", op("OnesLike", number), number, count)
+                result = op(
+                    "SelectV2",
+                    op("Greater", seen, cast(0, "int64")),
+                    result,
+                    op("ZerosLike", result),
+                )
+            sizes = (
+                [
+                    constant(1, "int64") if k in axes else sp_input.dense_shape[k]
+                    for k in range(rank)
+                ]
+                if keepdims
+                else shape
+            )
+            return op("Reshape", result, op("Pack", sizes) if sizes else constant([], "int64"))
 
-    reduce.__name__ = name
-    export("sparse." + name, v1="sparse_" + name)(reduce)
+    reduce.__name__ = function
+    export("sparse." + function, v1="sparse_" + function)(reduce)
 
 
-_reduction("reduce_sum", "UnsortedSegmentSum")
-_reduction("reduce_max", "UnsortedSegmentMax")
+_reduction("reduce_sum", "UnsortedSegmentSum", "SparseReduceSum")
+_reduction("reduce_max", "UnsortedSegmentMax", "SparseReduceMax")
 
 
 @export("sparse.softmax", v1="sparse_softmax")
 def softmax(sp_input: TensorLike, name: str | None = None) -> SparseTensor:
     """Computes the softmax of the existing elements along the last dimension."""
-    rank = _rank(sp_input)
-    number = op("ZerosLike", sp_input.indices[:, 0])
-    count = constant(1, "int64")
-    for k in range(rank - 1):
-        size = sp_input.dense_shape[k]
-        number, count = number * size + sp_input.indices[:, k], count * size
-    most = op("UnsortedSegmentMax", sp_input.values, number, count)
-    power = op("Exp", sp_input.values - op("GatherV2", most, number, 0))
-    total = op("UnsortedSegmentSum", power, number, count)
-    return SparseTensor(
-        sp_input.indices, power / op("GatherV2", total, number, 0), sp_input.dense_shape
-    )
+    with scope(name, "SparseSoftmax"):
+        rank = _rank(sp_input)
+        number = op("ZerosLike", sp_input.indices[:, 0])
+        count = constant(1, "int64")
+        for k in range(rank - 1):
+            size = sp_input.dense_shape[k]
+            number, count = number * size + sp_input.indices[:, k], count * size
+        most = op("UnsortedSegmentMax", sp_input.values, number, count)
+        power = op("Exp", sp_input.values - op("GatherV2", most, number, 0))
+        total = op("UnsortedSegmentSum", power, number, count)
+        return SparseTensor(
+            sp_input.indices, power / op("GatherV2", total, number, 0), sp_input.dense_shape
+        )
 
 
 @export("sparse.reset_shape", v1="sparse_reset_shape")
@@ -550,22 +623,33 @@ def reset_shape(sp_input: TensorLike, new_shape: TensorLike = None) -> SparseTen
 @export("sparse.to_indicator", v1="sparse_to_indicator")
 def to_indicator(sp_input: TensorLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:
     """Converts ids to a boolean tensor with one column per id."""
-    rank = _rank(sp_input)
-    places = concat(
-        [sp_input.indices[:, : rank - 1], op("ExpandDims", cast(sp_input.values, "int64"), 1)], 1
-    )
-    shape = concat([sp_input.dense_shape[: rank - 1], constant([vocab_size], "int64")], 0)
-    ones = cast(op("OnesLike", places[:, 0]), "int32")
-    result = op("ScatterNd", places, ones, shape)
-    return op("Greater", result, 0)
+    with scope(name, "SparseToIndicator"):
+        rank = _rank(sp_input)
+        places = concat(
+            [sp_input.indices[:, : rank - 1], op("ExpandDims", cast(sp_input.values, "int64"), 1)],
+            1,
+        )
+        shape = concat([sp_input.dense_shape[: rank - 1], constant([vocab_size], "int64")], 0)
+        ones = cast(op("OnesLike", places[:, 0]), "int32")
+        result = op("ScatterNd", places, ones, shape)
+        return op("Greater", result, 0)
+
+
+def _checked(validate_indices, *operands):
+    """Checks the indices of the operands of a set operation that are sparse."""
+    for one in operands:
+        if validate_indices and isinstance(one, SparseTensor):
+            _validated(one.indices, one.dense_shape)
+    return operands
 
 
 def _in_order(a, b, validate_indices=True):
-    return a, b
+    return _checked(validate_indices, a, b)
 
 
 def _ordered(a, b, aminusb=True, validate_indices=True):
     """Returns the arguments of a difference in order."""
+    a, b = _checked(validate_indices, a, b)
     return (a, b) if aminusb else (b, a)
 
 
@@ -623,6 +707,7 @@ _sets("difference", lambda a, b: a - b)
 @export("sets.size")
 def set_size(a: TensorLike, validate_indices: bool | None = True) -> Tensor:
     """Counts the distinct elements of each set of the last dimension."""
+    _checked(validate_indices, a)
     result = numpy.zeros(a.dense_shape.numpy()[:-1], "int32")
     for place in {
         (*p[:-1], v) for p, v in zip(a.indices.numpy().tolist(), a.values.numpy().tolist())

@@ -66,16 +66,17 @@ def timestamp(name: str | None = None) -> Tensor:
     """Returns the seconds since the epoch when the operation runs, as float64."""
     if _situ.current_graph() is None:
         return convert_to_tensor(time.time(), "float64")
-    result = py_func(lambda: numpy.float64(time.time()), [], "float64")
+    result = py_func(lambda: numpy.float64(time.time()), [], "float64", name=name)
     result = result[0] if isinstance(result, (list, tuple)) else result
     result.set_shape([])
     return result
 
 
-def map_strings(function, strings, dtype, kind):
+def map_strings(function, strings, dtype, kind, name=None):
     """Applies a Python function to each string of a tensor or ragged tensor, on the host."""
     if hasattr(strings, "with_flat_values"):
-        return strings.with_flat_values(map_strings(function, strings.flat_values, dtype, kind))
+        flat = map_strings(function, strings.flat_values, dtype, kind, name)
+        return strings.with_flat_values(flat)
     tensor = convert_to_tensor(strings)
 
     def call(array):
@@ -84,7 +85,7 @@ def map_strings(function, strings, dtype, kind):
 
     if _situ.current_graph() is None:
         return convert_to_tensor(call(tensor.numpy()), dtype)
-    result = py_func(call, [tensor], dtype)
+    result = py_func(call, [tensor], dtype, name=name)
     result = result[0] if isinstance(result, (list, tuple)) else result
     result.set_shape(tensor.shape)
     return result
@@ -105,21 +106,21 @@ def regex_replace(
       pattern: A regular expression.
       rewrite: The replacement; \\0 is the match, \\1 to \\9 are groups.
       replace_global: Whether to replace all matches, or only the first.
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       A string tensor of the shape of `input`.
     """
     expression, by = re.compile(pattern.encode()), rewrite.encode().replace(b"\\0", b"\\g<0>")
     count = 0 if replace_global else 1
-    return map_strings(lambda t: expression.sub(by, t, count=count), input, "string", object)
+    return map_strings(lambda t: expression.sub(by, t, count=count), input, "string", object, name)
 
 
 @export("strings.regex_full_match")
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Any:
     """Returns whether a regular expression matches each whole string."""
     expression = re.compile(pattern.encode())
-    return map_strings(lambda t: expression.fullmatch(t) is not None, input, "bool", bool)
+    return map_strings(lambda t: expression.fullmatch(t) is not None, input, "bool", bool, name)
 
 
 @export(v1="string_split")
@@ -128,15 +129,21 @@ def string_split(
     sep: TensorLike = None,
     skip_empty: bool = True,
     delimiter: TensorLike = None,
-    result_type: TensorLike = None,
+    result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> Any:
-    """Splits each string of a vector; returns a SparseTensor with one row per string, whatever
-    `result_type` is."""
+    """Splits each string of a vector; returns a SparseTensor, or a RaggedTensor as `result_type`
+    says, with one row per string."""
+    if result_type not in ("SparseTensor", "RaggedTensor"):
+        raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
     separator = delimiter if delimiter is not None else " " if sep is None else sep
-    return sparse_ops.SparseTensor(
-        *op("StringSplit", source, separator, skip_empty=skip_empty, name=name)
-    )
+    parts = op("StringSplit", source, separator, skip_empty=skip_empty, name=name)
+    if result_type == "SparseTensor":
+        return sparse_ops.SparseTensor(*parts)
+    from situ._src.ops.ragged_tensor import RaggedTensor
+
+    indices, values, sizes = parts
+    return RaggedTensor.from_value_rowids(values, indices[:, 0], sizes[0], validate=False)
 
 
 @export(v2="strings.to_hash_bucket")
@@ -161,4 +168,4 @@ def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE"
     """Returns the length of each string in bytes, or in characters with unit "UTF8_CHAR"."""
     if unit == "BYTE":
         return api.OPS["StringLength"](input, name=name)
-    return map_strings(lambda t: len(t.decode(errors="replace")), input, "int32", "int32")
+    return map_strings(lambda t: len(t.decode(errors="replace")), input, "int32", "int32", name)

@@ -4,7 +4,7 @@
 import _situ
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
-from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.dtypes import as_dtype, check_supported
 from situ._src.framework.scopes import name_scope
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import concat, convert_to_tensor, stack
@@ -17,6 +17,7 @@ class _TensorArrayBase:
 
     def _begin(self, dtype, infer_shape, element_shape, dynamic):
         self._dtype, self._infer = as_dtype(dtype).base_dtype, infer_shape
+        check_supported(self._dtype)
         self._known, self._dynamic = [tensor_shape.as_shape(element_shape)], bool(dynamic)
 
     def _copy(self):
@@ -46,7 +47,8 @@ class _TensorArrayBase:
         return self._copy()
 
     def close(self, name=None):
-        return None
+        del name  # there is no op to name
+        return
 
 
 class _EagerArray(_TensorArrayBase):
@@ -70,6 +72,7 @@ class _EagerArray(_TensorArrayBase):
         return index
 
     def read(self, index, name=None):
+        del name  # eager tensors have no names
         index = self._at(index)
         if index >= len(self._items):
             raise errors.OutOfRangeError(
@@ -100,6 +103,7 @@ class _EagerArray(_TensorArrayBase):
         return OPS["Fill"](self._known[0].as_list(), convert_to_tensor(0, self._dtype))
 
     def write(self, index, value, name=None):
+        del name  # eager tensors have no names
         index, value = self._at(index), self._value(value)
         self._learn(value.shape)
         if index >= len(self._items):
@@ -119,22 +123,27 @@ class _EagerArray(_TensorArrayBase):
         return [self._zeros(i) if v is None else v for i, v in enumerate(self._items)]
 
     def stack(self, name=None):
+        del name  # eager tensors have no names
         return stack(self._all())
 
     def concat(self, name=None):
+        del name  # eager tensors have no names
         return concat(self._all(), 0)
 
     def gather(self, indices, name=None):
+        del name  # eager tensors have no names
         items = self._all()
         return stack([items[int(i)] for i in convert_to_tensor(indices).numpy()])
 
     def unstack(self, value, name=None):
+        del name  # eager tensors have no names
         value = self._value(value)
         self._items = list(OPS["Unpack"](value, num=int(value.shape[0])))
         self._learn(value.shape[1:])
         return self
 
     def scatter(self, indices, value, name=None):
+        del name  # eager tensors have no names
         value = self._value(value)
         rows = OPS["Unpack"](value, num=int(value.shape[0]))
         for i, row in zip(convert_to_tensor(indices).numpy(), rows):
@@ -142,6 +151,7 @@ class _EagerArray(_TensorArrayBase):
         return self
 
     def split(self, value, lengths, name=None):
+        del name  # eager tensors have no names
         at = 0
         for i, n in enumerate(convert_to_tensor(lengths).numpy()):
             self.write(i, self._value(value)[at : at + int(n)])
@@ -149,6 +159,7 @@ class _EagerArray(_TensorArrayBase):
         return self
 
     def size(self, name=None):
+        del name  # eager tensors have no names
         return convert_to_tensor(len(self._items), "int32")
 
 
@@ -280,6 +291,7 @@ class _TensorArrayMeta(type):
         colocate_with_first_write_call=True,
         name=None,
     ):
+        del colocate_with_first_write_call  # situ places a TensorArray by its uses
         if size is None and flow is None and handle is None:
             size, dynamic_size = 0, True if dynamic_size is None else dynamic_size
         if _situ.current_graph() is None:

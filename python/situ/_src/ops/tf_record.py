@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import struct
 import zlib
@@ -48,7 +47,24 @@ class TFRecordOptions:
         self.compression_type = (
             self.compression_type_map.get(compression_type, compression_type) or ""
         )
-        self.compression_level = compression_level
+        self.compression_level, self.compression_method = compression_level, compression_method
+        self.window_bits, self.mem_level = window_bits, mem_level
+        self.compression_strategy = compression_strategy
+        self.flush_mode, self.input_buffer_size = flush_mode, input_buffer_size
+        self.output_buffer_size = output_buffer_size
+
+    def compressor(self):
+        """Returns a zlib compressor. When it is flushed changes no record: `flush_mode` and the
+        sizes of buffers are not read."""
+        is_gzip = self.compression_type == "GZIP"
+        values = (
+            (self.compression_level, zlib.Z_DEFAULT_COMPRESSION),
+            (self.compression_method, zlib.DEFLATED),
+            (self.window_bits, zlib.MAX_WBITS + (16 if is_gzip else 0)),
+            (self.mem_level, zlib.DEF_MEM_LEVEL),
+            (self.compression_strategy, zlib.Z_DEFAULT_STRATEGY),
+        )
+        return zlib.compressobj(*[default if v is None else v for v, default in values])
 
     @classmethod
     def get_compression_type_string(cls, options):
@@ -78,9 +94,10 @@ class TFRecordWriter:
         kind, self._compressor = compression_type_of(options), None
         self._path = path
         with errors.convert_os_errors(path):
-            self._file = gzip.open(path, "wb") if kind == "GZIP" else open(path, "wb")
-        if kind == "ZLIB":
-            self._compressor = zlib.compressobj()
+            self._file = open(path, "wb")
+        if kind:
+            is_complete = isinstance(options, TFRecordOptions)
+            self._compressor = (options if is_complete else TFRecordOptions(kind)).compressor()
 
     def write(self, record: Any) -> None:
         """Appends a record."""

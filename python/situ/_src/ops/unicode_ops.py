@@ -9,6 +9,7 @@ import numpy
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope
 from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.ragged_tensor import RaggedTensor
@@ -67,7 +68,8 @@ def _characters(text, encoding, errors, replacement):
 @export("strings.bytes_split")
 def bytes_split(input: TensorLike, name: str | None = None) -> Any:
     """Splits strings into bytes."""
-    return _split(input, lambda t: [t[i : i + 1] for i in range(len(t))], "string")
+    with scope(name, "StringsByteSplit"):
+        return _split(input, lambda t: [t[i : i + 1] for i in range(len(t))], "string")
 
 
 @export("strings.unicode_split")
@@ -79,11 +81,14 @@ def unicode_split(
     name: str | None = None,
 ) -> Any:
     """Splits strings into characters, encoded as UTF-8."""
-    return _split(
-        input,
-        lambda t: [c.encode() for c in _characters(t, input_encoding, errors, replacement_char)],
-        "string",
-    )
+    with scope(name, "UnicodeSplit"):
+        return _split(
+            input,
+            lambda t: [
+                c.encode() for c in _characters(t, input_encoding, errors, replacement_char)
+            ],
+            "string",
+        )
 
 
 @export("strings.unicode_decode")
@@ -103,17 +108,20 @@ def unicode_decode(
       errors: "strict", "replace" or "ignore".
       replacement_char: The code point that replaces invalid bytes.
       replace_control_characters: Must be false.
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       An int32 vector; a ragged tensor for a vector of strings.
     """
-    unsupported("unicode_decode", replace_control_characters=(replace_control_characters, False))
-    return _split(
-        input,
-        lambda t: [ord(c) for c in _characters(t, input_encoding, errors, replacement_char)],
-        "int32",
-    )
+    with scope(name, "UnicodeDecode"):
+        unsupported(
+            "unicode_decode", replace_control_characters=(replace_control_characters, False)
+        )
+        return _split(
+            input,
+            lambda t: [ord(c) for c in _characters(t, input_encoding, errors, replacement_char)],
+            "int32",
+        )
 
 
 def _offsets(input, input_encoding, errors, replacement_char):
@@ -142,10 +150,13 @@ def unicode_decode_with_offsets(
     name: str | None = None,
 ) -> Any:
     """Decodes strings to code points and the byte offset of each."""
-    return (
-        unicode_decode(input, input_encoding, errors, replacement_char, replace_control_characters),
-        _offsets(input, input_encoding, errors, replacement_char),
-    )
+    with scope(name, "UnicodeDecodeWithOffsets"):
+        return (
+            unicode_decode(
+                input, input_encoding, errors, replacement_char, replace_control_characters
+            ),
+            _offsets(input, input_encoding, errors, replacement_char),
+        )
 
 
 @export("strings.unicode_split_with_offsets")
@@ -157,10 +168,11 @@ def unicode_split_with_offsets(
     name: str | None = None,
 ) -> Any:
     """Splits strings into characters and the byte offset of each."""
-    return (
-        unicode_split(input, input_encoding, errors, replacement_char),
-        _offsets(input, input_encoding, errors, replacement_char),
-    )
+    with scope(name, "UnicodeSplitWithOffsets"):
+        return (
+            unicode_split(input, input_encoding, errors, replacement_char),
+            _offsets(input, input_encoding, errors, replacement_char),
+        )
 
 
 @export("strings.unicode_encode")
@@ -172,26 +184,29 @@ def unicode_encode(
     name: str | None = None,
 ) -> Any:
     """Encodes code points as strings, one per row."""
-    unsupported("unicode_encode", errors=(errors, "replace"))
+    with scope(name, "UnicodeEncode"):
+        unsupported("unicode_encode", errors=(errors, "replace"))
 
-    def encode(numbers):
-        return "".join(
-            chr(int(n)) if 0 <= n < 0x110000 else chr(replacement_char) for n in numbers
-        ).encode(_encoding(output_encoding))
+        def encode(numbers):
+            return "".join(
+                chr(int(n)) if 0 <= n < 0x110000 else chr(replacement_char) for n in numbers
+            ).encode(_encoding(output_encoding))
 
-    if isinstance(input, RaggedTensor):
+        if isinstance(input, RaggedTensor):
 
-        def rows(values, splits):
-            return [numpy.array([encode(values[a:b]) for a, b in zip(splits, splits[1:])], object)]
+            def rows(values, splits):
+                return [
+                    numpy.array([encode(values[a:b]) for a, b in zip(splits, splits[1:])], object)
+                ]
 
-        return on_host(rows, [input.values, input.row_splits], ["string"], [[None]])[0]
-    numbers = convert_to_tensor(input)
+            return on_host(rows, [input.values, input.row_splits], ["string"], [[None]])[0]
+        numbers = convert_to_tensor(input)
 
-    def encode_rows(array):
-        flat = array.reshape(-1, array.shape[-1])
-        return [numpy.array([encode(r) for r in flat], object).reshape(array.shape[:-1])]
+        def encode_rows(array):
+            flat = array.reshape(-1, array.shape[-1])
+            return [numpy.array([encode(r) for r in flat], object).reshape(array.shape[:-1])]
 
-    return on_host(encode_rows, [numbers], ["string"], [numbers.shape.as_list()[:-1]])[0]
+        return on_host(encode_rows, [numbers], ["string"], [numbers.shape.as_list()[:-1]])[0]
 
 
 @export("strings.unicode_transcode")
@@ -215,6 +230,7 @@ def unicode_transcode(
         input,
         "string",
         object,
+        name,
     )
 
 
@@ -227,9 +243,9 @@ def _substring(text, pos, size, unit):
     return part.encode() if unit == "UTF8_CHAR" else part
 
 
-def _substrings(strings, pos, size, unit):
+def _substrings(strings, pos, size, unit, name):
     if isinstance(strings, RaggedTensor):
-        return strings.with_flat_values(_substrings(strings.flat_values, pos, size, unit))
+        return strings.with_flat_values(_substrings(strings.flat_values, pos, size, unit, name))
     strings, pos, size = (
         convert_to_tensor(strings, "string"),
         convert_to_tensor(pos),
@@ -244,7 +260,7 @@ def _substrings(strings, pos, size, unit):
         ]
         return [numpy.array([*result, None], object)[:-1].reshape(array.shape)]
 
-    return on_host(call, [strings, pos, size], ["string"], [strings.shape])[0]
+    return on_host(call, [strings, pos, size], ["string"], [strings.shape], name)[0]
 
 
 @export(v2="strings.substr")
@@ -258,12 +274,12 @@ def substr(
       pos: The position of the first byte or character; negative values count from the end.
       len: The length.
       unit: "BYTE" or "UTF8_CHAR".
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       A string tensor.
     """
-    return _substrings(input, pos, len, unit)
+    return _substrings(input, pos, len, unit, name)
 
 
 @export(v1=("strings.substr", "substr"))
@@ -271,10 +287,10 @@ def substr_v1(
     input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE"
 ) -> Any:
     """Returns substrings; see `tf.strings.substr`."""
-    return _substrings(input, pos, len, unit)
+    return _substrings(input, pos, len, unit, name)
 
 
-def _reduce_join(inputs, axis, keep, separator):
+def _reduce_join(inputs, axis, keep, separator, name):
     strings = convert_to_tensor(inputs, "string")
     rank = strings.shape.rank
     if rank is None:
@@ -298,7 +314,8 @@ def _reduce_join(inputs, axis, keep, separator):
         made = numpy.array([*[separator.encode().join(r) for r in rows], None], object)[:-1]
         return [made.reshape(result(array.shape))]
 
-    return on_host(call, [strings], ["string"], [result(strings.shape.as_list())])[0]
+    with scope(None, "ReduceJoin"):
+        return on_host(call, [strings], ["string"], [result(strings.shape.as_list())], name)[0]
 
 
 @export(v2="strings.reduce_join")
@@ -310,7 +327,7 @@ def reduce_join(
     name: str | None = None,
 ) -> Any:
     """Joins the strings along dimensions, all by default."""
-    return _reduce_join(inputs, axis, bool(keepdims), separator)
+    return _reduce_join(inputs, axis, bool(keepdims), separator, name)
 
 
 @export(v1=("strings.reduce_join", "reduce_join"))
@@ -324,9 +341,8 @@ def reduce_join_v1(
     keepdims: bool | None = None,
 ) -> Any:
     """Joins the strings along dimensions; see `tf.strings.reduce_join`."""
-    return _reduce_join(
-        inputs, reduction_indices if axis is None else axis, bool(keepdims or keep_dims), separator
-    )
+    axis = reduction_indices if axis is None else axis
+    return _reduce_join(inputs, axis, bool(keepdims or keep_dims), separator, name)
 
 
 @export("strings.ngrams")
@@ -340,39 +356,43 @@ def ngrams(
     name: str | None = None,
 ) -> Any:
     """Returns the n-grams of each row of strings."""
-    widths = ngram_width if isinstance(ngram_width, (list, tuple)) else [ngram_width]
-    left, right = pad_values if isinstance(pad_values, (list, tuple)) else (pad_values,) * 2
-    is_vector = (
-        not isinstance(data, RaggedTensor) and convert_to_tensor(data, "string").shape.rank == 1
-    )
-    if is_vector:
-        data = RaggedTensor.from_row_lengths(data, [convert_to_tensor(data).shape.as_list()[0]])
-    rows = (
-        data
-        if isinstance(data, RaggedTensor)
-        else RaggedTensor.from_tensor(convert_to_tensor(data, "string"))
-    )
+    with scope(name, "StringNGrams"):
+        widths = ngram_width if isinstance(ngram_width, (list, tuple)) else [ngram_width]
+        left, right = pad_values if isinstance(pad_values, (list, tuple)) else (pad_values,) * 2
+        is_vector = (
+            not isinstance(data, RaggedTensor) and convert_to_tensor(data, "string").shape.rank == 1
+        )
+        if is_vector:
+            data = RaggedTensor.from_row_lengths(data, [convert_to_tensor(data).shape.as_list()[0]])
+        rows = (
+            data
+            if isinstance(data, RaggedTensor)
+            else RaggedTensor.from_tensor(convert_to_tensor(data, "string"))
+        )
 
-    def grams(words):
-        found = []
-        for width in widths:
-            pad = 0 if left is None else min(width - 1, padding_width or width - 1)
-            whole = [*[left and left.encode()] * pad, *words, *[right and right.encode()] * pad]
-            some = [whole[i : i + width] for i in range(len(whole) - width + 1)]
-            if preserve_short_sequences and not some and whole:
-                some = [whole]
-            found += [separator.encode().join(s) for s in some]
-        return found
+        def grams(words):
+            found = []
+            for width in widths:
+                pad = 0 if left is None else min(width - 1, padding_width or width - 1)
+                whole = [*[left and left.encode()] * pad, *words, *[right and right.encode()] * pad]
+                some = [whole[i : i + width] for i in range(len(whole) - width + 1)]
+                if preserve_short_sequences and not some and whole:
+                    some = [whole]
+                found += [separator.encode().join(s) for s in some]
+            return found
 
-    def call(values, splits):
-        result = [grams(list(values[a:b])) for a, b in zip(splits, splits[1:])]
-        flat = numpy.array([*[g for row in result for g in row], None], object)[:-1]
-        return flat, numpy.cumsum([0, *[len(r) for r in result]]).astype("int64")
+        def call(values, splits):
+            result = [grams(list(values[a:b])) for a, b in zip(splits, splits[1:])]
+            flat = numpy.array([*[g for row in result for g in row], None], object)[:-1]
+            return flat, numpy.cumsum([0, *[len(r) for r in result]]).astype("int64")
 
-    values, splits = on_host(
-        call, [rows.values, rows.row_splits], ["string", "int64"], [[None], rows.row_splits.shape]
-    )
-    if is_vector:
-        return values
-    result = RaggedTensor.from_row_splits(values, splits, validate=False)
-    return result if isinstance(data, RaggedTensor) else result.to_tensor()
+        values, splits = on_host(
+            call,
+            [rows.values, rows.row_splits],
+            ["string", "int64"],
+            [[None], rows.row_splits.shape],
+        )
+        if is_vector:
+            return values
+        result = RaggedTensor.from_row_splits(values, splits, validate=False)
+        return result if isinstance(data, RaggedTensor) else result.to_tensor()

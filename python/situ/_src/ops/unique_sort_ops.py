@@ -373,6 +373,7 @@ def argsort(
     Raises:
       ValueError: If the direction is unknown.
     """
+    del stable  # the sort is always stable
     with scope(name, "argsort"):
         return _sorted(values, axis, direction)[1]
 
@@ -440,9 +441,10 @@ def histogram_fixed_width_bins(
     name: str | None = None,
 ) -> Tensor:
     """Returns the bin of each value; see `tf.histogram_fixed_width`."""
-    values = convert_to_tensor(values)
-    low, high = op("Unpack", convert_to_tensor(value_range, values.dtype), num=2, axis=0)
-    share = (values - low) / (high - low)
-    most = cast(nbins - 1, "int32")
-    number = cast(op("Floor", cast(share, "float64") * float(nbins)), "int32")
-    return cast(op("Minimum", op("Maximum", number, 0), most), dtype)
+    with scope(name, "histogram_fixed_width_bins"):
+        values = convert_to_tensor(values)
+        low, high = op("Unpack", convert_to_tensor(value_range, values.dtype), num=2, axis=0)
+        share = (values - low) / (high - low)
+        most = cast(nbins - 1, "int32")
+        number = cast(op("Floor", cast(share, "float64") * float(nbins)), "int32")
+        return cast(op("Minimum", op("Maximum", number, 0), most), dtype)

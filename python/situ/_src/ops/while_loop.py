@@ -250,6 +250,7 @@ def while_loop(
       TypeError: If `cond` or `body` is not callable.
       ValueError: If there are no loop variables, or the body changes a shape in a graph.
     """
+    del parallel_iterations, swap_memory  # hints for speed and memory
     if not callable(cond) or not callable(body):
         raise TypeError("cond and body must be callable.")
     if isinstance(loop_vars, (list, tuple)) and not loop_vars:

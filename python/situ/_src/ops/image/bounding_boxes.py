@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 
 import numpy
 
@@ -198,16 +199,17 @@ def non_max_suppression_with_scores(
     name: str | None = None,
 ) -> Any:
     """Selects boxes by (soft) non-maximum suppression; returns (indices, scores)."""
-    return tuple(
-        on_host(
-            lambda b, s, n: _select_boxes(
-                b, s, int(n), iou_threshold, score_threshold, soft_nms_sigma
-            ),
-            [boxes, scores, max_output_size],
-            ["int32", "float32"],
-            [[None], [None]],
+    with scope(name, "non_max_suppression_with_scores"):
+        return tuple(
+            on_host(
+                lambda b, s, n: _select_boxes(
+                    b, s, int(n), iou_threshold, score_threshold, soft_nms_sigma
+                ),
+                [boxes, scores, max_output_size],
+                ["int32", "float32"],
+                [[None], [None]],
+            )
         )
-    )
 
 
 @export("image.combined_non_max_suppression")
@@ -225,52 +227,62 @@ def combined_non_max_suppression(
     """Runs non-maximum suppression per class and returns the best boxes of each image, padded with
     zeros: a named tuple (nmsed_boxes, nmsed_scores, nmsed_classes, valid_detections)."""
 
-    def call(boxes, scores):
-        batch, _, classes = scores.shape
-        size = (
-            min(max_total_size, max_output_size_per_class * classes)
-            if pad_per_class
-            else max_total_size
-        )
-        out = [
-            numpy.zeros((batch, size, 4), "float32"),
-            numpy.zeros((batch, size), "float32"),
-            numpy.zeros((batch, size), "float32"),
-            numpy.zeros(batch, "int32"),
-        ]
-        for i in range(batch):
-            detections = []
-            for c in range(classes):
-                class_boxes = boxes[i, :, c if boxes.shape[2] > 1 else 0]
-                which, _ = _select_boxes(
-                    class_boxes,
-                    scores[i, :, c],
-                    max_output_size_per_class,
-                    iou_threshold,
-                    score_threshold,
-                )
-                detections += [(scores[i, k, c], c, class_boxes[k]) for k in which]
-            detections = sorted(detections, key=lambda f: -f[0])[:size]
-            for k, (score, c, box) in enumerate(detections):
-                out[0][i, k] = numpy.clip(box, 0, 1) if clip_boxes else box
-                out[1][i, k], out[2][i, k] = score, c
-            out[3][i] = len(detections)
-        return out
+    with scope(name, "combined_non_max_suppression"):
 
-    result = on_host(
-        call,
-        [boxes, scores],
-        ["float32", "float32", "float32", "int32"],
-        [[None, None, 4], [None, None], [None, None], [None]],
-    )
-    return CombinedNonMaxSuppression(*result)
+        def call(boxes, scores):
+            batch, _, classes = scores.shape
+            size = (
+                min(max_total_size, max_output_size_per_class * classes)
+                if pad_per_class
+                else max_total_size
+            )
+            out = [
+                numpy.zeros((batch, size, 4), "float32"),
+                numpy.zeros((batch, size), "float32"),
+                numpy.zeros((batch, size), "float32"),
+                numpy.zeros(batch, "int32"),
+            ]
+            for i in range(batch):
+                detections = []
+                for c in range(classes):
+                    class_boxes = boxes[i, :, c if boxes.shape[2] > 1 else 0]
+                    which, _ = _select_boxes(
+                        class_boxes,
+                        scores[i, :, c],
+                        max_output_size_per_class,
+                        iou_threshold,
+                        score_threshold,
+                    )
+                    detections += [(scores[i, k, c], c, class_boxes[k]) for k in which]
+                detections = sorted(detections, key=lambda f: -f[0])[:size]
+                for k, (score, c, box) in enumerate(detections):
+                    out[0][i, k] = numpy.clip(box, 0, 1) if clip_boxes else box
+                    out[1][i, k], out[2][i, k] = score, c
+                out[3][i] = len(detections)
+            return out
+
+        result = on_host(
+            call,
+            [boxes, scores],
+            ["float32", "float32", "float32", "int32"],
+            [[None, None, 4], [None, None], [None, None], [None]],
+        )
+        return CombinedNonMaxSuppression(*result)
 
 
 _MAX_ATTEMPTS = 100
 
 
-def _sampler(seeds):
-    """Returns a function that draws uniform numbers; two seeds make it stateless."""
+def _sampler(seeds, seed2=None):
+    """Returns a function that draws uniform numbers; a pair of seeds makes it stateless."""
+    if seed2:
+        numbers = itertools.count(seed2)
+
+        def draw_seeded(shape, low, high):
+            attrs = {"seed": seeds or 0, "seed2": next(numbers), "dtype": "float32"}
+            return op("RandomUniform", constant(shape), **attrs) * (high - low) + low
+
+        return draw_seeded
     if seeds is None or not hasattr(seeds, "__len__") and not hasattr(seeds, "shape"):
         return lambda shape, low, high: random_uniform(shape, low, high, seed=seeds)
     state = {"seed": convert_to_tensor(seeds)}
@@ -353,17 +365,18 @@ def sample_distorted_bounding_box(
     name: str | None = None,
 ) -> Any:
     """Samples a random crop that covers enough of an object: (begin, size, box) for tf.slice and
-    tf.image.draw_bounding_boxes. `seed2` and `name` are ignored."""
-    return _distorted(
-        image_size,
-        bounding_boxes,
-        _sampler(seed),
-        min_object_covered,
-        aspect_ratio_range or (0.75, 1.33),
-        area_range or (0.05, 1.0),
-        max_attempts or _MAX_ATTEMPTS,
-        use_image_if_no_bounding_boxes,
-    )
+    tf.image.draw_bounding_boxes. `seed` and `seed2` are those of the random op."""
+    with scope(name, "sample_distorted_bounding_box"):
+        return _distorted(
+            image_size,
+            bounding_boxes,
+            _sampler(seed, seed2),
+            min_object_covered,
+            aspect_ratio_range or (0.75, 1.33),
+            area_range or (0.05, 1.0),
+            max_attempts or _MAX_ATTEMPTS,
+            use_image_if_no_bounding_boxes,
+        )
 
 
 @export(v2="image.sample_distorted_bounding_box")
@@ -389,4 +402,5 @@ def sample_distorted_bounding_box_v2(
         area_range,
         max_attempts,
         use_image_if_no_bounding_boxes,
+        name,
     )

@@ -130,7 +130,7 @@ def decode_gif(contents: TensorLike, name: str | None = None) -> Any:
             frames.append(numpy.asarray(file.convert("RGB")))
         return [numpy.stack(frames)]
 
-    return on_host(call, [contents], ["uint8"], [[None, None, None, 3]])[0]
+    return on_host(call, [contents], ["uint8"], [[None, None, None, 3]], name)[0]
 
 
 @export("io.encode_png", "image.encode_png")

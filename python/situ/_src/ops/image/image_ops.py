@@ -466,21 +466,22 @@ def extract_patches(
 @export("image.total_variation")
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     """Sums the absolute differences of neighbouring pixels of each image."""
-    images = convert_to_tensor(images)
-    first = rank_of(images) - 3
-    total = None
-    for axis in (first, first + 1):
-        size = [-1] * (first + 3)
-        begin = [1 if d == axis else 0 for d in range(first + 3)]
-        size[axis] = sizes_of(images)[axis - first] - 1
-        change = op(
-            "Sub",
-            op("Slice", images, begin, [-1] * (first + 3)),
-            op("Slice", images, [0] * (first + 3), convert_to_tensor(size, "int32")),
-        )
-        one = OPS["Sum"](op("Abs", change), constant(list(range(first, first + 3)), "int32"))
-        total = one if total is None else op("Add", total, one)
-    return total
+    with scope(name, "total_variation"):
+        images = convert_to_tensor(images)
+        first = rank_of(images) - 3
+        total = None
+        for axis in (first, first + 1):
+            size = [-1] * (first + 3)
+            begin = [1 if d == axis else 0 for d in range(first + 3)]
+            size[axis] = sizes_of(images)[axis - first] - 1
+            change = op(
+                "Sub",
+                op("Slice", images, begin, [-1] * (first + 3)),
+                op("Slice", images, [0] * (first + 3), convert_to_tensor(size, "int32")),
+            )
+            one = OPS["Sum"](op("Abs", change), constant(list(range(first, first + 3)), "int32"))
+            total = one if total is None else op("Add", total, one)
+        return total
 
 
 @export(v1=("extract_image_patches", "image.extract_image_patches"))

@@ -9,6 +9,7 @@ import numpy
 
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export, named
+from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op, pad
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image import color
@@ -53,13 +54,14 @@ def sobel_edges(image: TensorLike) -> Tensor:
 @export("image.psnr")
 def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = None) -> Tensor:
     """Computes the peak signal-to-noise ratio of images in decibels."""
-    convert = color.convert_image_dtype
-    a, b = [convert(convert_to_tensor(x), "float32") for x in (a, b)]
-    top = float(max_val) if not hasattr(max_val, "dtype") else cast(max_val, "float32")
-    error = OPS["Mean"](op("SquaredDifference", a, b), constant([-3, -2, -1], "int32"))
-    return 20.0 * op("Log", convert_to_tensor(top, "float32")) / math.log(10) - 10 / math.log(
-        10
-    ) * op("Log", error)
+    with scope(name, "PSNR"):
+        convert = color.convert_image_dtype
+        a, b = [convert(convert_to_tensor(x), "float32") for x in (a, b)]
+        top = float(max_val) if not hasattr(max_val, "dtype") else cast(max_val, "float32")
+        error = OPS["Mean"](op("SquaredDifference", a, b), constant([-3, -2, -1], "int32"))
+        return 20.0 * op("Log", convert_to_tensor(top, "float32")) / math.log(10) - 10 / math.log(
+            10
+        ) * op("Log", error)
 
 
 @export("image.ssim")

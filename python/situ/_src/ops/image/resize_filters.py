@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 
+from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
+from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 TYPE_CHECKING = False
@@ -130,6 +132,11 @@ def resize_bicubic(
     half_pixel_centers: bool = False,
 ) -> Tensor:
     """Resizes a batch of images with bicubic interpolation."""
-    if half_pixel_centers:
-        return resize_by_weights(images, size, "bicubic", False)
-    return _apply(images, size, lambda a, b: _weights_v1(a, b, align_corners))
+    if half_pixel_centers and align_corners:
+        raise errors.invalid_argument("If half_pixel_centers is True, align_corners must be False.")
+    with scope(name, "ResizeBicubic") as full:
+        if half_pixel_centers:
+            result = resize_by_weights(images, size, "bicubic", False)
+        else:
+            result = _apply(images, size, lambda a, b: _weights_v1(a, b, align_corners))
+        return op("Identity", result, name=full) if name and full else result

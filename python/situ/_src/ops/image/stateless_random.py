@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from situ._src.framework.api import export
+from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.image import color, image_ops
@@ -67,7 +68,8 @@ def stateless_random_crop(
     value: TensorLike, size: TensorLike, seed: int | None, name: str | None = None
 ) -> Tensor:
     """Crops a tensor to `size` at a random offset that `seed` determines."""
-    value, size = convert_to_tensor(value), convert_to_tensor(size, "int32")
-    sizes = shape_op(value)
-    numbers = stateless_uniform(shape_op(sizes), seed, 0, 2**31 - 1, "int32")
-    return op("Slice", value, op("FloorMod", numbers, sizes - size + 1), size)
+    with scope(name, "random_crop"):
+        value, size = convert_to_tensor(value), convert_to_tensor(size, "int32")
+        sizes = shape_op(value)
+        numbers = stateless_uniform(shape_op(sizes), seed, 0, 2**31 - 1, "int32")
+        return op("Slice", value, op("FloorMod", numbers, sizes - size + 1), size)

@@ -98,6 +98,7 @@ def conv2d(
     Returns:
       A tensor of the type of `input`.
     """
+    del use_cudnn_on_gpu  # situ has kernels of its own
     return _conv(
         "Conv2D",
         input,
@@ -152,6 +153,7 @@ def conv2d_backprop_input(
 ) -> Tensor:
     """Computes the gradient of a 2-D convolution with respect to its input, of shape
     `input_sizes`."""
+    del use_cudnn_on_gpu  # situ has kernels of its own
     return _conv(
         "Conv2DBackpropInput",
         input_sizes,
@@ -178,6 +180,7 @@ def conv2d_backprop_filter(
     name: str | None = None,
 ) -> Tensor:
     """Computes the gradient of a 2-D convolution with respect to its filter."""
+    del use_cudnn_on_gpu  # situ has kernels of its own
     return _conv(
         "Conv2DBackpropFilter",
         input,
@@ -281,6 +284,8 @@ def conv1d(
     Returns:
       A tensor of the type of `value`.
     """
+
+    del use_cudnn_on_gpu  # situ has kernels of its own
 
     def to_int(number):
         return (

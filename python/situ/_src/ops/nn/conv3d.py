@@ -132,31 +132,32 @@ def conv3d(
       padding: "SAME" or "VALID".
       data_format: "NDHWC" or "NCDHW".
       dilations: One, three or five integers, 1 by default.
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       A tensor of the type of `input`.
     """
-    first, filters = _is_first(data_format), convert_to_tensor(filters)
-    x = channels_last(input, first)
-    depth, (sd, *strides) = _depth(x), expand_3d(strides, first)
-    dd, *dilations = expand_3d(dilations, first)
-    size = filters.shape.as_list()[0]
-    count, before = count_windows(depth, (size - 1) * dd + 1, sd, padding)
-    x = _padded(x, depth, before, (count - 1) * sd + (size - 1) * dd + 1)
-    total = None
-    for k in range(size):
-        planes, batch = merge_batch_and_depth(_every(x, k * dd, count, sd))
-        part = conv2d(
-            planes,
-            filters[k],
-            tuple(strides),
-            padding.upper(),
-            data_format="NHWC",
-            dilations=tuple(dilations),
-        )
-        total = part if total is None else total + part
-    return restore_channels(split_batch_and_depth(total, batch, count), first)
+    with scope(name, "Conv3D"):
+        first, filters = _is_first(data_format), convert_to_tensor(filters)
+        x = channels_last(input, first)
+        depth, (sd, *strides) = _depth(x), expand_3d(strides, first)
+        dd, *dilations = expand_3d(dilations, first)
+        size = filters.shape.as_list()[0]
+        count, before = count_windows(depth, (size - 1) * dd + 1, sd, padding)
+        x = _padded(x, depth, before, (count - 1) * sd + (size - 1) * dd + 1)
+        total = None
+        for k in range(size):
+            planes, batch = merge_batch_and_depth(_every(x, k * dd, count, sd))
+            part = conv2d(
+                planes,
+                filters[k],
+                tuple(strides),
+                padding.upper(),
+                data_format="NHWC",
+                dilations=tuple(dilations),
+            )
+            total = part if total is None else total + part
+        return restore_channels(split_batch_and_depth(total, batch, count), first)
 
 
 @export(v1="nn.conv3d")

@@ -99,6 +99,7 @@ def ctc_loss_v2(
     Raises:
       ValueError: If labels are sparse and `blank_index` is None.
     """
+    del unique  # a hint for speed
     with scope(name, "ctc_loss"):
         logits = _by_time(logits, logits_time_major)
         classes = logits.shape.as_list()[-1]

@@ -39,6 +39,7 @@ def moments(
     Returns:
       A pair (mean, variance).
     """
+    del shift  # TensorFlow does not read it either
     keep = bool(keepdims if keep_dims is None else keep_dims)
     with scope(name, "moments"):
         x = convert_to_tensor(x)

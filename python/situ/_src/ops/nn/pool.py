@@ -342,14 +342,15 @@ def max_pool3d(
       strides: The stride of the window, one, three or five integers.
       padding: "SAME" or "VALID".
       data_format: "NDHWC" or "NCDHW".
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       A tensor of the type of `input`.
     """
-    return _pool3d(
-        input, ksize, strides, padding, data_format, max_pool, lambda x: op("Max", x, [1])
-    )
+    with scope(name, "MaxPool3D"):
+        return _pool3d(
+            input, ksize, strides, padding, data_format, max_pool, lambda x: op("Max", x, [1])
+        )
 
 
 @export("nn.avg_pool3d")
@@ -369,11 +370,12 @@ def avg_pool3d(
       strides: The stride of the window, one, three or five integers.
       padding: "SAME" or "VALID".
       data_format: "NDHWC" or "NCDHW".
-      name: Ignored.
+      name: A name for the operation (optional).
 
     Returns:
       A tensor of the type of `input`.
     """
-    return _pool3d(
-        input, ksize, strides, padding, data_format, avg_pool, lambda x: op("Mean", x, [1])
-    )
+    with scope(name, "AvgPool3D"):
+        return _pool3d(
+            input, ksize, strides, padding, data_format, avg_pool, lambda x: op("Mean", x, [1])
+        )

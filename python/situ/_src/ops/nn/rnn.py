@@ -6,6 +6,7 @@ from __future__ import annotations
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import concat, convert_to_tensor, op
 from situ._src.ops.tensor_array_ops import TensorArray
@@ -162,6 +163,7 @@ def dynamic_rnn(
     Raises:
       ValueError: If neither `initial_state` nor `dtype` is given.
     """
+    del parallel_iterations, swap_memory  # hints for speed and memory
     with variable_scope.variable_scope(scope if scope is not None else "rnn"):
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
         if not time_major:
@@ -200,6 +202,7 @@ def bidirectional_dynamic_rnn(
 ) -> Any:
     """Runs two cells over sequences, forwards and backwards: ((outputs_fw, outputs_bw), (state_fw,
     state_bw)). `parallel_iterations` and `swap_memory` are ignored."""
+    del parallel_iterations, swap_memory  # hints for speed and memory
     time, batch = (0, 1) if time_major else (1, 0)
     with variable_scope.variable_scope(scope if scope is not None else "bidirectional_rnn"):
         with variable_scope.variable_scope("fw") as var_scope:
@@ -246,6 +249,7 @@ def stack_bidirectional_dynamic_rnn(
     swap_memory: bool = False,
 ) -> Any:
     """Runs layers of bidirectional RNNs: (outputs, forward states, backward states)."""
+    del parallel_iterations, swap_memory  # hints for speed and memory
     states_fw, states_bw = [], []
     with variable_scope.variable_scope(scope if scope is not None else "stack_bidirectional_rnn"):
         for i, (fw, bw) in enumerate(zip(cells_fw, cells_bw)):
@@ -357,19 +361,20 @@ def sequence_loss_by_example(
     name: str | None = None,
 ) -> Tensor:
     """Computes the weighted cross-entropy of lists of steps for each example."""
-    losses = []
-    for logit, target, weight in zip(logits, targets, weights):
-        target = OPS["Reshape"](convert_to_tensor(target), [-1])
-        loss = (
-            softmax_loss_function(labels=target, logits=logit)
-            if softmax_loss_function
-            else OPS["SparseSoftmaxCrossEntropyWithLogits"](logit, target)[0]
-        )
-        losses.append(loss * weight)
-    total = op("AddN", losses)
-    if average_across_timesteps:
-        total = total / (op("AddN", [convert_to_tensor(w) for w in weights]) + 1e-12)
-    return total
+    with name_scope(name, "sequence_loss_by_example"):
+        losses = []
+        for logit, target, weight in zip(logits, targets, weights):
+            target = OPS["Reshape"](convert_to_tensor(target), [-1])
+            loss = (
+                softmax_loss_function(labels=target, logits=logit)
+                if softmax_loss_function
+                else OPS["SparseSoftmaxCrossEntropyWithLogits"](logit, target)[0]
+            )
+            losses.append(loss * weight)
+        total = op("AddN", losses)
+        if average_across_timesteps:
+            total = total / (op("AddN", [convert_to_tensor(w) for w in weights]) + 1e-12)
+        return total
 
 
 @export(v1="contrib.seq2seq.sequence_loss")
@@ -383,22 +388,23 @@ def sequence_loss(
     name: str | None = None,
 ) -> Tensor:
     """Computes the weighted cross-entropy of sequences [batch, steps, classes]."""
-    classes = OPS["Shape"](logits)[2]
-    flat = OPS["Reshape"](logits, op("Pack", [convert_to_tensor(-1), classes]))
-    target = OPS["Reshape"](convert_to_tensor(targets), [-1])
-    loss = (
-        softmax_loss_function(labels=target, logits=flat)
-        if softmax_loss_function
-        else OPS["SparseSoftmaxCrossEntropyWithLogits"](flat, target)[0]
-    )
-    loss = loss * OPS["Reshape"](weights, [-1])
-    if average_across_timesteps and average_across_batch:
-        return op("Sum", loss, [0]) / (op("Sum", weights, [0, 1]) + 1e-12)
-    loss = OPS["Reshape"](loss, OPS["Shape"](logits)[0:2])
-    axis = [0] if average_across_batch else [1]
-    if not average_across_batch and not average_across_timesteps:
-        return loss
-    return op("Sum", loss, axis) / (op("Sum", weights, axis) + 1e-12)
+    with name_scope(name, "sequence_loss"):
+        classes = OPS["Shape"](logits)[2]
+        flat = OPS["Reshape"](logits, op("Pack", [convert_to_tensor(-1), classes]))
+        target = OPS["Reshape"](convert_to_tensor(targets), [-1])
+        loss = (
+            softmax_loss_function(labels=target, logits=flat)
+            if softmax_loss_function
+            else OPS["SparseSoftmaxCrossEntropyWithLogits"](flat, target)[0]
+        )
+        loss = loss * OPS["Reshape"](weights, [-1])
+        if average_across_timesteps and average_across_batch:
+            return op("Sum", loss, [0]) / (op("Sum", weights, [0, 1]) + 1e-12)
+        loss = OPS["Reshape"](loss, OPS["Shape"](logits)[0:2])
+        axis = [0] if average_across_batch else [1]
+        if not average_across_batch and not average_across_timesteps:
+            return loss
+        return op("Sum", loss, axis) / (op("Sum", weights, axis) + 1e-12)
 
 
 @export(v1="nn.raw_rnn")
@@ -406,6 +412,7 @@ def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=No
     """Runs an RNN cell in a loop that `loop_fn` controls: (TensorArray of outputs, final state,
     final loop
     state)."""
+    del parallel_iterations, swap_memory  # hints for speed and memory
     with variable_scope.variable_scope(scope if scope is not None else "rnn"):
         time = convert_to_tensor(0)
         finished, inputs, state, emit, loop_state = loop_fn(time, None, None, None)

@@ -191,6 +191,7 @@ class LSTMCell(RNNCell):
         dtype=None,
         **kwargs,
     ):
+        del num_unit_shards, num_proj_shards  # TensorFlow does not read them either
         super().__init__(name=name, dtype=dtype, reuse=reuse, **kwargs)
         self._units, self._peepholes, self._clip = int(num_units), use_peepholes, cell_clip
         self._initializer, self._proj, self._proj_clip = initializer, num_proj, proj_clip
@@ -258,6 +259,7 @@ class BasicLSTMCell(LSTMCell):
         input_size=None,
         **kwargs,
     ):
+        del input_size  # TensorFlow does not read it either
         super().__init__(
             num_units,
             forget_bias=forget_bias,
@@ -345,8 +347,8 @@ class MultiRNNCell(RNNCell):
 class _Wrapper(RNNCell):
     """Base class of cells that wrap another cell."""
 
-    def __init__(self, cell):
-        super().__init__()
+    def __init__(self, cell, reuse=None):
+        super().__init__(reuse=reuse)
         self._cell = cell
 
     wrapped_cell = property(lambda s: s._cell)
@@ -393,8 +395,10 @@ class DropoutWrapper(_Wrapper):
         if variational_recurrent:
             from situ._src.legacy import contrib_rnn
 
+            if dtype is None:
+                raise ValueError("When variational_recurrent=True, dtype must be provided")
             self._noise = contrib_rnn.variational_noise(
-                self._keep, input_size, cell.state_size, cell.output_size, self._seed_of
+                self._keep, input_size, cell.state_size, cell.output_size, self._seed_of, dtype
             )
 
     def _dropout(self, values, part, index=0, which=True):
@@ -474,7 +478,7 @@ class OutputProjectionWrapper(_Wrapper):
     """Adds a linear layer to the output of a cell."""
 
     def __init__(self, cell, output_size, activation=None, reuse=None):
-        super().__init__(cell)
+        super().__init__(cell, reuse)
         self._size, self._activation = int(output_size), activation
 
     output_size = property(lambda s: s._size)

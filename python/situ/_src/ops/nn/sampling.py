@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 
+from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
 from situ._src.ops import embedding_ops, random_ops
@@ -113,10 +114,16 @@ def all_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns the classes 0 to `num_sampled` - 1 as candidates; `num_true`, `unique` and `seed` are
-    ignored."""
+    """Returns the classes 0 to `num_sampled` - 1 as candidates; `unique` and `seed` have no effect,
+    as every class is drawn exactly once."""
+    del unique, seed  # every class is drawn exactly once
     with scope(name, "AllCandidateSampler"):
         classes = convert_to_tensor(true_classes)
+        columns = classes.shape.as_list()[1] if classes.shape.rank == 2 else None
+        if columns not in (None, num_true):
+            raise errors.invalid_argument(
+                f"true_classes must have num_true columns, expected: {columns} was: {num_true}"
+            )
         every = op("Range", cast(0, "int64"), cast(num_sampled, "int64"), cast(1, "int64"))
         return CandidateSampler(
             every, op("OnesLike", cast(classes, "float32")), op("OnesLike", cast(every, "float32"))
