@@ -151,8 +151,10 @@ def _validated(indices, shape):
         if message is not None:
             raise errors.InvalidArgumentError(None, None, message)
         return indices
-    rank = tensor_shape.as_shape(indices.shape).as_list()[-1] if indices.shape.rank else None
-    if rank is None:
+    known = [(indices.shape.as_list() or [None])[-1] if indices.shape.rank else None]
+    known += shape.shape.as_list() if shape.shape.rank else []
+    rank = next((n for n in known if n is not None), None)
+    if rank is None:  # the scatter checks the range
         return indices
     places = _flat_indices(cast(indices, "int64"), cast(shape, "int64"), rank)
     rising = op("Less", places[:-1], places[1:])
