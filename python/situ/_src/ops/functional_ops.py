@@ -256,9 +256,9 @@ def vectorized_map(
     warn: bool = True,
 ) -> Any:
     """Applies a function to each slice along the first dimension, like `tf.map_fn` with the loop
-    unrolled if the size is known. Every function can be unrolled: `fallback_to_while_loop` and
-    `warn` have no effect."""
-    del fallback_to_while_loop, warn  # every op can be unrolled: there is nothing to fall back from
+    unrolled if the size is known. No op lacks a vectorized form: `fallback_to_while_loop`
+    and `warn` have no effect."""
+    del fallback_to_while_loop, warn  # no op lacks a vectorized form to fall back from
     count = convert_to_tensor(nest.flatten(elems)[0]).shape.as_list()[0]
     if count is None:
         return named("map_fn")(fn, elems)
