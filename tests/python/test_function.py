@@ -209,3 +209,33 @@ def test_values_that_a_program_keeps_stay():
     np.testing.assert_array_equal(v, [-3.25, -2.25])
     for old in (kept, same, other, view):
         np.testing.assert_array_equal(old, [0, 1])
+
+
+def test_a_variable_with_a_less_specific_shape_is_assigned_other_shapes():
+    v = tf.Variable([1.0, 2.0], shape=tf.TensorShape([None]))
+    assert v.shape == [None]
+
+    @tf.function
+    def double():
+        return v * 2.0
+
+    @tf.function
+    def replace(x):
+        v.assign(x)
+        v.assign_add(x)
+        return tf.shape(v)
+
+    assert double().numpy().tolist() == [2, 4]
+    v.assign([1.0, 2.0, 3.0])
+    assert double().numpy().tolist() == [2, 4, 6]
+    assert double.get_concrete_function().outputs[0].shape.as_list() == [None]
+    with tf.GradientTape() as tape:
+        y = double()
+    assert tape.gradient(y, v).numpy().tolist() == [2, 2, 2]
+    assert replace(tf.constant([5.0])).numpy().tolist() == [1] and v.numpy().tolist() == [10]
+    with pytest.raises(ValueError, match=r"\(None,\) and \(1, 1\) are incompatible"):
+        v.assign([[1.0]])
+    with pytest.raises(ValueError, match=r"not compatible with .* \(\[2\]\)"):
+        tf.Variable([1.0], shape=[2])
+    with pytest.raises(ValueError, match="`variable_def` arg is not supported"):
+        tf.Variable(variable_def="v")

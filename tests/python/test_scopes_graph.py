@@ -71,3 +71,19 @@ def test_reuse_is_handed_down_to_names_and_not_to_objects():
             assert inner.reuse is tf.AUTO_REUSE
         with tf.variable_scope(plain, reuse=True) as again:
             assert again.reuse is True
+
+
+def test_values_select_the_graph_of_a_scope(graph):
+    x = tf.constant(1.0)
+    with tf.Graph().as_default() as other:
+        y = tf.constant(2.0)
+        with tf.name_scope(None, "inner", [x, 3]):
+            assert tf.get_default_graph() is graph and here() == "inner"
+        with tf.variable_scope(None, "block", [x]):
+            assert tf.get_variable("w", [1]).graph is graph
+        assert tf.get_default_graph() is other and other.get_operations() == [y.op]
+        for scope in (tf.name_scope, tf.variable_scope):
+            with pytest.raises(ValueError, match="must be from the same graph"):
+                with scope(None, "inner", [x, y]):
+                    pass
+        assert tf.get_default_graph() is other

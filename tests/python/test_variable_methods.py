@@ -96,3 +96,56 @@ def test_first_values_of_eager_style(python):
             print(0.02 < value.std() < 0.06)
     """)
     assert done.out == "True\nTrue\n", done.err
+
+
+def test_an_assignment_without_a_read_is_an_operation(variable):
+    for change in (variable.assign, variable.assign_add, variable.assign_sub):
+        made = change(START, read_value=False)
+        assert isinstance(made, tf.Operation)
+    assert _after(variable.assign_add(START, use_locking=True))[2, 1] == 10
+
+
+def test_the_argument_shape_of_a_variable(variable):
+    kind = "Var" in variable.op.type
+    given = tf.Variable([1.0, 2.0], shape=[2], use_resource=kind)
+    assert given.shape == [2]
+    with pytest.raises(ValueError, match=r"not compatible with .* \(\[3\]\)"):
+        tf.Variable([1.0, 2.0], shape=[3], use_resource=kind)
+    with pytest.raises(NotImplementedError, match=r"shape=\(\?,\) in a graph"):
+        tf.Variable([1.0, 2.0], shape=tf.TensorShape([None]), use_resource=kind)
+
+
+def test_an_initial_value_of_unknown_shape():
+    with tf.Graph().as_default(), tf.Session() as session:
+        fed = tf.placeholder(tf.float32)
+        with pytest.raises(ValueError, match="must have a shape specified"):
+            tf.Variable(fed, use_resource=False)
+        with pytest.raises(NotImplementedError, match="shape=<unknown>"):
+            tf.get_variable("v", initializer=fed, validate_shape=False)
+        v = tf.Variable(fed, shape=[2], validate_shape=False, use_resource=False)
+        assert v.initializer.get_attr("validate_shape") is False
+        session.run(v.initializer, {fed: [1, 2]})
+        assert session.run(v).tolist() == [1, 2]
+
+
+def test_a_variable_by_its_definition_is_not_supported():
+    with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="variable_def"):
+        tf.Variable(variable_def="v")
+
+
+def test_arguments_of_the_functions_that_assign(variable):
+    before = tf.assign_add(variable, START, None, "plus")
+    assert before.op.name == "plus"
+    assert tf.assign(variable, START, name="set").op.name == "set"
+    if "Var" not in variable.op.type:
+        assert tf.assign_sub(variable, START, True).op.get_attr("use_locking") is True
+
+
+def test_a_partitioned_variable_passes_the_arguments_of_an_assignment():
+    with tf.Graph().as_default():
+        parts = tf.get_variable(
+            "p", [4], partitioner=tf.fixed_size_partitioner(2), initializer=tf.zeros_initializer()
+        )
+        made = parts.assign([1.0, 2, 3, 4], name="set", read_value=False)
+        assert [o.name for o in made] == ["set", "set_1"]
+        assert _after(made, parts.as_tensor()).tolist() == [0, 0, 0, 0]

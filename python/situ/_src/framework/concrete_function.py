@@ -56,7 +56,7 @@ class FuncGraph(Graph):
         with self.as_default():
             return op("Placeholder", dtype=tensor.dtype, shape=tensor.shape, name=name)
 
-    def _capture(self, tensor, name):
+    def _capture(self, tensor, _name):
         key = id(tensor)
         if key not in self.captured:
             self.captured[key] = (tensor, self._placeholder(tensor, "captured"))
@@ -69,7 +69,7 @@ class FuncGraph(Graph):
             return read_assigned_value(self, variable)
         if variable not in self.reads:
             with self.device(None), self.device(variable.device):
-                self.reads[variable] = self._placeholder(variable._value, "read")
+                self.reads[variable] = self._placeholder(variable, "read")
         return self.reads[variable]
 
     def write_variable(self, variable, value):

@@ -97,10 +97,12 @@ class name_scope(ReusableScope):
     Args:
       name: the name of the scope; None uses `default_name`.
       default_name: the name if `name` is None.
-      values: ignored; the scope is one of the current graph.
+      values: tensors, operations or variables; the scope is one of their graph. By default it is
+        one of the current graph.
 
     Raises:
       TypeError: `default_name` is not a string.
+      ValueError: the values belong to different graphs.
     """
 
     def __init__(self, name, default_name=None, values=None):
@@ -108,15 +110,38 @@ class name_scope(ReusableScope):
         if default_name is not None and not isinstance(default_name, str):
             raise TypeError("`default_name` type should be a str")
         self._name = default_name if name is None else name
-        self.name = self._name
+        self.name, self._values = self._name, values
 
     def _enter(self):
         if _situ.current_graph() is None:
             full = _joined(self._name)
             _scopes().append(full)
             return full, lambda *_error: _scopes().pop() and None
-        entered = scope(self._name)
-        return entered.__enter__(), entered.__exit__
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(in_graph_of(self._values))
+            return stack.enter_context(scope(self._name)), stack.pop_all().__exit__
+
+
+def in_graph_of(values):
+    """Returns a context manager that enters the graph of the values of a scope, if it is not the
+    current one.
+
+    Raises:
+      ValueError: the values belong to different graphs.
+    """
+    here = _situ.current_graph()
+    if not values or here is None or here.building_function or here._captures:
+        return contextlib.nullcontext()  # a function or branch captures tensors of other graphs
+    first, graph = None, here
+    for value in values:
+        found = getattr(value, "graph", None)
+        if found is None or found.building_function or found._captures:
+            continue
+        if first is None:
+            first, graph = value, found
+        elif found is not graph:
+            raise ValueError(f"{value} must be from the same graph as {first}.")
+    return contextlib.nullcontext() if graph is here else graph.as_default()
 
 
 _eager = threading.local()
@@ -148,7 +173,7 @@ def op_scope(values, name, default_name=None):
     """Deprecated form of tf.name_scope.
 
     Args:
-      values: ignored; the scope is one of the current graph.
+      values: tensors, operations or variables; the scope is one of their graph.
       name: the name of the scope.
       default_name: the name if `name` is None.
     """

@@ -107,6 +107,20 @@ def _destroy(value, device):
         _situ.log_call("DestroyResourceOp", value, device)
 
 
+def compatible_shape(value, shape):
+    """Returns the argument `shape` of a variable as a TensorShape.
+
+    Raises:
+      ValueError: the initial value has another shape.
+    """
+    if not value.shape.is_compatible_with(shape):
+        raise ValueError(
+            f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not "
+            f"compatible with the explicitly supplied `shape` argument ({shape})."
+        )
+    return tensor_shape.as_shape(shape)
+
+
 class EagerVariable(Operators):
     """A variable whose value is a tensor; assignments replace the tensor.
 
@@ -114,24 +128,27 @@ class EagerVariable(Operators):
       initial_value: a value that converts to a tensor, or a function that returns one.
       trainable: whether tapes watch the variable and optimizers update it; True by
         default, False for ON_READ.
-      validate_shape: ignored.
-      caching_device: ignored.
+      validate_shape: ignored, as for resource variables of TensorFlow; see `shape`.
+      caching_device: ignored; each read returns the current value.
       name: the name; "Variable" by default.
-      variable_def: ignored.
+      variable_def: only for graphs.
       dtype: the type; by default that of the initial value.
-      import_scope: ignored.
+      import_scope: ignored; it belongs to `variable_def`.
       constraint: a function that optimizers apply to the value after an update.
       synchronization: a tf.VariableSynchronization.
       aggregation: a tf.VariableAggregation.
-      shape: ignored; the variable has the shape of its initial value.
-      collections: ignored.
-      use_resource: ignored.
+      shape: the static shape; by default that of the initial value. Values of any compatible
+        shape can be assigned.
+      collections: ignored; collections belong to graphs.
+      use_resource: ignored; eager variables are resource variables.
 
     Raises:
-      ValueError: there is no initial value.
+      ValueError: there is no initial value, its shape is not compatible with `shape`, or there is
+        a `variable_def`.
     """
 
     _owner = None  # the mirrored variable that this is a copy of
+    _static_shape = None  # the argument `shape`
 
     synchronization = variable_modes.VariableSynchronization.AUTO
     aggregation = variable_modes.VariableAggregation.NONE
@@ -153,6 +170,15 @@ class EagerVariable(Operators):
         collections=None,
         use_resource=None,
     ):
+        del validate_shape  # TensorFlow ignores it, too: `shape` decides
+        del caching_device  # nothing is cached: a read returns the current value
+        del import_scope  # a prefix for the names in variable_def
+        del collections, use_resource  # of variables in graphs
+        if variable_def is not None:
+            raise ValueError(
+                "Creating a `tf.Variable` with a `variable_def` arg is not supported when eager "
+                f"execution is enabled. Got: variable_def={variable_def}"
+            )
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         self.synchronization = variable_modes.synchronization(synchronization, name)
@@ -166,6 +192,8 @@ class EagerVariable(Operators):
             self._value = self._at_home(convert_to_tensor(value, dtype))
         finally:
             _situ.swap_graph(before)
+        if shape is not None:
+            self._static_shape = compatible_shape(self._value, shape)
         self.trainable = variable_modes.is_trainable(trainable, self.synchronization)
         self.constraint = constraint
         self.name = f"{eager_scope()}{name or 'Variable'}:0"
@@ -174,7 +202,7 @@ class EagerVariable(Operators):
             self._log_creation()
 
     dtype = property(lambda s: s._value.dtype)
-    shape = property(lambda s: s._value.shape)
+    shape = property(lambda s: s._value.shape if s._static_shape is None else s._static_shape)
     device = property(lambda s: s._device)
     op = property(lambda s: None)
     handle = property(lambda s: s)
@@ -245,8 +273,8 @@ class EagerVariable(Operators):
 
         Args:
           value: a value of the shape and type of the variable.
-          use_locking: ignored.
-          name: ignored.
+          use_locking: ignored; an assignment replaces the whole tensor.
+          name: ignored; an assignment is not an op.
           read_value: whether to return the variable.
 
         Returns:
@@ -255,6 +283,7 @@ class EagerVariable(Operators):
         Raises:
           ValueError: the shape or type does not match.
         """
+        del use_locking, name  # an assignment replaces the tensor, without an op
         value = convert_to_tensor(
             value, None if hasattr(value, "dtype") and not hasattr(value, "tolist") else self.dtype
         )
@@ -317,8 +346,8 @@ class EagerVariable(Operators):
 
         Args:
           delta: a value of the shape and type of the variable.
-          use_locking: ignored.
-          name: ignored.
+          use_locking: ignored; an assignment replaces the whole tensor.
+          name: ignored; an assignment is not an op.
           read_value: whether to return the variable.
 
         Returns:
@@ -327,6 +356,7 @@ class EagerVariable(Operators):
         Raises:
           InvalidArgumentError: the shape does not match.
         """
+        del use_locking, name  # an assignment replaces the tensor, without an op
         return self._given(
             Log.call_as("AssignAddVariableOp", self, self._changed, "Add", delta), read_value
         )
@@ -336,8 +366,8 @@ class EagerVariable(Operators):
 
         Args:
           delta: a value of the shape and type of the variable.
-          use_locking: ignored.
-          name: ignored.
+          use_locking: ignored; an assignment replaces the whole tensor.
+          name: ignored; an assignment is not an op.
           read_value: whether to return the variable.
 
         Returns:
@@ -346,6 +376,7 @@ class EagerVariable(Operators):
         Raises:
           InvalidArgumentError: the shape does not match.
         """
+        del use_locking, name  # an assignment replaces the tensor, without an op
         return self._given(
             Log.call_as("AssignSubVariableOp", self, self._changed, "Sub", delta), read_value
         )
@@ -360,7 +391,7 @@ class EagerVariable(Operators):
 
     def is_initialized(self, name=None):
         """Returns a true boolean tensor: an eager variable always has a value."""
-        return constant(True, "bool")
+        return constant(True, "bool", name=name)
 
     def initialized_value(self):
         """Returns the value of the variable."""
@@ -412,6 +443,7 @@ def _scaled(value, indices, updates, op_name):
 
 def _scatter_method(update):
     def scatter(self, sparse_delta, use_locking=False, name=None):
+        del use_locking, name  # an assignment replaces the tensor, without an op
         value = self._situ_tensor_()
         indices = convert_to_tensor(sparse_delta.indices)
         slice_shape = op("StridedSlice", op("Shape", value), [1], [0], [1], end_mask=1)
@@ -437,6 +469,7 @@ def _scatter_method(update):
 
 def _scatter_nd_method(update):
     def scatter(self, indices, updates, name=None):
+        del name  # an assignment replaces the tensor, without an op
         return self._put(
             self._run_unrecorded(
                 _SCATTER_OPS[update],

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 
-from situ._src.framework import default_session
+from situ._src.framework import default_session, keywords
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.variables import eager_variable
@@ -49,6 +49,10 @@ class GraphVariable(eager_variable.Operators):
         synchronization=None,
         aggregation=None,
     ):
+        del expected_shape  # TensorFlow ignores it, too
+        del import_scope  # a prefix for the names in variable_def
+        del use_resource  # selects the class: see create_graph_variable
+        keywords.unsupported("tf.Variable", variable_def=(variable_def, None))
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         self.synchronization = variable_modes.synchronization(synchronization, name)
@@ -58,12 +62,27 @@ class GraphVariable(eager_variable.Operators):
         keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
-        self._caching_device = caching_device
+        self._caching_device, self._validate_shape = caching_device, validate_shape
         graph = self._graph = get_default_graph()
         dtype = None if dtype is None else as_dtype(dtype).base_dtype
         with graph.control_dependencies(None), graph.name_scope(name or "Variable") as full:
-            self._make(graph, full, initial_value, dtype)
+            self._make(graph, full, initial_value, dtype, shape)
         graph.add_to_collections(keys, self)
+
+    @staticmethod
+    def _fixed_shape(value, shape):
+        """Returns the shape of a new variable: the argument `shape`, else that of the value.
+
+        Raises:
+          NotImplementedError: the shape is not fully defined.
+        """
+        shape = value.shape if shape is None else eager_variable.compatible_shape(value, shape)
+        if not shape.is_fully_defined():
+            raise NotImplementedError(
+                f"tf.Variable: shape={shape} in a graph is not supported yet: a variable of a "
+                "graph keeps the shape that it is created with."
+            )
+        return shape
 
     _save_slice_info = None  # the slice of a partitioned variable
 
@@ -115,6 +134,7 @@ class GraphVariable(eager_variable.Operators):
 
 def _scatter_method(update):
     def scatter(self, sparse_delta, use_locking=False, name=None):
+        del use_locking  # a step runs the updates of a variable one after the other
         return self._scatter("Scatter" + update, sparse_delta.indices, sparse_delta.values, name)
 
     scatter.__name__, scatter.__doc__ = (

@@ -131,13 +131,16 @@ class PartitionedVariable:
         return len(self._parts)
 
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Assigns the slices of a value to the variables; returns the list of assignments. `name`
-        and `read_value` are ignored."""
+        """Assigns the slices of a value to the variables.
+
+        Returns:
+          A list: the variables after the assignments, or the operations if `read_value` is
+          false. `name` is the name of each operation."""
         sizes = [p.shape.as_list()[self._axis] for p in self._parts]
         values = op(
             "SplitV", convert_to_tensor(value, self.dtype), sizes, self._axis, num_split=len(sizes)
         )
-        return [p.assign(v, use_locking) for p, v in zip(self._parts, values)]
+        return [p.assign(v, use_locking, name, read_value) for p, v in zip(self._parts, values)]
 
 
 export(v1="PartitionedVariable")(PartitionedVariable)

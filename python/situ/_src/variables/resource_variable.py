@@ -16,7 +16,7 @@ class ResourceVariable(GraphVariable):
 
     _situ_reads_ = True  # an op reads it in its own name scope
 
-    def _make(self, graph, full, initial_value, dtype):
+    def _make(self, graph, full, initial_value, dtype, shape):
         with colocation_named(graph, full.rstrip("/")):
             with graph.name_scope("Initializer"), graph.device(None):
                 value = convert_to_tensor(
@@ -25,7 +25,7 @@ class ResourceVariable(GraphVariable):
                     "initial_value",
                 )
             self._initial_value, self.dtype = value, value.dtype.base_dtype
-            self.shape = tensor_shape.as_shape(value.shape)
+            self.shape = tensor_shape.as_shape(self._fixed_shape(value, shape))
             # Device functions look at the shape and type of the variable to be created.
             graph._pending_variable = {"shape": self.shape, "dtype": self.dtype}
             self._handle = op(
@@ -113,6 +113,7 @@ class ResourceVariable(GraphVariable):
         Returns:
           The variable after the assignment, or the operation if `read_value` is false.
         """
+        del use_locking  # TensorFlow ignores it, too
         return self._changed(
             op("AssignVariableOp", self._handle, self._fitting(value), name=name), read_value
         )
@@ -124,6 +125,7 @@ class ResourceVariable(GraphVariable):
         Returns:
           The variable after the assignment, or the operation if `read_value` is false.
         """
+        del use_locking  # TensorFlow ignores it, too
         return self._changed(
             op("AssignAddVariableOp", self._handle, self._fitting(delta), name=name), read_value
         )
@@ -135,6 +137,7 @@ class ResourceVariable(GraphVariable):
         Returns:
           The variable after the assignment, or the operation if `read_value` is false.
         """
+        del use_locking  # TensorFlow ignores it, too
         return self._changed(
             op("AssignSubVariableOp", self._handle, self._fitting(delta), name=name), read_value
         )

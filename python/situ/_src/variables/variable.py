@@ -4,6 +4,8 @@ assign functions and initializers."""
 
 from __future__ import annotations
 
+import functools
+
 import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
@@ -19,25 +21,30 @@ from situ._src.variables.resource_variable import ResourceVariable
 class RefVariable(GraphVariable):
     """A graph-mode variable by reference: a VariableV2, its Assign and its read."""
 
-    def _make(self, graph, full, initial_value, dtype):
+    def _make(self, graph, full, initial_value, dtype, shape):
         if callable(initial_value):
             with colocation_named(graph, full.rstrip("/")):
                 with graph.name_scope("Initializer"), graph.device(None):
                     value = convert_to_tensor(initial_value(), dtype, "initial_value")
-                self._make_ref(graph, full, value)
+                self._make_ref(graph, full, value, shape)
         else:
             value = convert_to_tensor(initial_value, dtype, "initial_value")
-            self._make_ref(graph, full, value)
+            self._make_ref(graph, full, value, shape)
         self._initial_value = value
-        self._initializer = op("Assign", self._ref, value, name="Assign").op
+        self._initializer = op(
+            "Assign", self._ref, value, validate_shape=self._validate_shape, name="Assign"
+        ).op
         cached = self._caching_device
         with graph.colocate_with(self._ref.op) if cached is None else graph.device(cached):
             self._snapshot = op("Identity", self._ref, name="read")
 
-    def _make_ref(self, graph, full, value):
+    def _make_ref(self, graph, full, value, shape):
+        if self._validate_shape and not value.shape.is_fully_defined():
+            raise ValueError(f"initial_value must have a shape specified: {value}")
+        shape = self._fixed_shape(value, shape)
         # Device functions look at the shape and type of the variable to be created.
-        graph._pending_variable = {"shape": value.shape, "dtype": value.dtype}
-        self._ref = op("VariableV2", shape=value.shape, dtype=value.dtype, name=full)
+        graph._pending_variable = {"shape": shape, "dtype": value.dtype}
+        self._ref = op("VariableV2", shape=shape, dtype=value.dtype, name=full)
 
     name = property(lambda s: s._ref.name)
     op = property(lambda s: s._ref.op)
@@ -64,21 +71,24 @@ class RefVariable(GraphVariable):
 
     @by_first
     def assign(self, value, use_locking=False, name=None, read_value=True):
-        """Returns an operation that assigns a value and outputs the variable, whatever
-        `read_value` is."""
-        return op("Assign", self._ref, value, use_locking=use_locking, name=name)
+        """Returns an operation that assigns a value and outputs the variable; without
+        the output if `read_value` is false."""
+        made = op("Assign", self._ref, value, use_locking=use_locking, name=name)
+        return made if read_value else made.op
 
     @by_first
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        """Returns an operation that adds to the value and outputs the variable, whatever
-        `read_value` is."""
-        return op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
+        """Returns an operation that adds to the value and outputs the variable;
+        without the output if `read_value` is false."""
+        made = op("AssignAdd", self._ref, delta, use_locking=use_locking, name=name)
+        return made if read_value else made.op
 
     @by_first
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        """Returns an operation that subtracts from the value and outputs the variable, whatever
-        `read_value` is."""
-        return op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
+        """Returns an operation that subtracts from the value and outputs the variable;
+        without the output if `read_value` is false."""
+        made = op("AssignSub", self._ref, delta, use_locking=use_locking, name=name)
+        return made if read_value else made.op
 
     def count_up_to(self, limit):
         """Increments the variable until it reaches `limit`, then raises OutOfRangeError. Returns
@@ -220,30 +230,58 @@ class Variable(metaclass=_VariableType):
       caching_device: in graphs, a device that reads the variable once for all uses there.
       collections: in graphs, the collections of the variable; by default GLOBAL_VARIABLES.
       use_resource: in graphs, whether to create a resource variable.
+      shape: the static shape; by default that of the initial value. A less specific shape lets
+        assignments change the shape; in graphs that is not supported yet.
+      validate_shape: False lets a reference variable be initialized with a value of unknown shape
+        if `shape` is given.
 
-    Other arguments of tf.Variable (validate_shape, variable_def, import_scope, expected_shape,
-    shape) are ignored: a variable has the shape of its initial value.
+    `variable_def` is not supported. `expected_shape` has no effect, as in TensorFlow.
 
     Raises:
-      ValueError: there is no initial value.
+      ValueError: there is no initial value, or its shape is not compatible with `shape`.
     """
 
 
-def _export_assign(name, method):
-    @export(v1=name)
-    def assign(ref, value, validate_shape=None, use_locking=None, name=None):
-        if validate_shape is False and hasattr(ref, "_ref") and method == "assign":
-            return op("Assign", ref._ref, value, validate_shape=False, name=name)
-        if hasattr(ref, method):
-            return getattr(ref, method)(value, name=name)
-        op_name = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}[method]
-        return OPS[op_name](ref, value, name=name)
-
-    return assign
+_ASSIGN_OPS = {"assign": "Assign", "assign_add": "AssignAdd", "assign_sub": "AssignSub"}
 
 
-for _name in ("assign", "assign_add", "assign_sub"):
-    _export_assign(_name, _name)
+def _assign_by(method, ref, value, use_locking, name):
+    call = getattr(ref, method, None) or functools.partial(OPS[_ASSIGN_OPS[method]], ref)
+    locking = {} if use_locking is None else {"use_locking": bool(use_locking)}
+    return call(value, name=name, **locking)
+
+
+@export(v1="assign")
+def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+    """Assigns a value to a variable.
+
+    Args:
+      ref: the variable.
+      value: the value.
+      validate_shape: False lets the value of a reference variable have an unknown shape; at run
+        time it must have the shape of the variable.
+      use_locking: whether the assignment of a reference variable is locked.
+      name: a name for the operation.
+
+    Returns:
+      The variable after the assignment.
+    """
+    if validate_shape is False and hasattr(ref, "_ref"):
+        locked = bool(use_locking)
+        return op("Assign", ref._ref, value, validate_shape=False, use_locking=locked, name=name)
+    return _assign_by("assign", ref, value, use_locking, name)
+
+
+def _export_update(method):
+    @export(v1=method)
+    def update(ref, value, use_locking=None, name=None):
+        return _assign_by(method, ref, value, use_locking, name)
+
+    update.__name__ = method
+    return update
+
+
+assign_add, assign_sub = _export_update("assign_add"), _export_update("assign_sub")
 
 
 def _collection_getter(key, *names):

@@ -12,6 +12,7 @@ from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph_scopes import ReusableScope
+from situ._src.framework.scopes import in_graph_of
 from situ._src.ops import init_ops
 from situ._src.variables.synchronization import is_trainable
 from situ._src.variables.synchronization import synchronization as as_mode
@@ -101,7 +102,7 @@ class VariableScope:
         it.
 
         Args:
-          store: ignored.
+          store: ignored; the graph has one store of variables.
           name: the name in the scope.
           shape: the shape of a new variable.
           dtype: the type of a new variable.
@@ -111,7 +112,7 @@ class VariableScope:
           collections: the collections of the variable; by default GLOBAL_VARIABLES.
           caching_device: a device that caches the value.
           partitioner: a function of shape and dtype that returns the numbers of partitions.
-          validate_shape: ignored; the shape of a new variable must be fully defined.
+          validate_shape: whether the initial value must have a known shape.
           use_resource: whether to create a resource variable.
           custom_getter: a function that wraps the creation.
           constraint: a function that optimizers apply after an update.
@@ -125,6 +126,7 @@ class VariableScope:
           ValueError: the variable exists and is not reused, or the reverse, or the shape is not
             fully defined.
         """
+        del store  # a graph has one store of variables
         return get_variable(name, **kwargs)
 
 
@@ -197,7 +199,7 @@ class variable_scope(ReusableScope):
     Args:
       name_or_scope: the name, or a VariableScope to enter again.
       default_name: the name if `name_or_scope` is None; it is made unique.
-      values: ignored.
+      values: tensors, operations or variables; the scope is one of their graph.
       initializer: the default initializer.
       regularizer: the default regularizer.
       caching_device: a device that caches the values.
@@ -234,7 +236,7 @@ class variable_scope(ReusableScope):
         if name_or_scope is None and default_name is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         self._name_or_scope, self._default = name_or_scope, default_name
-        self._auxiliary, self._made = auxiliary_name_scope, None
+        self._auxiliary, self._made, self._values = auxiliary_name_scope, None, values
         self._options = dict(
             reuse=reuse,
             initializer=initializer,
@@ -261,6 +263,11 @@ class variable_scope(ReusableScope):
     def _enter(self):
         if self._exits:
             raise RuntimeError("Improper nesting of variable_scope.")
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(in_graph_of(self._values))
+            return self._enter_graph(stack), stack.pop_all().__exit__
+
+    def _enter_graph(self, stack):
         graph, known = get_default_graph(), isinstance(self._name_or_scope, VariableScope)
         first = self._made is None
         new, part = self._made = self._made or self._scope()
@@ -269,14 +276,13 @@ class variable_scope(ReusableScope):
             if self._auxiliary and part
             else contextlib.nullcontext(graph._scope if self._auxiliary else "")
         )
-        with contextlib.ExitStack() as stack:
-            full = stack.enter_context(names)
-            stack.enter_context(_entered(new, known))
-            if first:
-                new.original_name_scope = (
-                    self._name_or_scope.original_name_scope if known else full if part else ""
-                )
-            return new, stack.pop_all().__exit__
+        full = stack.enter_context(names)
+        stack.enter_context(_entered(new, known))
+        if first:
+            new.original_name_scope = (
+                self._name_or_scope.original_name_scope if known else full if part else ""
+            )
+        return new
 
 
 def _derived(
@@ -437,6 +443,7 @@ def _get(
                 use_resource=use_resource,
                 constraint=constraint,
                 caching_device=caching_device,
+                validate_shape=validate_shape,
             ),
         )
         if parts is not None:
@@ -469,6 +476,7 @@ def _get(
             synchronization=synchronization,
             aggregation=aggregation,
             caching_device=caching_device,
+            validate_shape=validate_shape,
         )
     finally:
         graph._scope = before
@@ -539,11 +547,11 @@ class _Template:
         if self._scope is None:
             with self._enter() as here:
                 self._scope = here
-                return self._call(here, args, kwargs)
-        with variable_scope(self._scope, reuse=True if self._made else None) as here:
-            return self._call(here, args, kwargs)
+                return self._call(args, kwargs)
+        with variable_scope(self._scope, reuse=True if self._made else None):
+            return self._call(args, kwargs)
 
-    def _call(self, here, args, kwargs):
+    def _call(self, args, kwargs):
         result = self._function(*args, **kwargs)
         if not self._made:
             self._made = bool(self._scope.global_variables())
