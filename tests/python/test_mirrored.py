@@ -335,3 +335,72 @@ def test_synchronized_batch_norm(count):
     np.testing.assert_allclose(gamma, [0.39843, 0.46775, 0.5215], rtol=1e-4)
     np.testing.assert_allclose(mean, [1.07652, 1.20678, 1.3412], rtol=1e-5)
     np.testing.assert_allclose(variance, [0.72943, 0.86321, 0.99816], rtol=1e-4)
+
+
+def test_reduction_on_a_device_with_a_function():
+    def product(values):
+        total = values[0]
+        for value in values[1:]:
+            total = total * value
+        return total
+
+    ops = tf.distribute.ReductionToOneDevice("/device:GPU:1", product)
+    strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"], ops)
+    values = strategy.run(lambda: tf.distribute.get_replica_context().replica_id_in_sync_group + 2)
+    total = strategy.reduce("SUM", values)
+    assert total.numpy() == 6
+    x = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce("SUM", [3.0]))
+    assert [v.numpy().tolist() for v in x[0].values] == [9, 9]
+    placed = strategy.reduce("SUM", strategy.run(lambda: tf.constant([1.0]) * tf.constant([2.0])))
+    assert placed.device.endswith("GPU:1") and placed.numpy().tolist() == [4]
+
+
+def test_destinations_and_groups_of_the_extended_interface():
+    strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    extended = strategy.extended
+    with strategy.scope():
+        v = tf.Variable([1.0, 2.0], shape=tf.TensorShape([None]))
+    assert v.shape == [None]
+    values = strategy.run(lambda: tf.constant([1.0]) + tf.constant([1.0]))
+    assert extended.reduce_to("SUM", values, "/device:GPU:1").device.endswith("GPU:1")
+    assert extended.reduce_to("SUM", values, v).device.endswith("GPU:0")
+    pairs = [(values, "/device:CPU:0"), (values, v)]
+    found = extended.batch_reduce_to("MEAN", pairs)
+    assert [t.device[-5:] for t in found] == ["CPU:0", "GPU:0"]
+    assert [t.numpy().tolist() for t in found] == [[2], [2]]
+    double = lambda var, by: {"doubled": var.value() * by}
+    made = extended.update(v, double, (2.0,), group=False)["doubled"]
+    assert type(made) is tuple and [m.numpy().tolist() for m in made] == [[2, 4]] * 2
+    v.assign([1.0, 2.0, 3.0])
+    assert [p.numpy().tolist() for p in v.values] == [[1, 2, 3]] * 2
+    assert v.assign_add([1.0, 1.0, 1.0], read_value=False) is None
+
+
+def test_options_that_are_not_supported():
+    options = tf.distribute.experimental.CommunicationOptions
+    assert options(implementation="nccl").implementation.name == "NCCL"
+    with pytest.raises(ValueError, match="bytes_per_pack"):
+        options(bytes_per_pack=-1)
+    with pytest.raises(NotImplementedError, match="timeout_seconds=3"):
+        options(timeout_seconds=3)
+    strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    dataset = tf.data.Dataset.range(4).batch(2)
+
+    class InputOptions:
+        experimental_fetch_to_device = False
+
+    for distribute in (
+        strategy.experimental_distribute_dataset,
+        strategy.distribute_datasets_from_function,
+    ):
+        with pytest.raises(NotImplementedError, match="experimental_fetch_to_device=False"):
+            distribute(dataset, InputOptions())
+    with pytest.raises(ValueError, match="Input replication mode not supported"):
+        strategy.make_input_fn_iterator(lambda _: dataset, "PER_REPLICA")
+
+
+def test_batches_of_arrays_without_the_remainder():
+    strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    rows = strategy.experimental_make_numpy_dataset(np.arange(5))
+    assert [len(b) for b in rows.batch(2)] == [2, 2, 1]
+    assert [len(b) for b in rows.batch(2, drop_remainder=True)] == [2, 2]

@@ -51,11 +51,12 @@ class ReplicaContext:
         Args:
           reduce_op: tf.distribute.ReduceOp.SUM or MEAN, or its name.
           value: A tensor or a structure of tensors.
-          options: Has no effect.
+          options: Has no effect: it selects how values are packed and sent.
 
         Returns:
           The reduced value in the same structure.
         """
+        del options  # how values are packed and sent; the sums are the same
         kind = reduction.as_reduce_op(reduce_op)
         leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(value)]
 
@@ -101,15 +102,17 @@ class _Default(Strategy):
     def __init__(self):
         super().__init__(["/device:CPU:0"])
 
-    def make_variable(self, graph, args, words):
+    def make_variable(self, _graph, _args, _words):
         return None
 
     def run(self, fn, args=(), kwargs=None, options=None):
+        del options  # of TPUs
         return fn(*args, **(kwargs or {}))
 
     experimental_run_v2 = run
 
     def experimental_distribute_dataset(self, dataset, options=None):
+        del options  # of several replicas
         return dataset
 
 

@@ -7,11 +7,23 @@ import numpy
 
 import _situ
 from situ._src.distribute.values import PerReplica
-from situ._src.framework import errors, nest
+from situ._src.framework import errors, keywords, nest
 from situ._src.framework.api import export
 from situ._src.framework.scopes import device
 from situ._src.framework.tensor import GraphTensor
 from situ._src.ops.array_ops import convert_to_tensor, op
+
+
+def check_options(options):
+    """Checks a tf.distribute.InputOptions, or None. Its buffer size is a hint for speed."""
+    read = lambda key, default: (getattr(options, key, default), default)
+    mode = getattr(options, "experimental_replication_mode", "PER_WORKER")
+    keywords.unsupported(
+        "tf.distribute.InputOptions",
+        experimental_fetch_to_device=read("experimental_fetch_to_device", True),
+        experimental_replication_mode=(getattr(mode, "name", mode), "PER_WORKER"),
+        experimental_place_dataset_on_device=read("experimental_place_dataset_on_device", False),
+    )
 
 
 def bounds(count, replicas):
@@ -188,17 +200,18 @@ class DatasetsFromFunction:
 
 
 class NumpyDataset:
-    """A dataset of the rows of arrays; drop_remainder of `batch` has no effect."""
+    """A dataset of the rows of arrays."""
 
-    def __init__(self, arrays, size=None):
-        self._arrays, self._size = arrays, size
+    def __init__(self, arrays, size=None, drop_remainder=False):
+        self._arrays, self._size, self._drop_remainder = arrays, size, drop_remainder
 
     def batch(self, size, drop_remainder=False):
-        return NumpyDataset(self._arrays, size)
+        return NumpyDataset(self._arrays, size, drop_remainder)
 
     def __iter__(self):
         count = len(nest.flatten(self._arrays)[0])
         step = self._size or 1
+        count -= count % step if self._drop_remainder else 0
         for start in range(0, count, step):
             part = slice(start, start + step) if self._size else start
             yield nest.map_structure(operator.itemgetter(part), self._arrays)

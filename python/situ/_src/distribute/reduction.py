@@ -27,7 +27,8 @@ class ReduceOp(enum.Enum):
 
 @export("distribute.CrossDeviceOps")
 class CrossDeviceOps:
-    """How values are reduced over devices; num_packs is checked but has no effect."""
+    """How values are reduced over devices. num_packs is checked, but has no effect: TensorFlow
+    packs gradients for speed."""
 
     KIND = "auto"
 
@@ -43,14 +44,18 @@ class CrossDeviceOps:
     "distribute.ReductionToOneDevice", v1="contrib.distribute.ReductionToOneDeviceCrossDeviceOps"
 )
 class ReductionToOneDevice(CrossDeviceOps):
-    """Reduces on the first device and copies the result to the others; reduce_to_device and
-    accumulation_fn have no effect."""
+    """Reduces on one device and copies the result to the others.
+
+    Args:
+      reduce_to_device: The device; by default the first one.
+      accumulation_fn: A function of a list of tensors that returns their sum; by default tf.add_n.
+    """
 
     KIND = "one"
 
     def __init__(self, reduce_to_device=None, accumulation_fn=None):
         super().__init__()
-        self.reduce_to_device = reduce_to_device
+        self.reduce_to_device, self.accumulation_fn = reduce_to_device, accumulation_fn
 
 
 @export("distribute.HierarchicalCopyAllReduce")
@@ -84,9 +89,19 @@ def added(values, where):
         return op("AddN", values) if len(values) > 1 else op("Identity", values[0])
 
 
-def _to_one(values, devices):
-    total = added(values, devices[0])
-    return [total] * len(devices)  # each other device gets one copy
+def total(values, where, how=None):
+    """Adds values on a device, or as a ReductionToOneDevice says."""
+    if not isinstance(how, ReductionToOneDevice):
+        return added(values, where)
+    where = how.reduce_to_device or where
+    if how.accumulation_fn is None:
+        return added(values, where)
+    with device(where):
+        return how.accumulation_fn(values)
+
+
+def _to_one(values, devices, how):
+    return [total(values, devices[0], how)] * len(devices)  # each other device gets one copy
 
 
 def _everywhere(values, devices):
@@ -125,7 +140,7 @@ def all_reduce(values, devices, how=None):
     values = [convert_to_tensor(v) for v in values]
     kind = getattr(how, "KIND", "auto")
     if len(devices) == 1 or len(values) == 1 and len(devices) == 1:
-        return [added(values, devices[0])]
+        return [total(values, devices[0], how)]
     if kind == "library" and len(values) == len(devices) and _situ.reduces_by_library():
         return _by_library(values, devices)
     count = 1
@@ -134,5 +149,5 @@ def all_reduce(values, devices, how=None):
     if kind == "auto" and len(devices) == 2:
         return _everywhere(values, devices)
     if kind == "one" or count is None or count < max(_SMALL, len(devices)):
-        return _to_one(values, devices)
+        return _to_one(values, devices, how)
     return _in_parts(values, devices, count)

@@ -17,11 +17,12 @@ class MirroredStrategy(Strategy):
 
     Args:
       devices: The devices; by default all GPUs, or the CPU if there are none.
-      cross_device_ops: A tf.distribute.CrossDeviceOps, or None to choose by size and number. It
-        has no effect on gradients of tf.train optimizers in graphs, which the first device adds.
+      cross_device_ops: A tf.distribute.CrossDeviceOps, or None to choose by size and number.
+        Gradients of tf.train optimizers in graphs are added on the first device, or as a
+        ReductionToOneDevice says.
       num_gpus: The number of GPUs to use if there are no devices; 0 for the CPU.
       num_gpus_per_worker: The same, if num_gpus is None.
-      auto_shard_dataset: Has no effect.
+      auto_shard_dataset: Has no effect: it divides a dataset among several workers.
       cross_tower_ops: The old name of cross_device_ops.
 
     Raises:
@@ -37,6 +38,7 @@ class MirroredStrategy(Strategy):
         auto_shard_dataset=False,
         cross_tower_ops=None,
     ):
+        del auto_shard_dataset  # there is one worker
         count = num_gpus if num_gpus is not None else num_gpus_per_worker
         if not devices and count is not None:
             devices = [f"/device:GPU:{i}" for i in range(count)] or ["/device:CPU:0"]

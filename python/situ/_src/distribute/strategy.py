@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """strategy.py: tf.distribute.Strategy: runs replicas of a computation on several devices."""
 
+import inspect
+
 import _situ
 from situ._src.distribute import reduction, threads
 from situ._src.distribute.run import Run
@@ -54,6 +56,25 @@ def chosen(index, structure):
     return structure
 
 
+def _ungrouped(structure):
+    """Returns a structure of results with a tuple in place of each PerReplica value."""
+    if isinstance(structure, PerReplica):
+        return tuple(structure)
+    if isinstance(structure, dict):
+        return {k: _ungrouped(v) for k, v in structure.items()}
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*map(_ungrouped, structure))
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(map(_ungrouped, structure))
+    return (structure,)
+
+
+def _device_of(destinations):
+    """Returns the first device of the argument `destinations`."""
+    first = destinations[0] if isinstance(destinations, (PerReplica, list, tuple)) else destinations
+    return full_name(first if isinstance(first, (str, DeviceSpec)) else first.device)
+
+
 def group_results(results):
     """Groups the results of replicas leaf by leaf."""
     first = results[0]
@@ -86,20 +107,44 @@ class Extended:
         return self._strategy.run(fn, args, kwargs)
 
     def reduce_to(self, reduce_op, value, destinations=None, options=None):
-        """As strategy.reduce without axis; destinations and options have no effect."""
-        return self._strategy.reduce(reduce_op, value, axis=None)
+        """Reduces a value over replicas.
+
+        Args:
+          reduce_op: tf.distribute.ReduceOp.SUM or MEAN, or its name.
+          value: as for strategy.reduce.
+          destinations: A device, or a variable or value, whose device gets the result; the first
+            one if there are several.
+          options: Has no effect: it selects how values are packed and sent.
+
+        Returns:
+          A tensor.
+        """
+        del options  # how values are packed and sent; the sum is the same
+        total = self._strategy.reduce(reduce_op, value, axis=None)
+        return total if destinations is None else on(_device_of(destinations), total)
 
     def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
-        """reduce_to for each pair; the destinations and options have no effect."""
-        return [self.reduce_to(reduce_op, v) for v, _ in value_destination_pairs]
+        """Returns the results of reduce_to for pairs of a value and its destinations."""
+        return [self.reduce_to(reduce_op, *pair, options) for pair in value_destination_pairs]
 
     def update(self, var, fn, args=(), kwargs=None, group=True):
-        """Calls fn on each copy of a variable and returns the results; group has no effect."""
+        """Calls fn on each copy of a variable.
+
+        Args:
+          var: the variable.
+          fn: A function of the variable and the arguments.
+          args, kwargs: Its arguments; of PerReplica values each copy gets its own.
+          group: Whether to group the results of the copies to PerReplica values; otherwise they
+            are tuples.
+
+        Returns:
+          The results in their structure.
+        """
         result = []
         for index, where in enumerate(self._strategy.devices):
             with at(index, "update"), device(where):
                 result.append(fn(var, *chosen(index, args), **chosen(index, kwargs or {})))
-        return group_results(result)
+        return group_results(result) if group else _ungrouped(group_results(result))
 
     def variable_created_in_scope(self, v):
         return isinstance(v, Copies)
@@ -147,8 +192,7 @@ class Strategy:
             return place.run.variable(lambda: variable.create_graph_variable(graph, args, words))
         if graph is not None:
             graph.created += 1
-        names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
-        words = {**dict(zip(names, args)), **words}
+        words = inspect.signature(EagerVariable).bind(*args, **words).arguments
         mode, how = _modes(words)
         first, rest = self._first(words), self.devices[1:]
         if how is VariableAggregation.MEAN and not first.dtype.is_floating:
@@ -164,7 +208,12 @@ class Strategy:
                 _situ.copy_to(first._value, where) if first._value.device != where else first._value
             )
             parts.append(
-                EagerVariable(copy, trainable=first.trainable, name=copy_name(name, i + 1))
+                EagerVariable(
+                    copy,
+                    trainable=first.trainable,
+                    name=copy_name(name, i + 1),
+                    shape=first._static_shape,
+                )
             )
             parts[-1]._device = where
         kind = SyncOnReadVariable if mode is VariableSynchronization.ON_READ else MirroredVariable
@@ -250,12 +299,13 @@ class Strategy:
           fn: The function.
           args: Positional arguments; of PerReplica values each replica gets its own.
           kwargs: Keyword arguments, likewise.
-          options: Has no effect.
+          options: Has no effect: it is for TPUs.
 
         Returns:
           The results, in their structure, as PerReplica values; a plain value with one replica, or
           if all replicas return the same object.
         """
+        del options  # of TPUs
         kwargs = kwargs or {}
         words = lambda i: (chosen(i, tuple(args)), chosen(i, kwargs))
         call = lambda some, named: fn(*some, **named)
@@ -277,6 +327,7 @@ class Strategy:
 
     def sum_over_processes(self, tensors, how="sum"):
         """All-reduces tensors over processes."""
+        del how  # there is one process
         return tensors
 
     # Values
@@ -313,9 +364,9 @@ class Strategy:
             axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
             counts = [_count(v, axes) for v in values]
             values = [op("Sum", v, axes) for v in values]
-            total = reduction.added(values, self.devices[0])
+            total = reduction.total(values, self.devices[0], self.cross_device_ops)
             return total / cast(sum(counts), total.dtype) if is_mean else total
-        total = reduction.added(values, self.devices[0])
+        total = reduction.total(values, self.devices[0], self.cross_device_ops)
         return total / cast(len(values), total.dtype) if is_mean else total
 
     def gather(self, value, axis):
@@ -330,16 +381,33 @@ class Strategy:
     unwrap = experimental_local_results
 
     def experimental_distribute_dataset(self, dataset, options=None):
-        """Returns a dataset that divides each batch among the replicas; options has no effect."""
-        from situ._src.distribute.input import DistributedDataset
+        """Returns a dataset that divides each batch among the replicas.
 
+        Args:
+          dataset: a dataset of global batches.
+          options: A tf.distribute.InputOptions, or None.
+
+        Raises:
+          NotImplementedError: an option is not supported.
+        """
+        from situ._src.distribute.input import DistributedDataset, check_options
+
+        check_options(options)
         return DistributedDataset(self, dataset)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
-        """Returns the dataset of dataset_fn(input_context), with a batch for each replica; options
-        has no effect."""
-        from situ._src.distribute.input import DatasetsFromFunction
+        """Returns the dataset of dataset_fn(input_context), with a batch for each replica.
 
+        Args:
+          dataset_fn: A function of a tf.distribute.InputContext that returns a dataset.
+          options: A tf.distribute.InputOptions, or None.
+
+        Raises:
+          NotImplementedError: an option is not supported.
+        """
+        from situ._src.distribute.input import DatasetsFromFunction, check_options
+
+        check_options(options)
         return DatasetsFromFunction(self, dataset_fn)
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
@@ -348,8 +416,13 @@ class Strategy:
         return iter(self.experimental_distribute_dataset(dataset))
 
     def make_input_fn_iterator(self, input_fn, replication_mode=None):
-        """Returns an iterator over the dataset of input_fn(input_context); replication_mode has no
-        effect."""
+        """Returns an iterator over the dataset of input_fn(input_context).
+
+        Raises:
+          ValueError: replication_mode is not PER_WORKER.
+        """
+        if getattr(replication_mode, "name", replication_mode) not in (None, "PER_WORKER"):
+            raise ValueError(f"Input replication mode not supported: {replication_mode!r}")
         return iter(self.distribute_datasets_from_function(input_fn))
 
     def distribute_dataset(self, dataset_fn):
@@ -359,6 +432,7 @@ class Strategy:
 
     def experimental_make_numpy_dataset(self, numpy_input, session=None):
         """Returns a dataset of the rows of arrays; session has no effect."""
+        del session  # it initializes TensorFlow's variables for the arrays; here is none
         from situ._src.data.dataset import Dataset
         from situ._src.distribute.input import NumpyDataset
 

@@ -107,7 +107,7 @@ class Towers(Run):
         self._waiting[place.index] = pairs, controls
         return threads.current().merge(functools.partial(self._apply, optimizer, kwargs), (), {})
 
-    def _apply(self, optimizer, words, strategy):
+    def _apply(self, optimizer, words, _strategy):
         waiting = [self._waiting.pop(i) for i in sorted(self._waiting)]
         controls = list(dict.fromkeys(one for _, some in waiting for one in some))
         with self._graph.control_dependencies(controls):
@@ -117,4 +117,7 @@ class Towers(Run):
     def _sum(self, several):
         variable = several[0][1]
         grads = [dense(g, v) for g, v in several if g is not None]
-        return (reduction.added(grads, self.strategy.devices[0]) if grads else None), variable
+        if not grads:
+            return None, variable
+        strategy = self.strategy
+        return reduction.total(grads, strategy.devices[0], strategy.cross_device_ops), variable

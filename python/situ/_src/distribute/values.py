@@ -71,6 +71,7 @@ class Copies(EagerVariable):
     def __init__(self, parts, trainable, constraint, name, aggregation):
         self._parts, self.trainable, self.constraint = parts, trainable, constraint
         self.name, self.aggregation = name, aggregation
+        self._static_shape = parts[0]._static_shape
         self.across = None  # a strategy over several processes
         for part in parts:
             part._owner = self
@@ -143,10 +144,12 @@ class MirroredVariable(Copies):
         return self._put(self._run_unrecorded(row, self._situ_tensor_(), delta))
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        return self._change("add", "Add", delta)
+        del use_locking, name  # an assignment replaces the tensors, without an op
+        return self._given(self._change("add", "Add", delta), read_value)
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        return self._change("sub", "Sub", delta)
+        del use_locking, name  # an assignment replaces the tensors, without an op
+        return self._given(self._change("sub", "Sub", delta), read_value)
 
     def join(self, kind, values):
         """Writes what the replicas wrote."""
@@ -254,10 +257,12 @@ class SyncOnReadVariable(Copies):
         return self
 
     def assign_add(self, delta, use_locking=False, name=None, read_value=True):
-        return self._change("assign_add", "Add", delta)
+        del use_locking, name  # an assignment replaces the tensors, without an op
+        return self._given(self._change("assign_add", "Add", delta), read_value)
 
     def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
-        return self._change("assign_sub", "Sub", delta)
+        del use_locking, name  # an assignment replaces the tensors, without an op
+        return self._given(self._change("assign_sub", "Sub", delta), read_value)
 
 
 def copy_name(name, index):

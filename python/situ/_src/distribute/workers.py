@@ -7,11 +7,11 @@ import operator
 import _situ
 from situ._src.cluster import messages, processes, servers
 from situ._src.distribute import reduction
-from situ._src.distribute.input import DistributedDataset, InputContext, bounds
+from situ._src.distribute.input import DistributedDataset, InputContext, bounds, check_options
 from situ._src.distribute.strategies import MirroredStrategy
 from situ._src.distribute.strategy import Strategy
 from situ._src.distribute.values import Copies, PerReplica
-from situ._src.framework import nest
+from situ._src.framework import keywords, nest
 from situ._src.framework.api import export
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
@@ -30,7 +30,17 @@ class CommunicationImplementation(enum.Enum):
 
 @export("distribute.experimental.CommunicationOptions", "distribute.experimental.CollectiveHints")
 class CommunicationOptions:
-    """Options of the communication between processes. They have no effect."""
+    """Options of the communication between processes. They select how TensorFlow packs and sends
+    values, and have no effect.
+
+    Args:
+      bytes_per_pack: The size of a message, 0 to choose it.
+      timeout_seconds: Not supported.
+      implementation: A CommunicationImplementation or its name.
+
+    Raises:
+      ValueError: bytes_per_pack is negative, or there is no such implementation.
+    """
 
     def __init__(
         self,
@@ -38,6 +48,14 @@ class CommunicationOptions:
         timeout_seconds=None,
         implementation=CommunicationImplementation.AUTO,
     ):
+        if bytes_per_pack < 0:
+            raise ValueError(f"Argument `bytes_per_pack` must be >=0, Received {bytes_per_pack}.")
+        if isinstance(implementation, str):
+            implementation = CommunicationImplementation(implementation.upper())
+        keywords.unsupported(
+            "tf.distribute.experimental.CommunicationOptions",
+            timeout_seconds=(timeout_seconds, None),
+        )
         self.bytes_per_pack, self.timeout_seconds = bytes_per_pack, timeout_seconds
         self.implementation = implementation
 
@@ -53,8 +71,8 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     Args:
       cluster_resolver: Names the processes if mpirun did not start them; by default TF_CONFIG.
-      communication_options: Has no effect.
-      communication: Has no effect.
+      communication_options: A CommunicationOptions. It has no effect.
+      communication: The same, in old programs.
       num_gpus_per_worker: The number of GPUs of this process; by default all.
     """
 
@@ -65,6 +83,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         communication=None,
         num_gpus_per_worker=None,
     ):
+        del communication_options, communication  # situ uses shared memory and MPI
         if (
             cluster_resolver is not None
             and not processes.is_initialized()
@@ -148,12 +167,13 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         return messages.gathered(super().gather(value, axis))
 
     def experimental_distribute_dataset(self, dataset, options=None):
+        check_options(options)
         return WorkerDataset(self, dataset)
 
     def experimental_distribute_datasets_from_function(self, dataset_fn, options=None):
         context = InputContext(processes.size(), processes.rank(), self.num_replicas_in_sync)
         return Strategy.experimental_distribute_datasets_from_function(
-            self, lambda _: dataset_fn(context)
+            self, lambda _: dataset_fn(context), options
         )
 
     distribute_datasets_from_function = experimental_distribute_datasets_from_function
