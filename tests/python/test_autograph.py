@@ -438,3 +438,73 @@ def test_shapes_that_a_loop_may_change():
         return x
 
     assert of(double, [1]) == [[1, 1, 1, 1]]
+
+
+def test_the_largest_number_of_iterations():
+    def loop(n):
+        i = tf.constant(0)
+        while i < n:
+            tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+            i += 1
+        return i
+
+    def rows(x):
+        s = tf.constant(0)
+        for _ in x:
+            tf.autograph.experimental.set_loop_options(maximum_iterations=tf.constant(3))
+            s += 1
+        return s
+
+    def ranges(n):
+        s = tf.constant(0)
+        for _ in tf.range(n):
+            tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+            s += 1
+            if s > 6:
+                break
+        return s
+
+    assert of(loop, 10, 2) == [3, 2]
+    assert of(rows, np.zeros(10), np.zeros(1)) == [3, 1]
+    assert of(ranges, 10, 2) == [3, 2]
+
+
+def test_the_largest_number_of_iterations_of_an_inner_loop():
+    def nested(n):
+        i, total = tf.constant(0), tf.constant(0)
+        while i < n:
+            j = tf.constant(0)
+            while j < n:
+                tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+                last = j * 10
+                j += 1
+                total += 1
+            i += last // 10
+        return tf.stack([i, total])
+
+    assert of(nested, 5) == [[5, 10]]
+
+
+def test_the_largest_number_of_iterations_over_data_sets():
+    @tf.function
+    def count(items):
+        s = tf.constant(0)
+        for _ in items:
+            tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+            s += 1
+        return s
+
+    @tf.function
+    def count_all():
+        return count(tf.data.Dataset.range(10))
+
+    assert count(iter(tf.data.Dataset.range(10))).numpy() == 3
+    assert count_all().numpy() == 10  # of a data set TensorFlow takes all elements
+
+
+def test_arguments_of_the_conversion_that_are_not_supported():
+    with pytest.raises(NotImplementedError, match="recursive=False"):
+        tf.autograph.to_graph(of, recursive=False)
+    for convert in (tf.autograph.to_graph, tf.autograph.to_code):
+        with pytest.raises(NotImplementedError, match="experimental_optional_features"):
+            convert(of, experimental_optional_features=("LISTS",))

@@ -23,6 +23,7 @@ from situ._src.autograph.jumps import PREFIX as _PREFIX
 from situ._src.autograph.jumps import call as _call
 from situ._src.autograph.jumps import load as _load
 from situ._src.autograph.jumps import put as _put
+from situ._src.framework import keywords
 from situ._src.framework.api import export
 
 # What converted functions call as `ag__`.
@@ -374,21 +375,51 @@ def convert(function):
 def set_loop_options(
     parallel_iterations=None, swap_memory=None, maximum_iterations=None, shape_invariants=None
 ):
-    """Sets the shapes that values of the loop may take; the other options are ignored."""
-    loops.allow_shapes(shape_invariants or ())
+    """Sets options of the loop over tensors whose body calls it first.
+
+    Args:
+      parallel_iterations: has no effect: a hint for speed.
+      swap_memory: has no effect: a hint for speed.
+      maximum_iterations: the largest number of iterations; no effect on loops over a data set, as
+        in TensorFlow.
+      shape_invariants: pairs of a tensor and the shape that it may take.
+    """
+    del parallel_iterations, swap_memory  # hints for speed
+    loops.set_options(shape_invariants or (), maximum_iterations)
 
 
 @export("autograph.to_graph")
 def to_graph(entity, recursive=True, experimental_optional_features=None):
-    """Returns the function with its control flow converted; other arguments than `entity` are
-    ignored."""
+    """Returns the function with its control flow converted.
+
+    Args:
+      entity: a function.
+      recursive: False, to convert only the function itself, is not supported.
+      experimental_optional_features: not supported.
+    """
+    keywords.unsupported(
+        "tf.autograph.to_graph",
+        recursive=(recursive, True),
+        experimental_optional_features=(experimental_optional_features, None),
+    )
     return convert(getattr(entity, "python_function", entity))
 
 
 @export("autograph.to_code")
 def to_code(entity, recursive=True, experimental_optional_features=None):
     """Returns the text of the converted function, where `ag__` stands for the functions that situ
-    calls; other arguments than `entity` are ignored."""
+    calls.
+
+    Args:
+      entity: a function.
+      recursive: has no effect on the text of one function.
+      experimental_optional_features: not supported.
+    """
+    del recursive  # the text is that of one function
+    keywords.unsupported(
+        "tf.autograph.to_code",
+        experimental_optional_features=(experimental_optional_features, None),
+    )
     function = getattr(entity, "python_function", entity)
     tree = _tree(getattr(function, "__func__", function))
     tree.name = function.__name__

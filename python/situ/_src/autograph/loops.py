@@ -46,6 +46,9 @@ class _State:
     """The names of a loop: what of them goes round. `late` are those that code behind the loop
     reads: they go round even where only the loop sets them."""
 
+    limit = None  # maximum_iterations
+    has_limit = True  # False: a loop over a data set, of which TensorFlow takes all elements
+
     def __init__(self, get, put, names, late):
         self._get, self._put, self._names, self._late = get, put, names, late
         self._start, self._found, self._given = get(), {}, {}
@@ -82,6 +85,7 @@ class _State:
                     found[at] = nest.map_structure(branch_graph.tensor_of, values[at])
 
         _tracing.append(None)
+        _states.append(None)  # options are set when the loop is built
         if place is not None:
             _looking.append(None)
         try:
@@ -92,6 +96,7 @@ class _State:
         finally:
             if place is not None:
                 _looking.pop()
+            _states.pop()
             _tracing.pop()
             self._put(self._start)
         for at, value in found.items():  # begins with zeros, in the form of what it will be
@@ -115,6 +120,13 @@ class _State:
                 self._given[i] = tensor_shape.as_shape(shape)
                 return True
         return False
+
+    def allow_iterations(self, limit):
+        """Sets the largest number of iterations; returns whether it is new."""
+        if limit is None or not self.has_limit or self.limit is not None:
+            return False
+        self.limit = limit
+        return True
 
     @staticmethod
     def _leaves(values):
@@ -150,13 +162,31 @@ def _loop(test, body, state, more):
 
 
 class _Again(Exception):
-    """A loop is to be built again: the program has said which shapes may change."""
+    """A loop is to be built again: the program has set its options."""
 
 
-def allow_shapes(given):
-    """Shapes that values of the innermost loop may take: pairs of a tensor and a shape."""
-    if _states and any(_states[-1].allow(value_of(t), s) for t, s in given):
+def set_options(shapes, limit):
+    """Sets options of the innermost loop: the shapes that values may take, as pairs of a tensor and
+    a shape, and the largest number of iterations."""
+    state = _states[-1] if _states else None
+    if state is None:
+        return
+    new = [state.allow(value_of(t), s) for t, s in shapes]
+    if any([*new, state.allow_iterations(_outside(limit))]):
         raise _Again()
+
+
+def _outside(limit):
+    """Returns the number of iterations as a value that a loop can read before its body runs."""
+    limit = value_of(limit)
+    if not is_tensor(limit) or limit.graph is not _situ.current_graph():
+        return limit
+    if limit.op.type != "Const":
+        raise NotImplementedError(
+            f"set_loop_options: maximum_iterations={limit!r}, a tensor that the body of the loop "
+            "computes, is not supported yet: compute it before the loop."
+        )
+    return int(limit.graph._known(limit))
 
 
 def _loop_once(test, body, state, more):
@@ -182,6 +212,7 @@ def _loop_once(test, body, state, more):
         next_test,
         next_body,
         [*more, *start],
+        maximum_iterations=state.limit,
         return_same_structure=True,
         shape_invariants=[*[x.shape for x in more], *state.shapes()],
     )
@@ -328,6 +359,7 @@ def _for_dataset(items, stop, body, state):
     from situ._src.data.iterators import Elements, Iterator, OwnedIterator
 
     plain = isinstance(items, (Dataset, Iterator, OwnedIterator))
+    state.has_limit = not isinstance(items, Dataset)
     elements = Elements(items) if plain else _Spread(items)
 
     def go(more, *parts):

@@ -92,7 +92,7 @@ def if_stmt(test, body, orelse, get, put, names):
         return call
 
     _check_in_graph(names)
-    made = iter([v for v in _aligned(test, branch(body), branch(orelse), ends) if v is not None])
+    made = iter([v for v in _aligned(test, branch(body), branch(orelse)) if v is not None])
     put(tuple(_merge(a, b, made, n) for a, b, n in zip(*ends, names)))
 
 
@@ -116,7 +116,7 @@ def _check_in_graph(names):
         )
 
 
-def _aligned(test, yes, no, ends):
+def _aligned(test, yes, no):
     """Calls cond and drops leaves that only one branch sets."""
     from situ._src.ops import control_flow_ops
 
