@@ -239,3 +239,14 @@ def test_a_variable_with_a_less_specific_shape_is_assigned_other_shapes():
         tf.Variable([1.0], shape=[2])
     with pytest.raises(ValueError, match="`variable_def` arg is not supported"):
         tf.Variable(variable_def="v")
+
+
+def test_options_of_functions():
+    with pytest.raises(NotImplementedError, match="experimental_autograph_options"):
+        tf.function(abs, experimental_autograph_options=("LISTS",))
+    made = tf.function(lambda x: x, jit_compile=True, experimental_implements="name")
+    assert made(tf.constant(2)).numpy() == 2
+    short, long = (made.pretty_printed_concrete_signatures(verbose=v) for v in (False, True))
+    assert len(short) < len(long)
+    with pytest.raises(NotImplementedError, match="experimental_device_ordinal=1"):
+        tf.config.LogicalDeviceConfiguration(64, experimental_device_ordinal=1)

@@ -168,3 +168,16 @@ def test_ways_to_add_are_checked(graph):
         assert run(graph, tf1.gradients(x * x, x, aggregation_method=method)[0]) == 2
     with pytest.raises(ValueError, match="Invalid `aggregation_method` specified 77"):
         tf1.gradients(x * x, x, aggregation_method=77)
+
+
+def test_options_of_hessians():
+    with tf1.Graph().as_default() as graph:
+        with tf1.device("/device:CPU:0"):
+            x = tf1.placeholder(tf1.float32, [2])
+            y = tf1.reduce_sum(tf1.sin(x) * x, name="y")
+        made = tf1.hessians(y, x, colocate_gradients_with_ops=True, name="h")[0]
+        kinds = [o.colocation_groups() for o in graph.get_operations() if o.name.startswith("h/")]
+        assert any(b"loc:@" in group for groups in kinds for group in groups)
+        with tf1.Session() as session:
+            found = session.run(made, {x: [0.0, 1.0]})
+    assert np.allclose(found, np.diag([2.0, 2 * np.cos(1.0) - np.sin(1.0)]))

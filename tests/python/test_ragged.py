@@ -343,3 +343,27 @@ def test_valid_rows_of_functions(method, rows):
 def test_no_rows_of_functions(method):
     made = tf.function(lambda v, r: getattr(tf.RaggedTensor, method)(v, r))
     assert made(tf.zeros([0]), tf.zeros([0], tf.int64)).to_list() == []
+
+
+def test_components_of_nested_composite_tensors():
+    import situ as tf
+
+    sparse = tf.SparseTensor([[0, 1]], [5.0], [2, 3])
+    ragged = tf.RaggedTensor.from_nested_row_splits([1.0, 2.0, 3.0], [[0, 1, 2], [0, 1, 3]])
+    slices = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0]), tf.constant([2, 1]))
+    value = {"a": sparse, "b": (ragged, slices), "c": tf.constant(1.0)}
+    assert len(tf.nest.flatten(value)) == 4
+    leaves = [t.numpy().tolist() for t in tf.nest.flatten(value, expand_composites=True)]
+    assert leaves[:3] == [[[0, 1]], [5], [2, 3]]
+    assert leaves[3:6] == [[1, 2, 3], [0, 1, 2], [0, 1, 3]]
+    assert leaves[6:] == [[[1]], [0], [2, 1], 1]
+    double = lambda t: t * 2.0 if t.dtype == tf.float32 else t
+    made = tf.nest.map_structure(double, value, expand_composites=True)
+    assert isinstance(made["a"], tf.SparseTensor) and made["a"].values.numpy() == [10]
+    assert made["b"][0].to_list() == [[[2]], [[4, 6]]]
+    assert isinstance(made["b"][1], tf.IndexedSlices) and made["b"][1].values.numpy() == [[2]]
+    tf.nest.assert_same_structure(sparse, tf.constant(1.0))
+    tf.nest.assert_same_structure(value, made, expand_composites=True)
+    for other in (tf.constant(1.0), ragged):
+        with pytest.raises(ValueError, match="same nested structure"):
+            tf.nest.assert_same_structure(sparse, other, expand_composites=True)

@@ -175,3 +175,104 @@ def test_functions_that_do_not_come_along():
     graph_def = tf.get_default_graph().as_graph_def()
     with tf.Graph().as_default(), pytest.raises(NotImplementedError, match="calls a function"):
         tf.import_graph_def(graph_def)
+
+
+def test_arguments_of_freeze_graph(tmp_path):
+    from situ._src.framework import graph_tools
+
+    x, y = build()
+    folder = str(tmp_path / "model")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(session, str(tmp_path / "m.ckpt"))
+        builder = tf.saved_model.builder.SavedModelBuilder(folder)
+        builder.add_meta_graph_and_variables(session, ["serve", "gpu"])
+        builder.save()
+    meta = tf.train.export_meta_graph()
+    freeze = graph_tools.freeze_graph_with_def_protos
+    frozen = freeze(None, None, path, "y", input_meta_graph_def=meta)
+    assert "w" in [n.name for n in frozen.node if n.op == "Const"]
+    with pytest.raises(NotImplementedError, match="initializer_nodes='init'"):
+        freeze(tf.get_default_graph().as_graph_def(), None, path, "y", initializer_nodes="init")
+    words = (None, None, False, None, "y", "", "", "", True, "", "", "", None, folder)
+    frozen = graph_tools.freeze_graph(*words, "gpu,serve")
+    assert "w" in [n.name for n in frozen.node if n.op == "Const"]
+    with pytest.raises(RuntimeError, match=r"has the tags \['serve'\]"):
+        graph_tools.freeze_graph(*words)
+
+
+def test_inputs_of_optimize_for_inference():
+    from situ._src.framework import graph_tools
+
+    raw = tf.placeholder(tf.string, [], "raw")
+    x = tf.identity(tf.reshape(tf.decode_raw(raw, tf.float32), [1, 2]), "x")
+    tf.identity(x * 2.0, "y")
+    graph_def = tf.get_default_graph().as_graph_def()
+    made = graph_tools.optimize_for_inference(graph_def, ["x"], ["y"], tf.float32.as_datatype_enum)
+    assert {n.name: n.op for n in made.node}["x"] == "Placeholder"
+    assert "raw" not in [n.name for n in made.node]
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.import_graph_def(made, name="")
+        assert session.run("y:0", {"x:0": [[1, 2]]}).tolist() == [[2, 4]]
+
+
+def test_the_number_of_parameters_of_a_checkpoint(tmp_path, capsys):
+    from situ._src.framework import graph_tools
+
+    build()
+    tf.Variable([1.0, 2.0, 3.0], name="slot")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(session, str(tmp_path / "m.ckpt"))
+    for pattern, count in (("", 5), ("sl.t", 2)):
+        graph_tools.print_tensors_in_checkpoint_file(path, None, False, True, pattern)
+        assert capsys.readouterr().out.endswith(f"# Total number of params: {count}\n")
+
+
+def test_arguments_of_export_meta_graph():
+    with tf.device("/device:CPU:0"):
+        x, y = build()
+    saver = tf.train.Saver()
+    part = tf.graph_util.extract_sub_graph(tf.get_default_graph().as_graph_def(), ["x"])
+    nodes = lambda meta: meta._data["graph"]["node"]
+    assert any("device" in n for n in nodes(tf.train.export_meta_graph()))
+    assert not any("device" in n for n in nodes(tf.train.export_meta_graph(clear_devices=True)))
+    assert [n["name"] for n in nodes(tf.train.export_meta_graph(graph_def=part))] == ["x"]
+    meta = tf.train.export_meta_graph(saver_def=saver.as_saver_def())
+    with tf.Graph().as_default():
+        assert isinstance(tf.train.import_meta_graph(meta), tf.train.Saver)
+    for option in ({"export_scope": "a"}, {"save_debug_info": True}, {"meta_info_def": "m"}):
+        with pytest.raises(NotImplementedError, match=next(iter(option))):
+            tf.train.export_meta_graph(**option)
+
+
+def test_colocation_with_a_node_that_is_missing():
+    a = tf.constant(1.0, name="a")
+    with tf.get_default_graph().colocate_with(a.op):
+        tf.constant(2.0, name="b")
+    part = tf.graph_util.extract_sub_graph(tf.get_default_graph().as_graph_def(), ["b"])
+    with tf.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match="'b' expects to be colocated with unknown node 'a'"):
+            tf.import_graph_def(part)
+        tf.import_graph_def(part, validate_colocation_constraints=False)
+        assert graph.get_operation_by_name("import/b")
+
+
+def test_the_newest_nodes_of_a_graph_and_their_shapes():
+    graph = tf.get_default_graph()
+    tf.placeholder(tf.float32, [None, 2], "x")
+    version = graph.version
+    tf.split(tf.placeholder(tf.float32, name="y"), 2, name="s")
+    names = [n.name for n in graph.as_graph_def(from_version=version).node]
+    assert names[0] == "y" and names[-1] == "s" and "x" not in names
+    made = {n.name: n for n in graph.as_graph_def(add_shapes=True).node}
+    found = {n: made[n].attr["_output_shapes"].list for n in ("x", "s")}
+    found = {n: [tf.TensorShape(s) for s in getattr(v, "shape", v)] for n, v in found.items()}
+    assert found["x"][0].as_list() == [None, 2]
+    assert [s.ndims for s in found["s"]] == [None, None]
+    again = tf.GraphDef.FromString(graph.as_graph_def(add_shapes=True).SerializeToString())
+    assert "_output_shapes" in {n.name: n for n in again.node}["x"].attr
+    with tf.Graph().as_default():
+        tf.import_graph_def(again)
+    with pytest.raises(NotImplementedError, match="mark_as_used=False"):
+        graph.unique_name("x", mark_as_used=False)

@@ -87,3 +87,20 @@ def test_values_select_the_graph_of_a_scope(graph):
                 with scope(None, "inner", [x, y]):
                     pass
         assert tf.get_default_graph() is other
+
+
+def test_resources_of_a_container(graph):
+    with tf.container("outer"):
+        v = tf.Variable(1.0, use_resource=True)
+        with tf.Graph().as_default():
+            assert tf.Variable(1.0).op.get_attr("container") == b""
+        with graph.container("inner"):
+            queue = tf.FIFOQueue(2, tf.float32)
+            w = tf.Variable(2.0, use_resource=False)
+        u = tf.Variable(v.initial_value + 1.0)
+    names = [x.get_attr("container") for x in (v.op, queue.queue_ref.op, w.op, u.op)]
+    assert names == [b"outer", b"inner", b"inner", b"outer"]
+    assert tf.Variable(1.0).op.get_attr("container") == b""
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), queue.enqueue(3.0)])
+        assert session.run([v, w, u, queue.dequeue()]) == [1, 2, 2, 3]

@@ -283,10 +283,11 @@ def test_a_session_may_have_variables_of_its_own(graph, cluster):
 def test_reset(graph):
     cluster = Cluster(1, 1)
     with tf.device("/job:ps/task:0"):
-        kept = tf.raw_ops.VariableV2(shape=[], dtype=tf.float32, container="kept")
+        with tf.container("kept"):
+            kept = tf.Variable(2.0)
         v = tf.get_variable("v", initializer=1.0)
     with cluster.session() as session:
-        session.run([v.initializer, tf.assign(kept, 2.0)])
+        session.run([v.initializer, kept.initializer])
     tf.Session.reset(cluster.workers[0].target, ["another"])
     with cluster.session() as session:
         assert session.run([v, kept]) == [1.0, 2.0]

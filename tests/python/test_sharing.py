@@ -111,3 +111,23 @@ def test_array():
     copy = tensor.numpy()
     copy[0, 0] = 7
     assert tensor.numpy()[0, 0] == 1
+
+
+def test_dlpack_copies_on_demand():
+    tensor = tf.constant([1.0, 2.0]) * 2.0
+    shared, copied = (np.from_dlpack(_Copying(tensor, copy)) for copy in (False, True))
+    address = lambda array: array.__array_interface__["data"][0]
+    assert shared.tolist() == copied.tolist() == [2, 4] and address(shared) != address(copied)
+
+
+class _Copying:
+    """A tensor that is exported with the argument `copy`, which NumPy passes from version 2 on."""
+
+    def __init__(self, tensor, copy):
+        self._tensor, self._copy = tensor, copy
+
+    def __dlpack__(self, **_kwargs):
+        return self._tensor.__dlpack__(copy=self._copy)
+
+    def __dlpack_device__(self):
+        return self._tensor.__dlpack_device__()

@@ -248,3 +248,32 @@ def test_plug_in(tmp_path):
     )
     assert "1 failed, 6 passed" in done.stdout, done.stdout + done.stderr
     assert "test_that_fails_and_holds_on" in done.stdout
+
+
+def test_which_gpus_are_available():
+    with simulated_gpus(1):
+        assert tf.test.is_gpu_available(cuda_only=True)
+        assert tf.test.is_gpu_available(min_cuda_compute_capability=(0, 0))
+        assert not tf.test.is_gpu_available(True, (3, 5))  # as a GPU whose capability is not known
+    assert not tf.test.is_gpu_available(cuda_only=True) or gpus()
+
+
+def test_the_devices_of_a_test_session():
+    v1 = tf.compat.v1
+
+    class Case(v1.test.TestCase):
+        def runTest(self):
+            with self.session(use_gpu=False) as session:
+                x = v1.placeholder(tf.float32, [])
+                assert x.device == "/device:CPU:0" and session.run(x, {x: 1.0}) == 1
+            with self.session(force_gpu=True):
+                assert v1.placeholder(tf.float32, []).device == "/device:GPU:0"
+            graph = tf.Graph()
+            with self.cached_session(graph):
+                assert v1.placeholder(tf.float32, []).device == ""
+            with self.assertRaisesRegex(ValueError, "The graph used to get the cached session"):
+                with self.cached_session():
+                    pass
+
+    with simulated_gpus(1):
+        Case().debug()

@@ -5,7 +5,7 @@ placement logging."""
 from __future__ import annotations
 
 import _situ
-from situ._src.framework import errors
+from situ._src.framework import errors, keywords
 from situ._src.framework.api import export
 from situ._src.variables import eager_variable
 
@@ -61,13 +61,18 @@ class LogicalDeviceConfiguration:
 
     Args:
       memory_limit: in MB; required for GPUs.
-      experimental_priority: ignored.
-      experimental_device_ordinal: ignored.
+      experimental_priority: has no effect: a hint for the order of work on a GPU.
+      experimental_device_ordinal: not supported.
     """
 
     def __init__(
         self, memory_limit=None, experimental_priority=None, experimental_device_ordinal=None
     ):
+        del experimental_priority  # a hint for speed
+        keywords.unsupported(
+            "tf.config.LogicalDeviceConfiguration",
+            experimental_device_ordinal=(experimental_device_ordinal, None),
+        )
         self.memory_limit = memory_limit
 
     def __repr__(self):
@@ -534,13 +539,17 @@ export("test.is_built_with_gpu_support")(is_built_with_cuda)
 
 @export("test.is_gpu_available")
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability=None):
-    """Returns whether a GPU of any kind is visible.
+    """Returns whether a GPU is visible.
 
     Args:
-      cuda_only: ignored; GPUs of other back ends count, too.
-      min_cuda_compute_capability: ignored; GPUs of any capability count.
+      cuda_only: whether only GPUs of the CUDA back end and simulated GPUs count.
+      min_cuda_compute_capability: a pair (major, minor). situ does not know the capability of its
+        devices, which counts as (0, 0), as in TensorFlow.
     """
-    return any(d["kind"] == "GPU" for d in _situ.devices())
+    if tuple(min_cuda_compute_capability or ()) > (0, 0):
+        return False
+    gpus = [d for d in _situ.devices() if d["kind"] == "GPU"]
+    return any(not cuda_only or d["backend"] in ("cuda", "sim") for d in gpus)
 
 
 @export("test.gpu_device_name")

@@ -327,6 +327,8 @@ def _enum(
     short_name=None,
     case_sensitive=True,
 ):
+    del module_name  # absl lists flags by module in its help
+
     def parse(text):
         for value in enum_values:
             if text == value or not case_sensitive and text.lower() == value.lower():

@@ -9,7 +9,7 @@ import inspect
 import weakref
 
 import _situ
-from situ._src.framework import tensor_shape
+from situ._src.framework import keywords, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.concrete_function import is_tensor as _is_tensor
@@ -254,7 +254,7 @@ class Function(_situ.Function):
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """Returns the signatures of all traces in readable form."""
-        return "\n\n".join(c.pretty_printed_signature() for c in self._traces.values())
+        return "\n\n".join(c.pretty_printed_signature(verbose) for c in self._traces.values())
 
     @property
     def experimental_get_tracing_count(self):
@@ -283,11 +283,11 @@ def function(
       input_signature: a sequence of tf.TensorSpec, one per argument; the function is traced once
         for them on each device.
       autograph: whether Python control flow that depends on tensors becomes operations.
-      experimental_implements: ignored.
-      experimental_autograph_options: ignored.
+      experimental_implements: has no effect: a name for converters such as TensorFlow Lite.
+      experimental_autograph_options: not supported.
       experimental_relax_shapes: as reduce_retracing.
-      experimental_compile: ignored; situ compiles every function.
-      jit_compile: ignored; situ compiles every function.
+      experimental_compile: has no effect: situ compiles every function.
+      jit_compile: has no effect: situ compiles every function.
       reduce_retracing: whether a call with new shapes creates a trace for all shapes so far,
         which later calls with such shapes share.
 
@@ -298,6 +298,11 @@ def function(
       ValueError: when called, if the function creates variables after its first call.
       TypeError: when called, if the arguments do not fit the function or `input_signature`.
     """
+    del experimental_implements  # a name for converters such as TensorFlow Lite
+    del experimental_compile, jit_compile  # every function is compiled
+    keywords.unsupported(
+        "tf.function", experimental_autograph_options=(experimental_autograph_options, None)
+    )
     relax = bool(reduce_retracing or experimental_relax_shapes)
     if func is None:
         return lambda f: Function(f, input_signature, autograph=autograph, relax=relax)

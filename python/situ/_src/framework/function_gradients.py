@@ -50,7 +50,7 @@ class _Backward:
     """The gradient graph of some outputs with respect to the sources. A source is a list of
     tensors: a variable that is assigned has several."""
 
-    def __init__(self, graph, name, ys, sources):
+    def __init__(self, graph, ys, sources):
         before = graph.get_operations()
         with graph.as_default(), graph.control_dependencies(None):
             self.arriving = [
@@ -113,7 +113,7 @@ def pure_gradient(graph, name, outputs, sources, fed, known, grads, values):
     mask = tuple(g is not None for g in grads)
     if mask not in known:
         ys = [o for o, is_present in zip(outputs, mask) if is_present]
-        backward = _Backward(graph, name, ys, sources)
+        backward = _Backward(graph, ys, sources)
         known[mask] = backward, Pure(graph, name, [*fed, *backward.arriving], backward.outputs)
     backward, run = known[mask]
     made = run.call([*values, *[g for g in grads if g is not None]])
@@ -144,7 +144,6 @@ class Taped:
         full = (
             _Backward(
                 graph,
-                self._name,
                 [o for o, r in zip(self._outputs, self._real) if r],
                 self._sources,
             )
@@ -223,7 +222,7 @@ class Taped:
         backward, run = self._backward_cache.get(mask) or (None, None)
         if backward is None:
             ys = [o for o, is_present in zip(self._outputs, mask) if is_present]
-            backward = _Backward(self._graph, self._name, ys, self._sources)
+            backward = _Backward(self._graph, ys, self._sources)
         if run is None:
             run = _trace(
                 self._graph,

@@ -158,13 +158,14 @@ class GradientTape(_situ.Tape):
           target: a tensor.
           sources: a tensor or variable, or a nested structure of them.
           unconnected_gradients: a tf.UnconnectedGradients.
-          parallel_iterations: ignored.
-          experimental_use_pfor: ignored; each element of the target takes a backward pass.
+          parallel_iterations: has no effect: a hint for speed.
+          experimental_use_pfor: has no effect: each element of the target takes a backward pass.
 
         Returns:
           Tensors of shape `target.shape + source.shape` in the structure of `sources`; None where
           the target does not depend on a source, unless `unconnected_gradients` is ZERO.
         """
+        del parallel_iterations, experimental_use_pfor  # ways to the same result
         target = convert_to_tensor(target)
         shape = [int(d) for d in target.shape]
         count = 1
@@ -206,13 +207,14 @@ class GradientTape(_situ.Tape):
             `source`.
           source: a tensor of shape [batch, ...].
           unconnected_gradients: a tf.UnconnectedGradients.
-          parallel_iterations: ignored.
-          experimental_use_pfor: ignored; each element of an example takes a backward pass.
+          parallel_iterations: has no effect: a hint for speed.
+          experimental_use_pfor: has no effect: each element of an example takes a backward pass.
 
         Returns:
           A tensor of shape [batch, *target.shape[1:], *source.shape[1:]], or None if the target
           does not depend on the source.
         """
+        del parallel_iterations, experimental_use_pfor  # ways to the same result
         shape = [int(d) for d in target.shape]
         count = 1
         for size in shape[1:]:

@@ -281,17 +281,22 @@ def hessians(
     Args:
       ys: a tensor, or a list of tensors.
       xs: a tensor, or a list of tensors, of fully defined shapes.
-      gate_gradients: ignored.
-      aggregation_method: ignored.
+      gate_gradients: as for tf.gradients.
+      aggregation_method: as for tf.gradients.
       name: the name scope of the first gradients.
-      colocate_gradients_with_ops: ignored.
+      colocate_gradients_with_ops: as for tf.gradients.
 
     Returns:
       A list with a tensor of shape `x.shape + x.shape` for each `x`.
     """
+    options = {
+        "gate_gradients": gate_gradients,
+        "aggregation_method": aggregation_method,
+        "colocate_gradients_with_ops": colocate_gradients_with_ops,
+    }
     result = []
     for x in list(xs) if isinstance(xs, (list, tuple)) else [xs]:
-        first = convert_to_tensor(gradients(ys, x, name=name)[0])
+        first = convert_to_tensor(gradients(ys, x, name=name, **options)[0])
         sizes = [int(d) for d in x.shape]
         flat_gradient = op("Reshape", first, [-1])
         count = 1

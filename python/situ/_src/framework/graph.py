@@ -5,12 +5,13 @@ operations and tensors by name."""
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 
 import _situ
-from situ._src.framework import graph_scopes, node_def, style
+from situ._src.framework import graph_scopes, keywords, node_def, style
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.tensor_shape import TensorShape
+from situ._src.framework.tensor_shape import TensorShape, as_shape
 
 
 class GraphKeys:
@@ -295,10 +296,12 @@ class Graph(_situ.Graph):
 
     def is_feedable(self, tensor) -> bool:
         """Returns True: every tensor can be fed."""
+        del tensor  # there is no prevent_feeding
         return True
 
     def is_fetchable(self, tensor) -> bool:
         """Returns True: every tensor and operation can be fetched."""
+        del tensor  # there is no prevent_fetching
         return True
 
     # Scopes
@@ -313,8 +316,9 @@ class Graph(_situ.Graph):
             _situ.swap_graph(before)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns a name that is unique in the graph, below the current name scope. The name is
-        reserved: `mark_as_used` is ignored."""
+        """Returns a name that is unique in the graph, below the current name scope, and reserves
+        it. `mark_as_used=False` is not supported."""
+        keywords.unsupported("tf.Graph.unique_name", mark_as_used=(mark_as_used, True))
         return self._unique(self._scope, name)
 
     def get_name_scope(self) -> str:
@@ -406,9 +410,10 @@ class Graph(_situ.Graph):
 
     @contextlib.contextmanager
     def container(self, name: str):
-        """Returns a context manager for a resource container. It has no effect: new resources
-        belong to the default container."""
-        yield name
+        """Returns a context manager: variables, queues, iterators and other resources that are
+        created in it belong to a container, which tf.compat.v1.Session.reset can clear."""
+        with graph_scopes.in_container(self, name):
+            yield name
 
     # Collections
 
@@ -456,10 +461,26 @@ class Graph(_situ.Graph):
         """Returns the graph as a GraphDef.
 
         Args:
-          from_version: ignored; all nodes are written.
-          add_shapes: ignored; no attribute `_output_shapes` is added.
+          from_version: the version of the graph after which the nodes were added; by default all
+            nodes are written.
+          add_shapes: whether each node gets an attribute `_output_shapes`.
         """
-        return node_def.GraphDef(self)
+        if from_version is None and not add_shapes:
+            return node_def.GraphDef(self)
+        nodes = json.loads(self._save(True)).get("node", [])[from_version or 0 :]
+        if add_shapes:
+            for node in nodes:
+                outputs = self.get_operation_by_name(node["name"]).outputs
+                shapes = [_shape_attr(as_shape(t.shape)) for t in outputs]
+                node.setdefault("attr", {})["_output_shapes"] = {"list": {"shape": shapes}}
+        return node_def.GraphDef._from_nodes(nodes)
+
+
+def _shape_attr(shape):
+    """Returns a shape in the JSON form of an attribute."""
+    if shape.rank is None:
+        return {"unknownRank": True}
+    return {"dim": [{"size": str(-1 if d is None else d)} for d in shape.as_list()]}
 
 
 def device_function(graph, type_, name, inputs):

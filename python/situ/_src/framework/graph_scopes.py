@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 
+import _situ
 from situ._src.framework import device_spec
 from situ._src.framework.device_spec import DeviceSpec
 
@@ -165,3 +166,26 @@ def colocation_named(graph: Any, name: str):
     finally:
         graph._colocation_name = before
         graph._name_colocation(before)
+
+
+containers: list = []  # (graph, name) of the container scopes that are open
+
+
+@contextlib.contextmanager
+def in_container(graph, name):
+    """Creates the resources of a graph in a container."""
+    entry = graph, name
+    containers.append(entry)
+    try:
+        yield
+    finally:
+        containers.remove(entry)
+
+
+def with_container(function, kwargs):
+    """Adds the container of the current graph to the arguments of an op that creates a resource."""
+    here = _situ.current_graph() or _situ.get_default_graph()
+    name = next((name for graph, name in reversed(containers) if graph is here), "")
+    if not name or all(attr != "container" for _, attr, _ in function.parameters):
+        return kwargs
+    return {"container": name, **kwargs}

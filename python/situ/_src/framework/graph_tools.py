@@ -5,11 +5,14 @@ inspect_checkpoint."""
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 
 from situ._src.checkpoint import reader as checkpoint_reader
-from situ._src.framework import graph_util, meta_graph
+from situ._src.framework import graph_util, keywords, meta_graph
 from situ._src.framework.api import export
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.node_def import GraphDef
 
 
@@ -52,20 +55,38 @@ def freeze_graph_with_def_protos(
     """Replaces the variables of a GraphDef by constants with values from a checkpoint.
 
     Args:
-      input_graph_def: the GraphDef.
-      input_checkpoint: the prefix of the checkpoint.
+      input_graph_def: the GraphDef; None for that of `input_meta_graph_def` or of the SavedModel.
+      input_saver_def: has no effect: the checkpoint is read without a saver.
+      input_checkpoint: the prefix of the checkpoint; with `input_saved_model_dir` unused.
       output_node_names: comma-separated names of the nodes to keep, with all that they depend on.
       output_graph: the .pb file to write, or "".
       clear_devices: whether to remove the devices of nodes.
+      initializer_nodes: not supported.
       variable_names_whitelist: comma-separated names of the variables to freeze; "" for all.
       variable_names_blacklist: comma-separated names of variables to leave.
+      input_meta_graph_def: a MetaGraphDef that situ made.
+      input_saved_model_dir: a SavedModel of situ with the values of the variables.
+      saved_model_tags: a list of the tags of the graph in the SavedModel; None for the first graph.
+      restore_op_name, filename_tensor_name, checkpoint_version: have no effect, as in TensorFlow.
 
     Returns:
-      The GraphDef. Other arguments are ignored.
+      The GraphDef.
 
     Raises:
       ValueError: there are no output nodes.
     """
+    del input_saver_def, checkpoint_version  # the checkpoint is read without a saver
+    del restore_op_name, filename_tensor_name  # TensorFlow ignores them, too
+    keywords.unsupported("freeze_graph", initializer_nodes=(initializer_nodes or "", ""))
+    if input_saved_model_dir:
+        input_checkpoint = os.path.join(input_saved_model_dir, "variables", "variables")
+    if input_graph_def is None:
+        data = (
+            input_meta_graph_def._data
+            if input_meta_graph_def is not None
+            else _saved_graph(input_saved_model_dir, saved_model_tags)
+        )
+        input_graph_def = GraphDef._from_nodes(data["graph"]["node"])
     output_names = [n.partition(":")[0] for n in _names(output_node_names)]
     if not output_names:
         raise ValueError("You need to supply the name of a node to --output_node_names.")
@@ -87,6 +108,18 @@ def freeze_graph_with_def_protos(
         with open(output_graph, "wb") as file:
             file.write(graph_def.SerializeToString())
     return graph_def
+
+
+def _saved_graph(folder, tags):
+    """Returns the graph of a SavedModel that has exactly these tags, or the first one."""
+    from situ._src.saved_model import builder
+
+    graphs = builder._read(folder)
+    for data in graphs:
+        if tags is None or set(data["tags"]) == set(tags):
+            return data
+    found = [sorted(data["tags"]) for data in graphs]
+    raise RuntimeError(f"No graph of {folder} has the tags {sorted(tags)}; there are {found}.")
 
 
 @export(v1="python.tools.freeze_graph.freeze_graph")
@@ -112,31 +145,32 @@ def freeze_graph(
 
     Args:
       input_graph: the GraphDef file; unused if input_meta_graph or input_saved_model_dir is given.
+      input_saver: has no effect: the checkpoint is read without a saver.
       input_binary: whether `input_graph` is binary; otherwise it is text.
       input_checkpoint: the prefix of the checkpoint.
       output_node_names: comma-separated names of the nodes to keep, with all that they depend on.
       output_graph: the .pb file to write, or "".
       clear_devices: whether to remove the devices of nodes.
+      initializer_nodes: not supported.
       variable_names_whitelist: comma-separated names of the variables to freeze; "" for all.
       variable_names_blacklist: comma-separated names of variables to leave.
       input_meta_graph: a meta graph file that situ wrote, instead of `input_graph`.
       input_saved_model_dir: a SavedModel, instead of `input_graph` and `input_checkpoint`.
+      saved_model_tags: comma-separated tags of the graph in the SavedModel.
+      restore_op_name, filename_tensor_name, checkpoint_version: have no effect, as in TensorFlow.
 
     Returns:
-      The GraphDef. Other arguments are ignored.
+      The GraphDef.
 
     Raises:
       OSError: the file does not exist.
       ValueError: there are no output nodes.
     """
+    del input_saver  # the checkpoint is read without a saver
+    graph_def = input_meta_graph_def = None
     if input_meta_graph:
-        graph_def = GraphDef._from_nodes(meta_graph._read(input_meta_graph)["graph"]["node"])
-    elif input_saved_model_dir:
-        from situ._src.saved_model import builder
-
-        graph_def = GraphDef._from_nodes(builder._read(input_saved_model_dir)[0]["graph"]["node"])
-        input_checkpoint = os.path.join(input_saved_model_dir, "variables", "variables")
-    else:
+        input_meta_graph_def = meta_graph.MetaGraphDef(meta_graph._read(input_meta_graph))
+    elif not input_saved_model_dir:
         if not os.path.exists(input_graph):
             raise OSError(f"Input graph file '{input_graph}' does not exist!")
         graph_def = _read_graph_def(input_graph, input_binary)
@@ -145,10 +179,17 @@ def freeze_graph(
         None,
         input_checkpoint,
         output_node_names,
-        output_graph=output_graph,
-        clear_devices=clear_devices,
-        variable_names_whitelist=variable_names_whitelist,
-        variable_names_blacklist=variable_names_blacklist,
+        restore_op_name,
+        filename_tensor_name,
+        output_graph,
+        clear_devices,
+        initializer_nodes,
+        variable_names_whitelist,
+        variable_names_blacklist,
+        input_meta_graph_def,
+        input_saved_model_dir,
+        _names(saved_model_tags),
+        checkpoint_version,
     )
 
 
@@ -164,16 +205,33 @@ def optimize_for_inference(
 
     Args:
       input_graph_def: a GraphDef.
-      input_node_names: ignored.
+      input_node_names: names of nodes that become placeholders.
       output_node_names: the nodes to keep, with all that they depend on.
-      placeholder_type_enum: ignored.
-      toco_compatible: ignored.
+      placeholder_type_enum: the type of the placeholders, or a list of their types; by default the
+        attribute "dtype" of a node, or float32.
+      toco_compatible: has no effect: it omits fusions that situ does not do.
 
     Returns:
       A GraphDef.
     """
-    part = graph_util.extract_sub_graph(input_graph_def, list(output_node_names))
+    del toco_compatible  # it omits fusions that situ does not do
+    nodes = json.loads(input_graph_def._json())["node"]
+    types = placeholder_type_enum
+    types = list(types) if isinstance(types, (list, tuple)) else [types] * len(input_node_names)
+    inputs = dict(zip(input_node_names, types))
+    made = [_placeholder(n, inputs[n["name"]]) if n["name"] in inputs else n for n in nodes]
+    part = graph_util.extract_sub_graph(GraphDef._from_nodes(made), list(output_node_names))
     return graph_util.remove_training_nodes(part)
+
+
+def _placeholder(node, type_enum):
+    """Returns a placeholder for a node, in JSON form."""
+    old = node.get("attr", {})
+    kind = old.get("dtype", {"type": "DT_FLOAT"})
+    if type_enum is not None:
+        kind = {"type": "DT_" + as_dtype(type_enum).name.upper()}
+    kept = {k: old[k] for k in ("shape", "_output_shapes") if k in old}
+    return {"name": node["name"], "op": "Placeholder", "attr": {"dtype": kind, **kept}}
 
 
 @export(v1="python.tools.inspect_checkpoint.print_tensors_in_checkpoint_file")
@@ -188,7 +246,8 @@ def print_tensors_in_checkpoint_file(
         a list of all tensors with their types and shapes.
       all_tensors: whether to print the names and values of all tensors.
       all_tensor_names: whether to print the names of all tensors.
-      count_exclude_pattern: ignored.
+      count_exclude_pattern: a regular expression: variables whose names it finds are not counted
+        in the number of parameters, which is printed at the end.
     """
     reader = checkpoint_reader.load_checkpoint(file_name)
     if all_tensors or all_tensor_names:
@@ -201,3 +260,7 @@ def print_tensors_in_checkpoint_file(
     else:
         print("tensor_name: ", tensor_name)
         print(reader.get_tensor(tensor_name))
+    is_counted = lambda name: not (count_exclude_pattern and re.search(count_exclude_pattern, name))
+    shapes = reader.get_variable_to_shape_map()
+    count = sum(math.prod(shape) for name, shape in shapes.items() if is_counted(name))
+    print(f"# Total number of params: {count}")

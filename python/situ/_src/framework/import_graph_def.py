@@ -191,6 +191,17 @@ def import_nodes(nodes, prefix="", input_map=None, functions=None, lenient=False
     return importer.operations
 
 
+def _check_colocation(nodes, input_map):
+    known = {n["name"] for n in nodes} | {key.partition(":")[0] for key in input_map}
+    for node in nodes:
+        for group in attr_value(node.get("attr", {}).get("_class", {"list": {}})):
+            group = group.decode() if isinstance(group, bytes) else group
+            if group.startswith("loc:@") and group[5:] not in known:
+                raise ValueError(
+                    f"Node '{node['name']}' expects to be colocated with unknown node '{group[5:]}'"
+                )
+
+
 @export("graph_util.import_graph_def", v1="import_graph_def")
 def import_graph_def(
     graph_def,
@@ -208,9 +219,10 @@ def import_graph_def(
       input_map: maps names of tensors of `graph_def` to tensors that replace them.
       return_elements: names of operations and tensors of `graph_def` to return.
       name: the name scope of the nodes; "import" if it is None.
-      op_dict: ignored.
-      producer_op_list: ignored.
-      validate_colocation_constraints: ignored.
+      op_dict: has no effect, as in TensorFlow.
+      producer_op_list: has no effect: attributes that an op does not have are ignored.
+      validate_colocation_constraints: whether it is an error if a node shall be colocated with a
+        node that `graph_def` does not have.
 
     Returns:
       A list of operations and tensors for `return_elements`, or None.
@@ -218,10 +230,14 @@ def import_graph_def(
     Raises:
       ValueError: a node is invalid, or an element is not found.
     """
+    del op_dict  # TensorFlow ignores it, too
+    del producer_op_list  # attributes that an op does not have are ignored
     graph = get_default_graph()
     prefix = "import" if name is None else name
     input_map = {k if ":" in k else k + ":0": v for k, v in (input_map or {}).items()}
     nodes = json.loads(graph_def._json()).get("node", [])
+    if validate_colocation_constraints:
+        _check_colocation(nodes, input_map)
     if prefix:
         with graph.name_scope(prefix) as full:
             operations = import_nodes(nodes, full, input_map)

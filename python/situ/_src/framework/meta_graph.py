@@ -13,7 +13,7 @@ from situ._src.framework import import_graph_def
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
-from situ._src.framework.keywords import unexpected
+from situ._src.framework.keywords import unexpected, unsupported
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.variables.resource_variable import ResourceVariable
 from situ._src.variables.variable import RefVariable, Variable
@@ -89,17 +89,21 @@ def _variables(graph):
     ]
 
 
-def write(path, graph, saver=None, collection_list=None):
-    """Returns the MetaGraphDef of a graph, and writes it if existing is a path."""
+def write(path, graph, saver=None, collection_list=None, graph_def=None, clear_devices=False):
+    """Returns the MetaGraphDef of a graph, and writes it if there is a path."""
     from situ._src.framework import function_library
 
+    nodes = json.loads(graph._save(True) if graph_def is None else graph_def._json())
+    if clear_devices:
+        for node in nodes.get("node", ()):
+            node.pop("device", None)
     data = {
         "format": _FORMAT,
-        "graph": json.loads(graph._save(True)),
+        "graph": nodes,
         "functions": function_library.written(graph),
         "variables": _variables(graph),
         "collections": _collections(graph, collection_list),
-        "saver": saver.as_saver_def() if saver is not None else None,
+        "saver": saver.as_saver_def() if hasattr(saver, "as_saver_def") else saver,
     }
     if path:
         _situ.replace_file(os.fspath(path), json.dumps(data).encode())
@@ -126,18 +130,38 @@ def export_meta_graph(
 
     Args:
       filename: the file to write, or None.
+      meta_info_def: not supported.
+      graph_def: the GraphDef to export; by default that of `graph`.
+      saver_def: what `as_saver_def` of a tf.compat.v1.train.Saver returned, or None.
       collection_list: the keys of the collections to export; None for all.
+      as_text: has no effect: the file is text, in JSON form.
       graph: the graph; the default graph if it is None.
+      export_scope: not supported.
+      clear_devices: whether to remove the devices of nodes.
+      clear_extraneous_savers: has no effect: savers are not part of a graph.
+      strip_default_attrs: has no effect: attributes with default values are added when the graph
+        is imported.
+      save_debug_info: not supported.
 
     Returns:
-      A MetaGraphDef of the whole graph. Other arguments are ignored.
+      A MetaGraphDef of the whole graph.
 
     Raises:
       TypeError: an argument is unknown.
     """
     for keyword in kwargs:
         raise unexpected("export_meta_graph", keyword, export_meta_graph)
-    return write(filename, graph or get_default_graph(), None, collection_list)
+    del as_text  # the file is text, in JSON form
+    del clear_extraneous_savers  # savers are not part of a graph
+    del strip_default_attrs  # importing a graph adds the defaults again
+    unsupported(
+        "tf.train.export_meta_graph",
+        meta_info_def=(meta_info_def, None),
+        export_scope=(export_scope or None, None),
+        save_debug_info=(save_debug_info, False),
+    )
+    graph = graph or get_default_graph()
+    return write(filename, graph, saver_def, collection_list, graph_def, clear_devices)
 
 
 def _read(source):

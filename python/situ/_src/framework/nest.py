@@ -28,17 +28,50 @@ def flatten(structure, expand_composites: bool = False) -> list:
 
     Args:
       structure: a nested structure, or a single value.
-      expand_composites: ignored; composite tensors are leaves.
+      expand_composites: whether sparse and ragged tensors and IndexedSlices count as structures of
+        their tensors; otherwise they are leaves.
 
     Returns:
       A list of the leaves, depth first; dicts in the order of their sorted keys.
     """
+    if expand_composites:
+        return flatten(_expanded(structure))
     if not is_nested(structure):
         return [structure]
     return [leaf for part in children(structure) for leaf in flatten(part)]
 
 
+class _Components(tuple):
+    """The tensors of a composite tensor."""
+
+    whole = None
+
+    def rebuilt(self, parts):
+        kind = type(self.whole)
+        return kind._situ_from_tensors_(parts) if hasattr(kind, _TENSORS) else kind(*parts)
+
+
+_TENSORS = "_situ_tensors_"
+
+
+def _expanded(structure, expand=True):
+    """Returns a structure in which composite tensors are nested structures of their tensors."""
+    if not expand:
+        return structure
+    from situ._src.framework.indexed_slices import is_slices
+
+    if is_nested(structure):
+        return _rebuild(structure, [_expanded(part) for part in children(structure)])
+    if not hasattr(structure, _TENSORS) and not is_slices(structure):
+        return structure
+    made = _Components(getattr(structure, _TENSORS, None) or structure._situ_parts_)
+    made.whole = structure
+    return made
+
+
 def _rebuild(structure, parts):
+    if isinstance(structure, _Components):
+        return structure.rebuilt(parts)
     if isinstance(structure, dict):
         by_key = dict(zip(sorted(structure), parts))
         made = {k: by_key[k] for k in structure}
@@ -60,7 +93,7 @@ def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False):
     Args:
       structure: a nested structure, or a single value.
       flat_sequence: as many values as `structure` has leaves.
-      expand_composites: ignored; composite tensors are leaves.
+      expand_composites: as for `flatten`.
 
     Returns:
       `flat_sequence` in the shape of `structure`.
@@ -68,13 +101,14 @@ def pack_sequence_as(structure, flat_sequence, expand_composites: bool = False):
     Raises:
       ValueError: the number of values differs from the number of leaves.
     """
-    flat, count = list(flat_sequence), len(flatten(structure))
+    nested = _expanded(structure, expand_composites)
+    flat, count = list(flat_sequence), len(flatten(nested))
     if len(flat) != count:
         raise ValueError(
             f"Could not pack sequence. Structure had {count} atoms, but flat_sequence "
             f"had {len(flat)} items.  Structure: {structure}, flat_sequence: {flat}."
         )
-    return _packed(structure, iter(flat))
+    return _packed(nested, iter(flat))
 
 
 def assert_same_structure(
@@ -86,7 +120,7 @@ def assert_same_structure(
       nest1: a nested structure.
       nest2: a nested structure.
       check_types: whether the types of sequences must be equal, too.
-      expand_composites: ignored; composite tensors are leaves.
+      expand_composites: as for `flatten`.
 
     Raises:
       ValueError: the structures differ.
@@ -104,6 +138,8 @@ def assert_same_structure(
             fail()
         if not is_nested(a):
             return
+        if type(getattr(a, "whole", None)) is not type(getattr(b, "whole", None)):
+            fail()
         if (
             check_types
             and type(a) is not type(b)
@@ -118,7 +154,7 @@ def assert_same_structure(
         for x, y in zip(children(a), children(b)):
             compare(x, y)
 
-    compare(nest1, nest2)
+    compare(_expanded(nest1, expand_composites), _expanded(nest2, expand_composites))
 
 
 def map_structure(
@@ -130,7 +166,7 @@ def map_structure(
       func: called with one leaf of each structure.
       *structure: nested structures that are nested in the same way.
       check_types: whether the types of sequences must be equal.
-      expand_composites: ignored; composite tensors are leaves.
+      expand_composites: as for `flatten`.
       **kwargs: not allowed.
 
     Returns:
@@ -150,9 +186,10 @@ def map_structure(
     if not structure:
         raise ValueError("Must provide at least one structure")
     for other in structure[1:]:
-        assert_same_structure(structure[0], other, check_types)
-    leaves = [func(*items) for items in zip(*[flatten(s) for s in structure])]
-    return pack_sequence_as(structure[0], leaves)
+        assert_same_structure(structure[0], other, check_types, expand_composites)
+    flat = [flatten(s, expand_composites) for s in structure]
+    leaves = [func(*items) for items in zip(*flat)]
+    return pack_sequence_as(structure[0], leaves, expand_composites)
 
 
 def flatten_dict_items(dictionary: dict) -> dict:

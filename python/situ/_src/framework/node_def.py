@@ -77,6 +77,7 @@ class AttrValue:
 
     def WhichOneof(self, group):
         """Returns the kind of the value."""
+        del group  # a value has one group of fields
         return next(iter(self._attr), None)
 
     def HasField(self, name):

@@ -9,6 +9,7 @@ import inspect
 
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import group
 
 for _name in (
@@ -51,12 +52,14 @@ class PrivateThreadPool:
     """A thread pool of a data set; without effect, as situ manages its threads itself."""
 
     def __init__(self, num_threads, display_name=None, max_intra_op_parallelism=1):
+        del max_intra_op_parallelism  # situ manages its threads itself
         self.num_threads, self.display_name = num_threads, display_name
 
 
 @export("contrib.data.python.ops.threadpool.override_threadpool")
 def override_threadpool(dataset, thread_pool):
     """Returns the data set unchanged."""
+    del thread_pool  # situ manages its threads itself
     return dataset
 
 
@@ -84,8 +87,20 @@ BOTH["python.util.tf_contextlib.contextmanager"] = contextlib.contextmanager
 def make_decorator(
     target, decorator_func, decorator_name=None, decorator_doc="", decorator_argspec=None
 ):
-    """Returns the decorator function with the name and doc string of its target."""
-    return functools.update_wrapper(decorator_func, target)
+    """Returns the decorator function with the name and doc string of its target.
+
+    Args:
+      target: the function that is decorated.
+      decorator_func: the function that calls it.
+      decorator_name: has no effect: a name in TensorFlow's list of decorators.
+      decorator_doc: a doc string in place of that of the target.
+      decorator_argspec: not supported.
+    """
+    del decorator_name  # `unwrap` returns no list of decorators
+    unsupported("make_decorator", decorator_argspec=(decorator_argspec, None))
+    made = functools.update_wrapper(decorator_func, target)
+    made.__doc__ = decorator_doc or made.__doc__
+    return made
 
 
 @export("python.util.tf_decorator.unwrap")

@@ -246,8 +246,12 @@ def init_scope():
 
 @export(v1="container")
 def container(container_name: str):
-    """Returns a context manager for a resource container. It has no effect: new resources belong to
-    the default container."""
+    """Returns a context manager: variables, queues, iterators and other resources that are created
+    in it belong to a container, which tf.compat.v1.Session.reset can clear.
+
+    Args:
+      container_name: the name of the container.
+    """
     return get_default_graph().container(container_name)
 
 

@@ -64,8 +64,9 @@ class Session(_situ.Session):
         Args:
           target: the address of the server; "" does nothing, as such a session shares no state.
           containers: names of the containers to clear; all of them if None.
-          config: ignored.
+          config: has no effect: no session is opened.
         """
+        del config  # options of a session, and none is opened
         if target:
             from situ._src.cluster import tasks
 

@@ -226,7 +226,11 @@ _extend(
 
 
 def _dlpack(self, stream=None, max_version=None, dl_device=None, copy=None):
-    return _situ.to_dlpack(self.cpu() if dl_device == (1, 0) else self)
+    del stream, max_version  # tensors are exported from the host, in the first version
+    here = self.cpu() if dl_device == (1, 0) else self
+    if copy is False and here.device != self.device:
+        raise BufferError(f"DLPack: a tensor on {self.device} cannot be exported without a copy")
+    return _situ.to_dlpack(_restore(here.numpy().copy(), here.dtype.name) if copy else here)
 
 
 def _dlpack_device(self):

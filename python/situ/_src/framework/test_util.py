@@ -100,8 +100,10 @@ class _Arrays:
         kinds = (_array(a).dtype.name, _array(b).dtype.name)
         if "float32" in kinds:
             rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
-        if "float16" in (_array(a).dtype.name, _array(b).dtype.name):
+        if "float16" in kinds:
             rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        if "bfloat16" in kinds:
+            rtol, atol = max(rtol, bfloat16_rtol), max(atol, bfloat16_atol)
         self.assertAllClose(a, b, rtol, atol, msg)
 
     def assertNotAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
@@ -147,6 +149,16 @@ class _Arrays:
         self.assertEqual(_array(target).dtype, expected)
 
 
+def _on_device(use_gpu, force_gpu):
+    """Returns the device scope of a test's session."""
+    from situ._src.framework.config import gpu_device_name
+    from situ._src.framework.scopes import device
+
+    if force_gpu:
+        return device(gpu_device_name() or "/device:GPU:0")
+    return contextlib.nullcontext() if use_gpu else device("/device:CPU:0")
+
+
 @export("test.TestCase")
 class TestCase(_Arrays, unittest.TestCase):
     """unittest's, with comparisons of arrays; each test begins with a graph of its own."""
@@ -172,30 +184,47 @@ class TestCase(_Arrays, unittest.TestCase):
         return nest.map_structure(lambda t: t.numpy() if hasattr(t, "numpy") else t, tensors)
 
     @contextlib.contextmanager
-    def session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
-        """Returns a context manager for a session of a graph, by default of the current graph or,
-        in eager mode, of a new one; `use_gpu` and `force_gpu` are ignored."""
+    def session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
+        """Returns a context manager for a session of a graph.
+
+        Args:
+          graph: the graph; by default the current graph or, in eager mode, a new one.
+          config: a tf.compat.v1.ConfigProto.
+          use_gpu: False places all operations on the CPU.
+          force_gpu: whether to place all operations on the first GPU.
+        """
         from situ._src.framework.graph import Graph
         from situ._src.framework.session import Session
 
         if graph is None and not style.is_graph():
             graph = Graph()
-        with Session(graph=graph, config=config) as sess:
+        with Session(graph=graph, config=config) as sess, _on_device(use_gpu, force_gpu):
             yield sess
 
     test_session = session
 
     @contextlib.contextmanager
-    def cached_session(self, graph=None, config=None, use_gpu=False, force_gpu=False):
-        """Returns a context manager for a session that is the same in all calls of a test;
-        `use_gpu` and `force_gpu` are ignored."""
+    def cached_session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
+        """Returns a context manager for a session that is the same in all calls of a test. The
+        arguments are those of `session`.
+
+        Raises:
+          ValueError: the graph or the config differs from that of the first call.
+        """
         from situ._src.framework.session import Session
 
         if "_cached" not in self.__dict__:
-            self._cached = Session(graph=graph, config=config)
+            self._cached, self._cached_for = Session(graph=graph, config=config), (graph, config)
             self.addCleanup(self._cached.close)
+        for what, given, first in zip(("graph", "config"), (graph, config), self._cached_for):
+            if given is not first:
+                raise ValueError(
+                    f"The {what} used to get the cached session is different than the one that was "
+                    "used to create the session. Maybe create a new session with self.session()"
+                )
         with self._cached.graph.as_default(), self._cached.as_default():
-            yield self._cached
+            with _on_device(use_gpu, force_gpu):
+                yield self._cached
 
     @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):

@@ -7,6 +7,7 @@ from situ._src.framework import dtypes, tensor_shape
 from situ._src.framework.api import BOTH, OPS, V1, export
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.array_ops import op as emit
 from situ._src.ops.random_ops import get_seed
 
 
@@ -153,7 +154,7 @@ def _make(op, name, dtypes_, shapes, **attrs):
     types = [dtypes.as_dtype(t).base_dtype for t in _as_list(dtypes_)]
     if shapes is not None:
         shapes = [shapes] if len(types) == 1 and not _is_list_of_shapes(shapes) else list(shapes)
-    ref = OPS[op](component_types=types, shapes=shapes or [], name=name, **attrs)
+    ref = emit(op, component_types=types, shapes=shapes or [], name=name, **attrs)
     return types, shapes, ref
 
 

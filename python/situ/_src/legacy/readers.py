@@ -8,6 +8,7 @@ from typing import Any
 from situ._src.framework.api import OPS, export
 from situ._src.ops import tf_record
 from situ._src.ops.array_ops import convert_to_tensor
+from situ._src.ops.array_ops import op as emit
 
 
 @export(v1="ReaderBase")
@@ -50,7 +51,7 @@ class WholeFileReader(ReaderBase):
     """Reads whole files; keys are the file names."""
 
     def __init__(self, name: str | None = None) -> None:
-        super().__init__(OPS["WholeFileReaderV2"](name=name))
+        super().__init__(emit("WholeFileReaderV2", name=name))
 
 
 @export(v1="TextLineReader")
@@ -59,7 +60,7 @@ class TextLineReader(ReaderBase):
 
     def __init__(self, skip_header_lines=None, name: str | None = None) -> None:
         super().__init__(
-            OPS["TextLineReaderV2"](skip_header_lines=skip_header_lines or 0, name=name)
+            emit("TextLineReaderV2", skip_header_lines=skip_header_lines or 0, name=name)
         )
 
 
@@ -79,7 +80,8 @@ class FixedLengthRecordReader(ReaderBase):
         encoding=None,
     ) -> None:
         super().__init__(
-            OPS["FixedLengthRecordReaderV2"](
+            emit(
+                "FixedLengthRecordReaderV2",
                 record_bytes=record_bytes,
                 header_bytes=header_bytes or 0,
                 footer_bytes=footer_bytes or 0,
@@ -96,7 +98,9 @@ class TFRecordReader(ReaderBase):
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         super().__init__(
-            OPS["TFRecordReaderV2"](
-                compression_type=tf_record.compression_type_of(options), name=name
+            emit(
+                "TFRecordReaderV2",
+                compression_type=tf_record.compression_type_of(options),
+                name=name,
             )
         )

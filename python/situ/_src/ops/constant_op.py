@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import _situ
-from situ._src.framework import tensor_shape
+from situ._src.framework import graph_scopes, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # typing takes long to import
 
 def op(op_name, *args, **kwargs):
     """Runs or emits an op by its name."""
+    if graph_scopes.containers:
+        kwargs = graph_scopes.with_container(OPS[op_name], kwargs)
     return OPS[op_name](*args, **kwargs)
 
 
