@@ -125,3 +125,18 @@ def test_errors(call, error, text):
     with pytest.raises(error) as caught:
         call()
     assert text in str(caught.value)
+
+
+def test_graph_options_that_would_change_results(capfd):
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.debug_stripper = tf.RewriterConfig.ON
+    with pytest.raises(NotImplementedError, match="debug_stripper"):
+        tf.Session(config=config)
+    config.graph_options.rewrite_options.debug_stripper = tf.RewriterConfig.OFF
+    config.graph_options.enable_bfloat16_sendrecv = True
+    with pytest.raises(NotImplementedError, match="enable_bfloat16_sendrecv=True"):
+        tf.Session(config=config)
+    config.graph_options.enable_bfloat16_sendrecv = False
+    config.graph_options.rewrite_options.auto_mixed_precision = tf.RewriterConfig.ON
+    tf.Session(config=config).close()
+    assert "auto_mixed_precision is not supported" in capfd.readouterr().err

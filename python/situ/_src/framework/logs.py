@@ -117,6 +117,10 @@ def flush():
         handler.flush()
 
 
+NO_MIXED_PRECISION = (
+    "auto_mixed_precision is not supported: operations keep their types. Use "
+    "tf.keras.mixed_precision."
+)
 _NAMES = {
     "DEBUG": DEBUG,
     "INFO": INFO,

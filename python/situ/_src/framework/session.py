@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 
 import _situ
-from situ._src.framework import default_session, device_lib, protos
+from situ._src.framework import default_session, device_lib, keywords, protos
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.profiler import step_stats
@@ -14,6 +14,22 @@ from situ._src.profiler import step_stats
 TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _check_graph_options(options):
+    """Raises an error for options that change results in TensorFlow and are not supported. The
+    others select optimizations."""
+    rewrites = options.rewrite_options
+    on = (protos.RewriterConfig.ON, protos.RewriterConfig.AGGRESSIVE)
+    keywords.unsupported(
+        "tf.compat.v1.GraphOptions",
+        enable_bfloat16_sendrecv=(options.enable_bfloat16_sendrecv, False),
+        debug_stripper=(rewrites.debug_stripper in on, False),
+    )
+    if rewrites.auto_mixed_precision in on:
+        from situ._src.framework import logs
+
+        logs.warn(logs.NO_MIXED_PRECISION)
 
 
 class Session(_situ.Session):
@@ -28,6 +44,7 @@ class Session(_situ.Session):
 
     Raises:
       TypeError: an argument has the wrong type.
+      NotImplementedError: `config` requests enable_bfloat16_sendrecv or debug_stripper.
     """
 
     def __init__(self, target="", graph=None, config=None):
@@ -37,6 +54,8 @@ class Session(_situ.Session):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if target and not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {type(target)}")
+        if config is not None:
+            _check_graph_options(config.graph_options)
         self._config, self._target, self._entered = config, target, []
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
         self._open(

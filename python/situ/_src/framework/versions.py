@@ -131,10 +131,7 @@ def set_experimental_options(options: dict) -> None:
       options: a dict.
     """
     if options.get("auto_mixed_precision"):
-        logs.warn(
-            "auto_mixed_precision is not supported: operations keep their types. Use "
-            "tf.keras.mixed_precision."
-        )
+        logs.warn(logs.NO_MIXED_PRECISION)
     _switches["options"].update(options)
 
 
