@@ -111,3 +111,16 @@ def test_bounds(lower, upper, text, words):
     )
     with pytest.raises(tf.app.flags.IllegalFlagValueError, match=re.escape(f"--n={text}: {words}")):
         values(["program", f"--n={text}"])
+
+
+def test_flags_that_are_defined_or_set_twice():
+    values = tf.flags.FlagValues()
+    tf.flags.DEFINE_integer("n", 1, "", flag_values=values, allow_overwrite=False)
+    tf.flags.DEFINE_string("s", "a", "", flag_values=values)
+    with pytest.raises(tf.flags.DuplicateFlagError):
+        tf.flags.DEFINE_string("s", "b", "", flag_values=values)
+    tf.flags.DEFINE_string("s", "b", "", flag_values=values, allow_override=True)
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="--n=3: already defined as 2"):
+        values(["program", "--n=2", "--n=3"])
+    values(["program"])
+    assert values.s == "b"

@@ -119,3 +119,8 @@ def test_on_a_gpu(python):
         gpus=1,
     )
     assert done.out == "[[1.0, 8.0], [3.0, 9.0]] /device:GPU:0\n" * 2, done.err
+
+
+def test_the_name_of_an_assignment_to_a_part(variable):
+    made = variable[0].assign(START[1], "part")
+    assert made.op.name == "part"

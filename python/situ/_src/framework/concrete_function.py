@@ -52,14 +52,14 @@ class FuncGraph(Graph):
         self.created = self.slots = 0  # count of variables created; of optimizer slots
         self.arguments = {}  # placeholder -> eager argument of the call that is traced
 
-    def _placeholder(self, tensor, name):
+    def _placeholder(self, dtype, shape, name):
         with self.as_default():
-            return op("Placeholder", dtype=tensor.dtype, shape=tensor.shape, name=name)
+            return op("Placeholder", dtype=dtype, shape=shape, name=name)
 
     def _capture(self, tensor, _name):
         key = id(tensor)
         if key not in self.captured:
-            self.captured[key] = (tensor, self._placeholder(tensor, "captured"))
+            self.captured[key] = (tensor, self._placeholder(tensor.dtype, tensor.shape, "captured"))
         return self.captured[key][1]
 
     def read_variable(self, variable):
@@ -69,7 +69,8 @@ class FuncGraph(Graph):
             return read_assigned_value(self, variable)
         if variable not in self.reads:
             with self.device(None), self.device(variable.device):
-                self.reads[variable] = self._placeholder(variable, "read")
+                stored = variable._value.dtype  # Keras may read it in another type
+                self.reads[variable] = self._placeholder(stored, variable.shape, "read")
         return self.reads[variable]
 
     def write_variable(self, variable, value):

@@ -61,6 +61,7 @@ class Flag:
     def __init__(self, name, default, help_text, parse, short=None, boolean=False, multi=False):
         self.name, self.help, self.parse, self.short_name = name, help_text, parse, short
         self.boolean, self.multi, self.present, self.required = boolean, multi, 0, False
+        self.allow_override, self.allow_overwrite = False, True
         try:
             self.default = None if default is None else self._read(default)
         except OverflowError:  # an infinite integer
@@ -82,6 +83,10 @@ class Flag:
             ) from None
 
     def set(self, text):
+        if self.present and not self.allow_overwrite:
+            raise IllegalFlagValueError(
+                f"flag --{self.name}={text}: already defined as {self.value}"
+            )
         value = self._read(text)
         self.value = self.value + value if self.multi and self.present else value
         self.present += 1
@@ -95,7 +100,8 @@ class FlagValues:
         self.__dict__["__flags"] = self._flags  # where absl has them
 
     def _define(self, flag, override=False):
-        if flag.name in self._flags and not override:
+        old = self._flags.get(flag.name)
+        if old is not None and not (override or flag.allow_override or old.allow_override):
             raise DuplicateFlagError(
                 f"The flag '{flag.name}' is defined twice. Description from "
                 f"first occurrence: {self._flags[flag.name].help}"
@@ -294,11 +300,13 @@ def _definer(parse, **options):
         upper_bound=None,
         module_name=None,
         allow_overwrite=True,
-        allow_override=True,
+        allow_override=False,
         allow_hide_cpp=False,
         **kwargs,
     ):
         reject_unknown(define, kwargs, "DEFINE")
+        del module_name  # absl lists flags by module in its help
+        del allow_hide_cpp  # there are no flags of C++ programs
         name = flag_name if name is None else name
         default = default_value if default is None else default
         free = lower_bound is None and upper_bound is None
@@ -311,6 +319,7 @@ def _definer(parse, **options):
             **options,
         )
         flag.required = required
+        flag.allow_override, flag.allow_overwrite = allow_override, allow_overwrite
         (FLAGS if flag_values is None else flag_values)._define(flag)
 
     return define

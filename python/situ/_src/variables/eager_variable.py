@@ -327,7 +327,8 @@ class EagerVariable(Operators):
             )
         return self._put(self._run_unrecorded(op_name, value, delta))
 
-    def _assign_part(self, parts, value):
+    def _assign_part(self, parts, value, name):
+        del name  # an assignment replaces the tensor, without an op
         begin, end, strides, masks = parts
         return self._put(
             self._run_unrecorded(

@@ -142,12 +142,19 @@ class ResourceVariable(GraphVariable):
             op("AssignSubVariableOp", self._handle, self._fitting(delta), name=name), read_value
         )
 
-    def _assign_part(self, parts, value):
+    def _assign_part(self, parts, value, name):
         begin, end, strides, masks = parts
-        return self._changed(
-            op("ResourceStridedSliceAssign", self._handle, begin, end, strides, value, **masks),
-            True,
+        made = op(
+            "ResourceStridedSliceAssign",
+            self._handle,
+            begin,
+            end,
+            strides,
+            value,
+            name=name,
+            **masks,
         )
+        return self._changed(made, True)
 
     def _scatter(self, op_name, indices, updates, name):
         updates = convert_to_tensor(updates, self.dtype)

@@ -20,12 +20,12 @@ def register_slice(tensor, variable, key):
     return tensor
 
 
-def _change(variable, key, value, op_name):
+def _change(variable, key, value, op_name, name):
     """Assigns a slice of a variable: `value`, or op(slice, value)."""
     value = convert_to_tensor(value, variable.dtype.base_dtype)
     if op_name is not None:
         value = op(op_name, variable._situ_tensor_()[key], value)
-    return variable._assign_part(indexing.parts(key), value)
+    return variable._assign_part(indexing.parts(key), value, name)
 
 
 def _assigner(name, op_name):
@@ -38,8 +38,8 @@ def _assigner(name, op_name):
             )
         _, variable, key = entry
 
-        def assign(value, use_locking=False, name=None, read_value=True):
-            return _change(variable, key, value, op_name)
+        def assign(val, name=None):
+            return _change(variable, key, val, op_name, name)
 
         return assign
 

@@ -112,9 +112,9 @@ class RefVariable(GraphVariable):
             name=name,
         )
 
-    def _assign_part(self, parts, value):
+    def _assign_part(self, parts, value, name):
         begin, end, strides, masks = parts
-        return op("StridedSliceAssign", self._ref, begin, end, strides, value, **masks)
+        return op("StridedSliceAssign", self._ref, begin, end, strides, value, name=name, **masks)
 
     def set_shape(self, shape):
         self._snapshot.set_shape(shape)
