@@ -103,7 +103,7 @@ static const char *const shared_docs[] = {
     "lr_power: Power of the accumulator in the learning rate, a scalar, at most 0.\n"
     "use_nesterov: Use Nesterov momentum.\n"
     "update_slots: Update the accumulator.\n"
-    "multiply_linear_by_lr: Accepted and ignored; linear is not multiplied by lr.\n",
+    "multiply_linear_by_lr: Keep linear multiplied by lr, which allows lr to be 0.\n",
     /* Resources, queues, readers and data sets */
     "container: Container of the resource; empty selects the default one.\n"
     "shared_name: Name under which sessions share the resource; empty selects the node's name.\n"

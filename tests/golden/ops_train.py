@@ -61,10 +61,11 @@ def ada_max(a, var, m, v, power1, lr, beta1, beta2, epsilon, grad):
 
 def ftrl_v2(a, var, accum, linear, grad, lr, l1, l2, shrinkage, power):
     new = accum + grad ** 2
-    sigma = (new ** -power - accum ** -power) / lr
-    linear = linear + grad + 2 * shrinkage * var - sigma * var
-    value = (np.sign(linear) * l1 - linear) / (new ** -power / lr + 2 * l2)
-    return [np.where(np.abs(linear) > l1, value, 0), new, linear]
+    scale, divisor = (lr, 1) if a.get("multiply_linear_by_lr") else (1, lr)
+    sigma = (new ** -power - accum ** -power) / divisor
+    linear = linear + scale * (grad + 2 * shrinkage * var) - sigma * var
+    value = (np.sign(linear) * scale * l1 - linear) / (new ** -power / divisor + 2 * scale * l2)
+    return [np.where(np.abs(linear) > scale * l1, value, 0), new, linear]
 
 
 def ftrl(a, var, accum, linear, grad, lr, l1, l2, power):

@@ -183,3 +183,20 @@ def test_words_that_do_not_fit(words, match):
         tf.keras.optimizers.SGD(**words)
     config = tf.keras.optimizers.SGD(use_ema=True, ema_momentum=0.5).get_config()
     assert tf.keras.optimizers.SGD.from_config(config).ema_momentum == 0.5
+
+
+@pytest.mark.parametrize(
+    "shrinkage,want", [(0.0, [-0.0428465, -0.0158933]), (0.125, [-0.1087276, 0.0])]
+)
+def test_beta_of_ftrl(shrinkage, want):
+    var = tf.Variable([1.0, -2.0])
+    optimizer = tf.compat.v1.train.FtrlOptimizer(
+        0.5,
+        l1_regularization_strength=0.25,
+        l2_regularization_strength=0.5,
+        l2_shrinkage_regularization_strength=shrinkage,
+        beta=0.75,
+    )
+    for _ in range(2):
+        optimizer.apply_gradients([(tf.constant([0.4, -0.6]), var)])
+    np.testing.assert_allclose(var, want, rtol=1e-5, atol=1e-6)

@@ -173,6 +173,43 @@ def test_optimizers_do_the_same_by_handle(name):
     assert curves[0] == curves[1]
 
 
+FTRL = [  # lr_power, l2_shrinkage, multiply_linear_by_lr, and TensorFlow's new var and linear
+    (-0.5, 0.0, False, [-0.03102, 0.0, 0.04289, 1.341], [0.3126, 0.08102, -0.4142, -8.162]),
+    (-0.5, 0.0, True, [-0.1795, 0.0, 0.3041, 1.333], [0.3063, -0.05949, -0.7071, -4.056]),
+    (-0.75, 0.0, True, [-0.2184, 0.0, 0.3281, 1.68], [0.3137, 0.09688, -0.8409, -7.406]),
+    (-0.5, 0.125, True, [-0.3033, 0.1293, 0.2715, 1.206], [0.4313, -0.3095, -0.6446, -3.681]),
+    (-0.75, 0.125, True, [-0.3631, 0.02018, 0.2995, 1.593], [0.4387, -0.1531, -0.7784, -7.031]),
+]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("power,shrinkage,multiply,new_var,new_linear", FTRL)
+def test_ftrl_multiplies_linear_by_lr(sparse, power, shrinkage, multiply, new_var, new_linear):
+    var, accum, linear = (
+        tf.Variable(value, use_resource=True)
+        for value in ([1.0, -2.0, 0.5, 3.0], [0.1, 0.5, 1.0, 2.0], [0.3, -0.2, -1.0, 0.05])
+    )
+    name = f"Resource{'Sparse' if sparse else ''}ApplyFtrl{'V2' if shrinkage else ''}"
+    apply = getattr(tf.raw_ops, name)(
+        var=var.handle,
+        accum=accum.handle,
+        linear=linear.handle,
+        grad=tf.constant([0.4, -0.6, 1.0, -2.0]),
+        lr=0.5,
+        l1=0.25,
+        l2=0.5,
+        lr_power=power,
+        multiply_linear_by_lr=multiply,
+        **({"l2_shrinkage": shrinkage} if shrinkage else {}),
+        **({"indices": [0, 1, 2, 3]} if sparse else {}),
+    )
+    with started() as session:
+        session.run(apply)
+        found = session.run([var, accum, linear])
+    want = [new_var, [0.26, 0.86, 2.0, 6.0], new_linear]
+    numpy.testing.assert_allclose(found, want, rtol=1e-3)
+
+
 def test_names_of_adam():
     v = tf.get_variable("v", initializer=[1.0], use_resource=True)
     tf.train.AdamOptimizer().minimize(v * v)

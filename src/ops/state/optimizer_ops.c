@@ -70,16 +70,19 @@ enum { MOST_ARGS = 20 };
     N("var") N("m") N("v"), "", "[3,4] [3,4] [3,4]:pos []=0.5 []=0.5 []=0.75 []=0.875 []=0.25 " M, \
     "m is the moving average of gradients, v = max(beta2 * v, |grad|); var -= lr / (1 - "          \
     "beta1_power) * m / (v + epsilon).")                                                           \
-  X(Ftrl, apply_ftrl, "", 30,                                                                      \
+  X(Ftrl, apply_ftrl, "multiply_linear_by_lr", 30,                                                 \
     S("var") S("accum") S("linear") G("grad") "lr:T l1:T l2:T lr_power:T",                         \
     N("var") N("accum") N("linear"), " multiply_linear_by_lr:bool=false",                          \
     "[3,4] [3,4]:pos [3,4] " M " []=0.5 []=0.25 []=0.5 []=-0.5; [5] [5]:pos [5] " V                \
-    " []=0.5 []=0.25 []=0.5 []=-0.75",                                                             \
+    " []=0.5 []=0.25 []=0.5 []=-0.75; multiply_linear_by_lr=true [5] [5]:pos [5] " V               \
+    " []=0.5 []=0.25 []=0.5 []=-0.5",                                                              \
     "Follow the regularized leader (FTRL-Proximal) with L1 and L2 regularization.")                \
-  X(FtrlV2, apply_ftrl_v2, "", 32,                                                                 \
+  X(FtrlV2, apply_ftrl_v2, "multiply_linear_by_lr", 32,                                            \
     S("var") S("accum") S("linear") G("grad") "lr:T l1:T l2:T l2_shrinkage:T lr_power:T",          \
     N("var") N("accum") N("linear"), " multiply_linear_by_lr:bool=false",                          \
-    "[3,4] [3,4]:pos [3,4] " M " []=0.5 []=0.25 []=0.5 []=0.25 []=-0.5",                           \
+    "[3,4] [3,4]:pos [3,4] " M                                                                     \
+    " []=0.5 []=0.25 []=0.5 []=0.25 []=-0.5; "                                                     \
+    "multiply_linear_by_lr=true [5] [5]:pos [5] " V " []=0.5 []=0.25 []=0.5 []=0.25 []=-0.75",     \
     "As Ftrl, with L2 shrinkage, a penalty on the loss.")                                          \
   X(ProximalGradientDescent, apply_proximal_gradient_descent, "", 8,                               \
     S("var") "alpha:T l1:T l2:T " G("delta"), N("var"), "",                                        \

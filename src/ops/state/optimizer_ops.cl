@@ -7,12 +7,16 @@
 /* x to the power of minus p, which mostly is the root of x. */
 INLINE C JOIN(ftrl_power, T_NAME)(C x, C p) { return p == (C)-0.5 ? sqrt(x) : pow(x, -p); }
 
-INLINE C JOIN(ftrl_next, T_NAME)(C old, C g, C shrunk, C rate, C l1, C l2, C p, C var, C *linear) {
+/* The new value of a variable, and of *linear. by_lr: *linear holds the sum times the rate. */
+INLINE C JOIN(ftrl_next, T_NAME)(C old, C g, C shrunk, C rate, C l1, C l2, C p, int by_lr, C var,
+                                 C *linear) {
+  const C scale = by_lr ? rate : 1, divisor = by_lr ? 1 : rate, least = scale * l1;
   const C power = JOIN(ftrl_power, T_NAME)(old + g * g, p);
-  const C line = *linear + shrunk - (power - JOIN(ftrl_power, T_NAME)(old, p)) / rate * var;
+  const C change = (power - JOIN(ftrl_power, T_NAME)(old, p)) / divisor * var;
+  const C line = *linear + scale * shrunk - change;
   *linear = line;
-  if (fabs(line) <= l1) return 0;
-  return ((line > 0 ? l1 : -l1) - line) / (power / rate + 2 * l2);
+  if (fabs(line) <= least) return 0;
+  return ((line > 0 ? least : -least) - line) / (power / divisor + 2 * scale * l2);
 }
 
 /* x nearer to 0 by l1, and smaller by l2. */

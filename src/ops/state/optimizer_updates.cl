@@ -117,11 +117,10 @@ UPDATE(ada_max, IN(T, var), IN(T, m), IN(T, v), IN(T, beta1_power), IN(T, lr),
 UPDATE(ftrl, IN(T, var), IN(T, accum), IN(T, linear), IN(T, grad), IN(T, lr), IN(T, l1),
        IN(T, l2), IN(T, lr_power), OUT(T, var_), OUT(T, accum_), OUT(T, linear_), SIZE(flag)) {
   PLACE(i, g, grad);
-  (void)flag;
   const C old = (C)accum[i];
   C line = (C)linear[i];
   var_[i] = (T)JOIN(ftrl_next, T_NAME)(old, g, g, value(lr), value(l1), value(l2), value(lr_power),
-                                      (C)var[i], &line);
+                                      flag != 0, (C)var[i], &line);
   linear_[i] = (T)line;
   accum_[i] = (T)(old + g * g);
 }
@@ -130,11 +129,10 @@ UPDATE(ftrl_v2, IN(T, var), IN(T, accum), IN(T, linear), IN(T, grad), IN(T, lr),
        IN(T, l2), IN(T, l2_shrinkage), IN(T, lr_power), OUT(T, var_), OUT(T, accum_),
        OUT(T, linear_), SIZE(flag)) {
   PLACE(i, g, grad);
-  (void)flag;
   const C old = (C)accum[i], shrunk = g + 2 * value(l2_shrinkage) * (C)var[i];
   C line = (C)linear[i];
   var_[i] = (T)JOIN(ftrl_next, T_NAME)(old, g, shrunk, value(lr), value(l1), value(l2),
-                                      value(lr_power), (C)var[i], &line);
+                                      value(lr_power), flag != 0, (C)var[i], &line);
   linear_[i] = (T)line;
   accum_[i] = (T)(old + g * g);
 }

@@ -297,7 +297,7 @@ class LazyAdamOptimizer(AdamOptimizer):
 
 @_exported("FtrlOptimizer")
 class FtrlOptimizer(_Numbers):
-    """FTRL (follow the regularized leader)."""
+    """FTRL (follow the regularized leader); the L2 strength grows by beta / learning_rate / 2."""
 
     def __init__(
         self,
@@ -311,6 +311,7 @@ class FtrlOptimizer(_Numbers):
         accum_name=None,
         linear_name=None,
         l2_shrinkage_regularization_strength=0.0,
+        beta=None,
     ):
         shrinkage = l2_shrinkage_regularization_strength
         for value, what, least in (
@@ -334,6 +335,7 @@ class FtrlOptimizer(_Numbers):
             learning_rate_power=learning_rate_power,
         )
         self._first, self._shrinkage = initial_accumulator_value, shrinkage
+        self._beta = beta or 0.0
         self._accum_name, self._linear_name = accum_name, linear_name
 
     def _create_slots(self, var_list):
@@ -349,6 +351,8 @@ class FtrlOptimizer(_Numbers):
             "l2_regularization_strength",
             "learning_rate_power",
         )
+        if self._beta:
+            l2 = l2 + self._beta / (2.0 * rate)
         if self._shrinkage:
             return update(
                 "FtrlV2",
