@@ -207,6 +207,90 @@ def test_supervisor(tmp_path):
     assert os.path.exists(str(tmp_path / "model.ckpt-4.index"))
 
 
+def test_a_worker_initializes_its_local_variables():
+    local = tf.get_local_variable("here", initializer=3.0)
+    worker = tf.train.WorkerSessionCreator(max_wait_secs=2)
+    with worker.create_session() as sess:
+        assert sess.run(local) == 3.0
+
+
+def test_a_worker_waits_for_global_variables_before_its_local_init_op():
+    shared = tf.get_variable("w", [], initializer=tf.ones_initializer())
+    tf.Variable(shared + 1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES])  # needs w
+    with pytest.raises(tf.errors.DeadlineExceededError, match="not ready after waiting 0"):
+        tf.train.WorkerSessionCreator(max_wait_secs=0).create_session()
+
+
+def test_ready_for_local_init_op():
+    w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+    local = tf.Variable(w + 1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES], name="here")
+    ready = tf.report_uninitialized_variables()
+    before = tf.report_uninitialized_variables(tf.global_variables())
+    with pytest.raises(ValueError, match="you must also pass a local_init_op"):
+        tf.train.SessionManager(ready_for_local_init_op=before)
+    manager = tf.train.SessionManager(local.initializer, ready, before)
+    with pytest.raises(RuntimeError, match="ready for local_init.*not initialized: w"):
+        manager.prepare_session("", init_op=tf.no_op())
+    with manager.prepare_session("", init_op=w.initializer) as sess:
+        assert sess.run(local) == 2.0
+    supervisor = tf.train.Supervisor(ready_for_local_init_op=before, init_op=tf.no_op())
+    with pytest.raises(RuntimeError, match="ready for local_init"):
+        supervisor.prepare_or_wait_for_session()
+
+
+def test_a_session_waits_for_a_checkpoint(tmp_path):
+    w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+    saver, init = tf.train.Saver(), tf.global_variables_initializer()
+    local, seven = tf.Variable(5.0, collections=[tf.GraphKeys.LOCAL_VARIABLES]), w.assign(7.0)
+    manager = tf.train.SessionManager(local.initializer, recovery_wait_secs=0.05)
+    sess, done = manager.recover_session(
+        "", saver, str(tmp_path), wait_for_checkpoint=True, max_wait_secs=0.2
+    )
+    assert not done and sess.run(local) == 5.0
+
+    def save():
+        time.sleep(0.3)
+        with tf.Session(graph=w.graph) as other:
+            other.run(seven)
+            saver.save(other, str(tmp_path / "model"))
+
+    thread = threading.Thread(target=save)
+    thread.start()
+    sess = manager.prepare_session(
+        "", init, saver, str(tmp_path), wait_for_checkpoint=True, max_wait_secs=60
+    )
+    thread.join()
+    assert sess.run(w) == 7.0
+    with pytest.raises(ValueError, match="Can not provide both"):
+        manager.prepare_session("", init, saver, str(tmp_path), str(tmp_path / "model"))
+
+
+def test_local_init_run_options():
+    seen, real = [], tf.Session.run
+
+    class Noted(tf.Session):
+        def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+            seen.append(options)
+            return real(self, fetches, feed_dict, options, run_metadata)
+
+    options = tf.RunOptions(timeout_in_ms=60000)
+    manager = tf.train.SessionManager(tf.no_op(), local_init_run_options=options)
+    with Noted() as sess:
+        assert manager._local_init(sess) is None
+    assert seen == [options]
+
+
+def test_clean_stop_exceptions_of_a_coordinator():
+    for given, clean in ((None, True), ([], False), ([ValueError], False)):
+        coord = tf.train.Coordinator(clean_stop_exception_types=given)
+        coord.request_stop(tf.errors.OutOfRangeError(None, None, "the end"))
+        if clean:
+            coord.join([])
+        else:
+            with pytest.raises(tf.errors.OutOfRangeError):
+                coord.join([])
+
+
 def test_coordinator_hands_on_an_error():
     coord = tf.train.Coordinator()
 

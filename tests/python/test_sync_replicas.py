@@ -58,10 +58,26 @@ def test_hook_and_runner():
 
 def test_what_is_needed_before():
     sync = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 2)
+    hook = sync.make_session_run_hook(True)  # before apply_gradients, as in TensorFlow
+    with pytest.raises(ValueError, match="before using the hook"):
+        hook.begin()
     with pytest.raises(ValueError, match="after apply_gradients"):
-        sync.make_session_run_hook(True)
+        sync.get_init_tokens_op()
     with pytest.raises(ValueError, match="Global step is required"):
         sync.minimize(tf.Variable(1.0) * 2.0)
+
+
+def test_too_few_tokens():
+    step = tf.train.get_or_create_global_step()
+    sync = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 5, 2)
+    sync.minimize(tf.Variable(1.0) * 2.0, global_step=step)
+    for tokens in (-1, 3, 9):
+        sync.get_init_tokens_op(tokens)
+    with pytest.raises(ValueError, match=r"first step: 2 \(given\) vs 3 \(needed\)"):
+        sync.get_init_tokens_op(2)
+    with pytest.raises(ValueError, match="Too few tokens"):
+        sync.make_session_run_hook(True, num_tokens=2).begin()
+    sync.make_session_run_hook(False, num_tokens=2).begin()
 
 
 def test_a_run_that_fails_gives_the_mutex_back():

@@ -58,9 +58,11 @@ class NeverTriggerTimer:
     """A timer that never triggers."""
 
     def should_trigger_for_step(self, step):
+        del step  # no step triggers it
         return False
 
     def update_last_triggered_step(self, step):
+        del step  # there is no last step
         return None, None
 
     def last_triggered_step(self):

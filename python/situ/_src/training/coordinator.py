@@ -17,7 +17,8 @@ class Coordinator:
     first exception."""
 
     def __init__(self, clean_stop_exception_types=None):
-        self._clean = tuple(clean_stop_exception_types or (errors.OutOfRangeError,))
+        clean = clean_stop_exception_types
+        self._clean = (errors.OutOfRangeError,) if clean is None else tuple(clean)
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._error, self._threads, self._joined = None, set(), False
 

@@ -4,12 +4,13 @@ for training."""
 
 import time
 
+import numpy
+
 from situ._src.checkpoint.saver import Saver
 from situ._src.checkpoint.state import get_checkpoint_state, latest_checkpoint
-from situ._src.framework import api, logs
+from situ._src.framework import api, errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
-from situ._src.framework.keywords import unsupported
 from situ._src.ops.array_ops import group
 from situ._src.summary.summary_ops import merge_all
 from situ._src.training.saver_hooks import the_saver
@@ -132,6 +133,24 @@ class Scaffold:
         return self
 
 
+def not_ready(sess, ready_op):
+    """Returns why a session is not ready, or None.
+
+    Args:
+      sess: The session.
+      ready_op: A tensor of the names of uninitialized variables; None: it is ready.
+    """
+    try:
+        names = None if ready_op is None else sess.run(ready_op)
+    except errors.FailedPreconditionError as error:
+        if "uninitialized" not in str(error):
+            raise
+        return str(error)
+    if names is None or names.dtype == numpy.int32 or names.size == 0:
+        return None
+    return "Variables not initialized: " + ", ".join(n.decode() for n in names)
+
+
 @export(v1="train.SessionManager")
 class SessionManager:
     """Creates sessions with initialized variables, restored from a checkpoint if there is one.
@@ -139,11 +158,15 @@ class SessionManager:
     Args:
       local_init_op: An operation to run after the variables are initialized or restored.
       ready_op: A tensor of the names of uninitialized variables; None: sessions are ready.
-      ready_for_local_init_op: Has no effect.
+      ready_for_local_init_op: A tensor of the names of variables that local_init_op needs and that
+        are not initialized; local_init_op runs once it is empty. None: it always runs.
       graph: The graph; by default the default graph.
-      recovery_wait_secs: Seconds between checks of wait_for_session, at most 1.
-      local_init_run_options: Has no effect.
+      recovery_wait_secs: Seconds between checks for variables or a checkpoint, at most 1.
+      local_init_run_options: RunOptions of local_init_op.
       local_init_feed_dict: Feeds of local_init_op.
+
+    Raises:
+      ValueError: there is a ready_for_local_init_op, but no local_init_op.
     """
 
     def __init__(
@@ -156,25 +179,52 @@ class SessionManager:
         local_init_run_options=None,
         local_init_feed_dict=None,
     ):
+        if ready_for_local_init_op is not None and local_init_op is None:
+            raise ValueError(
+                "If you pass a ready_for_local_init_op you must also pass a local_init_op, "
+                f"ready_for_local_init_op [{ready_for_local_init_op}]"
+            )
         self._local_init_op, self._ready_op = local_init_op, ready_op
-        self._graph, self._wait = graph or get_default_graph(), recovery_wait_secs
-        self._feeds = local_init_feed_dict
+        self._ready_for_local_init_op = ready_for_local_init_op
+        self._graph, self._wait = graph or get_default_graph(), min(1.0, recovery_wait_secs)
+        self._options, self._feeds = local_init_run_options, local_init_feed_dict
 
-    def _restored(self, sess, saver, checkpoint_dir, checkpoint_filename_with_path):
-        path = checkpoint_filename_with_path
-        if path is None and checkpoint_dir:
+    def _find(self, checkpoint_dir, wait, max_wait_secs):
+        """Returns the latest checkpoint, or None if there is none, after waiting for it."""
+        end = time.time() + max_wait_secs
+        path = latest_checkpoint(checkpoint_dir)
+        while path is None and wait and time.time() < end:
+            logs.info("Waiting for checkpoint to be available.")
+            time.sleep(self._wait)
             path = latest_checkpoint(checkpoint_dir)
-            if path is not None:
-                state = get_checkpoint_state(checkpoint_dir)
-                saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
-        if path is None or saver is None:
+        return path
+
+    def _restored(self, sess, saver, checkpoint_dir, path, wait=False, max_wait_secs=0):
+        if checkpoint_dir and path:
+            raise ValueError(
+                "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
+            )
+        if saver is None or not (checkpoint_dir or path):
             return False
+        if checkpoint_dir:
+            path = self._find(checkpoint_dir, wait, max_wait_secs)
+            if path is None:
+                return False
+            state = get_checkpoint_state(checkpoint_dir)
+            saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
         saver.restore(sess, path)
         return True
 
-    def _missing(self, sess):
-        names = sess.run(self._ready_op) if self._ready_op is not None else []
-        return [n.decode() if isinstance(n, bytes) else str(n) for n in names]
+    def _local_init(self, sess):
+        """Runs local_init_op if the session is ready for it; returns why it is not, or None."""
+        if self._local_init_op is None:
+            return None
+        reason = not_ready(sess, self._ready_for_local_init_op)
+        if reason is None:
+            logs.info("Running local_init_op.")
+            sess.run(self._local_init_op, self._feeds, options=self._options)
+            logs.info("Done running local_init_op.")
+        return reason
 
     def prepare_session(
         self,
@@ -197,17 +247,19 @@ class SessionManager:
           saver: A Saver; without one nothing is restored.
           checkpoint_dir: A directory, whose latest checkpoint is restored.
           checkpoint_filename_with_path: A checkpoint to restore instead.
-          wait_for_checkpoint: Has no effect: does not wait.
-          max_wait_secs: Has no effect.
+          wait_for_checkpoint: Whether to wait for a checkpoint in checkpoint_dir.
+          max_wait_secs: Seconds to wait at most.
           config: A ConfigProto, or None.
           init_feed_dict: Feeds of init_op.
           init_fn: A function of the session to call after init_op.
 
         Raises:
           RuntimeError: variables are not initialized afterwards.
+          ValueError: checkpoint_dir and checkpoint_filename_with_path are both given.
         """
         sess = api.V1["Session"](master, graph=self._graph, config=config)
-        if not self._restored(sess, saver, checkpoint_dir, checkpoint_filename_with_path):
+        path, wait = checkpoint_filename_with_path, wait_for_checkpoint
+        if not self._restored(sess, saver, checkpoint_dir, path, wait, max_wait_secs):
             if init_op is None and init_fn is None and self._local_init_op is None:
                 raise RuntimeError(
                     "Model is not initialized and no init_op or init_fn or local_init_op was given"
@@ -216,17 +268,17 @@ class SessionManager:
                 sess.run(init_op, init_feed_dict)
             if init_fn is not None:
                 init_fn(sess)
-        if self._local_init_op is not None:
-            logs.info("Running local_init_op.")
-            sess.run(self._local_init_op, self._feeds)
-            logs.info("Done running local_init_op.")
-        missing = self._missing(sess)
-        if missing:
+        reason, init = self._local_init(sess), f"Init op: {getattr(init_op, 'name', None)}"
+        if reason is not None:
             raise RuntimeError(
-                "Init operations did not make model ready.  Init op: "
-                f"{getattr(init_op, 'name', None)}, init fn: {init_fn}, "
-                f"local_init_op: {getattr(self._local_init_op, 'name', None)}, "
-                f"error: Variables not initialized: {', '.join(missing)}"
+                "Init operations did not make model ready for local_init.  "
+                f"{init}, init fn: {init_fn}, error: {reason}"
+            )
+        reason = not_ready(sess, self._ready_op)
+        if reason is not None:
+            raise RuntimeError(
+                f"Init operations did not make model ready.  {init}, init fn: {init_fn}, "
+                f"local_init_op: {getattr(self._local_init_op, 'name', None)}, error: {reason}"
             )
         return sess
 
@@ -242,33 +294,37 @@ class SessionManager:
     ):
         """Returns a session and whether its variables are restored and ready.
 
-        Arguments as in prepare_session; max_wait_secs has no effect.
+        Arguments as in prepare_session. Runs local_init_op in either case.
 
         Raises:
-          NotImplementedError: wait_for_checkpoint is True.
+          ValueError: checkpoint_dir and checkpoint_filename_with_path are both given.
         """
-        unsupported("recover_session", wait_for_checkpoint=(wait_for_checkpoint, False))
         sess = api.V1["Session"](master, graph=self._graph, config=config)
-        done = self._restored(sess, saver, checkpoint_dir, checkpoint_filename_with_path)
-        if done and self._local_init_op is not None:
-            sess.run(self._local_init_op, self._feeds)
-        return sess, done and not self._missing(sess)
+        path, wait = checkpoint_filename_with_path, wait_for_checkpoint
+        done = self._restored(sess, saver, checkpoint_dir, path, wait, max_wait_secs)
+        reason = self._local_init(sess)
+        if done and reason is None:
+            reason = not_ready(sess, self._ready_op)
+        if done and reason is not None:
+            logs.info("Restoring did not make model ready: %s", reason)
+        return sess, done and reason is None
 
     def wait_for_session(self, master="", config=None, max_wait_secs=float("inf")):
-        """Returns a session after another task has initialized the variables; does not run
-        local_init_op.
+        """Returns a session after another task has initialized the global variables.
+
+        Runs local_init_op as soon as ready_for_local_init_op allows it.
 
         Raises:
-          DeadlineExceededError: it did not within max_wait_secs.
+          DeadlineExceededError: the session was not ready within max_wait_secs.
         """
-        sess, end = (
-            api.V1["Session"](master, graph=self._graph, config=config),
-            time.time() + max_wait_secs,
-        )
-        while self._missing(sess):
-            if time.time() > end:
-                raise api.BOTH["errors.DeadlineExceededError"](
+        sess = api.V1["Session"](master, graph=self._graph, config=config)
+        end = time.time() + (float("inf") if max_wait_secs is None else max_wait_secs)
+        while (reason := self._local_init(sess) or not_ready(sess, self._ready_op)) is not None:
+            if time.time() + self._wait > end:
+                sess.close()
+                raise errors.DeadlineExceededError(
                     None, None, f"Session was not ready after waiting {max_wait_secs} secs."
                 )
-            time.sleep(min(1.0, self._wait))
+            logs.info("Waiting for model to be ready: %s", reason)
+            time.sleep(self._wait)
         return sess

@@ -22,7 +22,8 @@ from situ._src.variables.variable import global_variables, global_variables_init
 class Supervisor:
     """Prepares a session and saves checkpoints and summaries in background threads.
 
-    Finalizes the graph. ready_for_local_init_op and local_init_run_options have no effect.
+    Finalizes the graph. The arguments are those of SessionManager; ready_for_local_init_op is by
+    default the first of the collection of this name, or None.
     """
 
     USE_DEFAULT = 0
@@ -62,6 +63,10 @@ class Supervisor:
 
         with self._graph.as_default():
             self.ready_op = pick(ready_op, report_uninitialized_variables)
+            ready = self._graph.get_collection(GraphKeys.READY_FOR_LOCAL_INIT_OP)
+            self.ready_for_local_init_op = pick(
+                ready_for_local_init_op, lambda: ready[0] if ready else None
+            )
             self.init_op = pick(init_op, global_variables_initializer)
             self.local_init_op = pick(local_init_op, default_local_init_op)
             self.summary_op = pick(summary_op, merge_all)
@@ -70,8 +75,10 @@ class Supervisor:
         self.session_manager = session_manager or SessionManager(
             self.local_init_op,
             self.ready_op,
+            self.ready_for_local_init_op,
             graph=self._graph,
             recovery_wait_secs=recovery_wait_secs,
+            local_init_run_options=local_init_run_options,
         )
         self._writer = (
             FileWriter(logdir) if summary_writer is default and logdir else summary_writer or None
@@ -93,8 +100,9 @@ class Supervisor:
         Args:
           master: The target of the session.
           config: A ConfigProto, or None.
-          wait_for_checkpoint: Has no effect.
-          max_wait_secs: Seconds that tasks other than the chief wait for it.
+          wait_for_checkpoint: Whether the chief waits for a checkpoint.
+          max_wait_secs: Seconds that the chief waits for a checkpoint, and other tasks for the
+            chief.
           start_standard_services: Whether to start the queue runners, and on the chief the threads
             that save.
         """
@@ -105,6 +113,8 @@ class Supervisor:
                 init_op=self.init_op,
                 saver=self.saver,
                 checkpoint_dir=self._logdir,
+                wait_for_checkpoint=wait_for_checkpoint,
+                max_wait_secs=max_wait_secs,
                 config=config,
                 init_feed_dict=self._feeds,
                 init_fn=self._init_fn,

@@ -21,8 +21,19 @@ from situ._src.variables.variable import variable
 
 
 class _Hook(SessionRunHook):
-    """A hook without function: situ needs no tokens, the worker with the last gradient applies
-    the step."""
+    """Checks that the optimizer is used. There is nothing to initialize: situ needs no tokens, the
+    worker with the last gradient applies the step."""
+
+    def __init__(self, optimizer, is_chief, num_tokens):
+        self._optimizer, self._is_chief, self._tokens = optimizer, is_chief, num_tokens
+
+    def begin(self):
+        if self._optimizer._tokens is None:
+            raise ValueError(
+                "SyncReplicasOptimizer.apply_gradient should be called before using the hook."
+            )
+        if self._is_chief:
+            self._optimizer.get_init_tokens_op(self._tokens)
 
 
 def _accumulator(like, name):
@@ -147,14 +158,23 @@ class SyncReplicasOptimizer(Optimizer):
         return queue_runner.QueueRunner(self._tokens, [token])
 
     def get_init_tokens_op(self, num_tokens=-1):
-        """Returns an operation that does nothing, whatever num_tokens is."""
+        """Returns an operation that does nothing, because situ needs no tokens.
+
+        Raises:
+          ValueError: TensorFlow would need more tokens, or apply_gradients was not called.
+        """
         self._made()
+        needed = self._needed - self._replicas
+        if num_tokens != -1 and num_tokens < needed:
+            raise ValueError(
+                f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} "
+                "(needed)"
+            )
         return op("NoOp", name="no_init_tokens")
 
     def make_session_run_hook(self, is_chief, num_tokens=-1):
-        """Returns a hook that does nothing, whatever the arguments are."""
-        self._made()
-        return _Hook()
+        """Returns a hook that checks num_tokens on the chief."""
+        return _Hook(self, is_chief, num_tokens)
 
     local_step_init_op = chief_init_op = property(lambda s: op("NoOp", name="sync_init"))
 
