@@ -61,6 +61,42 @@ def test_categorical_and_bernoulli():
     assert _run(u.prob([1.0, 3.0])).tolist() == [0.0, 0.5]
 
 
+@pytest.mark.parametrize(
+    "make,match",
+    [
+        (lambda d, x: d.Normal(0.0, x, validate_args=True).mean(), "x > 0"),
+        (lambda d, x: d.Uniform(x, -1.0, validate_args=True).mean(), "low >= high"),
+        (lambda d, x: d.Bernoulli(probs=x, validate_args=True).mean(), "x >= 0"),
+        (lambda d, x: d.Bernoulli(probs=-2 * x, validate_args=True).mean(), "greater than 1"),
+        (lambda d, x: d.Bernoulli(0.5, validate_args=True).log_prob(-2 * x), "exceed 1"),
+        (lambda d, x: d.Bernoulli(0.5, validate_args=True).prob(-0.5 * x), "integers"),
+        (lambda d, x: d.Categorical(probs=[-x, -x], validate_args=True).entropy(), "sum to 1"),
+        (lambda d, x: d.Categorical([0.0, 1.0], validate_args=True).prob(x), "non-negative"),
+        (lambda d, x: d.kl_divergence(d.Normal(0.0, x), d.Normal(0.0, 1.0), False), "NaN values"),
+        (
+            lambda d, x: d.Normal(0.0, x, allow_nan_stats=False).kl_divergence(d.Normal(0.0, 1.0)),
+            "NaN values",
+        ),
+    ],
+)
+def test_distributions_check_their_arguments(make, match):
+    x = tf.placeholder(tf.float32, [])  # a value that is known only in a run
+    result = make(tf.distributions, x)
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError, match=match):
+        sess.run(result, {x: -1.0 if match != "NaN values" else float("nan")})
+
+
+def test_names_of_distributions():
+    d = tf.distributions.Normal(0.0, 1.0)
+    assert d.name == "Normal/" and not d.validate_args and d.allow_nan_stats
+    assert d.variance().op.name.startswith("Normal/variance/")
+    assert d.mean(name="middle").op.name.startswith("Normal/middle/")
+    assert tf.distributions.Uniform(name="u").range().op.name.startswith("u/range/")
+    assert d.kl_divergence(d, name="kl").op.name.startswith("Normal/kl/KullbackLeibler/")
+    with pytest.raises(NotImplementedError):
+        tf.distributions.Categorical([0.0, 1.0]).mean()
+
+
 def test_decoders_of_lists():
     seq = tf.contrib.legacy_seq2seq
     cell = tf.nn.rnn_cell.BasicLSTMCell(4)

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.dtypes import dtype_of
 from situ._src.framework.graph import scope
-from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
+from situ._src.ops import check_ops
+from situ._src.ops.array_ops import cast, constant, convert_to_tensor, identity, op
+from situ._src.ops.control_flow_ops import with_dependencies
 from situ._src.ops.random_ops import categorical
 
 
@@ -32,9 +35,25 @@ class Distribution:
 
     event_ndims = 0
 
-    def __init__(self, name, **parameters):
-        self.name = name
-        self.parameters = parameters
+    def __init__(self, name, validate_args, allow_nan_stats, **parameters):
+        with scope(name, type(self).__name__) as self.name:
+            pass
+        self.validate_args, self.allow_nan_stats = validate_args, allow_nan_stats
+        self.parameters = {
+            **parameters,
+            "validate_args": validate_args,
+            "allow_nan_stats": allow_nan_stats,
+            "name": name,
+        }
+
+    @contextlib.contextmanager
+    def _scope(self, name):
+        with scope(self.name), scope(name):
+            yield
+
+    def _checked(self, x, *checks):
+        """Returns x, after the checks (functions of no argument) if validate_args is True."""
+        return with_dependencies([c() for c in checks], x) if self.validate_args else x
 
     dtype = property(lambda s: s._like().dtype)
     batch_shape = property(lambda s: s._like().shape)
@@ -52,30 +71,59 @@ class Distribution:
         want = op("Reshape", want, [-1])
         return op("ConcatV2", [want, op("Shape", self._like())], 0)
 
-    def batch_shape_tensor(self, name=None):
-        return op("Shape", self._like())
+    def batch_shape_tensor(self, name="batch_shape_tensor"):
+        with self._scope(name):
+            return op("Shape", self._like())
 
-    def prob(self, value, name=None):
-        with scope(name, "prob"):
-            return op("Exp", self.log_prob(value))
+    def prob(self, value, name="prob"):
+        with self._scope(name):
+            return op("Exp", self._log_prob(convert_to_tensor(value)))
 
-    def sample(self, sample_shape=(), seed=None, name=None):
+    def sample(self, sample_shape=(), seed=None, name="sample"):
         """Draws samples of shape `sample_shape + batch shape`."""
-        with scope(name, "sample"):
+        with self._scope(name):
             return self._sample(sample_shape, seed)
 
-    def log_prob(self, value, name=None):
-        with scope(name, "log_prob"):
+    def log_prob(self, value, name="log_prob"):
+        with self._scope(name):
             return self._log_prob(convert_to_tensor(value))
 
-    def stddev(self, name=None):
-        return op("Sqrt", self.variance())
+    def cdf(self, value, name="cdf"):
+        with self._scope(name):
+            return self._cdf(convert_to_tensor(value, self.dtype))
 
-    def kl_divergence(self, other, name=None):
-        return kl_divergence(self, other, name=name)
+    def _undefined(self, *args):
+        raise NotImplementedError(f"{type(self).__name__} does not have this statistic.")
 
-    def cross_entropy(self, other, name=None):
-        return self.entropy() + kl_divergence(self, other)
+    _cdf = _entropy = _mean = _mode = _variance = _undefined
+
+    def entropy(self, name="entropy"):
+        with self._scope(name):
+            return self._entropy()
+
+    def mean(self, name="mean"):
+        with self._scope(name):
+            return self._mean()
+
+    def mode(self, name="mode"):
+        with self._scope(name):
+            return self._mode()
+
+    def variance(self, name="variance"):
+        with self._scope(name):
+            return self._variance()
+
+    def stddev(self, name="stddev"):
+        with self._scope(name):
+            return op("Sqrt", self._variance())
+
+    def kl_divergence(self, other, name="kl_divergence"):
+        with self._scope(name):
+            return kl_divergence(self, other, self.allow_nan_stats)
+
+    def cross_entropy(self, other, name="cross_entropy"):
+        with self._scope(name):
+            return self._entropy() + kl_divergence(self, other, self.allow_nan_stats)
 
 
 def _pair(a, b):
@@ -91,8 +139,8 @@ class Normal(Distribution):
     Args:
       loc: Mean.
       scale: Standard deviation.
-      validate_args: Has no effect: parameters are not checked.
-      allow_nan_stats: Has no effect: undefined statistics are NaN.
+      validate_args: Whether to check the parameters (InvalidArgumentError).
+      allow_nan_stats: Whether a KL divergence may be NaN; False: InvalidArgumentError.
       name: Name of the ops.
     """
 
@@ -104,8 +152,10 @@ class Normal(Distribution):
         allow_nan_stats: bool = True,
         name: str | None = "Normal",
     ) -> None:
-        super().__init__(name, loc=loc, scale=scale)
-        self.loc, self.scale = _pair(loc, scale)
+        super().__init__(name, validate_args, allow_nan_stats, loc=loc, scale=scale)
+        with scope(self.name):
+            self.loc, scale = _pair(loc, scale)
+            self.scale = self._checked(scale, lambda: check_ops.assert_positive(scale))
 
     def _like(self):
         return op("Add", self.loc, op("ZerosLike", self.scale))
@@ -118,21 +168,21 @@ class Normal(Distribution):
         z = (value - self.loc) / self.scale
         return z * z * -0.5 - (op("Log", self.scale) + 0.5 * math.log(2.0 * math.pi))
 
-    def cdf(self, value, name: str | None = None):
-        z = (convert_to_tensor(value, self.dtype) - self.loc) / self.scale
+    def _cdf(self, value):
+        z = (value - self.loc) / self.scale
         return 0.5 * op("Erfc", z * -math.sqrt(0.5))
 
-    def entropy(self, name: str | None = None):
+    def _entropy(self):
         return (
             0.5 + 0.5 * math.log(2.0 * math.pi) + op("Log", self.scale * op("OnesLike", self.loc))
         )
 
-    def mean(self, name: str | None = None):
+    def _mean(self):
         return self._like()
 
-    mode = mean
+    _mode = _mean
 
-    def variance(self, name: str | None = None):
+    def _variance(self):
         return op("Square", self.scale * op("OnesLike", self.loc))
 
 
@@ -143,8 +193,8 @@ class Uniform(Distribution):
     Args:
       low: Lower limit.
       high: Upper limit.
-      validate_args: Has no effect: parameters are not checked.
-      allow_nan_stats: Has no effect: undefined statistics are NaN.
+      validate_args: Whether to check the parameters (InvalidArgumentError).
+      allow_nan_stats: Whether a KL divergence may be NaN; False: InvalidArgumentError.
       name: Name of the ops.
     """
 
@@ -156,14 +206,20 @@ class Uniform(Distribution):
         allow_nan_stats: bool = True,
         name: str | None = "Uniform",
     ) -> None:
-        super().__init__(name, low=low, high=high)
-        self.low, self.high = _pair(low, high)
+        super().__init__(name, validate_args, allow_nan_stats, low=low, high=high)
+        message = "uniform not defined when low >= high."
+        with scope(self.name):
+            low, self.high = _pair(low, high)
+            self.low = self._checked(
+                low, lambda: check_ops.assert_less(low, self.high, message=message)
+            )
 
     def _like(self):
         return op("Add", self.low, op("ZerosLike", self.high))
 
-    def range(self, name: str | None = None):
-        return self.high - self.low
+    def range(self, name: str | None = "range"):
+        with self._scope(name):
+            return self.high - self.low
 
     def _sample(self, sample_shape, seed):
         noise = _random("random_uniform")(
@@ -176,20 +232,39 @@ class Uniform(Distribution):
         size = op("Neg", op("Log", self.range())) + op("ZerosLike", value)
         return op("SelectV2", inside, size, constant(-math.inf, value.dtype))
 
-    def entropy(self, name: str | None = None):
+    def _entropy(self):
         return op("Log", self.range())
 
-    def mean(self, name: str | None = None):
+    def _mean(self):
         return (self.low + self.high) / 2.0
 
-    def variance(self, name: str | None = None):
+    def _variance(self):
         return op("Square", self.range()) / 12.0
 
 
-def _logits(logits, probs, log):
+def _logits_and_probs(logits, probs, to_logits, to_probs, check):
+    """Returns both parameters of a distribution of which one is given."""
     if (logits is None) == (probs is None):
         raise ValueError("Must pass probs or logits, but not both.")
-    return convert_to_tensor(logits if logits is not None else log(convert_to_tensor(probs)))
+    if probs is None:
+        logits = convert_to_tensor(logits)
+        return logits, to_probs(logits)
+    probs = check(convert_to_tensor(probs))
+    return to_logits(probs), probs
+
+
+def _integers(value, most):
+    """Returns the checks of a sample of integers from 0 to `most` (None: no limit)."""
+    checks = [lambda: check_ops.assert_non_negative(value, message="Elements must be non-negative")]
+    if value.dtype.is_floating:
+        whole = op("Floor", value)
+        checks.append(
+            lambda: check_ops.assert_equal(value, whole, message="Elements must be integers.")
+        )
+    if most is not None:
+        limit, message = constant(most, value.dtype), f"Elements cannot exceed {most}."
+        checks.append(lambda: check_ops.assert_less_equal(value, limit, message=message))
+    return checks
 
 
 @_named("Bernoulli")
@@ -200,8 +275,8 @@ class Bernoulli(Distribution):
       logits: Log-odds of 1; give either logits or probs.
       probs: Probability of 1.
       dtype: Type of the samples.
-      validate_args: Has no effect: parameters are not checked.
-      allow_nan_stats: Has no effect: undefined statistics are NaN.
+      validate_args: Whether to check the parameters (InvalidArgumentError).
+      allow_nan_stats: Whether a KL divergence may be NaN; False: InvalidArgumentError.
       name: Name of the ops.
     """
 
@@ -214,12 +289,26 @@ class Bernoulli(Distribution):
         allow_nan_stats: bool = True,
         name: str | None = "Bernoulli",
     ) -> None:
-        super().__init__(name, logits=logits, probs=probs)
-        self.logits = _logits(logits, probs, lambda p: op("Log", p) - op("Log1p", op("Neg", p)))
-        self.probs = op("Sigmoid", self.logits) if probs is None else convert_to_tensor(probs)
+        super().__init__(name, validate_args, allow_nan_stats, logits=logits, probs=probs)
+        with scope(self.name):
+            self.logits, self.probs = _logits_and_probs(
+                logits,
+                probs,
+                lambda p: op("Log", p) - op("Log1p", op("Neg", p)),
+                lambda x: op("Sigmoid", x),
+                self._checked_probs,
+            )
         self._kind = dtype
 
     dtype = property(lambda s: s._kind)
+
+    def _checked_probs(self, probs):
+        one, message = constant(1, probs.dtype), "probs has components greater than 1."
+        return self._checked(
+            probs,
+            lambda: check_ops.assert_non_negative(probs),
+            lambda: check_ops.assert_less_equal(probs, one, message=message),
+        )
 
     def _like(self):
         return self.logits
@@ -231,19 +320,19 @@ class Bernoulli(Distribution):
         return cast(op("Less", noise, self.probs), self._kind)
 
     def _log_prob(self, value):
-        value = cast(value, self.logits.dtype)
+        value = cast(self._checked(value, *_integers(value, 1)), self.logits.dtype)
         return value * self.logits - op("Softplus", self.logits)
 
-    def entropy(self, name: str | None = None):
+    def _entropy(self):
         return op("Softplus", self.logits) - self.logits * self.probs
 
-    def mean(self, name: str | None = None):
+    def _mean(self):
         return self.probs
 
-    def mode(self, name: str | None = None):
+    def _mode(self):
         return cast(op("Greater", self.probs, 0.5), self._kind)
 
-    def variance(self, name: str | None = None):
+    def _variance(self):
         return self.probs * (1.0 - self.probs)
 
 
@@ -255,8 +344,8 @@ class Categorical(Distribution):
       logits: Unnormalized log probabilities; give either logits or probs.
       probs: Probabilities.
       dtype: Type of the samples.
-      validate_args: Has no effect: parameters are not checked.
-      allow_nan_stats: Has no effect: undefined statistics are NaN.
+      validate_args: Whether to check the parameters (InvalidArgumentError).
+      allow_nan_stats: Whether a KL divergence may be NaN; False: InvalidArgumentError.
       name: Name of the ops.
     """
 
@@ -269,13 +358,27 @@ class Categorical(Distribution):
         allow_nan_stats: bool = True,
         name: str | None = "Categorical",
     ) -> None:
-        super().__init__(name, logits=logits, probs=probs)
-        self.logits = _logits(logits, probs, lambda p: op("Log", p))
-        self.probs = op("Softmax", self.logits) if probs is None else convert_to_tensor(probs)
+        super().__init__(name, validate_args, allow_nan_stats, logits=logits, probs=probs)
+        with scope(self.name):
+            self.logits, self.probs = _logits_and_probs(
+                logits,
+                probs,
+                lambda p: op("Log", p),
+                lambda x: op("Softmax", x),
+                self._checked_probs,
+            )
         self._kind = dtype
 
     dtype = property(lambda s: s._kind)
     event_size = property(lambda s: s.logits.shape.as_list()[-1])
+
+    def _checked_probs(self, probs):
+        one, message = constant(1, probs.dtype), "probs does not sum to 1."
+        return self._checked(
+            probs,
+            lambda: check_ops.assert_non_negative(probs),
+            lambda: check_ops.assert_near(_sum_last(probs), one, message=message),
+        )
 
     def _like(self):
         return op("Max", self.logits, [-1])
@@ -298,15 +401,15 @@ class Categorical(Distribution):
         return cast(op("Reshape", drawn, shape), self._kind)
 
     def _log_prob(self, value):
-        ids = cast(value, "int32")
+        ids = cast(self._checked(value, *_integers(value, None)), "int32")
         ones = op("OneHot", ids, self.event_size, constant(1.0), constant(0.0))
         return _sum_last(ones * op("LogSoftmax", self.logits))
 
-    def entropy(self, name: str | None = None):
+    def _entropy(self):
         logs = op("LogSoftmax", self.logits)
         return op("Neg", _sum_last(op("Exp", logs) * logs))
 
-    def mode(self, name: str | None = None):
+    def _mode(self):
         return cast(op("ArgMax", self.logits, -1), self._kind)
 
 
@@ -342,7 +445,7 @@ def kl_divergence(
     Args:
       distribution_a: A Normal, Bernoulli or Categorical.
       distribution_b: A distribution of the same class.
-      allow_nan_stats: Has no effect.
+      allow_nan_stats: Whether the result may be NaN; False: InvalidArgumentError.
       name: Name scope of the ops.
 
     Raises:
@@ -356,4 +459,13 @@ def kl_divergence(
             f"distribution_b type {type(distribution_b).__name__}"
         )
     with scope(name, "KullbackLeibler"):
-        return result(distribution_a, distribution_b)
+        kl = result(distribution_a, distribution_b)
+        if allow_nan_stats:
+            return kl
+        nan = "KL calculation between {} and {} returned NaN values (and was called with "
+        nan += "allow_nan_stats=False). Values:"
+        names = distribution_a.name, distribution_b.name
+        numbers = op("LogicalNot", op("IsNan", kl))
+        every = op("All", numbers, list(range(kl.shape.ndims or 0)))
+        check = check_ops.Assert(every, [nan.format(*names), kl])
+        return identity(with_dependencies([check], kl), name="checked_kl")
