@@ -128,3 +128,61 @@ def test_mean_pairwise_squared_error():
             ]
         )
     np.testing.assert_allclose(got, [0.93936217, 0.60972095], rtol=1e-5)
+
+
+@pytest.mark.parametrize("fused,average", [(None, 1.5), (True, 1.5), (False, 1.0)])
+@pytest.mark.parametrize("contrib", [False, True])
+def test_fused_batch_norm_has_the_unbiased_variance(fused, average, contrib):
+    x = tf.constant([[[[1.0]]], [[[3.0]]]])
+    if contrib:
+        from situ._src.framework.api import V1
+
+        V1["contrib.layers.batch_norm"](x, decay=0.5, fused=fused, scope="bn")
+    else:
+        tf.layers.batch_normalization(x, momentum=0.5, fused=fused, training=True, name="bn")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(tf.get_collection(tf.GraphKeys.UPDATE_OPS))
+        found = {v.op.name: sess.run(v).tolist() for v in tf.global_variables()}
+    assert found["bn/moving_variance"] == [average] and found["bn/moving_mean"] == [1.0]
+
+
+def test_fused_batch_norm_needs_images():
+    with pytest.raises(ValueError, match="fused=True only support 4D"):
+        tf.layers.batch_normalization(tf.zeros([2, 3]), fused=True)
+    with pytest.raises(ValueError, match="only support axis"):
+        tf.layers.batch_normalization(tf.zeros([2, 3, 3, 2]), axis=2, fused=True)
+    for given in ({"renorm": True}, {"virtual_batch_size": 2}, {"adjustment": len}):
+        with pytest.raises(NotImplementedError, match=next(iter(given))):
+            tf.layers.BatchNormalization(**given)
+
+
+def test_batch_normalization_over_several_axes():
+    x = np.arange(24, dtype="f").reshape(4, 2, 3) ** 1.5
+    layer = tf.layers.BatchNormalization([1, 2], momentum=0.5)
+    y = layer(tf.constant(x), training=True)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        found, _ = sess.run([y, layer.updates])
+        averages = sess.run([layer.moving_mean, layer.moving_variance, layer.gamma])
+    np.testing.assert_allclose(
+        found, (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-3), rtol=1e-4, atol=1e-5
+    )
+    assert [a.shape for a in averages] == [(1, 2, 3)] * 3
+    np.testing.assert_allclose(averages[1], 0.5 + 0.5 * x.var(0)[None], rtol=1e-4)
+
+
+def test_dilation_rate_of_transposed_convolutions():
+    x, ones = tf.constant([[[[2.0], [3.0]]]]), tf.ones_initializer()
+    y = tf.layers.Conv2DTranspose(1, 2, dilation_rate=2, kernel_initializer=ones)(x)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(y)[0, ..., 0].tolist() == [[2, 3, 2, 3], [0, 0, 0, 0], [2, 3, 2, 3]]
+    with pytest.raises(NotImplementedError, match="dilations"):
+        tf.layers.Conv3DTranspose(1, 2, dilation_rate=2)(tf.zeros([1, 2, 2, 2, 1]))
+
+
+def test_scope_of_a_layer_call():
+    layer = tf.layers.Dense(1)
+    layer(tf.zeros([1, 2]), scope="here")
+    assert [v.op.name for v in layer.variables] == ["here/kernel", "here/bias"]

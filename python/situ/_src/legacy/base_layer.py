@@ -48,7 +48,7 @@ class Layer:
 
     Call arguments:
       inputs: Tensor.
-      scope: Has no effect.
+      scope: Name of the variable scope at the first call; default: name.
 
     Raises:
       TypeError: If there is an unknown argument.
@@ -142,7 +142,7 @@ class Layer:
         inputs = convert_to_tensor(inputs)
         if self.dtype is None:
             self.dtype = inputs.dtype.base_dtype
-        chosen = self._scope if self._scope is not None else self._name
+        chosen = self._scope if self._scope is not None else scope or self._name
         default = None if chosen is not None else self.default_name()
         again = self.built and self._scope is not None
         with variable_scope.variable_scope(

@@ -7,6 +7,7 @@ from situ._src.framework import tensor_shape
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph import scope as name_scope
+from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import colocate_with_variable
 from situ._src.legacy.base_layer import ONES, ZEROS, Layer, choose, known
 from situ._src.ops import control_flow_ops
@@ -21,7 +22,7 @@ class BatchNormalization(Layer):
     False.
 
     Args:
-      axis: The axis of the features; of a list only the first item counts.
+      axis: The axis of the features, or a list of axes.
       momentum: Momentum of the moving averages.
       epsilon: Added to the variance.
       center: Whether to add beta.
@@ -30,8 +31,9 @@ class BatchNormalization(Layer):
     Initializers of beta, gamma, moving_mean and moving_variance, and regularizers and constraints
     of beta and gamma follow.
 
-    fused has no effect: images of float32 or float16 are normalized by one op, all else by
-    several. renorm_clipping and renorm_momentum have no effect, as there is no renorm.
+    fused: whether images of float32 or float16 are normalized by one op, whose moving variance is
+    unbiased; by default wherever that is possible. renorm, virtual_batch_size and adjustment are
+    not supported; renorm_clipping and renorm_momentum belong to renorm.
 
     Call arguments:
       inputs: Tensor.
@@ -39,7 +41,8 @@ class BatchNormalization(Layer):
         default.
 
     Raises:
-      ValueError: If renorm, virtual_batch_size or adjustment is given.
+      NotImplementedError: If renorm, virtual_batch_size or adjustment is given.
+      ValueError: If fused is True and one op cannot normalize the inputs.
     """
 
     def __init__(
@@ -66,9 +69,14 @@ class BatchNormalization(Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise ValueError("situ has no renorm, virtual_batch_size or adjustment.")
-        self.axis, self.momentum, self.epsilon = axis, momentum, epsilon
+        del renorm_clipping, renorm_momentum  # TensorFlow reads them only with renorm
+        unsupported(
+            "tf.layers.BatchNormalization",
+            renorm=(renorm, False),
+            virtual_batch_size=(virtual_batch_size, None),
+            adjustment=(adjustment, None),
+        )
+        self.axis, self.momentum, self.epsilon, self.fused = axis, momentum, epsilon, fused
         self.parts = {}
         if scale:
             self.parts["gamma"] = gamma_initializer, gamma_regularizer, gamma_constraint, True
@@ -78,14 +86,30 @@ class BatchNormalization(Layer):
         self.parts["moving_variance"] = moving_variance_initializer, None, None, False
 
     def build(self, shape):
-        axis = self.axis[0] if isinstance(self.axis, (list, tuple)) else self.axis
-        self.axis = axis % shape.ndims
-        width = known(shape.as_list()[self.axis], "The normalised dimension")
+        axes = self.axis if isinstance(self.axis, (list, tuple)) else [self.axis]
+        sizes, axes = shape.as_list(), [a % shape.ndims for a in axes]
+        self.axis = axes[0] if len(axes) == 1 else axes
+        for a in axes:
+            known(sizes[a], "The normalised dimension")
+        width = [sizes[a] for a in axes]
+        if len(axes) > 1:  # parameters that broadcast over the inputs
+            width = [n if a in axes else 1 for a, n in enumerate(sizes)]
+        self._check_fused(shape)
         kind = "float32" if self.dtype == as_dtype("float16") else self.dtype
         for name, (first, regularizer, constraint, trainable) in self.parts.items():
-            result = self.add_weight(name, [width], first, regularizer, trainable, constraint, kind)
+            result = self.add_weight(name, width, first, regularizer, trainable, constraint, kind)
             setattr(self, name, result)
         self.built = True
+
+    def _check_fused(self, shape):
+        name, able = "Batch normalization layers with fused=True", self.axis in (1, 3)
+        if self.fused and shape.ndims != 4:
+            raise ValueError(f"{name} only support 4D input tensors. Received shape: {shape}")
+        if self.fused and not able:
+            raise ValueError(f"{name} only support axis == [1] or axis == [3], not {self.axis}")
+        if self.fused is None or self.fused:
+            kinds = ("float32", "float16")
+            self.fused = able and shape.ndims == 4 and as_dtype(self.dtype).name in kinds
 
     def _update(self, average, value, training):
         with name_scope(None, "AssignMovingAvg") as full:
@@ -132,26 +156,27 @@ class BatchNormalization(Layer):
 
     def call(self, inputs, training=False):
         rank = tensor_shape.as_shape(inputs.shape).ndims
-        if norm.is_fused(inputs, self.axis) and self.moving_mean.dtype.base_dtype == "float32":
+        if self.fused:
             y, mean, variance = control_flow_ops.smart_cond(
                 training, lambda: self._fused(inputs, True), lambda: self._fused(inputs, False)
             )
             if training is not False:
                 self._keep(mean, variance, training)
             return y
+        several = isinstance(self.axis, list)
         form = [-1 if a == self.axis else 1 for a in range(rank)]
         mean, variance = (
             convert_to_tensor(self.moving_mean),
             convert_to_tensor(self.moving_variance),
         )
         if training is not False:
-            axes = [a for a in range(rank) if a != self.axis]
-            own_mean, own_variance = norm.moments(cast(inputs, mean.dtype), axes)
+            axes = [a for a in range(rank) if a not in (self.axis if several else [self.axis])]
+            own_mean, own_variance = norm.moments(cast(inputs, mean.dtype), axes, keep_dims=several)
             self._keep(own_mean, own_variance, training)
             old_mean, old_variance = mean, variance
             mean = choose(training, lambda: own_mean, lambda: old_mean)
             variance = choose(training, lambda: own_variance, lambda: old_variance)
         values = [mean, variance, getattr(self, "beta", None), getattr(self, "gamma", None)]
-        if self.axis != rank - 1:
+        if not several and self.axis != rank - 1:
             values = [v if v is None else op("Reshape", v, form) for v in values]
         return norm.batch_normalization(inputs, *values, self.epsilon)

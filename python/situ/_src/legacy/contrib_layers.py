@@ -583,13 +583,14 @@ def batch_norm(
       variables_collections: Collections of the variables.
       outputs_collections: Collections of the output.
       trainable: Whether the variables are trained.
-      fused: Has no effect, nor have renorm_clipping and renorm_decay.
+      fused: Whether inputs of rank 2 or 4 are normalized by one op; True by default.
       data_format: "NHWC" or "NCHW".
       scope: Name of the variable scope.
 
     Raises:
       NotImplementedError: If batch_weights, zero_debias_moving_mean, renorm or adjustment is given.
     """
+    del renorm_clipping, renorm_decay  # TensorFlow reads them only with renorm
     unsupported(
         "batch_norm",
         batch_weights=(batch_weights, None),
@@ -603,13 +604,21 @@ def batch_norm(
     first.update(
         {name + "_regularizer": result for name, result in (param_regularizers or {}).items()}
     )
+    inputs, planes = convert_to_tensor(inputs), conv.layout(data_format) == "NCHW"
+    plain = fused is not None and not fused
+    row = not plain and inputs.shape.ndims == 2 and inputs.dtype.name in ("float32", "float16")
+    shape = inputs.shape
     with variable_scope.variable_scope(scope, "BatchNorm", reuse=reuse) as here:
+        if row:  # an image of one pixel, for the op
+            width = shape.as_list()[1]
+            inputs = op("Reshape", inputs, [-1, width, 1, 1] if planes else [-1, 1, 1, width])
         layer = layers.BatchNormalization(
-            1 if conv.layout(data_format) == "NCHW" else -1,
+            1 if planes else -1,
             decay,
             epsilon,
             center,
             scale,
+            fused=False if plain else None,
             trainable=trainable,
             _scope=here,
             _reuse=reuse,
@@ -622,6 +631,9 @@ def batch_norm(
             get_default_graph().get_collection_ref(GraphKeys.UPDATE_OPS)[:] = kept
             for update in updates:
                 collect(update, updates_collections)
+        if row:
+            result = op("Reshape", result, [-1, width])
+            result.set_shape(shape)
         if updates_collections is None and updates:
             with control_dependencies(updates):
                 result = op("Identity", result)
@@ -778,9 +790,10 @@ def embed_sequence(
       ids: Integer tensor.
       vocab_size: Number of rows of the table.
       embed_dim: Size of each row.
-      unique: Has no effect.
+      unique: Whether to look up each id once; the result is the same.
       initializer, regularizer, trainable, scope, reuse: Of the table, as in fully_connected.
     """
+    del unique  # saves lookups of equal ids and does not change the embeddings
     with variable_scope.variable_scope(scope, "EmbedSequence", reuse=reuse):
         table = model_variable(
             "embeddings", [vocab_size, embed_dim], "float32", initializer, regularizer, trainable

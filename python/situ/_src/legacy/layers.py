@@ -182,7 +182,7 @@ class Conv1D(_Weighted):
 
 
 class Conv2DTranspose(_Spatial):
-    """Transposed 2-D convolution; arguments as in `Conv2D`, but `dilation_rate` has no effect."""
+    """Transposed 2-D convolution; arguments as in `Conv2D`."""
 
     def build(self, shape):
         self.make([*self.kernel_size, self.filters, self.channels(shape)], self.filters)
@@ -200,13 +200,20 @@ class Conv2DTranspose(_Spatial):
                 have[cols] if whole[2] is None else whole[2],
             ]
         for i in range(2):
-            more = max(self.kernel_size[i] - self.strides[i], 0) if self.padding == "VALID" else 0
+            taps = (self.kernel_size[i] - 1) * self.dilation_rate[i] + 1
+            more = max(taps - self.strides[i], 0) if self.padding == "VALID" else 0
             whole[i + 1] = whole[i + 1] * self.strides[i] + more
         out = [whole[0], self.filters, *whole[1:]] if planes else [*whole, self.filters]
         if not all(isinstance(s, int) for s in out):
             out = op("Pack", [convert_to_tensor(s, "int32") for s in out])
         result = conv.conv2d_transpose(
-            inputs, self.kernel, out, self.strides, self.padding, self.data_format
+            inputs,
+            self.kernel,
+            out,
+            self.strides,
+            self.padding,
+            self.data_format,
+            dilations=self.dilation_rate,
         )
         return self.finish(result, self.data_format)
 
@@ -363,7 +370,7 @@ class Conv3D(_Weighted):
 
 
 class Conv3DTranspose(Conv3D):
-    """Transposed 3-D convolution; arguments as in `Conv3D`, but `dilation_rate` has no effect."""
+    """Transposed 3-D convolution; arguments as in `Conv3D`, but `dilation_rate` must be 1."""
 
     def build(self, shape):
         self.make([*self.kernel_size, self.filters, self.channels(shape)], self.filters)
@@ -382,7 +389,13 @@ class Conv3DTranspose(Conv3D):
         out = [sizes[0], self.filters, *sides] if first else [sizes[0], *sides, self.filters]
         return self.add_bias(
             nn_conv3d.conv3d_transpose(
-                inputs, self.kernel, out, self.strides, self.padding, "NCDHW" if first else "NDHWC"
+                inputs,
+                self.kernel,
+                out,
+                self.strides,
+                self.padding,
+                "NCDHW" if first else "NDHWC",
+                dilations=self.dilation_rate,
             )
         )
 

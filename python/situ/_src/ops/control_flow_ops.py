@@ -452,6 +452,8 @@ def with_dependencies(
     """Returns the tensor after the dependencies have run."""
     from situ._src.framework.indexed_slices import IndexedSlices
 
+    if _situ.executing_eagerly():
+        return output_tensor  # dependencies have run already
     graph = get_default_graph()
     with scope(name, "control_dependency") as full, graph.control_dependencies(dependencies):
         if isinstance(output_tensor, IndexedSlices):
