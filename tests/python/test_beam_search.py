@@ -99,3 +99,64 @@ def test_scheduled_sampling():
             ids = session.run(result.sample_id)
         assert ids.shape == (2, 4)
         assert (ids == -1).all() if first else (ids >= 0).all()
+
+
+def test_arrays_in_the_order_of_beams():
+    array = numpy.array(
+        [[[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[2, 3, 4], [5, 6, 7], [8, 9, 10]]], "f"
+    ).transpose(1, 0, 2)[..., None]
+    parents = numpy.array(
+        [[[0, 0, 0], [0, 1, 1], [2, 1, 2]], [[0, 0, 0], [1, 2, 0], [2, 1, 1]]], "i"
+    ).transpose(1, 0, 2)
+    order = tf.contrib.seq2seq.gather_tree_from_array
+    wanted = [[[2, 2, 2], [6, 5, 6], [7, 8, 9]], [[2, 4, 4], [7, 6, 6], [8, 9, 10]]]
+    with tf.Session() as session:
+        for form in (array, array.reshape(3, 6)):
+            found = session.run(order(form, parents, [[3, 3, 3], [3, 3, 3]]))
+            assert found.shape == form.shape
+            assert found.reshape(3, 2, 3).transpose(1, 0, 2).tolist() == wanted
+        short = session.run(order(array, parents, [[3, 3, 3], [2, 2, 2]]))
+    assert short[2, 1, :, 0].tolist() == [8, 9, 10]  # a step after the end
+
+
+@pytest.mark.parametrize("reorder", [True, False])
+def test_alignments_in_the_order_of_beams(reorder):
+    seq2seq = tf.contrib.seq2seq
+    memory = tf.constant(numpy.random.RandomState(1).randn(4, 5, 3).astype("f"))
+    cell = seq2seq.AttentionWrapper(
+        tf.nn.rnn_cell.GRUCell(3), seq2seq.LuongAttention(3, memory), alignment_history=True
+    )
+    decoder = seq2seq.BeamSearchDecoder(
+        cell,
+        tf.eye(6),
+        [1, 1],
+        2,
+        cell.zero_state(4, tf.float32),
+        2,
+        tf.layers.Dense(6),
+        reorder_tensor_arrays=reorder,
+    )
+    outputs, state, _ = seq2seq.dynamic_decode(decoder, maximum_iterations=3)
+    history = state.cell_state.alignment_history
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(history if reorder else history.stack()).shape[1:] == (4, 5)
+
+
+def test_auxiliary_inputs_and_names():
+    seq2seq = tf.contrib.seq2seq
+    inputs, more = tf.ones([2, 4, 3]), tf.constant(numpy.arange(8, dtype="f").reshape(2, 4, 1))
+    helper = seq2seq.ScheduledOutputTrainingHelper(
+        inputs, [4, 4], 1.0, auxiliary_inputs=more, name="helper"
+    )
+    _, first = helper.initialize()
+    ids = helper.sample(tf.constant(0), tf.fill([2, 3], 5.0), None)
+    _, following, _ = helper.next_inputs(tf.constant(0), tf.fill([2, 3], 5.0), None, ids, "next")
+    with tf.Session() as session:
+        first, second = session.run([first, following])
+    assert first.tolist() == [[1, 1, 1, 0], [1, 1, 1, 4]]
+    assert second.tolist() == [[5, 5, 5, 1], [5, 5, 5, 5]]
+    names = [n.name for n in tf.get_default_graph().as_graph_def().node]
+    assert following.op.name.startswith("next/") and any(n.startswith("helper/") for n in names)
+    assert seq2seq.hardmax([[1.0, 2.0]], name="top").op.name.startswith("top/")
+    assert seq2seq.tile_batch(tf.ones([2, 1]), 2, name="tiled").op.name.startswith("tiled/")

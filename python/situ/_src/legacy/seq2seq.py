@@ -9,6 +9,7 @@ from typing import Any
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, V1
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope as name_scope
 from situ._src.legacy import seq2seq_attention
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.random_ops import categorical
@@ -42,10 +43,14 @@ class TrainingHelper(Helper):
       inputs: Tensor of shape `(batch, steps, features)`.
       sequence_length: Lengths of shape `(batch,)`.
       time_major: Whether inputs are `(steps, batch, features)`.
-      name: Has no effect.
+      name: Name scope of the ops.
     """
 
     def __init__(self, inputs, sequence_length, time_major=False, name=None):
+        with name_scope(name, "TrainingHelper"):
+            self._unstack(inputs, sequence_length, time_major)
+
+    def _unstack(self, inputs, sequence_length, time_major):
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
         flat = flat if time_major else [_swap(x) for x in flat]
         self._structure, self._lengths = inputs, convert_to_tensor(sequence_length)
@@ -60,16 +65,21 @@ class TrainingHelper(Helper):
         return nest.pack_sequence_as(self._structure, [r.read(last) for r in self._rows])
 
     def initialize(self, name: str | None = None):
-        zero = convert_to_tensor(0, self._lengths.dtype)
-        return OPS["Equal"](zero, self._lengths), self._at(convert_to_tensor(0))
+        with name_scope(name, "TrainingHelperInitialize"):
+            zero = convert_to_tensor(0, self._lengths.dtype)
+            return OPS["Equal"](zero, self._lengths), self._at(convert_to_tensor(0))
 
     def sample(self, time, outputs, state=None, name: str | None = None):
-        return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
+        del time, state  # the outputs alone decide
+        with name_scope(name, "TrainingHelperSample"):
+            return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
-        after = time + 1
-        done = OPS["GreaterEqual"](op("Cast", after, DstT=self._lengths.dtype), self._lengths)
-        return done, self._at(after), state
+        del outputs, sample_ids  # the inputs are given
+        with name_scope(name, "TrainingHelperNextInputs"):
+            after = time + 1
+            done = OPS["GreaterEqual"](op("Cast", after, DstT=self._lengths.dtype), self._lengths)
+            return done, self._at(after), state
 
 
 @_named("GreedyEmbeddingHelper")
@@ -90,14 +100,19 @@ class GreedyEmbeddingHelper(Helper):
         self.batch_size = OPS["Size"](self._start)
 
     def initialize(self, name: str | None = None):
+        del name  # TensorFlow opens no scope here, either
         return OPS["Fill"](op("Pack", [self.batch_size]), convert_to_tensor(False)), self._embed(
             self._start
         )
 
     def sample(self, time, outputs, state=None, name: str | None = None):
+        del time, state  # the outputs alone decide
+        del name  # TensorFlow opens no scope here, either
         return op("ArgMax", outputs, -1, output_type=as_dtype("int32"))
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
+        del time, outputs  # the sampled ids alone decide
+        del name  # TensorFlow opens no scope here, either
         return OPS["Equal"](sample_ids, self._end), self._embed(sample_ids), state
 
 
@@ -117,6 +132,8 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         self._temperature, self._seed = softmax_temperature, seed
 
     def sample(self, time, outputs, state=None, name: str | None = None):
+        del time, state  # the outputs alone decide
+        del name  # TensorFlow opens no scope here, either
         logits = outputs if self._temperature is None else outputs / self._temperature
         return op("Reshape", categorical(logits, 1, "int32", self._seed), [-1])
 
@@ -155,16 +172,18 @@ class BasicDecoder(Decoder):
         return BasicDecoderOutput(width, self._helper.sample_ids_shape)
 
     def initialize(self, name: str | None = None):
+        del name  # TensorFlow opens no scope here, either
         return (*self._helper.initialize(), self._state)
 
     def step(self, time, inputs, state, name=None):
-        output, state = self._cell(inputs, state)
-        output = output if self._layer is None else self._layer(output)
-        ids = self._helper.sample(time=time, outputs=output, state=state)
-        done, following, state = self._helper.next_inputs(
-            time=time, outputs=output, state=state, sample_ids=ids
-        )
-        return BasicDecoderOutput(output, ids), state, following, done
+        with name_scope(name, "BasicDecoderStep"):
+            output, state = self._cell(inputs, state)
+            output = output if self._layer is None else self._layer(output)
+            ids = self._helper.sample(time=time, outputs=output, state=state)
+            done, following, state = self._helper.next_inputs(
+                time=time, outputs=output, state=state, sample_ids=ids
+            )
+            return BasicDecoderOutput(output, ids), state, following, done
 
 
 def _keep(done, old, new):
@@ -223,7 +242,7 @@ class _Decoding:
             nest.pack_sequence_as(self._state, list(rest[n + m :])),
         )
 
-    def test(self, time, finished, *_rest):
+    def test(self, _time, finished, *_rest):
         return OPS["LogicalNot"](op("All", finished, list(range(finished.shape.ndims or 1))))
 
     def body(self, time, finished, lengths, *rest):
@@ -278,13 +297,14 @@ def dynamic_decode(
       output_time_major: Whether outputs are `(steps, batch, ...)`.
       impute_finished: Whether finished sequences keep their state and have outputs of 0.
       maximum_iterations: Largest number of steps.
-      parallel_iterations: Has no effect.
-      swap_memory: Has no effect.
+      parallel_iterations: A hint that is not needed.
+      swap_memory: A hint that is not needed.
       scope: Name of the variable scope.
 
     Returns:
       (outputs, last state, lengths).
     """
+    del parallel_iterations, swap_memory  # hints for speed and memory
     with variable_scope.variable_scope(scope, "decoder"):
         outputs, state, lengths = _Decoding(decoder, impute_finished, maximum_iterations).run()
         result = (

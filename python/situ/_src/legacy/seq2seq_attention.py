@@ -8,6 +8,7 @@ from typing import Any
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, export
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor_shape import TensorShape
 from situ._src.legacy.layers import Dense
@@ -70,6 +71,7 @@ class _Mechanism:
 
     def __call__(self, query, state=None, previous_alignments=None):
         """Returns the alignments, which are also the next state."""
+        del state, previous_alignments  # scores do not depend on earlier alignments
         with variable_scope.variable_scope(None, self._name, [query]):
             query = self.query_layer(query) if self.query_layer is not None else query
             score = self._score(query)
@@ -359,10 +361,11 @@ class AttentionWrapper(RNNCell):
 
 @_named("tile_batch")
 def tile_batch(t, multiplier, name: str | None = None):
-    """Repeats each element of a batch `multiplier` times, for beam search; name has no effect."""
+    """Repeats each element of a batch `multiplier` times, for beam search."""
 
     def tile(x):
         x = convert_to_tensor(x)
         return BOTH["repeat"](x, multiplier, axis=0)
 
-    return nest.map_structure(tile, t)
+    with name_scope(name, "tile_batch"):
+        return nest.map_structure(tile, t)

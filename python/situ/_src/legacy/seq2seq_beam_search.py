@@ -11,6 +11,7 @@ import numpy
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, OPS, V1
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.keywords import unsupported
 from situ._src.legacy import seq2seq
 from situ._src.legacy.seq2seq_attention import _named
@@ -71,6 +72,27 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
     return op("SelectV2", op("Greater", over, 0), end, ids_by_step)
 
 
+@_named("gather_tree_from_array")
+def gather_tree_from_array(t, parent_ids, sequence_length):
+    """Reorders the steps of a stacked TensorArray by the beams that the search has chosen.
+
+    Args:
+      t: Tensor of shape `(steps, batch, beams, ...)` or `(steps, batch * beams, ...)`.
+      parent_ids: Parents of shape `(steps, batch, beams)`.
+      sequence_length: Lengths of shape `(batch, beams)`; later steps stay in their order.
+    """
+    parents, lengths = convert_to_tensor(parent_ids), cast(sequence_length, "int32")
+    width = op("Shape", parents)[2]
+    beams = op("ZerosLike", parents) + _range(width)
+    chosen = gather_tree(beams, parents, op("Max", lengths, [1]), width + 1)
+    steps = op("Reshape", _range(op("Shape", parents)[0]), [-1, 1, 1])
+    chosen = op("SelectV2", op("Less", steps, lengths), chosen, beams)
+    rows = op("Size", parents) // width
+    flat = op("Reshape", t, op("Pack", [rows, width, -1]))
+    picked = _pick(flat, op("Reshape", chosen, op("Pack", [rows, width])))
+    return op("Reshape", picked, op("Shape", t))
+
+
 @_named("BeamSearchDecoder")
 class BeamSearchDecoder(seq2seq.Decoder):
     """Beam search decoder.
@@ -85,7 +107,8 @@ class BeamSearchDecoder(seq2seq.Decoder):
       output_layer: Layer applied to the outputs.
       length_penalty_weight: Weight of the length penalty; 0: none.
       coverage_penalty_weight: Must be 0.
-      reorder_tensor_arrays: Has no effect: TensorArrays in the state are not reordered.
+      reorder_tensor_arrays: Whether TensorArrays in the last state of the cell are replaced by
+        their stacked values in the order of the beams.
 
     Raises:
       NotImplementedError: If coverage_penalty_weight is not 0.
@@ -115,7 +138,7 @@ class BeamSearchDecoder(seq2seq.Decoder):
         if start.shape.ndims not in (None, 1):
             raise ValueError("start_tokens must be a vector")
         self._end = convert_to_tensor(end_token, "int32")
-        self._penalty = length_penalty_weight
+        self._penalty, self._reorder = length_penalty_weight, reorder_tensor_arrays
         self.batch_size = OPS["Size"](start)
         tiled = op("Tile", op("ExpandDims", start, 1), [1, self._width])
         self._start_inputs = self._embed(tiled)
@@ -148,6 +171,7 @@ class BeamSearchDecoder(seq2seq.Decoder):
         return result
 
     def initialize(self, name: str | None = None):
+        del name  # TensorFlow opens no scope here, either
         rows = op("Pack", [self.batch_size, constant(1)])
         first = [True] + [False] * (self._width - 1)
         finished = op("Tile", constant([[not f for f in first]]), rows)
@@ -161,15 +185,17 @@ class BeamSearchDecoder(seq2seq.Decoder):
         )
 
     def step(self, time, inputs, state, name=None):
-        merged = nest.map_structure(self._merge, state.cell_state)
-        outputs, cell_state = self._cell(self._merge(inputs), merged)
-        outputs = self._layer(outputs) if self._layer is not None else outputs
-        output, state = self._advance(
-            self._split(outputs), nest.map_structure(self._split, cell_state), state
-        )
-        following = self._embed(output.predicted_ids)
-        following.set_shape(self._start_inputs.shape)
-        return output, state, following, state.finished
+        del time  # a step depends on the state alone
+        with name_scope(name, "BeamSearchDecoderStep"):
+            merged = nest.map_structure(self._merge, state.cell_state)
+            outputs, cell_state = self._cell(self._merge(inputs), merged)
+            outputs = self._layer(outputs) if self._layer is not None else outputs
+            output, state = self._advance(
+                self._split(outputs), nest.map_structure(self._split, cell_state), state
+            )
+            following = self._embed(output.predicted_ids)
+            following.set_shape(self._start_inputs.shape)
+            return output, state, following, state.finished
 
     def _scores(self, total, lengths):
         if not isinstance(self._penalty, (int, float)) or self._penalty:
@@ -216,9 +242,19 @@ class BeamSearchDecoder(seq2seq.Decoder):
 
     def finalize(self, outputs, final_state, sequence_lengths):
         """Returns the token sequences of the beams."""
+        del sequence_lengths  # the state has the lengths of the beams
         most = cast(op("Max", final_state.lengths, [1]), "int32")
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, most, self._end)
         ids.set_shape([None, None, self._width])
+
+        def ordered(x):
+            if not hasattr(x, "_flow"):
+                return x
+            return gather_tree_from_array(x.stack(), outputs.parent_ids, final_state.lengths)
+
+        if self._reorder:
+            cell_state = nest.map_structure(ordered, final_state.cell_state)
+            final_state = final_state._replace(cell_state=cell_state)
         return FinalBeamSearchDecoderOutput(ids, outputs), final_state
 
 
@@ -244,14 +280,17 @@ class CustomHelper(seq2seq.Helper):
         return OPS["Size"](self.initialize()[0])
 
     def initialize(self, name: str | None = None):
-        self._made = self._made or self._begin()
+        with name_scope(name, type(self).__name__ + "Initialize"):
+            self._made = self._made or self._begin()
         return self._made
 
     def sample(self, time, outputs, state=None, name: str | None = None):
-        return self._draw(time=time, outputs=outputs, state=state)
+        with name_scope(name, type(self).__name__ + "Sample"):
+            return self._draw(time=time, outputs=outputs, state=state)
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
-        return self._next(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
+        with name_scope(name, type(self).__name__ + "NextInputs"):
+            return self._next(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
 @_named("ScheduledEmbeddingTrainingHelper")
@@ -269,22 +308,27 @@ class ScheduledEmbeddingTrainingHelper(seq2seq.TrainingHelper):
         scheduling_seed=None,
         name: str | None = None,
     ) -> None:
-        super().__init__(inputs, sequence_length, time_major)
+        super().__init__(
+            inputs, sequence_length, time_major, name or "ScheduledEmbeddingSamplingWrapper"
+        )
         lookup = BOTH.get("nn.embedding_lookup") or V1["nn.embedding_lookup"]
         self._embed = embedding if callable(embedding) else lambda ids: lookup(embedding, ids)
         self._share = convert_to_tensor(sampling_probability, "float32")
         self._seeds = seed, scheduling_seed
 
     def sample(self, time, outputs, state=None, name: str | None = None):
-        draw = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seeds[1])
-        drawn = op("Reshape", random_ops.categorical(outputs, 1, "int32", self._seeds[0]), [-1])
-        chosen = op("Less", draw, self._share)
-        return op("Select", chosen, drawn, op("ZerosLike", drawn) - 1)
+        del time, state  # the outputs alone decide
+        with name_scope(name, "ScheduledEmbeddingTrainingHelperSample"):
+            draw = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seeds[1])
+            drawn = op("Reshape", random_ops.categorical(outputs, 1, "int32", self._seeds[0]), [-1])
+            chosen = op("Less", draw, self._share)
+            return op("Select", chosen, drawn, op("ZerosLike", drawn) - 1)
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
-        done, known, state = super().next_inputs(time, outputs, state, sample_ids)
-        drawn = self._embed(op("Maximum", sample_ids, 0))
-        return done, op("Select", op("GreaterEqual", sample_ids, 0), drawn, known), state
+        with name_scope(name, "ScheduledEmbeddingTrainingHelperNextInputs"):
+            done, known, state = super().next_inputs(time, outputs, state, sample_ids)
+            drawn = self._embed(op("Maximum", sample_ids, 0))
+            return done, op("Select", op("GreaterEqual", sample_ids, 0), drawn, known), state
 
 
 @_named("ScheduledOutputTrainingHelper")
@@ -298,8 +342,8 @@ class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
       time_major: Whether inputs are `(steps, batch, features)`.
       seed: Seed of the random numbers.
       next_inputs_fn: Function from outputs to inputs; default: the outputs themselves.
-      auxiliary_inputs: Has no effect.
-      name: Has no effect.
+      auxiliary_inputs: Tensor like inputs, which is appended to each input, given or replaced.
+      name: Name scope of the ops.
     """
 
     def __init__(
@@ -313,17 +357,29 @@ class ScheduledOutputTrainingHelper(seq2seq.TrainingHelper):
         auxiliary_inputs=None,
         name: str | None = None,
     ) -> None:
-        super().__init__(inputs, sequence_length, time_major)
+        self._width = convert_to_tensor(inputs).shape.as_list()[-1]
+        self._aux = auxiliary_inputs is not None
+        if self._aux:
+            inputs = op("ConcatV2", [inputs, auxiliary_inputs], -1)
+        super().__init__(
+            inputs, sequence_length, time_major, name or "ScheduledOutputTrainingHelper"
+        )
         self._share = convert_to_tensor(sampling_probability, "float32")
         self._seed, self._next = seed, next_inputs_fn or (lambda outputs: outputs)
 
     def sample(self, time, outputs, state=None, name: str | None = None):
-        draw = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seed)
-        return cast(op("Less", draw, self._share), "int32")
+        del time, outputs, state  # chance alone decides
+        with name_scope(name, "ScheduledOutputTrainingHelperSample"):
+            draw = random_ops.random_uniform(op("Pack", [self.batch_size]), seed=self._seed)
+            return cast(op("Less", draw, self._share), "int32")
 
     def next_inputs(self, time, outputs, state, sample_ids=None, name: str | None = None):
-        done, known, state = super().next_inputs(time, outputs, state, sample_ids)
-        return done, op("Select", op("Greater", sample_ids, 0), self._next(outputs), known), state
+        with name_scope(name, "ScheduledOutputTrainingHelperNextInputs"):
+            done, known, state = super().next_inputs(time, outputs, state, sample_ids)
+            new = self._next(outputs)
+            if self._aux:
+                new = op("ConcatV2", [new, known[:, self._width :]], -1)
+            return done, op("Select", op("Greater", sample_ids, 0), new, known), state
 
 
 @_named("InferenceHelper")
@@ -353,11 +409,12 @@ class InferenceHelper(CustomHelper):
 
 @_named("hardmax")
 def hardmax(logits, name: str | None = None):
-    """Returns the one-hot vector of the argmax; name has no effect."""
-    logits = convert_to_tensor(logits)
-    return OPS["OneHot"](
-        op("ArgMax", logits, -1),
-        op("Shape", logits)[-1],
-        constant(1, logits.dtype),
-        constant(0, logits.dtype),
-    )
+    """Returns the one-hot vector of the argmax."""
+    with name_scope(name, "Hardmax"):
+        logits = convert_to_tensor(logits)
+        return OPS["OneHot"](
+            op("ArgMax", logits, -1),
+            op("Shape", logits)[-1],
+            constant(1, logits.dtype),
+            constant(0, logits.dtype),
+        )
