@@ -53,6 +53,90 @@ def test_an_experiment_trains_and_evaluates(tmp_path):
         )
 
 
+def experiment(folder, **kwargs):
+    config = tf.contrib.learn.RunConfig(model_dir=str(folder), save_checkpoints_steps=2)
+    estimator = tf.estimator.Estimator(model, config=config)
+    return tf.contrib.learn.Experiment(estimator, data(), data(), eval_steps=1, **kwargs)
+
+
+class Count(tf.train.SessionRunHook):
+    """Counts evaluations."""
+
+    number = 0
+
+    def begin(self):
+        self.number += 1
+
+
+@pytest.mark.parametrize("every,count", [(None, 4), (1, 4), (4, 2), (0, 1)])
+def test_frequency_of_evaluations(tmp_path, every, count):
+    seen = Count()
+    made = experiment(tmp_path, train_steps=8, eval_hooks=[seen], min_eval_frequency=every)
+    assert made.train_and_evaluate()[0]["global_step"] == 8 and seen.number == count
+
+
+def test_local_run_and_iterations(tmp_path):
+    for name, kwargs, count in (
+        ("local_run", {"min_eval_frequency": 1}, 1),
+        ("local_run", {"local_eval_frequency": 2}, 3),
+        ("continuous_train_and_eval", {"train_steps_per_iteration": 3}, 2),
+    ):
+        seen = Count()
+        made = experiment(tmp_path / f"{name}{count}", train_steps=6, eval_hooks=[seen], **kwargs)
+        assert getattr(made, name)()[0]["global_step"] == 6 and seen.number == count
+    assert made.continuous_train_and_eval(lambda results: False) == (None, [])
+
+
+def test_continuous_evaluation(tmp_path):
+    saved, waits, seen = [], [], Count()
+
+    class Listener(tf.train.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            saved.append(int(global_step_value))
+
+    made = experiment(
+        tmp_path,
+        train_steps=2,
+        eval_hooks=[seen],
+        saving_listeners=[Listener()],
+        eval_delay_secs=0,
+        continuous_eval_throttle_secs=0,
+    )
+    made.train()
+    assert saved == [0, 2] and made.evaluate()["global_step"] == 2 and seen.number == 1
+    made.train_steps = 9  # never reached: the predicate ends it
+
+    def wanted(results, checkpoint_path):
+        waits.append(checkpoint_path)
+        return len(waits) < 4
+
+    made.continuous_eval(evaluate_checkpoint_only_once=False, continuous_eval_predicate_fn=wanted)
+    assert seen.number == 4 and waits[0] is None and waits[3].endswith("ckpt-2")
+    waits.clear()
+    made.continuous_eval(continuous_eval_predicate_fn=wanted)
+    assert seen.number == 5
+
+
+def test_delays_of_an_experiment(tmp_path, monkeypatch):
+    slept = []
+    made = experiment(tmp_path, train_steps=1)
+    monkeypatch.setattr("time.sleep", slept.append)
+    made.train(delay_secs=7)
+    made.evaluate()
+    made.evaluate(delay_secs=3)
+    assert slept == [7, 120, 3]
+
+
+def test_what_experiments_do_not_have(tmp_path):
+    with pytest.raises(ValueError, match="eval_metric_ops"):
+        experiment(tmp_path, eval_metrics={})
+    for given in ({"export_strategies": [1]}, {"checkpoint_and_export": True}):
+        with pytest.raises(NotImplementedError, match=next(iter(given))):
+            experiment(tmp_path, **given)
+    with pytest.raises(NotImplementedError, match="metrics"):
+        tf.contrib.learn.SKCompat(None).score([1.0], [1.0], metrics={})
+
+
 def test_parameters_of_any_class(tmp_path):
     class Params:
         width = 3

@@ -4,11 +4,50 @@ predict of arrays."""
 
 from __future__ import annotations
 
+import inspect
+import math
+import time
 from typing import Any
 
+from situ._src.checkpoint.state import latest_checkpoint
 from situ._src.estimator import config, inputs
-from situ._src.estimator.train_and_evaluate import EvalSpec, TrainSpec, train_and_evaluate
+from situ._src.estimator.estimator import Estimator
+from situ._src.estimator.train_and_evaluate import EvalSpec, _Evaluations
+from situ._src.framework import logs
 from situ._src.framework.api import BOTH, V1, export
+from situ._src.framework.keywords import unsupported
+from situ._src.training.basic_hooks import GlobalStepWaiterHook
+
+
+class _EverySteps(_Evaluations):
+    """Evaluates checkpoints that are at least `every` steps apart, and the last one."""
+
+    def __init__(self, estimator, spec, last_step, every):
+        super().__init__(estimator, spec, last_step)
+        self._every, self._step = every, None
+
+    def after_save(self, session, global_step_value):
+        del session  # an evaluation has its own
+        if self._step is None:  # the checkpoint of the beginning
+            self._step = global_step_value
+        elif self._every and global_step_value - self._step >= self._every:
+            self._step = global_step_value
+            self._evaluate(global_step_value)
+
+
+def _continues(predicate, results, path):
+    """Returns whether a predicate of the user wants another evaluation."""
+    if predicate is None:
+        return True
+    if "checkpoint_path" in inspect.signature(predicate).parameters:
+        return predicate(results, checkpoint_path=path)
+    return predicate(results)
+
+
+def _wait(seconds, what):
+    if seconds:
+        logs.info("Waiting %d secs before starting %s.", seconds, what)
+        time.sleep(seconds)
 
 
 @export(v1="contrib.learn.Experiment")
@@ -19,12 +58,28 @@ class Experiment:
       estimator: The estimator.
       train_input_fn: Input function of the training.
       eval_input_fn: Input function of the evaluation.
+      eval_metrics: Must be None; the model function returns eval_metric_ops.
       train_steps: Global step at which the training ends; None: the end of the input.
       eval_steps: Number of batches of an evaluation.
       train_monitors: Hooks of the training.
       eval_hooks: Hooks of the evaluation.
+      local_eval_frequency: Least number of steps between evaluations of local_run; None: only at
+        the end.
+      eval_delay_secs: Seconds that evaluate and continuous_eval wait first.
+      continuous_eval_throttle_secs: Least number of seconds between evaluations of continuous_eval.
+      min_eval_frequency: Least number of steps between evaluations of train_and_evaluate, each of a
+        new checkpoint; None: 1; 0: only at the end.
+      delay_workers_by_global_step: Whether workers other than the first wait for a global step,
+        not for seconds.
+      export_strategies: Must be None.
+      train_steps_per_iteration: Steps between evaluations of continuous_train_and_eval.
+      checkpoint_and_export: Must be False.
+      saving_listeners: CheckpointSaverListeners of the training.
+      check_interval_secs: Seconds between checks for a checkpoint, which are not needed.
 
-    The other arguments have no effect, nor has delay_secs of the methods.
+    Raises:
+      NotImplementedError: If there are export_strategies, or checkpoint_and_export is True.
+      ValueError: If there are eval_metrics.
     """
 
     def __init__(
@@ -48,37 +103,104 @@ class Experiment:
         saving_listeners=None,
         check_interval_secs=5,
     ) -> None:
+        del check_interval_secs  # evaluations follow each saved checkpoint; nothing polls
+        unsupported(
+            "tf.contrib.learn.Experiment",
+            export_strategies=(export_strategies or None, None),
+            checkpoint_and_export=(checkpoint_and_export, False),
+        )
+        if eval_metrics is not None and isinstance(estimator, Estimator):
+            raise ValueError(
+                "`eval_metrics` must be None with `tf.estimator.Estimator`. Use `eval_metric_ops` "
+                "in `tf.estimator.EstimatorSpec` instead."
+            )
+        unsupported("tf.contrib.learn.Experiment", eval_metrics=(eval_metrics, None))
         self.estimator, self.train_steps, self.eval_steps = estimator, train_steps, eval_steps
         self._train_input, self._eval_input = train_input_fn, eval_input_fn
         self._hooks, self._eval_hooks = list(train_monitors or []), list(eval_hooks or [])
+        self._local_frequency, self._frequency = local_eval_frequency, min_eval_frequency
+        self._eval_delay, self._throttle = eval_delay_secs, continuous_eval_throttle_secs
+        self._delay_by_step = delay_workers_by_global_step
+        self._steps_per_iteration = train_steps_per_iteration
+        self._listeners = list(saving_listeners or [])
 
     def extend_train_hooks(self, additional_hooks):
         self._hooks.extend(additional_hooks)
 
     def train(self, delay_secs=None) -> Any:
-        """Trains up to train_steps."""
-        self.estimator.train(self._train_input, self._hooks, max_steps=self.train_steps)
+        """Trains up to train_steps.
+
+        Args:
+          delay_secs: Seconds to wait first; default: 5 per worker before this one, at most 60, or
+            with delay_workers_by_global_step a global step.
+        """
+        task, hooks = getattr(self.estimator.config, "task_id", 0) or 0, list(self._hooks)
+        if delay_secs is None and self._delay_by_step:
+            hooks.append(GlobalStepWaiterHook(int(8000.0 * math.log(task + 1))))
+        elif delay_secs is None:
+            delay_secs = min(60, task * 5)
+        _wait(delay_secs, "training")
+        self.estimator.train(
+            self._train_input, hooks, max_steps=self.train_steps, saving_listeners=self._listeners
+        )
         return self.estimator
 
     def evaluate(self, delay_secs=None, name: str | None = None):
-        """Evaluates and returns the metrics."""
+        """Evaluates and returns the metrics.
+
+        Args:
+          delay_secs: Seconds to wait first; default: eval_delay_secs.
+          name: Name of the evaluation.
+        """
+        _wait(self._eval_delay if delay_secs is None else delay_secs, "eval")
+        return self._evaluate(name)
+
+    def _evaluate(self, name, path=None):
         return self.estimator.evaluate(
-            self._eval_input, self.eval_steps, self._eval_hooks, name=name
+            self._eval_input, self.eval_steps, self._eval_hooks, path, name
         )
+
+    def _train_and_evaluate(self, every):
+        spec = EvalSpec(self._eval_input, self.eval_steps, hooks=self._eval_hooks)
+        evaluations = _EverySteps(self.estimator, spec, self.train_steps, every)
+        self.estimator.train(
+            self._train_input,
+            self._hooks,
+            max_steps=self.train_steps,
+            saving_listeners=[*self._listeners, evaluations],
+        )
+        if evaluations.results is None:  # trained already
+            evaluations._evaluate(None if self.estimator.latest_checkpoint() else -1)
+        return evaluations.results, evaluations.exports
 
     def train_and_evaluate(self):
         """Trains and evaluates at checkpoints and at the end."""
-        results, exports = train_and_evaluate(
-            self.estimator,
-            TrainSpec(self._train_input, self.train_steps, self._hooks),
-            EvalSpec(self._eval_input, self.eval_steps, hooks=self._eval_hooks),
-        )
-        return results, exports
+        return self._train_and_evaluate(1 if self._frequency is None else self._frequency)
 
-    continuous_train_and_eval = train_and_evaluate
+    def _done(self, results):
+        step = (results or {}).get("global_step")
+        return bool(self.train_steps and step is not None and step >= self.train_steps)
+
+    def continuous_train_and_eval(self, continuous_eval_predicate_fn=None):
+        """Trains some steps and evaluates, until train_steps is reached.
+
+        Args:
+          continuous_eval_predicate_fn: Function of the last metrics (at first None) that returns
+            whether to go on.
+        """
+        steps, results = self._steps_per_iteration or self._frequency or 1000, None
+        while _continues(continuous_eval_predicate_fn, results, None) and not self._done(results):
+            step = (results or {}).get("global_step") or 0
+            left = steps if self.train_steps is None else self.train_steps - step
+            count = max(1, min(steps, left))
+            self.estimator.train(
+                self._train_input, self._hooks, steps=count, saving_listeners=self._listeners
+            )
+            results = self._evaluate(None)
+        return results, []
 
     def local_run(self):
-        return self.train_and_evaluate()
+        return self._train_and_evaluate(self._local_frequency or 0)
 
     def test(self):
         """One step of training and of evaluation."""
@@ -104,22 +226,24 @@ class Experiment:
         """Evaluates each checkpoint as it comes, until train_steps is reached.
 
         Args:
-          delay_secs: Has no effect.
-          throttle_delay_secs: Smallest number of seconds between evaluations.
-          evaluate_checkpoint_only_once: Has no effect: each is evaluated once.
-          continuous_eval_predicate_fn: Has no effect.
+          delay_secs: Seconds to wait first; default: eval_delay_secs.
+          throttle_delay_secs: Least number of seconds between evaluations; default:
+            continuous_eval_throttle_secs.
+          evaluate_checkpoint_only_once: Whether to wait for a new checkpoint each time.
+          continuous_eval_predicate_fn: Function of the last metrics (at first None), and of
+            checkpoint_path if it has such an argument, that returns whether to go on.
           name: Name of the evaluation.
         """
-        from situ._src.legacy.contrib_training import checkpoints_iterator
-
-        results = None
-        for path in checkpoints_iterator(self.estimator.model_dir, throttle_delay_secs or 0):
-            results = self.estimator.evaluate(
-                self._eval_input, self.eval_steps, self._eval_hooks, path, name
-            )
-            step = results.get("global_step")
-            if self.train_steps and step is not None and step >= self.train_steps:
-                return results
+        _wait(self._eval_delay if delay_secs is None else delay_secs, "eval")
+        throttle = self._throttle if throttle_delay_secs is None else throttle_delay_secs
+        results = path = None
+        while _continues(continuous_eval_predicate_fn, results, path) and not self._done(results):
+            began, new = time.time(), latest_checkpoint(self.estimator.model_dir)
+            if new is not None and not (evaluate_checkpoint_only_once and new == path):
+                results, path = self._evaluate(name, new) or {}, new
+                if self._done(results):
+                    break
+            time.sleep(max(0.0, began + max(throttle, 0.1) - time.time()))
         return results
 
 
@@ -157,7 +281,7 @@ def tune(experiment_fn, tuner):
 
 @export(v1=("contrib.learn.SKCompat", "contrib.learn.python.SKCompat"))
 class SKCompat:
-    """Wraps an estimator with fit, score and predict of arrays; metrics of score has no effect."""
+    """Wraps an estimator with fit, score and predict of arrays; metrics of score must be None."""
 
     def __init__(self, estimator) -> None:
         self._estimator = estimator
@@ -183,6 +307,7 @@ class SKCompat:
         metrics: Any = None,
         name: str | None = None,
     ):
+        unsupported("tf.contrib.learn.SKCompat.score", metrics=(metrics, None))
         return self._estimator.evaluate(_arrays(x, y, batch_size, 1, False), steps, name=name)
 
     def predict(self, x: Any, batch_size: int | None = 128, outputs=None):
