@@ -11,6 +11,7 @@ from typing import Any
 from situ._src.framework.api import V1, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import device
 from situ._src.legacy import queues
 from situ._src.ops import script_ops
@@ -79,7 +80,7 @@ class StagingArea:
       names: Names of the components, which make values dictionaries.
       shared_name: Name under which sessions share the area.
       capacity: Largest number of elements; 0: no limit.
-      memory_limit: Has no effect.
+      memory_limit: Must be 0, no limit.
     """
 
     _MANY = 1 << 30
@@ -93,6 +94,7 @@ class StagingArea:
         capacity: int = 0,
         memory_limit=0,
     ) -> None:
+        unsupported("StagingArea", memory_limit=(memory_limit, 0))
         self._dtypes = [
             as_dtype(t).base_dtype
             for t in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])
@@ -161,6 +163,7 @@ for _name, _word in (("BytesInUse", "current"), ("MaxBytesInUse", "peak"), ("Byt
 @contextlib.contextmanager
 def experimental_jit_scope(compile_ops: bool = True, separate_compiled_gradients: bool = False):
     """Does nothing, whatever the arguments: whether graphs are compiled does not depend on it."""
+    del compile_ops, separate_compiled_gradients  # hints for a compiler, not for results
     yield
 
 

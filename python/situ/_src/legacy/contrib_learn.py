@@ -37,12 +37,14 @@ def tokenizer(iterator):
 class CategoricalVocabulary:
     """Maps words to ids in the order of their first occurrence; 0 is the id of unknown words.
 
-    support_reverse has no effect: reverse always works.
+    Args:
+      unknown_token: The word of id 0.
+      support_reverse: Whether reverse works; False: it raises a ValueError.
     """
 
     def __init__(self, unknown_token="<UNK>", support_reverse=True):
         self._unknown, self._reverse, self._mapping = unknown_token, [unknown_token], {}
-        self._frozen, self._frequency = False, {}
+        self._frozen, self._frequency, self._support_reverse = False, {}, support_reverse
         self._mapping[unknown_token] = 0
 
     def __len__(self):
@@ -76,6 +78,11 @@ class CategoricalVocabulary:
         self._frequency = dict(kept)
 
     def reverse(self, class_id):
+        if not self._support_reverse:
+            raise ValueError(
+                "This vocabulary wasn't initialized with support_reverse to support reverse() "
+                "function."
+            )
         return self._reverse[class_id]
 
 
@@ -91,6 +98,7 @@ class VocabularyProcessor:
         self._tokenizer = tokenizer_fn or tokenizer
 
     def fit(self, raw_documents, unused_y=None) -> Any:
+        del unused_y  # of the interface of scikit-learn; there are no labels
         for tokens in self._tokenizer(raw_documents):
             for word in tokens:
                 self.vocabulary_.add(word)
@@ -100,6 +108,7 @@ class VocabularyProcessor:
         return self
 
     def fit_transform(self, raw_documents, unused_y=None):
+        del unused_y  # of the interface of scikit-learn; there are no labels
         raw_documents = list(raw_documents)
         self.fit(raw_documents)
         return self.transform(raw_documents)

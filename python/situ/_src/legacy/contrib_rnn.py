@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from situ._src.framework import nest
+from situ._src.framework import logs, nest
 from situ._src.framework.api import OPS, V1, export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.keywords import unsupported
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import concat, convert_to_tensor, op, split
 from situ._src.ops.nn import norm, rnn
@@ -30,6 +31,11 @@ def _named(*names):
     return export(v1=["contrib.rnn." + n for n in names])
 
 
+def _deprecate_input_size(cell, input_size):
+    if input_size is not None:
+        logs.warn("%s: The input_size parameter is deprecated.", cell)
+
+
 @_named("LayerNormBasicLSTMCell")
 class LayerNormBasicLSTMCell(RNNCell):
     """LSTM cell with layer normalization of its gates and dropout of the candidate.
@@ -37,7 +43,7 @@ class LayerNormBasicLSTMCell(RNNCell):
     Args:
       num_units: Size of the output and of both states.
       forget_bias: Added to the forget gate.
-      input_size: Has no effect.
+      input_size: Deprecated; the inputs have a size.
       activation: Activation of candidate and output.
       layer_norm: Whether to normalize.
       norm_gain: Initial value of the gains.
@@ -61,6 +67,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         reuse: bool | None = None,
     ) -> None:
         super().__init__(reuse=reuse)
+        _deprecate_input_size(self, input_size)
         self._units, self._forget, self._activation = num_units, forget_bias, _tanh(activation)
         self._norm, self._gain, self._shift = layer_norm, norm_gain, norm_shift
         self._keep, self._seed = dropout_keep_prob, dropout_prob_seed
@@ -166,8 +173,8 @@ class InputProjectionWrapper(_Wrapper):
       cell: The cell.
       num_proj: Size of the projection.
       activation: Activation of the projection.
-      input_size: Has no effect.
-      reuse: Has no effect: the variable scope of the caller decides.
+      input_size: Deprecated; the inputs have a size.
+      reuse: Whether to use existing variables.
     """
 
     def __init__(
@@ -179,7 +186,8 @@ class InputProjectionWrapper(_Wrapper):
         reuse: bool | None = None,
     ) -> None:
         super().__init__(cell)
-        self._size, self._activation = int(num_proj), activation
+        _deprecate_input_size(self, input_size)
+        self._size, self._activation, self._reuse = int(num_proj), activation, reuse
 
     def call(self, inputs, state):
         kernel = variable_scope.get_variable("kernel", [_depth(inputs.shape), self._size])
@@ -265,10 +273,11 @@ class FusedRNNCellAdaptor(_Fused):
 
     Args:
       cell: The cell.
-      use_dynamic_rnn: Has no effect: the cell runs in a loop of the graph.
+      use_dynamic_rnn: Whether a loop of the graph runs the cell; it does in any case.
     """
 
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
+        del use_dynamic_rnn  # a loop and unrolled steps compute the same
         super().__init__(cell)
 
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
@@ -351,19 +360,55 @@ V1["contrib.cudnn_rnn.CudnnCompatibleLSTMCell"] = type(
 )
 
 
+def _blocks(shape, units, make):
+    """Returns the values of `make(rows, columns)` of each gate, side by side."""
+    gates = [make(int(shape[0])) for _ in range(int(shape[-1]) // units)]
+    return concat(gates, len(shape) - 1) if len(gates) > 1 else gates[0]
+
+
+def _initializers(units, kernel, bias):
+    """Returns a custom getter that initializes as cuDNN does: a matrix for the inputs and one for
+    the states, and two biases, of each gate."""
+
+    def weights(shape, dtype=None, partition_info=None):
+        del partition_info  # the variable is whole
+
+        def make(rows):
+            parts = [kernel([units, n], dtype=dtype) for n in (rows - units, units)]
+            return concat([OPS["Transpose"](convert_to_tensor(p), [1, 0]) for p in parts], 0)
+
+        return _blocks(shape, units, make)
+
+    def biases(shape, dtype=None, partition_info=None):
+        del partition_info  # the variable is whole
+        one = lambda: convert_to_tensor(bias([units], dtype=dtype))
+        return _blocks(shape, units, lambda _: one() + one())
+
+    def getter(create, name, *args, **kwargs):
+        if kernel is not None and name.endswith("/kernel"):
+            kwargs["initializer"] = weights
+        if bias is not None and name.endswith("/bias"):
+            kwargs["initializer"] = biases
+        return create(name, *args, **kwargs)
+
+    return getter
+
+
 class _Cudnn:
     """Stacked recurrent layers over sequences, with the interface of the cuDNN layers.
 
     Args:
       num_layers: Number of layers.
       num_units: Size of the output and of the states.
-      input_mode: Has no effect: inputs have a kernel of their own.
+      input_mode: Must be "linear_input": inputs have a kernel of their own.
       direction: "unidirectional" or "bidirectional".
       dropout: Probability of dropping an element between layers during training.
       seed: Seed of the dropout.
       dtype: Type of the initial state.
-      kernel_initializer: Has no effect: kernels have the initializer of the variable scope.
-      bias_initializer: Has no effect: biases have the initializer of the cell.
+      kernel_initializer: Initializer of each matrix of a gate, of shape `(num_units, inputs)`;
+        default: that of the variable scope.
+      bias_initializer: Initializer of each bias of a gate, of which there are two; default: that
+        of the cell.
       name: Name of the variable scope.
 
     Call arguments:
@@ -372,7 +417,7 @@ class _Cudnn:
       sequence_lengths: Lengths of shape `(batch,)`.
       time_major: Whether the batch is the second dimension of the inputs, not the first.
       training: Whether to drop elements: a bool.
-      scope: Has no effect.
+      scope: Name of the variable scope at the first call; default: name.
 
     Returns:
       (outputs, states): the states are a tuple (h, c) of an LSTM, else (h,).
@@ -393,6 +438,10 @@ class _Cudnn:
         bias_initializer=None,
         name=None,
     ):
+        unsupported("tf.contrib.cudnn_rnn", input_mode=(input_mode, "linear_input"))
+        self._getter = None
+        if kernel_initializer is not None or bias_initializer is not None:
+            self._getter = _initializers(num_units, kernel_initializer, bias_initializer)
         self.num_layers, self.num_units, self.direction = num_layers, num_units, direction
         self._dropout, self._seed, self.dtype = dropout, seed, as_dtype(dtype)
         self._ways = 2 if direction == "bidirectional" else 1
@@ -429,7 +478,10 @@ class _Cudnn:
             kind(self.num_units) for _ in range(self.num_layers * self._ways)
         ]
         with variable_scope.variable_scope(
-            self._scope or self._name, self._word, reuse=True if self._scope else None
+            self._scope or scope or self._name,
+            self._word,
+            reuse=True if self._scope else None,
+            custom_getter=self._getter,
         ) as here:
             self._scope = here
             for layer in range(self.num_layers):

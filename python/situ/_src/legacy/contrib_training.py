@@ -219,8 +219,7 @@ def train(
 ) -> Any:
     """Runs train_op in a MonitoredTrainingSession until a hook stops; returns its last value.
 
-    Arguments as in tf.train.MonitoredTrainingSession, with logdir as checkpoint_dir; but
-    max_wait_secs has no effect.
+    Arguments as in tf.train.MonitoredTrainingSession, with logdir as checkpoint_dir.
     """
     loss = None
     with monitored_session.MonitoredTrainingSession(
@@ -233,6 +232,7 @@ def train(
         save_checkpoint_secs=save_checkpoint_secs,
         save_summaries_steps=save_summaries_steps,
         config=config,
+        max_wait_secs=max_wait_secs,
     ) as session:
         while not session.should_stop():
             loss = session.run(train_op)
@@ -293,10 +293,9 @@ def add_gradients_summaries(grads_and_vars):
 # Batches of like lengths
 
 
-def _one_queue(types, sizes, capacity, pad, name):
-    if pad:
-        return queues.PaddingFIFOQueue(capacity, types, sizes, name=name)
-    return queues.FIFOQueue(capacity, types, sizes, name=name)
+def _one_queue(types, sizes, capacity, pad, shared_name, name):
+    kind = queues.PaddingFIFOQueue if pad else queues.FIFOQueue
+    return kind(capacity, types, sizes, shared_name=shared_name, name=name)
 
 
 @export(v1="contrib.training.bucket")
@@ -329,7 +328,8 @@ def bucket(
       dynamic_pad: Whether to pad elements of different shapes with zeros.
       allow_smaller_final_batch: Whether the last batch of a bucket may be smaller.
       keep_input: Whether to add the element, a scalar bool or tensor.
-      shared_name: Has no effect.
+      shared_name: Name under which sessions share the queue of batches; with the index of a
+        bucket, its queue.
       name: Name scope of the ops.
 
     Returns:
@@ -346,10 +346,19 @@ def bucket(
         )
         rooms = bucket_capacities or [max(capacity, 2 * b) for b in batches]
         parts = [
-            _one_queue(types, sizes, rooms[i], dynamic_pad, f"bucket_queue_{i}")
+            _one_queue(
+                types,
+                sizes,
+                rooms[i],
+                dynamic_pad,
+                f"{shared_name}_{i}" if shared_name else None,
+                f"bucket_queue_{i}",
+            )
             for i in range(num_buckets)
         ]
-        top = queues.FIFOQueue(capacity, ["int32", *types], name="top_queue")
+        top = queues.FIFOQueue(
+            capacity, ["int32", *types], shared_name=shared_name, name="top_queue"
+        )
 
         def put(i):
             return lambda: _enqueued(parts[i].enqueue(flat))
@@ -498,6 +507,7 @@ class RandomStrategy:
         self._count, self._random = num_ps, random.Random(seed)
 
     def __call__(self, op_):
+        del op_  # chance alone decides
         return self._random.randrange(self._count)
 
 
@@ -534,12 +544,13 @@ def local_variable(
     name: str | None = "local_variable",
     use_resource=None,
 ):
-    """Creates a variable that is neither saved nor trained; validate_shape has no effect."""
+    """Creates a variable that is neither saved nor trained."""
     return variable.variable(
         initial_value,
         trainable=False,
         name=name,
         collections=[GraphKeys.LOCAL_VARIABLES],
+        validate_shape=validate_shape,
         use_resource=use_resource,
     )
 

@@ -417,14 +417,13 @@ def embedding_column(
       dimension: Size of the embeddings.
       combiner: How several values of an example are combined: "mean", "sum" or "sqrtn".
       initializer: Initializer of the embeddings.
-      ckpt_to_load_from: Must be None.
-      tensor_name_in_ckpt: Has no effect.
-      max_norm: Must be None.
+      ckpt_to_load_from: Checkpoint of the initial embeddings.
+      tensor_name_in_ckpt: Their name in the checkpoint.
+      max_norm: Largest L2 norm of an embedding; longer ones are scaled before they are combined.
       trainable: Whether the embeddings are trained.
 
     Raises:
-      NotImplementedError: If there is a ckpt_to_load_from or max_norm.
-      ValueError: If another argument is invalid.
+      ValueError: If an argument is invalid.
     """
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
@@ -435,9 +434,20 @@ def embedding_column(
             "initializer must be callable if specified. Embedding of column_name: "
             f"{categorical_column.name}"
         )
-    if ckpt_to_load_from is not None or max_norm is not None:
-        raise NotImplementedError("embedding_column: ckpt_to_load_from and max_norm are not there")
-    return Embedding(categorical_column, dimension, combiner, initializer, trainable)
+    if (ckpt_to_load_from is None) != (tensor_name_in_ckpt is None):
+        raise ValueError(
+            "Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them."
+        )
+    return Embedding(
+        categorical_column,
+        dimension,
+        combiner,
+        initializer,
+        trainable,
+        ckpt_to_load_from,
+        tensor_name_in_ckpt,
+        max_norm,
+    )
 
 
 def combined(rows, ids, combiner):
@@ -458,7 +468,8 @@ def rows_of(table, ids):
 class Embedding(
     Dense,
     collections.namedtuple(
-        "EmbeddingColumn", "categories dimension combiner initializer trainable"
+        "EmbeddingColumn",
+        "categories dimension combiner initializer trainable checkpoint tensor_name max_norm",
     ),
 ):
     name = property(lambda s: s.categories.name + "_embedding")
@@ -475,5 +486,13 @@ class Embedding(
             initializer=first,
             trainable=self.trainable and trainable,
         )
+        if self.checkpoint is not None:
+            from situ._src.training.warm_start import init_from_checkpoint
+
+            init_from_checkpoint(self.checkpoint, {self.tensor_name: table})
         ids = self.categories.ids(features)
-        return combined(rows_of(table.value(), ids), ids, self.combiner)
+        rows = rows_of(table.value(), ids)
+        if self.max_norm is not None:
+            norms = op("Sqrt", op("Sum", op("Square", rows), [-1], keep_dims=True))
+            rows = rows * (self.max_norm / op("Maximum", norms, self.max_norm))
+        return combined(rows, ids, self.combiner)

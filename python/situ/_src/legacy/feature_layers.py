@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from situ._src.framework.api import export
+from situ._src.framework.graph import GraphKeys
 from situ._src.framework.keywords import unsupported
 from situ._src.legacy.feature_column import Column, Dense, combined, rows_of
 from situ._src.ops import init_ops
@@ -83,8 +84,16 @@ def input_layer(
         return parts[0] if len(parts) == 1 else op("ConcatV2", parts, 1)
 
 
-def _weights(shape, trainable):
-    return get_variable("weights", shape, initializer=init_ops.Zeros(), trainable=trainable)
+def _weights(name, shape, trainable, collections):
+    """Creates a variable of zeros in GLOBAL_VARIABLES and further collections."""
+    keys = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES]
+    return get_variable(
+        name,
+        shape,
+        initializer=init_ops.Zeros(),
+        trainable=trainable,
+        collections=list(dict.fromkeys(keys)),
+    )
 
 
 @export("feature_column.linear_model")
@@ -104,7 +113,7 @@ def linear_model(
       feature_columns: Columns.
       units: Number of outputs.
       sparse_combiner: How several values of a categorical column are combined.
-      weight_collections: Has no effect.
+      weight_collections: Further collections of the variables.
       trainable: Whether the variables are trained.
       cols_to_vars: Dictionary that receives the variables of each column.
     """
@@ -113,17 +122,17 @@ def linear_model(
         for column in _sorted(feature_columns):
             with variable_scope(column.name.replace(" ", "_")):
                 if hasattr(column, "ids"):
-                    weights = _weights([column.num_buckets, units], trainable)
+                    shape = [column.num_buckets, units]
+                    weights = _weights("weights", shape, trainable, weight_collections)
                     ids = column.ids(features)
                     parts.append(combined(rows_of(weights.value(), ids), ids, sparse_combiner))
                 else:
-                    weights = _weights([column.width, units], trainable)
+                    shape = [column.width, units]
+                    weights = _weights("weights", shape, trainable, weight_collections)
                     parts.append(op("MatMul", column.tensor(features), weights.value()))
                 if cols_to_vars is not None:
                     cols_to_vars[column] = [weights]
-        bias = get_variable(
-            "bias_weights", [units], initializer=init_ops.Zeros(), trainable=trainable
-        )
+        bias = _weights("bias_weights", [units], trainable, weight_collections)
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
         return op("BiasAdd", op("AddN", parts), bias.value(), name="weighted_sum")

@@ -90,7 +90,7 @@ def _far_apart(points, count, seed, retries):
 @export(v1=[_place + "KMeans" for _place in _PLACES])
 class KMeans:
     """The graph of k-means; training_graph gives its operations. Points are one tensor or several,
-    a row each. kmc2_chain_length has no effect, as there is no k-MC2."""
+    a row each. There is no k-MC2, to which kmc2_chain_length belongs."""
 
     def __init__(
         self,
@@ -104,6 +104,7 @@ class KMeans:
         kmeans_plus_plus_num_retries=2,
         kmc2_chain_length=200,
     ) -> None:
+        del kmc2_chain_length  # of k-MC2, which is an error below
         if isinstance(initial_clusters, str) and initial_clusters not in (
             RANDOM_INIT,
             KMEANS_PLUS_PLUS_INIT,

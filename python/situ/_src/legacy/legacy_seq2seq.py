@@ -10,6 +10,7 @@ from typing import Any
 
 from situ._src.framework import nest
 from situ._src.framework.api import BOTH, V1, export
+from situ._src.framework.graph import scope as name_scope
 from situ._src.ops import control_flow_ops, init_ops
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.ops.nn import rnn
@@ -48,7 +49,7 @@ class EmbeddingWrapper(_Wrapper):
       embedding_classes: Number of symbols.
       embedding_size: Size of the embeddings.
       initializer: Initializer of the embeddings.
-      reuse: Has no effect: the variable scope of the caller decides.
+      reuse: Whether to use existing variables.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class EmbeddingWrapper(_Wrapper):
                 f"{embedding_classes}, {embedding_size}."
             )
         self._shape, self._first = [embedding_classes, embedding_size], initializer
+        self._reuse = reuse
 
     def call(self, inputs, state):
         first = (
@@ -207,21 +209,19 @@ def sequence_loss(
       average_across_timesteps: Whether to divide by the sum of the weights.
       average_across_batch: Whether to divide by the batch size.
       softmax_loss_function: Function of (labels, logits) instead of the softmax cross-entropy.
-      name: Has no effect.
+      name: Name scope of the ops.
 
     Returns:
       A scalar.
     """
-    cost = op(
-        "Sum",
-        rnn.sequence_loss_by_example(
+    with name_scope(name, "sequence_loss"):
+        losses = rnn.sequence_loss_by_example(
             logits, targets, weights, average_across_timesteps, softmax_loss_function
-        ),
-        [0],
-    )
-    if not average_across_batch:
-        return cost
-    return cost / cast(op("Shape", convert_to_tensor(targets[0]))[0], cost.dtype)
+        )
+        cost = op("Sum", losses, [0])
+        if not average_across_batch:
+            return cost
+        return cost / cast(op("Shape", convert_to_tensor(targets[0]))[0], cost.dtype)
 
 
 @export(
@@ -460,7 +460,7 @@ def model_with_buckets(
     name: str | None = None,
 ):
     """Returns (outputs, losses) of a model for each bucket of lengths; all share their
-    variables. name has no effect.
+    variables.
     """
     if len(encoder_inputs) < buckets[-1][0]:
         raise ValueError(
@@ -475,19 +475,20 @@ def model_with_buckets(
             )
     outputs, losses = [], []
     lose = rnn.sequence_loss_by_example if per_example_loss else sequence_loss
-    for i, (read, write) in enumerate(buckets):
-        with scopes.variable_scope(scopes.get_variable_scope(), reuse=True if i else None):
-            result, _ = seq2seq(encoder_inputs[:read], decoder_inputs[:write])
-        outputs.append(result)
-        losses.append(
-            lose(
-                result,
-                targets[:write],
-                weights[:write],
-                softmax_loss_function=softmax_loss_function,
+    with name_scope(name, "model_with_buckets"):
+        for i, (read, write) in enumerate(buckets):
+            with scopes.variable_scope(scopes.get_variable_scope(), reuse=True if i else None):
+                result, _ = seq2seq(encoder_inputs[:read], decoder_inputs[:write])
+            outputs.append(result)
+            losses.append(
+                lose(
+                    result,
+                    targets[:write],
+                    weights[:write],
+                    softmax_loss_function=softmax_loss_function,
+                )
             )
-        )
-    return outputs, losses
+        return outputs, losses
 
 
 for _key in [k for k in V1 if k.startswith("contrib.legacy_seq2seq.")]:

@@ -140,11 +140,12 @@ def read_data_sets(
       reshape: Whether images are vectors.
       validation_size: Number of training images for validation.
       seed: Seed of the shuffling.
-      source_url: Has no effect: nothing is downloaded.
+      source_url: Where the files come from; nothing is downloaded.
 
     Returns:
       Named tuple of DataSets: train, validation, test.
     """
+    del source_url  # the files must exist: a missing one is an error
     if fake_data:
         result = [DataSet([], [], True, one_hot, dtype, seed=seed) for _ in range(3)]
         return Datasets(*result)

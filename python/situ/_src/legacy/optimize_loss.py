@@ -7,12 +7,13 @@ from typing import Any
 
 from situ._src.framework import api
 from situ._src.framework.api import V1, export
-from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.graph import GraphKeys, get_default_graph, scope
 from situ._src.framework.indexed_slices import map_values
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import control_dependencies
 from situ._src.ops.array_ops import identity
-from situ._src.summary.summary_ops import scalar
+from situ._src.ops.clip_ops import global_norm
+from situ._src.summary.summary_ops import histogram, scalar
 from situ._src.training import optimizers
 from situ._src.training.global_step import get_or_create_global_step
 from situ._src.variables.variable import trainable_variables
@@ -26,6 +27,36 @@ OPTIMIZERS = {
     "RMSProp": optimizers.RMSPropOptimizer,
     "SGD": optimizers.GradientDescentOptimizer,
 }
+
+
+SUMMARIES = ("learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm")
+
+
+def _summarize(pairs, summaries):
+    """Adds the summaries of gradients."""
+    for gradient, variable in pairs:
+        values = getattr(gradient, "values", gradient)
+        name = variable.name.replace(":", "_")
+        if "gradients" in summaries:
+            histogram(f"gradients/{name}", values)
+        if "gradient_norm" in summaries:
+            scalar(f"gradient_norm/{name}", global_norm([values]))
+
+
+def _factor(multipliers, *keys):
+    """Returns the factor of the first key that has one, or None."""
+    return next((multipliers[k] for k in keys if k in multipliers), None)
+
+
+def _multiplied(pairs, multipliers):
+    """Multiplies gradients by the factors of their variables, which stand by variable or name."""
+    result = []
+    for gradient, variable in pairs:
+        factor = _factor(multipliers, variable, variable.op, variable.op.name, variable.name)
+        if factor is not None:
+            gradient = map_values(lambda x, f=factor: x * f, gradient)
+        result.append((gradient, variable))
+    return result
 
 
 def _clip(pairs, most):
@@ -74,20 +105,28 @@ def optimize_loss(
       learning_rate: Number or tensor.
       optimizer: Name, class, optimizer, or function of the learning rate.
       gradient_noise_scale: Must be None.
-      gradient_multipliers: Dictionary from variables to factors; names have no effect.
+      gradient_multipliers: Dictionary from variables or their names to factors.
       clip_gradients: Largest global norm, or a function of [(gradient, variable)].
       learning_rate_decay_fn: Function of (learning_rate, global_step).
       update_ops: Ops to run first; default: UPDATE_OPS.
       variables: Variables to train; default: all trainable ones.
       name: Name of the scope.
-      summaries: An empty list adds no summary; anything else only that of the learning rate.
+      summaries: List of "learning_rate", "loss", "gradients", "gradient_norm" and
+        "global_gradient_norm"; default: the first two and the last.
       colocate_gradients_with_ops: Whether gradients run on the devices of their ops.
       increment_global_step: Whether to increment global_step.
 
     Raises:
       NotImplementedError: If there is a gradient_noise_scale.
-      ValueError: If there is no optimizer of that name.
+      ValueError: If there is no optimizer or summary of that name.
     """
+    if summaries is None:
+        summaries = ("learning_rate", "loss", "global_gradient_norm")
+    for summary in summaries:
+        if summary not in SUMMARIES:
+            raise ValueError(
+                f"Summaries should be one of [{', '.join(SUMMARIES)}], you provided {summary}."
+            )
     unsupported("optimize_loss", gradient_noise_scale=(gradient_noise_scale, None))
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
         step = get_or_create_global_step() if global_step is None else global_step
@@ -101,7 +140,7 @@ def optimize_loss(
                 loss = identity(loss)
         if learning_rate is not None and learning_rate_decay_fn is not None:
             learning_rate = learning_rate_decay_fn(learning_rate, step)
-        if learning_rate is not None and summaries != []:
+        if learning_rate is not None and "learning_rate" in summaries:
             scalar("learning_rate", learning_rate)
         chosen = _made(optimizer, learning_rate)
         pairs = chosen.compute_gradients(
@@ -111,17 +150,17 @@ def optimize_loss(
         )
         pairs = [(g, v) for g, v in pairs if g is not None]
         if gradient_multipliers:
-            pairs = [
-                (
-                    map_values(lambda x, f=gradient_multipliers[v]: x * f, g)
-                    if v in gradient_multipliers
-                    else g,
-                    v,
-                )
-                for g, v in pairs
-            ]
+            pairs = _multiplied(pairs, gradient_multipliers)
+        norm = "global_gradient_norm" in summaries
+        if norm:
+            scalar("global_norm/gradient_norm", global_norm([g for g, _ in pairs]))
         if clip_gradients is not None:
             pairs = _clip(pairs, clip_gradients)
+        if "loss" in summaries:
+            scalar("loss", loss)
+        _summarize(pairs, summaries)
+        if clip_gradients is not None and norm:
+            scalar("global_norm/clipped_gradient_norm", global_norm([g for g, _ in pairs]))
         train = chosen.apply_gradients(
             pairs, global_step=step if increment_global_step else None, name="train"
         )
@@ -155,11 +194,11 @@ def create_train_op(
       variables_to_train: Variables to train; default: all trainable ones.
       clip_gradient_norm: Largest norm of each gradient; 0: no clipping.
       transform_grads_fn: Function of [(gradient, variable)], called before the clipping.
-      summarize_gradients: Has no effect: no summaries are added.
+      summarize_gradients: Whether to add summaries of gradients and their norms.
       gate_gradients: As in Optimizer.compute_gradients.
       aggregation_method: As in Optimizer.compute_gradients.
       colocate_gradients_with_ops: As in Optimizer.compute_gradients.
-      gradient_multipliers: Dictionary from variables to factors; names have no effect.
+      gradient_multipliers: Dictionary from variables or their names to factors.
       check_numerics: Whether a loss that is infinite or NaN is an error.
     """
     step = get_or_create_global_step() if global_step is None else global_step
@@ -179,13 +218,17 @@ def create_train_op(
     )
     pairs = [(g, v) for g, v in pairs if g is not None]
     if gradient_multipliers:
-        factor = {getattr(v, "op", v): m for v, m in gradient_multipliers.items()}
-        pairs = [(g * factor[v.op] if v.op in factor else g, v) for g, v in pairs]
+        pairs = _multiplied(pairs, gradient_multipliers)
     if transform_grads_fn:
         pairs = transform_grads_fn(pairs)
     if clip_gradient_norm:
         one = V1.get("clip_by_norm") or api.BOTH["clip_by_norm"]
         pairs = [(one(g, clip_gradient_norm), v) for g, v in pairs]
+    if summarize_gradients:
+        from situ._src.legacy.contrib_training import add_gradients_summaries
+
+        with scope(None, "summarize_grads"):
+            add_gradients_summaries(pairs)
     with control_dependencies([optimizer.apply_gradients(pairs, global_step=step)]):
         if check_numerics:
             total_loss = api.OPS["CheckNumerics"](total_loss, "LossTensor is inf or nan")

@@ -9,6 +9,7 @@ import weakref
 from situ._src.framework import default_session, errors, logs
 from situ._src.framework.api import export
 from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.keywords import unsupported
 
 
 @export(v1=("train.QueueRunner", "train.queue_runner.QueueRunner"))
@@ -23,11 +24,13 @@ class QueueRunner:
         cancel_pending_enqueues.
       queue_closed_exception_types: Exceptions that mean that the queue is closed; default:
         OutOfRangeError and CancelledError.
-      queue_runner_def: Has no effect.
-      import_scope: Has no effect.
+      queue_runner_def: Must be None.
+      import_scope: Belongs to queue_runner_def.
 
     Raises:
-      ValueError: If there is no queue or no op, also if there is a queue_runner_def.
+      NotImplementedError: If there is a queue_runner_def.
+      TypeError: If queue_closed_exception_types is not a tuple of errors, or empty.
+      ValueError: If there is no queue or no op.
     """
 
     def __init__(
@@ -40,6 +43,18 @@ class QueueRunner:
         queue_runner_def=None,
         import_scope=None,
     ):
+        del import_scope  # TensorFlow reads it only with queue_runner_def
+        unsupported("tf.train.QueueRunner", queue_runner_def=(queue_runner_def, None))
+        closed = queue_closed_exception_types
+        if closed is not None and not (
+            isinstance(closed, tuple)
+            and closed
+            and all(issubclass(t, errors.OpError) for t in closed)
+        ):
+            raise TypeError(
+                "queue_closed_exception_types, when provided, must be a tuple of tf.error types, "
+                f"but saw: {closed}"
+            )
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         self._queue, self._enqueue_ops = queue, list(enqueue_ops)
@@ -47,9 +62,7 @@ class QueueRunner:
         self._cancel_op = (
             queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         )
-        self._closed = tuple(
-            queue_closed_exception_types or (errors.OutOfRangeError, errors.CancelledError)
-        )
+        self._closed = closed or (errors.OutOfRangeError, errors.CancelledError)
         self._lock = threading.Lock()
         self._running = weakref.WeakKeyDictionary()
         self._raised = []

@@ -47,21 +47,20 @@ def l1_regularizer(scale, scope=None):
 
 @export(v1="contrib.layers.l1_l2_regularizer")
 def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
-    """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2).
-
-    scope has no effect.
-    """
-    return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope)
+    """Returns the sum of l1_regularizer(scale_l1) and l2_regularizer(scale_l2)."""
+    parts = [l1_regularizer(scale_l1), l2_regularizer(scale_l2)]
+    return sum_regularizer(parts, scope or "l1_l2_regularizer")
 
 
 @export(v1="contrib.layers.sum_regularizer")
 def sum_regularizer(regularizer_list, scope=None):
-    """Returns the sum of regularizers, None if there are none; scope has no effect."""
+    """Returns the sum of regularizers, None if there are none."""
     parts = [r for r in regularizer_list if r is not None]
 
     def total(weights):
-        result = [p for p in (r(weights) for r in parts) if p is not None]
-        return add_n(result) if result else None
+        with _scope(scope, "sum_regularizer") as name:
+            result = [p for p in (r(weights) for r in parts) if p is not None]
+            return add_n(result, name=name) if result else None
 
     return total if parts else None
 

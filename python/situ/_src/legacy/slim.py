@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -14,8 +15,11 @@ from situ._src.framework.api import V1, export
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.graph import scope as name_scope
 from situ._src.framework.keywords import unsupported
+from situ._src.framework.protos import RunOptions
 from situ._src.legacy import queue_runner, queues
-from situ._src.ops.array_ops import cast, convert_to_tensor
+from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.profiler.step_stats import RunMetadata, Timeline
+from situ._src.summary.file_writer import FileWriter
 from situ._src.summary.summary_ops import merge_all, scalar
 from situ._src.training import (
     class_metrics,
@@ -253,19 +257,46 @@ _DEFAULT = supervisor.Supervisor.USE_DEFAULT
 
 @export(v1="contrib.slim.learning.train_step")
 def train_step(sess, train_op, global_step, train_step_kwargs):
-    """Runs a training step; returns (loss, whether to stop)."""
+    """Runs a training step; returns (loss, whether to stop).
+
+    Args:
+      sess: Session.
+      train_op: Op that trains and returns the loss.
+      global_step: Variable that counts the steps.
+      train_step_kwargs: Dictionary of `should_stop`, `should_log` and `should_trace`, boolean
+        tensors, `logdir`, the folder of traces, and `log_every_n_steps`.
+    """
+    options = metadata = None
+    if "should_trace" in train_step_kwargs:
+        if "logdir" not in train_step_kwargs:
+            raise ValueError(
+                "logdir must be present in train_step_kwargs when should_trace is present"
+            )
+        if sess.run(train_step_kwargs["should_trace"]):
+            options, metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
     began = time.time()
-    loss, step = sess.run([train_op, global_step])
+    loss, step = sess.run([train_op, global_step], options=options, run_metadata=metadata)
     took = time.time() - began
+    if metadata is not None:
+        path = os.path.join(train_step_kwargs["logdir"], f"tf_trace-{step}.json")
+        logs.info("Writing trace to %s", path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(Timeline(metadata.step_stats).generate_chrome_trace_format())
     stop = (
         bool(sess.run(train_step_kwargs["should_stop"]))
         if "should_stop" in train_step_kwargs
         else False
     )
     every = train_step_kwargs.get("log_every_n_steps")
-    if every and step % every == 0:
+    log = train_step_kwargs.get("should_log")
+    if every and step % every == 0 or log is not None and sess.run(log):
         logs.info("global step %d: loss = %.4f (%.3f sec/step)", step, loss, took)
     return loss, stop
+
+
+def _wait_for_step(sess, global_step, step):
+    while int(sess.run(global_step)) < step:
+        time.sleep(1)
 
 
 def _loop(sess, made, train_step_fn, train_op, global_step, kwargs, number_of_steps):
@@ -310,10 +341,12 @@ def train(
 ) -> Any:
     """Runs a training step until it is told to stop; returns the last loss.
 
-    Checkpoints and summaries go to logdir. startup_delay_steps, trace_every_n_steps and
-    ignore_live_threads have no effect: threads that do not stop are always left alone.
+    Checkpoints and summaries go to logdir, traces of every trace_every_n_steps-th step, too. Tasks
+    other than the chief wait for the global step startup_delay_steps. With ignore_live_threads it
+    is no error if threads do not stop.
 
     Raises:
+      RuntimeError: If threads do not stop at the end.
       ValueError: If train_op is None, there is a sync_optimizer, or number_of_steps is not
         positive.
     """
@@ -333,6 +366,13 @@ def train(
         )
         if summary_op is _DEFAULT:
             summary_op = merge_all()
+        if train_step_kwargs is _DEFAULT and trace_every_n_steps is not None:
+            if logdir is None:
+                raise ValueError("logdir must be given with trace_every_n_steps.")
+            every = convert_to_tensor(trace_every_n_steps, step.dtype.base_dtype)
+            zero = convert_to_tensor(0, step.dtype.base_dtype)
+            kwargs["should_trace"] = op("Equal", op("FloorMod", step, every), zero)
+            kwargs["logdir"] = logdir
         result = supervisor.Supervisor(
             graph=graph,
             is_chief=is_chief,
@@ -352,10 +392,13 @@ def train(
         with result.managed_session(master, config=session_config) as sess:
             logs.info("Starting Session.")
             run = session_wrapper(sess) if session_wrapper is not None else sess
+            if startup_delay_steps > 0 and not is_chief:
+                _wait_for_step(run, step, min(startup_delay_steps, number_of_steps or sys.maxsize))
             loss = _loop(run, result, train_step_fn, train_op, step, kwargs, number_of_steps)
             if logdir and result.is_chief:
                 logs.info("Finished training! Saving model to disk.")
                 result.saver.save(sess, result.save_path, global_step=result.global_step)
+            result.stop(ignore_live_threads=ignore_live_threads)
     sys.stdout.flush()
     return loss
 
@@ -372,7 +415,7 @@ def evaluate_once(
     eval_op_feed_dict=None,
     final_op=None,
     final_op_feed_dict=None,
-    summary_op=None,
+    summary_op=_DEFAULT,
     summary_op_feed_dict=None,
     variables_to_restore=None,
     session_config=None,
@@ -380,12 +423,14 @@ def evaluate_once(
 ):
     """Restores a checkpoint, runs eval_op num_evals times and returns the value of final_op.
 
-    logdir, summary_op and summary_op_feed_dict have no effect: no summaries are written.
+    With a logdir, writes the summary of summary_op (default: all summaries; None: none) there.
 
     Raises:
       NotImplementedError: If there are hooks.
     """
     unsupported("evaluate_once", hooks=(hooks or None, None))
+    summary_op = merge_all() if summary_op is _DEFAULT else summary_op
+    step = get_or_create_global_step() if logdir else None
     saver = V1["train.Saver"](variables_to_restore)
     local = initial_op if initial_op is not None else V1["local_variables_initializer"]()
     with V1["Session"](master, config=session_config) as sess:
@@ -396,6 +441,10 @@ def evaluate_once(
         for _ in range(num_evals if eval_op is not None else 0):
             sess.run(eval_op, eval_op_feed_dict)
         value = sess.run(final_op, final_op_feed_dict) if final_op is not None else None
+        if logdir and summary_op is not None:
+            writer = FileWriter(logdir)
+            writer.add_summary(sess.run(summary_op, summary_op_feed_dict), int(sess.run(step)))
+            writer.close()
         coord.request_stop()
         coord.join(threads, ignore_live_threads=True)
     return value

@@ -90,7 +90,7 @@ def _head(net, sizes, kernel, num_classes, training, keep, padding="VALID"):
     )
 
 
-def _collected(scope, default, inputs, body, num_classes, squeeze):
+def _collected(scope, default, inputs, body, squeeze):
     with variable_scope.variable_scope(scope, default, [inputs]) as here:
         key = here.original_name_scope + "_end_points"
         with args_of(["conv2d", "fully_connected", "max_pool2d"], outputs_collections=[key]):
@@ -125,7 +125,7 @@ def alexnet_v2(
         ):
             return _head(x, (4096, 4096), [5, 5], num_classes, is_training, dropout_keep_prob)
 
-    return _collected(scope, "alexnet_v2", inputs, body, num_classes, spatial_squeeze)
+    return _collected(scope, "alexnet_v2", inputs, body, spatial_squeeze)
 
 
 alexnet_v2.default_image_size = 224
@@ -161,7 +161,7 @@ def _vgg(name, depths):
 
         unsupported(name, global_pool=(global_pool, False))
         with variable_scope.variable_scope(variable_scope.get_variable_scope(), reuse=reuse):
-            return _collected(scope, name, inputs, body, num_classes, spatial_squeeze)
+            return _collected(scope, name, inputs, body, spatial_squeeze)
 
     net.__name__, net.default_image_size = name, 224
     return named("vgg")(net)
@@ -195,7 +195,7 @@ def overfeat(
         x = pool(conv(x, 1024, [3, 3], scope="conv5"), [2, 2], scope="pool5")
         return _head(x, (3072, 4096), [6, 6], num_classes, is_training, dropout_keep_prob)
 
-    return _collected(scope, "overfeat", inputs, body, num_classes, spatial_squeeze)
+    return _collected(scope, "overfeat", inputs, body, spatial_squeeze)
 
 
 overfeat.default_image_size = 231
@@ -279,7 +279,7 @@ def _relu(x):
     return op("Relu", x)
 
 
-def _middle(x, depth, narrow, stride, rate):
+def _middle(x, narrow, stride, rate):
     conv = layer("conv2d")
     x = conv(x, narrow, [1, 1], stride=1, scope="conv1")
     return conv2d_same(x, narrow, 3, stride, rate=rate, scope="conv2")
@@ -294,7 +294,7 @@ def bottleneck_v1(x, depth, narrow, stride, rate=1):
             if depth == width
             else conv(x, depth, [1, 1], stride=stride, activation_fn=None, scope="shortcut")
         )
-        result = _middle(x, depth, narrow, stride, rate)
+        result = _middle(x, narrow, stride, rate)
         result = conv(result, depth, [1, 1], stride=1, activation_fn=None, scope="conv3")
         return _relu(past + result)
 
@@ -310,7 +310,7 @@ def bottleneck_v2(x, depth, narrow, stride, rate=1):
             if depth == width
             else conv(first, depth, [1, 1], stride=stride, scope="shortcut", **plain)
         )
-        result = _middle(first, depth, narrow, stride, rate)
+        result = _middle(first, narrow, stride, rate)
         return past + conv(result, depth, [1, 1], stride=1, scope="conv3", **plain)
 
 
