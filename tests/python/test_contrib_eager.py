@@ -77,3 +77,20 @@ def test_layers_one_after_the_other_and_metrics(python):
         tfe.async_wait()
         """)
     assert result.code == 0, result.err
+
+
+def test_distributions_check_their_arguments_eagerly(python):
+    done = python("""
+        import situ.compat.v1 as tf
+        tf.enable_eager_execution()
+        d = tf.distributions
+        print(d.Normal(0.0, 2.0, validate_args=True).scale.numpy())
+        nan = d.Normal(0.0, float("nan"))
+        for make in (lambda: d.Normal(0.0, -2.0, validate_args=True),
+                     lambda: d.kl_divergence(nan, nan, allow_nan_stats=False)):
+            try:
+                make()
+            except tf.errors.InvalidArgumentError:
+                print("invalid")
+        """)
+    assert done.out.split() == ["2.0", "invalid", "invalid"], done.err

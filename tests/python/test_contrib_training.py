@@ -119,3 +119,69 @@ def test_sources_of_contrib_are_found(situ):
         """
     assert situ("run", "a.py", files={"a.py": program}).out == "[] (1, 3)\n"
     assert situ("run", "--check", "a.py", files={"a.py": program}).out.startswith("0 names")
+
+
+def test_names_and_arguments_of_queues():
+    bucket = tf.contrib.training.bucket
+    bucket([tf.constant(1.0)], tf.constant(0), 2, 2, shared_name="ours")
+    queues = [o for o in tf.get_default_graph().get_operations() if o.type == "FIFOQueueV2"]
+    assert [o.get_attr("shared_name") for o in queues] == [b"ours_0", b"ours_1", b"ours"]
+    queue = tf.FIFOQueue(2, ["float32"])
+    enqueue = [queue.enqueue(1.0)]
+    for types in ((), [tf.errors.OutOfRangeError], (ValueError,)):
+        with pytest.raises(TypeError, match="must be a tuple of tf.error types"):
+            tf.train.QueueRunner(queue, enqueue, queue_closed_exception_types=types)
+    with pytest.raises(NotImplementedError, match="queue_runner_def"):
+        tf.train.QueueRunner(queue_runner_def=object())
+    with pytest.raises(NotImplementedError, match="memory_limit=5"):
+        tf.contrib.staging.StagingArea(["float32"], memory_limit=5)
+
+
+def test_names_of_legacy_losses():
+    logits, targets, weights = [tf.zeros([2, 3])], [tf.zeros([2], tf.int32)], [tf.ones([2])]
+    loss = tf.contrib.legacy_seq2seq.sequence_loss(logits, targets, weights, name="cost")
+    assert loss.op.name.startswith("cost/")
+
+
+def test_reverse_of_a_vocabulary():
+    kind = tf.contrib.learn.preprocessing.CategoricalVocabulary
+    words = kind(support_reverse=False)
+    words.add("a")
+    with pytest.raises(ValueError, match="support_reverse"):
+        words.reverse(1)
+    assert kind().reverse(0) == "<UNK>"
+
+
+def test_reuse_of_wrappers():
+    cell = tf.nn.rnn_cell.GRUCell(2)
+    for reuse, share in ((None, False), (True, True)):
+        with tf.variable_scope("first", reuse=tf.AUTO_REUSE if share else None):
+            wrapper = tf.contrib.rnn.InputProjectionWrapper(cell, 2, reuse=reuse)
+            wrapper(tf.zeros([1, 3]), tf.zeros([1, 2]))
+    assert len(tf.global_variables()) == 6
+    for kind, args in (("InputProjectionWrapper", (2,)), ("EmbeddingWrapper", (4, 3))):
+        wrapper = getattr(tf.contrib.rnn, kind)(tf.nn.rnn_cell.GRUCell(2), *args, reuse=True)
+        with tf.variable_scope("none"), pytest.raises(ValueError, match="does not exist"):
+            wrapper(tf.zeros([1, 3], tf.int32 if args[1:] else tf.float32), tf.zeros([1, 2]))
+
+
+def test_initializers_of_cudnn_layers():
+    ones = tf.ones_initializer()
+    layer = tf.contrib.cudnn_rnn.CudnnLSTM(
+        1, 2, kernel_initializer=tf.constant_initializer(0.25), bias_initializer=ones
+    )
+    layer(tf.zeros([3, 1, 5]), scope="mine")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        kernel, bias = sess.run(layer.variables)
+    assert kernel.shape == (7, 8) and (kernel == 0.25).all()
+    assert (bias == 2.0).all()  # cuDNN adds a bias of the input and one of the state
+    assert all(v.op.name.startswith("mine/") for v in layer.variables)
+    for kind in ("CudnnGRU", "CudnnRNNTanh"):
+        layer = getattr(tf.contrib.cudnn_rnn, kind)(1, 2, kernel_initializer=ones)
+        layer(tf.zeros([3, 1, 5]))
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            assert all((sess.run(v) == 1).all() for v in layer.variables if "kernel" in v.name)
+    with pytest.raises(NotImplementedError, match="input_mode='skip_input'"):
+        tf.contrib.cudnn_rnn.CudnnLSTM(1, 2, input_mode="skip_input")

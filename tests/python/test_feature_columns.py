@@ -236,3 +236,29 @@ def test_names_that_programs_log(tmp_path):
         _inputs(features, labels), [Look()], steps=1
     )
     np.testing.assert_allclose(seen["sum"], 64 * seen["mean"], rtol=1e-5)
+
+
+def test_embeddings_from_a_checkpoint_with_a_norm(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        saved = tf.get_variable("old", initializer=[[3.0, 4.0], [0.6, 0.8]])
+        sess.run(saved.initializer)
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"))
+    kind = fc.categorical_column_with_identity("id", 2)
+    features = {"id": tf.constant([[0], [1]])}
+    plain = fc.embedding_column(kind, 2, ckpt_to_load_from=path, tensor_name_in_ckpt="old")
+    short = fc.embedding_column(
+        kind, 2, ckpt_to_load_from=path, tensor_name_in_ckpt="old", max_norm=1.0
+    )
+    found = _run([fc.input_layer(features, [plain]), fc.input_layer(features, [short])])
+    np.testing.assert_allclose(found[0], [[3, 4], [0.6, 0.8]], rtol=1e-6)
+    np.testing.assert_allclose(found[1], [[0.6, 0.8], [0.6, 0.8]], rtol=1e-6)
+    with pytest.raises(ValueError, match="Must specify both"):
+        fc.embedding_column(kind, 2, ckpt_to_load_from=path)
+
+
+def test_collections_of_a_linear_model():
+    features = {"x": tf.constant([[1.0]])}
+    fc.linear_model(features, [fc.numeric_column("x")], weight_collections=["mine"])
+    names = ["linear_model/x/weights", "linear_model/bias_weights"]
+    assert [v.op.name for v in tf.get_collection("mine")] == names
+    assert [v.op.name for v in tf.global_variables()] == names

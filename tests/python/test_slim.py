@@ -173,3 +173,114 @@ def test_cosine_distance_of_contrib_takes_an_axis_before_weights():
                 loss(predictions, labels, axis=1, weights=0.5),
             ]
             assert session.run(found) == [0.5, 1.0, 0.25]
+
+
+def _line():
+    x = tf.constant([[1.0], [2.0]])
+    result = slim.fully_connected(x, 1, activation_fn=None, scope="line")
+    return slim.losses.mean_squared_error(result, x * 2)
+
+
+def _tags(sess):
+    merged = tf.summary.merge_all()
+    values = tf.Summary.FromString(sess.run(merged)).value if merged is not None else ()
+    return sorted(v.tag for v in values)
+
+
+def test_traces_of_training(tmp_path):
+    train = slim.learning.create_train_op(_line(), tf.train.GradientDescentOptimizer(0.05))
+    slim.learning.train(train, str(tmp_path), number_of_steps=6, trace_every_n_steps=3)
+    traces = sorted(p.name for p in tmp_path.glob("tf_trace-*.json"))
+    assert len(traces) == 2  # the steps that begin at 0 and 3
+    assert "traceEvents" in (tmp_path / traces[0]).read_text()
+
+
+def test_workers_wait_for_a_step(monkeypatch):
+    train = slim.learning.create_train_op(_line(), tf.train.GradientDescentOptimizer(0.05))
+    more = tf.assign_add(tf.train.get_global_step(), 2)
+    init, waits, sessions = tf.global_variables_initializer(), [], []
+
+    def wrapper(sess):  # does what the chief would
+        sess.run(init)
+        sessions.append(sess)
+        return sess
+
+    def sleep(seconds):
+        waits.append(seconds)
+        sessions[0].run(more)
+
+    monkeypatch.setattr("situ._src.legacy.slim.time.sleep", sleep)
+    slim.learning.train(
+        train,
+        None,
+        number_of_steps=9,
+        is_chief=False,
+        ready_op=None,
+        startup_delay_steps=5,
+        session_wrapper=wrapper,
+    )
+    assert waits == [1, 1, 1]
+
+
+def test_summaries_of_an_evaluation(tmp_path):
+    tf.summary.scalar("loss", _line())
+    tf.train.get_or_create_global_step()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"))
+    once = slim.evaluation.evaluate_once
+    once("", path, logdir=str(tmp_path / "none"), summary_op=None)
+    once("", path, logdir=str(tmp_path / "all"))
+    assert not (tmp_path / "none").exists()
+    (file,) = (tmp_path / "all").iterdir()
+    events = [v.tag for e in tf.train.summary_iterator(str(file)) for v in e.summary.value]
+    assert events == ["loss"]
+
+
+def test_summaries_and_factors_of_gradients():
+    optimizer = tf.train.GradientDescentOptimizer(1.0)
+    for factors in ({"line/weights": 0.0}, None):
+        tf.reset_default_graph()
+        train = slim.learning.create_train_op(
+            _line(), optimizer, summarize_gradients=True, gradient_multipliers=factors
+        )
+        weights = slim.get_unique_variable("line/weights")
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            assert "summarize_grads/line/weights/gradient_norm" in _tags(sess)
+            before = sess.run(weights)
+            sess.run(train)
+            assert (before == sess.run(weights)).all() == bool(factors)
+
+
+def test_summaries_of_optimize_loss():
+    def tags(summaries, **kwargs):
+        tf.reset_default_graph()
+        tf.contrib.layers.optimize_loss(
+            _line(), None, 0.1, "SGD", summaries=summaries, name="o", **kwargs
+        )
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            return _tags(sess)
+
+    assert tags([]) == [] and tags(["loss"]) == ["o/loss"]
+    assert tags(None) == ["o/global_norm/gradient_norm", "o/learning_rate", "o/loss"]
+    assert tags(["global_gradient_norm"], clip_gradients=1.0) == [
+        "o/global_norm/clipped_gradient_norm",
+        "o/global_norm/gradient_norm",
+    ]
+    found = tags(["gradients", "gradient_norm"])
+    assert found == [
+        f"o/{what}/line/{name}_0"
+        for what in ("gradient_norm", "gradients")
+        for name in ("biases", "weights")
+    ]
+    with pytest.raises(ValueError, match="Summaries should be one of"):
+        tags(["dance"])
+
+
+def test_scopes_of_regularizers():
+    w = tf.ones([2])
+    both = tf.contrib.layers.l1_l2_regularizer(0.5, 0.5)
+    assert both(w).op.name == "l1_l2_regularizer"
+    assert tf.contrib.layers.sum_regularizer([both], scope="mine")(w).op.name == "mine"
