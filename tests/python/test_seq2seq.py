@@ -127,3 +127,12 @@ def test_luong_attention_needs_queries_of_its_width():
 def test_tile_batch():
     with tf.Session() as session:
         assert session.run(seq2seq.tile_batch(tf.constant([1, 2]), 2)).tolist() == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["LuongAttention", "BahdanauAttention"])
+def test_dtype_of_attention(kind):
+    memory = tf.zeros([2, 3, UNITS], tf.float64)
+    made = getattr(seq2seq, kind)(UNITS, memory, dtype=tf.float64)
+    assert made(tf.zeros([2, UNITS], tf.float64))[0].dtype == tf.float64
+    with pytest.raises((TypeError, ValueError)):
+        getattr(seq2seq, kind)(UNITS, memory, name="other")  # of float32 by default

@@ -42,6 +42,8 @@ class CategoricalVocabulary:
       support_reverse: Whether reverse works; False: it raises a ValueError.
     """
 
+    _support_reverse = True  # of files without the attribute
+
     def __init__(self, unknown_token="<UNK>", support_reverse=True):
         self._unknown, self._reverse, self._mapping = unknown_token, [unknown_token], {}
         self._frozen, self._frequency, self._support_reverse = False, {}, support_reverse

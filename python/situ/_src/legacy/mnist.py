@@ -66,7 +66,7 @@ class DataSet:
         name = getattr(dtype, "name", str(dtype))
         if name not in ("uint8", "float32"):
             raise TypeError(f"Invalid image dtype {dtype!r}, expected uint8 or float32")
-        self._random, self._fake, self.one_hot = numpy.random.RandomState(seed), fake_data, one_hot
+        self._random, self.one_hot = numpy.random.RandomState(seed), one_hot
         if fake_data:
             images, labels = numpy.zeros((10000, 28, 28, 1)), numpy.zeros(10000)
         if images.shape[0] != labels.shape[0]:

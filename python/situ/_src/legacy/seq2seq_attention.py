@@ -41,11 +41,12 @@ class _Mechanism:
     def __init__(
         self, num_units, memory, lengths, probability_fn, score_mask_value, dtype, name, query_layer
     ):
-        self._name, self._dtype = name, dtype
+        dtype = dtype or "float32"
+        self._name = name
         self._softmax = probability_fn or (lambda score: OPS["Softmax"](score))
         self.values, self._mask = _masked(memory, lengths)
         self._out = float("-inf") if score_mask_value is None else score_mask_value
-        self.memory_layer = Dense(num_units, use_bias=False, name="memory_layer")
+        self.memory_layer = Dense(num_units, use_bias=False, dtype=dtype, name="memory_layer")
         self.query_layer = query_layer
         self.keys = self.memory_layer(self.values)
         sizes = self.keys.shape.as_list()
@@ -93,7 +94,7 @@ class BahdanauAttention(_Mechanism):
       normalize: Whether to normalize v.
       probability_fn: Function from scores to alignments; default: softmax.
       score_mask_value: Score of steps after the end.
-      dtype: Has no effect: layers have the type of their inputs.
+      dtype: Type of the layers, which must be that of the memory.
       custom_key_value_fn: Must be None.
       name: Name of the scope.
     """
@@ -120,7 +121,7 @@ class BahdanauAttention(_Mechanism):
             score_mask_value,
             dtype,
             _scope_name(name),
-            Dense(num_units, use_bias=False, name="query_layer"),
+            Dense(num_units, use_bias=False, dtype=dtype or "float32", name="query_layer"),
         )
 
     def _score(self, query):
@@ -152,7 +153,7 @@ class LuongAttention(_Mechanism):
       scale: Whether to scale the scores by a trainable scalar.
       probability_fn: Function from scores to alignments; default: softmax.
       score_mask_value: Score of steps after the end.
-      dtype: Has no effect: layers have the type of their inputs.
+      dtype: Type of the layer, which must be that of the memory.
       custom_key_value_fn: Must be None.
       name: Name of the scope.
     """
