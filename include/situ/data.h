@@ -51,6 +51,7 @@ typedef struct situ_generator {
 enum {
   SITU_DROP_REMAINDER = 1, /* drop a final batch or window that is not full */
   SITU_RESHUFFLE = 4,      /* each iterator shuffles in a different order */
+  SITU_LOG_WARNING = 8,    /* IgnoreErrors prints each error on standard error */
 };
 
 /* As `parallel` or prefetch count: situ chooses the number. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "data/data.h"
 #include "tensor/number.h"
 #include "tensor/tensor.h"
@@ -85,6 +86,8 @@ static situ_status ignore_next(struct cursor *cursor, situ_tensor **components, 
     situ_status_release(status);
     status = cursor_pull(cursor, components, end);
     if (!status || situ_status_code(status) == SITU_CANCELLED) break;
+    if (cursor->dataset->spec.flags & SITU_LOG_WARNING)
+      log_warn("ignore_errors: %s", situ_status_message(status));
     *end = false;
   }
   return status;

@@ -2,6 +2,8 @@
 """test_data_save_load.py: data sets that are grouped, bucketed, kept in files, made of CSV
 files; the values are TensorFlow's."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,119 @@ def test_records_of_a_data_set(tmp_path):
     name = str(tmp_path / "r.tfrecord")
     experimental.TFRecordWriter(name).write(tf.data.Dataset.from_tensor_slices([b"ab", b"c"]))
     assert [r.numpy() for r in tf.data.TFRecordDataset(name)] == [b"ab", b"c"]
+
+
+def values(data):
+    return [x.numpy().tolist() for x in data]
+
+
+def test_shards(tmp_path):
+    data = tf.data.Dataset.range(6)
+    data.save(str(tmp_path), shard_func=lambda x: x % 2)
+    load = tf.data.Dataset.load
+    one_by_one = lambda shards: shards.flat_map(lambda shard: shard)
+    assert values(load(str(tmp_path))) == [0, 1, 2, 3, 4, 5]
+    assert values(load(str(tmp_path), reader_func=one_by_one)) == [0, 2, 4, 1, 3, 5]
+    assert values(load(str(tmp_path), reader_func=lambda d: one_by_one(d.skip(1)))) == [1, 3, 5]
+    data.save(str(tmp_path), shard_func=lambda x: x - 3)
+    assert values(load(str(tmp_path), reader_func=one_by_one)) == [3, 4, 5, 0, 1, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must return a scalar int64"):
+        data.save(str(tmp_path), shard_func=lambda x: tf.cast(x, tf.int32))
+    with pytest.raises(NotImplementedError, match="checkpoint_args"):
+        data.save(str(tmp_path), checkpoint_args={"directory": str(tmp_path)})
+    for argument in ({"shard_func": lambda x: x}, {"reader_func": one_by_one}):
+        with pytest.raises(NotImplementedError, match=next(iter(argument))):
+            data.snapshot(str(tmp_path), **argument)
+
+
+def test_compressed_elements(tmp_path):
+    data = tf.data.Dataset.from_tensors((np.zeros([50, 100], "float32"), ["a" * 5000, "b"]))
+    sizes = []
+    for compression in (None, "GZIP"):
+        folder = tmp_path / str(compression)
+        data.save(str(folder), compression=compression)
+        ((numbers, strings),) = tf.data.Dataset.load(str(folder), compression=compression)
+        assert not numbers.numpy().any() and numbers.shape == [50, 100]
+        assert strings.numpy().tolist() == [b"a" * 5000, b"b"]
+        sizes.append(sum(f.stat().st_size for f in folder.iterdir()))
+    assert sizes[1] < sizes[0] / 10
+    with pytest.raises(tf.errors.DataLossError):
+        tf.data.Dataset.load(str(tmp_path / "GZIP"))
+    with pytest.raises(ValueError, match="compression"):
+        data.save(str(tmp_path), compression="LZO")
+
+
+def test_element_spec_of_a_saved_data_set(tmp_path):
+    tf.data.Dataset.range(2).save(str(tmp_path))
+    load = tf.data.Dataset.load
+    spec = (tf.TensorSpec(None, tf.int64),)
+    made = load(str(tmp_path), element_spec=spec)
+    assert made.element_spec == spec and [x.numpy() for (x,) in made] == [0, 1]
+    for wrong in (
+        tf.TensorSpec([], tf.float32),
+        tf.TensorSpec([3], tf.int64),
+        (tf.TensorSpec([], tf.int64),) * 2,
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            list(load(str(tmp_path), element_spec=wrong))
+    with pytest.raises(tf.errors.NotFoundError):
+        load(str(tmp_path / "absent"))
+
+
+def test_load_waits(tmp_path):
+    writer = threading.Timer(0.3, lambda: tf.data.Dataset.range(2).save(str(tmp_path / "late")))
+    writer.start()
+    assert values(tf.data.Dataset.load(str(tmp_path / "late"), wait=True)) == [0, 1]
+    writer.join()
+
+
+def test_excluded_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("1,2,3,4\n5,6,7,8\n")
+    read = lambda *args, **kwargs: [
+        tuple(int(v) for v in row) for row in experimental.CsvDataset(str(path), *args, **kwargs)
+    ]
+    assert read([0, 0], exclude_cols=[1, 3]) == [(1, 3), (5, 7)]
+    assert read([0] * 4, exclude_cols=[]) == read([0] * 4) == [(1, 2, 3, 4), (5, 6, 7, 8)]
+    for count, wrong in ((1, [1, 3]), (3, [1, 3]), (2, [3, 1]), (2, [-1, 1])):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            read([0] * count, exclude_cols=wrong)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="should be empty"):
+        read([0, 0], select_cols=[0, 2], exclude_cols=[1, 3])
+
+
+def test_csv_files_are_interleaved(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("1,2\n3,x\n5,6\n")
+    options = {"column_names": ["a", "b"], "header": False, "shuffle": False, "num_epochs": 1}
+    options["column_defaults"] = [tf.int32, tf.string]
+    read = lambda **kwargs: [
+        int(row["a"][0])
+        for row in experimental.make_csv_dataset([str(path)] * 2, 1, **{**options, **kwargs})
+    ]
+    assert read() == [1, 3, 5, 1, 3, 5]
+    assert read(num_parallel_reads=2) == [1, 1, 3, 3, 5, 5]
+    assert read(column_defaults=[0, 0], ignore_errors=True) == [1, 5, 1, 5]
+
+
+def test_ignored_errors_are_logged(capfd):
+    data = tf.data.Dataset.from_tensor_slices([1.0, 0.0, 2.0])
+    data = data.map(lambda x: tf.debugging.check_numerics(1 / x, "division"))
+    assert values(data.ignore_errors()) == [1, 0.5]
+    assert capfd.readouterr().err == ""
+    assert values(data.ignore_errors(log_warning=True)) == [1, 0.5]
+    assert "division" in capfd.readouterr().err
+
+
+def test_shape_of_a_data_set_spec():
+    spec = tf.data.DatasetSpec(tf.TensorSpec([], tf.int64), [3])
+    assert spec != tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
+    assert "TensorShape([3])" in repr(spec)
+
+
+def test_iterators_of_dense_tensors_only():
+    make = tf.compat.v1.data.Iterator.from_structure
+    with tf.Graph().as_default():
+        assert make(tf.int64, [], output_classes=tf.Tensor).output_types == tf.int64
+        with pytest.raises(NotImplementedError, match="SparseTensor"):
+            make(tf.int64, [], output_classes=tf.SparseTensor)

@@ -10,7 +10,6 @@ import numpy
 
 from situ._src.data.dataset import Dataset
 from situ._src.framework.api import export
-from situ._src.framework.keywords import unsupported
 from situ._src.ops import tf_record
 from situ._src.ops.gfile import glob
 
@@ -52,7 +51,8 @@ def make_batched_features_dataset(
     drop_final_batch=False,
 ):
     """Creates a data set of batches of parsed tf.Example records: a dictionary of features, or a
-    pair with the label. `sloppy_ordering` is ignored."""
+    pair with the label. The order is deterministic, also if `sloppy_ordering`."""
+    del sloppy_ordering  # the order is always deterministic
     from situ._src.data.readers import TFRecordDataset
     from situ._src.ops.parsing_ops import parse_example
 
@@ -123,12 +123,13 @@ def make_csv_dataset(
     encoding="utf-8",
 ):
     """Creates a data set of batches of the columns of CSV files: a dictionary of vectors, or a pair
-    with the label. `num_parallel_reads` and `sloppy` are ignored."""
-    unsupported("make_csv_dataset", ignore_errors=(ignore_errors, False))
+    with the label. Rows of `num_parallel_reads` files are interleaved, 1 by default; their order is
+    deterministic, also if `sloppy`."""
+    del sloppy  # the order is always deterministic
     from situ._src.framework.api import BOTH
 
     patterns = file_pattern if isinstance(file_pattern, (list, tuple)) else [file_pattern]
-    files = sorted({f for p in patterns for f in (glob(p) or [p])})
+    files = sorted(f for p in patterns for f in (glob(p) or [p]))
     quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
     with open(files[0], encoding=encoding, newline="") as file:
         lines = csv.reader(file, delimiter=field_delim, quoting=quote)
@@ -149,16 +150,24 @@ def make_csv_dataset(
             _infer_default([r[i] if r[i] != na_value else "" for r in sample if i < len(r)])
             for i in selected
         ]
-    result = BOTH["data.experimental.CsvDataset"](
-        files,
-        [_default(d) for d in column_defaults],
-        header=header,
-        field_delim=field_delim,
-        use_quote_delim=use_quote_delim,
-        na_value=na_value,
-        select_cols=selected,
-        compression_type=compression_type,
-    )
+
+    def read(name):
+        rows = BOTH["data.experimental.CsvDataset"](
+            name,
+            [_default(d) for d in column_defaults],
+            header=header,
+            field_delim=field_delim,
+            use_quote_delim=use_quote_delim,
+            na_value=na_value,
+            select_cols=selected,
+            compression_type=compression_type,
+        )
+        return rows.ignore_errors() if ignore_errors else rows
+
+    result = Dataset.from_tensor_slices(files)
+    if shuffle:
+        result = result.shuffle(len(files), shuffle_seed)
+    result = result.interleave(read, num_parallel_reads or 1, 1, num_parallel_reads)
     if shuffle:
         result = result.shuffle(shuffle_buffer_size, shuffle_seed)
     result = result.repeat(num_epochs) if num_epochs != 1 else result

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, Callable, DTypeLike
 
 AUTOTUNE, INFINITE, UNKNOWN = -1, -1, -2
-DROP_REMAINDER, UNORDERED, RESHUFFLE = 1, 2, 4
+DROP_REMAINDER, UNORDERED, RESHUFFLE, LOG_WARNING = 1, 2, 4, 8
 
 
 def number(value, dtype="int64"):
@@ -110,6 +110,7 @@ class Dataset:
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Creates a data set with one element, a structure of tensors."""
+        del name  # a name for debugging only
         parts = map_leaves(tensor, tensors)
         return Dataset("Tensor", (), flatten(parts), map_leaves(structure.spec_of, parts))
 
@@ -127,6 +128,7 @@ class Dataset:
         Raises:
           ValueError: If a tensor is a scalar or first dimensions differ.
         """
+        del name  # a name for debugging only
         if any(hasattr(t, "with_flat_values") for t in flatten(tensors)):
             from situ._src.data.readers import ragged_slices
 
@@ -159,6 +161,7 @@ class Dataset:
         Raises:
           ValueError: If there are no arguments or more than three.
         """
+        del name  # a name for debugging only
         if not 1 <= len(args) <= 3:
             raise ValueError(
                 "Invalid `args`. The length of `args` should be between 1 and 3 but "
@@ -200,6 +203,7 @@ class Dataset:
           TypeError: If `generator` is not callable, or not exactly one of `output_types` and
             `output_signature` is given.
         """
+        del name  # a name for debugging only
         from situ._src.data import readers
 
         return readers.from_generator(
@@ -224,6 +228,7 @@ class Dataset:
         Raises:
           InvalidArgumentError: If no file matches.
         """
+        del name  # a name for debugging only
         from situ._src.data import readers
 
         return readers.list_files(file_pattern, shuffle, seed)
@@ -244,6 +249,7 @@ class Dataset:
           TypeError: If an argument is not a data set or a structure of data sets; lists are not
             allowed.
         """
+        del name  # a name for debugging only
         datasets = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if isinstance(datasets, list):
             raise TypeError(
@@ -267,6 +273,7 @@ class Dataset:
 
     def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
         """Returns the elements of this data set followed by those of another one."""
+        del name  # a name for debugging only
         mine, other = flatten(self._spec), flatten(dataset.element_spec)
         if [a.dtype for a in mine] != [b.dtype for b in other]:
             raise TypeError(
@@ -282,18 +289,22 @@ class Dataset:
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Repeats the data set `count` times; endlessly if it is None or -1."""
+        del name  # a name for debugging only
         return self._then("Repeat", number(-1 if count is None else count))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Returns the first `count` elements."""
+        del name  # a name for debugging only
         return self._then("Take", number(count))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Returns the elements after the first `count`."""
+        del name  # a name for debugging only
         return self._then("Skip", number(count))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Returns every `num_shards`-th element, beginning with `index`."""
+        del name  # a name for debugging only
         shards, which = number(num_shards), number(index)
         if _static_value(shards) is not None and _static_value(shards) < 1:
             raise ValueError("num_shards must be >= 1; got " + str(_static_value(shards)))
@@ -323,6 +334,7 @@ class Dataset:
         Returns:
           A data set.
         """
+        del name  # a name for debugging only
         one, two = get_seed(seed)
         flags = 0 if reshuffle_each_iteration is False else RESHUFFLE
         return self._then(
@@ -331,6 +343,7 @@ class Dataset:
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """Caches the elements in memory, or in files that begin with `filename`."""
+        del name  # a name for debugging only
         if hasattr(filename, "__fspath__"):
             filename = str(filename)
         if isinstance(filename, (str, bytes)) and not filename:
@@ -348,6 +361,7 @@ class Dataset:
         Returns:
           A data set.
         """
+        del name  # a name for debugging only
         return self._then("Prefetch", number(AUTOTUNE if buffer_size is None else buffer_size))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -363,10 +377,12 @@ class Dataset:
         Raises:
           ValueError: If the predicate returns something else.
         """
+        del name  # a name for debugging only
         return self._filter_by("Filter", predicate)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Returns the elements before the first for which `predicate` is false."""
+        del name  # a name for debugging only
         return self._filter_by("TakeWhile", predicate)
 
     def _filter_by(self, kind, predicate):
@@ -386,6 +402,7 @@ class Dataset:
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Returns pairs (index, element), counting from `start`."""
+        del name  # a name for debugging only
         return Dataset.zip((Dataset.range(start, 2**63 - 1), self))
 
     def batch(
@@ -408,6 +425,8 @@ class Dataset:
         Returns:
           A data set whose components have a new first dimension.
         """
+        del name  # a name for debugging only
+        del num_parallel_calls, deterministic  # batches are made in order, by the thread that asks
         size = number(batch_size)
         rows = _static_value(size) if drop_remainder is True else None
         spec = map_leaves(lambda s: batched(s, rows), self._spec)
@@ -433,6 +452,7 @@ class Dataset:
         Returns:
           A data set.
         """
+        del name  # a name for debugging only
         size, specs = number(batch_size), flatten(self._spec)
         rows = _static_value(size) if drop_remainder is True else None
         shapes, late = padded_batch.shapes(padded_shapes, self._spec)
@@ -452,6 +472,7 @@ class Dataset:
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Splits elements along their first dimension."""
+        del name  # a name for debugging only
         shapes = [s.shape for s in flatten(self._spec)]
         if any(s.rank == 0 for s in shapes):
             raise ValueError("Cannot unbatch an input with scalar components.")
@@ -488,6 +509,7 @@ class Dataset:
         Returns:
           A data set of (structures of) data sets.
         """
+        del name  # a name for debugging only
         spec = map_leaves(DatasetSpec, self._spec)
         return self._then(
             "Window",
@@ -522,6 +544,8 @@ class Dataset:
         Returns:
           A data set.
         """
+        del name  # a name for debugging only
+        del output_buffer_size  # a hint for speed
         num_parallel_calls = num_parallel_calls or num_threads
         traced = Traced(map_func, self._spec)
         spec = map_leaves(structure.spec_of, traced.result)
@@ -537,6 +561,7 @@ class Dataset:
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Applies a function that returns data sets to each element and concatenates the
         results."""
+        del name  # a name for debugging only
         return self._nested("FlatMap", map_func)
 
     def interleave(
@@ -563,6 +588,8 @@ class Dataset:
         Returns:
           A data set.
         """
+        del deterministic  # the order is always deterministic
+        del name  # a name for debugging only
         cycle, block = [
             default if given is None else _parallel(given)
             for given, default in ((cycle_length, AUTOTUNE), (block_length, 1))
@@ -591,6 +618,7 @@ class Dataset:
 
     def with_options(self, options: Any, name: str | None = None) -> Dataset:
         """Returns the data set with tf.data.Options."""
+        del name  # a name for debugging only
         result = self._then("Take", number(-1))
         result._user_options = options
         return result
@@ -645,6 +673,7 @@ class Dataset:
 
     def cardinality(self, name: str | None = None) -> Any:
         """Returns the number of elements: -1 if infinite, -2 if unknown."""
+        del name  # a name for debugging only
         if self._kind == "Handle" and _situ.current_graph() is not None:
             return op("DatasetSize", self._params[0])
         result = self._build([])

@@ -4,7 +4,7 @@
 import enum
 
 import _situ
-from situ._src.data.dataset import AUTOTUNE, INFINITE, UNKNOWN, Dataset, number
+from situ._src.data.dataset import AUTOTUNE, INFINITE, LOG_WARNING, UNKNOWN, Dataset, number
 from situ._src.data.iterators import Optional
 from situ._src.data.structure import DatasetSpec
 from situ._src.framework import device_spec
@@ -78,6 +78,7 @@ def _device(name):
 
 def copy_to_device(target_device, source_device="/cpu:0"):
     """Returns a transformation that copies elements to a device; in graphs it has no effect."""
+    del source_device  # data sets run on the CPU
 
     def apply(dataset):
         if not _situ.executing_eagerly():
@@ -124,6 +125,7 @@ def parallel_interleave(
 ):
     """Returns a transformation that interleaves data sets, which are read in parallel. The order is
     deterministic: `sloppy` is ignored, as are the sizes of buffers."""
+    del sloppy, buffer_output_elements, prefetch_input_elements  # hints for speed
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length, AUTOTUNE)
 
 
@@ -182,6 +184,7 @@ def at(dataset, index):
 @export("data.experimental.from_list")
 def from_list(elements, name=None):
     """Creates a data set of the elements of a list."""
+    del name  # a name for debugging only
     from situ._src.framework import nest
 
     if not elements:
@@ -207,13 +210,23 @@ def counter(start=0, step=1, dtype="int64"):
 
 
 def ignore_errors(log_warning=False):
-    """Returns a transformation that drops elements whose computation fails; `log_warning` is
-    ignored."""
-    return lambda dataset: dataset._then("IgnoreErrors")
+    """Returns a transformation that drops elements whose computation fails.
+
+    Args:
+      log_warning: Whether each error is printed on standard error.
+    """
+    flags = LOG_WARNING if log_warning else 0
+    return lambda dataset: dataset._then("IgnoreErrors", flags=flags)
+
+
+def _ignore_errors(self, log_warning=False, name=None):
+    """Drops elements whose computation fails; see tf.data.experimental.ignore_errors."""
+    del name  # a name for debugging only
+    return self.apply(ignore_errors(log_warning))
 
 
 Dataset.counter = staticmethod(counter)
-Dataset.ignore_errors = lambda self, log_warning=False, name=None: self.apply(ignore_errors())
+Dataset.ignore_errors = _ignore_errors
 
 for _function in (
     copy_to_device,

@@ -39,6 +39,7 @@ def group_by_window(
     Raises:
       ValueError: If both or none of `window_size` and `window_size_func` are given.
     """
+    del name  # a name for debugging only
     if (window_size is None) == (window_size_func is None):
         raise ValueError(
             "Either the `window_size` argument or the `window_size_func` argument "
@@ -85,6 +86,7 @@ def bucket_by_sequence_length(
     Returns:
       A data set of batches.
     """
+    del name  # a name for debugging only
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError(
             "`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
@@ -155,6 +157,7 @@ def _like(spec, shapes, function):
 
 def unique(self, name=None):
     """Removes duplicate elements."""
+    del name  # a name for debugging only
     return self._then("Distinct")
 
 

@@ -15,6 +15,7 @@ from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
+from situ._src.framework.keywords import unsupported
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -148,6 +149,7 @@ class OwnedIterator(_situ.Iterator):
         return self
 
     def get_next(self, name=None):
+        del name  # the element is taken eagerly, not by an op
         try:
             return next(self)
         except StopIteration:
@@ -192,14 +194,22 @@ class Optional:
     none_from_structure = empty
 
     def has_value(self, name=None):
-        return convert_to_tensor(self._value is not None)
+        return convert_to_tensor(self._value is not None, name=name)
 
     def get_value(self, name=None):
+        del name  # the tensors exist already
         if self._value is None:
             raise errors.InvalidArgumentError(
                 None, None, "The given optional does not have a value."
             )
         return self._value
+
+
+def _check_classes(function, output_classes):
+    """Raises an error if a component of elements is not a dense tensor."""
+    for kind in flatten(output_classes) if output_classes is not None else ():
+        if not issubclass(kind, _situ.Tensor):
+            unsupported(function, output_classes=(kind.__name__, "Tensor"))
 
 
 @export("data.Iterator", "contrib.data.Iterator")
@@ -211,11 +221,13 @@ class Iterator:
 
     @staticmethod
     def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
+        _check_classes("tf.data.Iterator.from_structure", output_classes)
         spec = _spec(output_types, output_shapes)
         return Iterator(op("IteratorV2", shared_name=shared_name or "", **_attrs(spec)), None, spec)
 
     @staticmethod
     def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
+        _check_classes("tf.data.Iterator.from_string_handle", output_classes)
         spec = _spec(output_types, output_shapes)
         return Iterator(op("IteratorFromStringHandleV2", string_handle, **_attrs(spec)), None, spec)
 

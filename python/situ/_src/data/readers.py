@@ -200,6 +200,8 @@ class TextLineDataset(Dataset, metaclass=_Files):
     def __new__(
         cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None
     ):
+        del buffer_size  # a hint for speed
+        del name  # a name for debugging only
         return _open(filenames, "TextLine", compression_type, num_parallel_reads)
 
 
@@ -212,6 +214,8 @@ class TFRecordDataset(Dataset, metaclass=_Files):
     def __new__(
         cls, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None
     ):
+        del buffer_size  # a hint for speed
+        del name  # a name for debugging only
         return _open(filenames, "TFRecord", compression_type, num_parallel_reads)
 
 
@@ -233,13 +237,15 @@ class FixedLengthRecordDataset(Dataset, metaclass=_Files):
         num_parallel_reads=None,
         name=None,
     ):
+        del buffer_size  # a hint for speed
+        del name  # a name for debugging only
         sizes = [number(header_bytes or 0), number(record_bytes), number(footer_bytes or 0)]
         return _open(filenames, "FixedLengthRecord", compression_type, num_parallel_reads, *sizes)
 
 
 @export("data.experimental.CsvDataset", "contrib.data.CsvDataset")
 class CsvDataset(Dataset, metaclass=_Files):
-    """A data set of the fields of CSV files; `buffer_size` and `exclude_cols` are ignored."""
+    """A data set of the fields of CSV files; `buffer_size` is ignored."""
 
     kind = "Map"
 
@@ -256,8 +262,10 @@ class CsvDataset(Dataset, metaclass=_Files):
         select_cols=None,
         exclude_cols=None,
     ):
+        del buffer_size  # a hint for speed
         from situ._src.ops.parsing_ops import decode_csv
 
+        select_cols = _selected_columns(len(record_defaults), select_cols, exclude_cols)
         defaults = [tensor([], d) if _is_type(d) else tensor(d) for d in record_defaults]
 
         def read(name):
@@ -274,9 +282,31 @@ class CsvDataset(Dataset, metaclass=_Files):
         names = _names(filenames)
         if not isinstance(names, Dataset):
             names = Dataset.from_tensor_slices(
-                names if names.shape.rank else numpy.atleast_1d(names.numpy())
+                names if names.shape.rank == 1 else OPS["Reshape"](names, [-1])
             )
         return names.flat_map(read).map(decode)
+
+
+def _selected_columns(count, select_cols, exclude_cols):
+    """Returns the indices of the columns to read, or None for all.
+
+    Args:
+      count: the number of columns to read.
+      select_cols, exclude_cols: the arguments of CsvDataset, one of which may be given.
+    """
+    if not exclude_cols:
+        return select_cols or None
+    if select_cols:
+        raise errors.InvalidArgumentError(
+            None, None, "Either select_cols or exclude_cols should be empty"
+        )
+    if min(exclude_cols) < 0:
+        raise errors.InvalidArgumentError(None, None, "exclude_cols should be non-negative indices")
+    if any(a >= b for a, b in zip(exclude_cols, exclude_cols[1:])):
+        raise errors.InvalidArgumentError(
+            None, None, "exclude_cols should be strictly increasing indices"
+        )
+    return [i for i in range(count + len(exclude_cols)) if i not in exclude_cols]
 
 
 def _is_type(value):

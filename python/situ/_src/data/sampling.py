@@ -20,6 +20,7 @@ _INITIAL_COUNT = 10  # of each class
 
 def random(seed=None, rerandomize_each_iteration=None, name=None):
     """Creates an endless data set of random int64 in [0, 2^32)."""
+    del name  # a name for debugging only
     one, two = get_seed(seed)
     return Dataset(
         "Random",
@@ -162,6 +163,7 @@ def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=No
     Returns:
       A data set of pairs (class, element).
     """
+    del name  # a name for debugging only
     class_of = convert(class_func)
     target = convert_to_tensor(target_dist)
 

@@ -3,54 +3,97 @@
 
 import json
 import os
+import time
+import zlib
 
 import numpy
 
+from situ._src.autograph.conversion import convert
 from situ._src.checkpoint import safetensors
 from situ._src.data.dataset import Dataset
 from situ._src.data.readers import generated
 from situ._src.data.structure import flatten
+from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
-
-def _key(tensor):
-    return int(convert_to_tensor(tensor).numpy())
+_FILE = "dataset.safetensors"
 
 
 def rebatch(self, batch_size, drop_remainder=False, name=None):
     """Changes the batch size."""
+    del name  # a name for debugging only
     return self.unbatch().batch(batch_size, drop_remainder)
+
+
+def _is_compressed(compression):
+    """Returns whether a file is compressed, by the name of a compression type."""
+    if compression not in (None, "", "NONE", "AUTO", "GZIP", "SNAPPY"):
+        raise ValueError(
+            f"Invalid `compression` {compression!r}. Expected None, 'NONE', 'GZIP' or 'SNAPPY'."
+        )
+    return compression in ("GZIP", "SNAPPY")
+
+
+def _deflated(data):
+    return numpy.frombuffer(zlib.compress(data), "uint8")
+
+
+def _inflated(array):
+    return zlib.decompress(array.tobytes())
+
+
+def _sharded(dataset, shard_func):
+    """Returns a data set of pairs (shard, element)."""
+    if shard_func is None:
+        return dataset.map(lambda *e: (convert_to_tensor(0, "int64"), e if len(e) > 1 else e[0]))
+    shard_of = convert(shard_func)
+    result = dataset.map(lambda *e: (shard_of(*e), e if len(e) > 1 else e[0]))
+    if result.element_spec[0] != TensorSpec([], "int64"):
+        raise errors.InvalidArgumentError(None, None, "`shard_func` must return a scalar int64.")
+    return result
 
 
 def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
     """Writes all elements to one file in a directory, in situ's own format, which `load` reads.
 
-    `compression`, `shard_func` and `checkpoint_args` are ignored."""
-    os.makedirs(path, exist_ok=True)
-    arrays, strings, count = {}, {}, 0
-    for count, element in enumerate(self, 1):
+    Args:
+      path: The directory.
+      compression: "GZIP" or "SNAPPY" for a file that is compressed (with zlib); None or "NONE".
+      shard_func: A function of an element that returns the index of its shard, an int64 scalar.
+        `load` interleaves shards.
+      checkpoint_args: Must be None.
+
+    Raises:
+      NotImplementedError: If there are `checkpoint_args`.
+    """
+    unsupported("tf.data.Dataset.save", checkpoint_args=(checkpoint_args, None))
+    compressed, arrays, shapes, strings, shards = _is_compressed(compression), {}, {}, {}, []
+    for count, (shard, element) in enumerate(_sharded(self, shard_func)):
+        shards.append(int(shard.numpy()))
         for i, part in enumerate(flatten(element)):
-            value = numpy.asarray(part.numpy())
+            value, key = numpy.asarray(part.numpy()), f"{count}/{i}"
             if part.dtype.name == "string":
-                strings[f"{count - 1}/{i}"] = [
-                    [t.hex() for t in value.reshape(-1)],
-                    list(value.shape),
-                ]
+                strings[key] = [[t.hex() for t in value.reshape(-1)], list(value.shape)]
             else:
-                arrays[f"{count - 1}/{i}"] = value
-    safetensors.write(
-        os.path.join(path, "dataset.safetensors"),
-        arrays,
-        {
-            "format": "situ dataset 1",
-            "count": str(count),
-            "texts": json.dumps(strings),
-            "spec": json.dumps(_describe_spec(self.element_spec)),
-        },
-    )
+                shapes[key] = list(value.shape)
+                arrays[key] = _deflated(value.tobytes()) if compressed else value
+    texts = json.dumps(strings)
+    metadata = {
+        "format": "situ dataset 1",
+        "count": str(len(shards)),
+        "spec": json.dumps(_describe_spec(self.element_spec)),
+        "shards": json.dumps(shards),
+    }
+    if compressed:
+        arrays["texts"] = _deflated(texts.encode())
+        metadata.update(compression="zlib", shapes=json.dumps(shapes))
+    else:
+        metadata["texts"] = texts
+    os.makedirs(path, exist_ok=True)
+    safetensors.write(os.path.join(path, _FILE), arrays, metadata)
 
 
 def _describe_spec(spec):
@@ -71,27 +114,103 @@ def _spec(described):
     return TensorSpec(*described["spec"])
 
 
+class _Saved:
+    """The file of a data set that `save` wrote."""
+
+    def __init__(self, path, compression):
+        with errors.convert_os_errors(path):
+            self._file = safetensors.File(path)
+        metadata = self._file.metadata
+        self._compressed = "compression" in metadata
+        if self._compressed and not _is_compressed(compression):
+            raise errors.DataLossError(
+                None, None, f"{path} is compressed; pass `compression` as it was passed to save."
+            )
+        texts = _inflated(self._file.get("texts")) if self._compressed else metadata["texts"]
+        self._strings, self._shapes = json.loads(texts), json.loads(metadata.get("shapes", "{}"))
+        self.spec, self.count = _spec(json.loads(metadata["spec"])), int(metadata["count"])
+        self.shards = json.loads(metadata.get("shards", "[]")) or [0] * self.count
+
+    def component(self, key, dtype):
+        """Returns a component of an element as a tensor."""
+        if dtype.name == "string":
+            flat, shape = self._strings[key]
+            result = numpy.empty(len(flat), object)
+            result[:] = [bytes.fromhex(t) for t in flat]
+            return convert_to_tensor(result.reshape(shape), "string")
+        value = self._file.get(key)
+        if self._compressed:
+            value = numpy.frombuffer(_inflated(value), dtype.as_numpy_dtype)
+            value = value.reshape(self._shapes[key])
+        return convert_to_tensor(numpy.asarray(value), dtype)
+
+    def elements(self):
+        """Yields the elements as tuples of components."""
+        kinds = flatten(self.spec)
+        for n in range(self.count):
+            yield tuple(self.component(f"{n}/{i}", kind.dtype) for i, kind in enumerate(kinds))
+
+
+def _check_spec(given, saved):
+    given, saved = flatten(given), flatten(saved)
+    if len(given) != len(saved):
+        raise errors.InvalidArgumentError(
+            None, None, f"`element_spec` has {len(given)} components; {len(saved)} were saved."
+        )
+    for i, (a, b) in enumerate(zip(given, saved)):
+        if a.dtype != b.dtype:
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Data type mismatch at component {i}: expected {a.dtype.name} but got "
+                f"{b.dtype.name}.",
+            )
+        if not a.shape.is_compatible_with(b.shape):
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Incompatible shapes at component {i}: expected {a.shape} but got {b.shape}.",
+            )
+
+
 @export("data.experimental.load")
 def load(path, element_spec=None, compression=None, reader_func=None, wait=False):
-    """Creates a data set of the elements that `save` wrote; other arguments than `path` are
-    ignored."""
-    file = safetensors.File(os.path.join(os.fspath(path), "dataset.safetensors"))
-    spec = _spec(json.loads(file.metadata["spec"]))
-    strings, kinds = json.loads(file.metadata["texts"]), flatten(spec)
+    """Creates a data set of the elements that `save` wrote.
 
-    def component(key, kind):
-        if kind.dtype.name != "string":
-            return convert_to_tensor(numpy.asarray(file.get(key)), kind.dtype)
-        flat, shape = strings[key]
-        result = numpy.empty(len(flat), object)
-        result[:] = [bytes.fromhex(t) for t in flat]
-        return convert_to_tensor(result.reshape(shape), "string")
+    Args:
+      path: The directory.
+      element_spec: The structure and types of the elements; by default as saved.
+      compression: The compression that `save` was called with.
+      reader_func: A function of a data set of shards, each a data set, that returns the result. By
+        default shards are interleaved.
+      wait: Whether to wait until the file exists.
 
-    def elements():
-        for n in range(int(file.metadata["count"])):
-            yield tuple(component(f"{n}/{i}", kind) for i, kind in enumerate(kinds))
+    Raises:
+      NotFoundError: If there is no such file.
+      InvalidArgumentError: If `element_spec` does not match what was saved.
+      DataLossError: If the file is damaged, or compressed and `compression` does not say so.
+    """
+    path = os.path.join(os.fspath(path), _FILE)
+    while wait and not os.path.exists(path):
+        time.sleep(0.1)
+    saved = _Saved(path, compression)
+    if element_spec is not None:
+        _check_spec(element_spec, saved.spec)
+    whole = generated(saved.elements, saved.spec if element_spec is None else element_spec)
+    indices = sorted(set(saved.shards), key=lambda s: s % 2**64)
+    if reader_func is None and len(indices) <= 1:
+        return whole
+    numbered = Dataset.zip((Dataset.from_tensor_slices(numpy.array(saved.shards, "int64")), whole))
 
-    return generated(elements, spec)
+    def shard(index):
+        return numbered.filter(lambda s, _: s == index).map(lambda _, element: element)
+
+    shards = Dataset.from_tensor_slices(numpy.array(indices, "int64")).map(shard)
+    return (reader_func or _interleaved(len(indices)))(shards)
+
+
+def _interleaved(count):
+    return lambda shards: shards.interleave(lambda shard: shard, count, 1)
 
 
 for _function in (rebatch, save):
@@ -101,7 +220,10 @@ Dataset.load = staticmethod(load)
 
 def _snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
     """Returns the data set itself: situ computes elements again instead of reading files."""
-    unsupported("snapshot", reader_func=(reader_func, None))
+    unsupported(
+        "tf.data.Dataset.snapshot", reader_func=(reader_func, None), shard_func=(shard_func, None)
+    )
+    del path, compression, name  # no file is written
     return self
 
 

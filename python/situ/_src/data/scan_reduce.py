@@ -51,6 +51,7 @@ def scan(self, initial_state, scan_func, name=None):
     Returns:
       A data set of the outputs.
     """
+    del name  # a name for debugging only
     state = map_leaves(tensor, initial_state)
     traced = _trace(scan_func, state, self.element_spec, lambda r: _pair(r)[0], "scan_func")
     spec = map_leaves(structure.spec_of, traced.result[1])

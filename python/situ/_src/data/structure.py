@@ -57,9 +57,10 @@ class DatasetSpec:
 
     def __init__(self, element_spec, dataset_shape=()):
         self.element_spec, self.index = element_spec, None
+        self.dataset_shape = as_shape(dataset_shape)
 
     def at(self, index):
-        spec = DatasetSpec(self.element_spec)
+        spec = DatasetSpec(self.element_spec, self.dataset_shape)
         spec.index = index
         return spec
 
@@ -69,13 +70,16 @@ class DatasetSpec:
         return dataset.from_handle(handle, self.element_spec)
 
     def __eq__(self, other):
-        return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
+        return isinstance(other, DatasetSpec) and (self.element_spec, self.dataset_shape) == (
+            other.element_spec,
+            other.dataset_shape,
+        )
 
     def __hash__(self):
         return hash(str(self.element_spec))
 
     def __repr__(self):
-        return f"DatasetSpec({self.element_spec!r}, TensorShape([]))"
+        return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
 
 
 def spec_of(value):
