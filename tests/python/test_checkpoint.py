@@ -161,3 +161,22 @@ def test_a_table_that_is_not_to_be_kept(tmp_path):
     table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, checkpoint=False)
     path = tf.train.Checkpoint(t=table).save(str(tmp_path / "c"))
     assert not [k for k, _ in tf.train.list_variables(path) if "table" in k]
+
+
+def test_options(tmp_path):
+    calls = []
+    options = tf.train.CheckpointOptions(
+        experimental_write_callbacks=[lambda: calls.append("done"), calls.append], enable_async=True
+    )
+    prefix, checkpoint = str(tmp_path / "c"), tf.train.Checkpoint(v=tf.Variable(1.0))
+    checkpoint.write(prefix, options)
+    assert calls == ["done", prefix]
+    assert checkpoint.save(prefix, options) == checkpoint.save(prefix, options=options)[:-1] + "1"
+    assert calls[2:] == ["done", prefix + "-1", "done", prefix + "-2"]
+    path = tf.train.CheckpointManager(checkpoint, tmp_path, 1).save(options=options)
+    assert len(calls) == 8
+    checkpoint.restore(path, options).assert_consumed()
+    with pytest.raises(TypeError, match="CheckpointOptions"):
+        checkpoint.restore(prefix, {"enable_async": True})
+    with pytest.raises(NotImplementedError, match="experimental_skip_slot_variables"):
+        tf.train.CheckpointOptions(experimental_skip_slot_variables=True)

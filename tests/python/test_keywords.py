@@ -128,7 +128,7 @@ def test_arguments_of_every_layer():
         lambda: keras.callbacks.BackupAndRestore("never", save_freq=3),
         lambda: keras.callbacks.TensorBoard("never", embeddings_freq=1),
         lambda: tf.data.Dataset.range(3).snapshot("never", reader_func=lambda d: d),
-        lambda: tf.saved_model.LoadOptions(experimental_load_function_aliases=True),
+        lambda: tf.saved_model.LoadOptions(experimental_skip_checkpoint=True),
     ],
 )
 def test_arguments_that_are_not_supported_say_so(call):

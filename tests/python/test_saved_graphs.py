@@ -276,3 +276,46 @@ def test_the_newest_nodes_of_a_graph_and_their_shapes():
         tf.import_graph_def(again)
     with pytest.raises(NotImplementedError, match="mark_as_used=False"):
         graph.unique_name("x", mark_as_used=False)
+
+
+def test_assets_are_copied(tmp_path):
+    for number, folder in enumerate(("a", "b")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "vocab.txt").write_text(str(number + 5))
+    paths = [tf.constant(str(tmp_path / f / "vocab.txt"), name=f) for f in ("a", "b")]
+    seen = tf.Variable([0.0, 0.0], trainable=False, name="seen")
+    read = [tf.string_to_number(tf.read_file(p)) for p in paths]
+    start = tf.assign(seen, tf.stack(read)).op
+    with tf.device("/cpu:0"):
+        tf.constant(1, name="one")
+    model = tmp_path / "model"
+    with tf.Session() as sess:
+        sess.run(seen.initializer)
+        builder = tf.saved_model.Builder(str(model))
+        with pytest.raises(TypeError, match="must be a Tensor"):
+            tf.saved_model.Builder(str(tmp_path / "x")).add_meta_graph_and_variables(
+                sess, ["serve"], assets_collection=["vocab.txt"]
+            )
+        # positions as in TensorFlow: signatures, assets, legacy_init_op, clear_devices, main_op
+        builder.add_meta_graph_and_variables(sess, ["serve"], None, paths, None, True, start)
+        builder.save()
+    assert sorted(os.listdir(model / "assets")) == ["vocab.txt", "vocab.txt_1"]
+    for folder in ("a", "b"):
+        (tmp_path / folder / "vocab.txt").unlink()
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        tf.saved_model.load(sess, ["serve"], str(model))
+        assert sess.run("seen:0").tolist() == [5, 6]
+        assert graph.get_operation_by_name("one").device == ""
+
+
+def test_predictor_of_a_signature(tmp_path):
+    x, y = build()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(sess, str(tmp_path / "m"), {"x": x}, {"y": y})
+        signature = tf.saved_model.predict_signature_def({"in": x}, {"out": y})
+    load = tf.contrib.predictor.from_saved_model
+    predict = load(str(tmp_path / "m"), signature_def=signature)
+    assert predict({"in": [[1, 1]]})["out"].tolist() == [[7]]
+    with pytest.raises(ValueError, match="Only one of"):
+        load(str(tmp_path / "m"), "serving_default", signature)

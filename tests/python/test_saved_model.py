@@ -159,3 +159,41 @@ def test_gradients_of_their_own_that_options_leave_out(tmp_path):
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     tf.saved_model.save(Custom(), str(tmp_path / "m"), options=options)
     assert gradients_of(tf.saved_model.load(str(tmp_path / "m")).one, 3.0) == (18, [12])
+
+
+def test_options_and_tags(tmp_path):
+    class Scale(tf.Module):
+        def __init__(self):
+            self.v = tf.Variable(3.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+        def scale(self, x):
+            return x * self.v
+
+    model, load = Scale(), tf.saved_model.load
+    tf.saved_model.save(model, tmp_path / "plain")
+    load(tmp_path / "plain", tags="serve"), load(tmp_path / "plain", ["serve"])
+    with pytest.raises(ValueError, match="has one MetaGraph with tags"):
+        load(tmp_path / "plain", ["train"])
+    options = tf.saved_model.SaveOptions(function_aliases={"f": model.scale}, extra_tags=["gpu"])
+    tf.saved_model.save(model, tmp_path / "tagged", options=options)
+    with pytest.raises(ValueError, match="tags"):
+        load(tmp_path / "tagged", "serve")
+    aliased = tf.saved_model.LoadOptions(experimental_load_function_aliases=True)
+    made = load(tmp_path / "tagged", ["gpu", "serve"], aliased)
+    assert made.function_aliases["f"](tf.constant(2.0)).numpy() == 6
+    assert not hasattr(load(tmp_path / "tagged"), "function_aliases")
+
+
+@pytest.mark.parametrize(
+    "make, argument",
+    [
+        (tf.saved_model.SaveOptions, {"save_debug_info": True}),
+        (tf.saved_model.SaveOptions, {"experimental_debug_stripper": True}),
+        (tf.saved_model.SaveOptions, {"experimental_variable_policy": "save_variable_devices"}),
+        (tf.saved_model.LoadOptions, {"experimental_skip_checkpoint": True}),
+    ],
+)
+def test_unsupported_options(make, argument):
+    with pytest.raises(NotImplementedError, match=next(iter(argument))):
+        make(**argument)

@@ -354,3 +354,65 @@ def test_the_step_in_the_name_is_that_of_the_values(tmp_path):
             path = saver.save(busy, str(tmp_path / "m"), global_step=step)
             kept = tf.train.NewCheckpointReader(path).get_tensor("global_step")
             assert path.endswith(f"m-{kept}")
+
+
+def test_relative_paths_of_the_state(tmp_path):
+    _saved(str(tmp_path / "m"), 1, save_relative_paths=True)
+    assert (tmp_path / "checkpoint").read_text() == (
+        'model_checkpoint_path: "m-1"\nall_model_checkpoint_paths: "m-1"\n'
+    )
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "m-1")
+
+
+def test_saver_of_a_definition(tmp_path):
+    w, _, saver, _ = _saved(str(tmp_path / "m"), max_to_keep=3)
+    again = tf.train.Saver(saver_def=saver.as_saver_def())
+    assert again.as_saver_def() == saver.as_saver_def() and again.as_saver_def()["max_to_keep"] == 3
+    with tf.Session() as sess:
+        again.restore(sess, str(tmp_path / "m"))
+        np.testing.assert_array_equal(sess.run(w), [[0, 1, 2], [3, 4, 5]])
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="lacks the variable"):
+        tf.train.Saver(saver_def=saver.as_saver_def())
+
+
+def test_saver_that_is_not_built(tmp_path):
+    path = _saved(str(tmp_path / "m"))[3]
+    saver = tf.train.Saver(defer_build=True)
+    assert saver.as_saver_def() is None
+    with tf.Session() as sess:
+        for call in (saver.save, saver.restore):
+            with pytest.raises(RuntimeError, match="`build\\(\\)` should be called before"):
+                call(sess, path)
+    assert saver.export_meta_graph().collection_def["variables"]
+    saver.build()
+    with tf.Session() as sess:
+        saver.restore(sess, path)
+
+
+def test_unsupported_options_of_a_saver(tmp_path):
+    with tf.device("/cpu:0"):
+        _, _, saver, path = _saved(str(tmp_path / "m"))
+    for words in ({"write_version": 1}, {"builder": object()}):
+        with pytest.raises(NotImplementedError, match=next(iter(words))):
+            tf.train.Saver(**words)
+    with tf.Session() as sess, pytest.raises(NotImplementedError, match="save_debug_info"):
+        saver.save(sess, path, save_debug_info=True)
+    with pytest.raises(NotImplementedError, match="export_scope"):
+        saver.export_meta_graph(export_scope="a")
+
+
+def test_meta_graph_without_devices():
+    with tf.device("/cpu:0"):
+        tf.get_variable("v", [2])
+    saver = tf.train.Saver()
+    assert "CPU:0" in str(saver.export_meta_graph())
+    assert "CPU:0" not in str(saver.export_meta_graph(clear_devices=True))
+
+
+def test_checkpoint_of_one_file_is_removed(tmp_path):
+    path = tmp_path / "old"
+    path.write_text("x")
+    tf.train.remove_checkpoint(str(path))
+    assert path.exists()
+    tf.train.remove_checkpoint(str(path), 1)
+    assert not path.exists()

@@ -4,6 +4,7 @@ object graph."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 
@@ -15,6 +16,7 @@ from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.checkpoint import state as checkpoint_state
 from situ._src.framework import default_session, errors
 from situ._src.framework.api import export
+from situ._src.framework.keywords import unsupported
 from situ._src.training.optimizer import at_once
 from situ._src.variables.variable import Variable, variable
 
@@ -231,12 +233,73 @@ class NoStatus:
         return self
 
     def run_restore_ops(self, session=None):
+        del session  # nothing is restored
         self.assert_consumed()
 
     def initialize_or_restore(self, session=None):
         if not at_once():
             session = session or default_session.current()
             session.run([v.initializer for v in tracked(self._root).values()])
+
+
+@export("train.CheckpointOptions")
+class CheckpointOptions:
+    """Options of tf.train.Checkpoint.
+
+    Args:
+      experimental_io_device: recorded only: this process reads and writes files.
+      experimental_enable_async_checkpoint: recorded only: files are written before `save` returns.
+      experimental_write_callbacks: functions that are called after a checkpoint is written, with
+        its prefix if they have a parameter.
+      enable_async: as `experimental_enable_async_checkpoint`.
+      experimental_skip_slot_variables: must be False.
+      experimental_sharding_callback: must be None.
+
+    Raises:
+      NotImplementedError: `experimental_skip_slot_variables` or `experimental_sharding_callback` is
+        given.
+    """
+
+    def __init__(
+        self,
+        experimental_io_device=None,
+        experimental_enable_async_checkpoint=False,
+        experimental_write_callbacks=None,
+        enable_async=False,
+        experimental_skip_slot_variables=False,
+        experimental_sharding_callback=None,
+    ):
+        unsupported(
+            "tf.train.CheckpointOptions",
+            experimental_skip_slot_variables=(experimental_skip_slot_variables, False),
+            experimental_sharding_callback=(experimental_sharding_callback, None),
+        )
+        self.experimental_io_device = experimental_io_device
+        self.enable_async = experimental_enable_async_checkpoint or enable_async
+        self.experimental_enable_async_checkpoint = self.enable_async
+        self.experimental_write_callbacks = experimental_write_callbacks
+        for callback in experimental_write_callbacks or ():
+            if len(inspect.signature(callback).parameters) > 1:
+                raise AssertionError("A write callback has at most one parameter.")
+
+
+def _in_order(options, session):
+    """Returns (options, session), which have different positions in TensorFlow 1 and 2."""
+    if isinstance(session, CheckpointOptions) or hasattr(options, "run"):
+        options, session = session, options
+    return _checked(options), session
+
+
+def _checked(options):
+    if options is not None and not isinstance(options, CheckpointOptions):
+        raise TypeError(f"`options` must be a tf.train.CheckpointOptions, got {options!r}.")
+    return options
+
+
+def _call_back(options, prefix):
+    """Calls the functions that are to be called after a checkpoint was written."""
+    for callback in options and options.experimental_write_callbacks or ():
+        callback(*[prefix][: len(inspect.signature(callback).parameters)])
 
 
 @export("train.Checkpoint", v1="train.Checkpoint")
@@ -290,16 +353,18 @@ class Checkpoint:
 
         Args:
           file_prefix: the prefix of the files.
-          options: has no effect.
+          options: a tf.train.CheckpointOptions, or None.
           session: the session in graph mode; by default the default session.
 
         Returns:
           The prefix.
         """
+        options, session = _in_order(options, session)
         prefix = os.fspath(file_prefix)
         others = {}
         found = _values(tracked(self, others), session)
         checkpoint_reader.write(prefix, found, {"kind": "objects", "others": json.dumps(others)})
+        _call_back(options, prefix)
         return prefix
 
     def save(self, file_prefix, session=None, options=None):
@@ -308,11 +373,12 @@ class Checkpoint:
         Args:
           file_prefix: the prefix of the files, to which `-N` is appended.
           session: the session in graph mode; by default the default session.
-          options: has no effect.
+          options: a tf.train.CheckpointOptions, or None.
 
         Returns:
           The prefix with the number.
         """
+        options, session = _in_order(options, session)
         if at_once():
             number = int(self.save_counter.assign_add(numpy.int64(1)).numpy())
         else:
@@ -325,6 +391,7 @@ class Checkpoint:
             os.makedirs(folder, exist_ok=True)
         path = self.write(f"{os.fspath(file_prefix)}-{number}", session=session)
         checkpoint_state.write(folder, path, [path])
+        _call_back(options, path)
         return path
 
     def read(self, save_path, options=None):
@@ -332,7 +399,7 @@ class Checkpoint:
 
         Args:
           save_path: the prefix of a checkpoint, or its directory.
-          options: has no effect.
+          options: a tf.train.CheckpointOptions, or None.
 
         Returns:
           A status object.
@@ -340,6 +407,7 @@ class Checkpoint:
         Raises:
           NotFoundError: there is no such checkpoint.
         """
+        _checked(options)  # none of them changes what is read
         path = os.fspath(save_path)
         if os.path.isdir(path):
             path = checkpoint_state.latest_checkpoint(path) or path
@@ -363,7 +431,7 @@ class Checkpoint:
 
         Args:
           save_path: the prefix of a checkpoint, its directory, or None.
-          options: has no effect.
+          options: a tf.train.CheckpointOptions, or None.
 
         Returns:
           A status object.
@@ -378,7 +446,7 @@ class Checkpoint:
             path
         ).has_tensor("save_counter" + _VALUE):
             _ = self.save_counter
-        return self.read(path)
+        return self.read(path, options)
 
 
 @export(
@@ -444,7 +512,7 @@ class CheckpointManager:
         Args:
           checkpoint_number: the number; by default the save counter.
           check_interval: whether to respect `checkpoint_interval`.
-          options: has no effect.
+          options: a tf.train.CheckpointOptions, or None.
 
         Returns:
           The prefix, or None if the interval has not passed.
@@ -456,7 +524,7 @@ class CheckpointManager:
             self._last = now
         prefix = os.path.join(self._dir, self._name)
         if checkpoint_number is None:
-            path = self._checkpoint.save(prefix)
+            path = self._checkpoint.save(prefix, options=options)
         else:
             number = (
                 checkpoint_number
@@ -464,7 +532,7 @@ class CheckpointManager:
                 else int(checkpoint_number.numpy())
             )
             os.makedirs(self._dir, exist_ok=True)
-            path = self._checkpoint.write(f"{prefix}-{number}")
+            path = self._checkpoint.write(f"{prefix}-{number}", options)
         expired = self._kept.add(path)
         checkpoint_state.write(self._dir, path, self._kept.paths, times=self._kept.times)
         for old in expired:

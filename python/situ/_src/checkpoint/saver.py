@@ -14,9 +14,10 @@ from situ._src.checkpoint import sliced_variables, state
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.graph import get_default_graph
+from situ._src.framework.keywords import unsupported
 from situ._src.training import slot_creator
 from situ._src.variables.partitioned_variable import PartitionedVariable
-from situ._src.variables.variable import Variable, global_variables
+from situ._src.variables.variable import Variable, global_variables, local_variables
 
 _MISSING = (
     "Restoring from checkpoint failed. This is most likely due to a Variable name or "
@@ -51,6 +52,15 @@ def _target(value):
     return sliced_variables.Whole(several) if sliced_variables.is_whole(several) else several[0]
 
 
+def _defined(saver_def):
+    """Returns the variables of the default graph that a saver of `as_saver_def` has, by name."""
+    known = {slot_creator.base_name(v): v for v in [*local_variables(), *global_variables()]}
+    missing = [n for names in saver_def["variables"].values() for n in names if n not in known]
+    if missing:
+        raise ValueError(f"The graph lacks the variable {missing[0]!r} of the saver_def.")
+    return {k: [known[n] for n in names] for k, names in saver_def["variables"].items()}
+
+
 @export(v1="train.Saver")
 class Saver:
     """Saves variables to checkpoints and restores them.
@@ -62,13 +72,18 @@ class Saver:
       keep_checkpoint_every_n_hours: keeps one checkpoint for each such period, too.
       defer_build: whether to collect the variables only when `build` is called.
       allow_empty: whether there may be no variables.
+      saver_def: what `as_saver_def` of another saver returned: the variables and options.
+      builder: must be None.
+      write_version: must be 2.
       pad_step_number: whether to pad step numbers to 8 digits.
+      save_relative_paths: whether the state file has paths relative to its directory; else only if
+        the directory of the checkpoints is relative.
 
-    `sharded`, `name`, `restore_sequentially`, `saver_def`, `builder`, `write_version`,
-    `save_relative_paths` and `filename` have no effect. Checkpoints are never sharded. The state
-    file has relative paths if the directory of the checkpoints is relative.
+    `sharded`, `name`, `restore_sequentially` and `filename` have no effect: a checkpoint has one
+    file of data, and a saver adds no ops to the graph.
 
     Raises:
+      NotImplementedError: there is a `builder`, or the `write_version` is not 2.
       TypeError: a list `var_list` has an item that is not a variable.
       ValueError: there are no variables, two have the same name, a dict has a variable twice, or
         there is a `var_list` with `defer_build`.
@@ -92,6 +107,13 @@ class Saver:
         save_relative_paths=False,
         filename=None,
     ):
+        unsupported("tf.train.Saver", builder=(builder, None), write_version=(write_version, 2))
+        del sharded  # a checkpoint has one file of data
+        del name, restore_sequentially, filename  # a saver adds no ops to the graph
+        if saver_def is not None:
+            var_list, max_to_keep = _defined(saver_def), saver_def["max_to_keep"]
+            keep_checkpoint_every_n_hours = saver_def["keep_checkpoint_every_n_hours"]
+            allow_empty, defer_build = True, False
         if defer_build and var_list:
             raise ValueError(
                 "If `var_list` is provided then build cannot be deferred. Either set "
@@ -99,6 +121,7 @@ class Saver:
             )
         self._var_list, self._reshape, self._allow_empty = var_list, reshape, allow_empty
         self._pad, self._variables, self._saving = pad_step_number, None, threading.RLock()
+        self._relative = save_relative_paths
         self._kept = state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours)
         if not defer_build:
             self.build()
@@ -134,10 +157,17 @@ class Saver:
         existing = [p for p in checkpoint_paths if state.checkpoint_exists(p)]
         self._kept.items = list(zip(existing, state.get_checkpoint_mtimes(existing)))
 
+    def _check_built(self, method):
+        if self._variables is None:
+            raise RuntimeError(f"`build()` should be called before {method} if defer_build==True")
+
     def as_saver_def(self):
-        """Returns the options as a dict."""
+        """Returns the options as a dict, or None if `build` was deferred and not called."""
+        if self._variables is None:
+            return None
         return {
             "max_to_keep": self._kept.most,
+            "keep_checkpoint_every_n_hours": self._kept.hours,
             "variables": {
                 k: [slot_creator.base_name(part) for part in sliced_variables.parts(v)]
                 for k, v in self._variables.items()
@@ -185,18 +215,20 @@ class Saver:
           meta_graph_suffix: the suffix of the graph file.
           write_meta_graph: whether to write the graph; never without a session.
           write_state: whether to update the state file and to remove old checkpoints.
-          strip_default_attrs: has no effect.
-          save_debug_info: has no effect.
+          strip_default_attrs: has no effect: an imported graph is the same.
+          save_debug_info: must be False.
 
         Returns:
           The prefix of the checkpoint.
 
         Raises:
+          NotImplementedError: `save_debug_info` is true.
           RuntimeError: `build` was deferred and not called.
           ValueError: the directory does not exist and cannot be created.
         """
-        if self._variables is None:
-            raise RuntimeError("`build()` should be called before save if defer_build==True")
+        unsupported("tf.train.Saver.save", save_debug_info=(save_debug_info, False))
+        del strip_default_attrs  # an imported graph is the same
+        self._check_built("save")
         save_path = os.fspath(save_path)
         folder = os.path.dirname(save_path)
         if folder and not os.path.isdir(folder):
@@ -229,7 +261,8 @@ class Saver:
             meta_graph.write(f"{prefix}.{meta_graph_suffix}", sess.graph, self)
         if write_state:
             expired = self._kept.add(prefix)
-            state.write(folder, prefix, self._kept.paths, latest_filename)
+            paths = self._kept.paths
+            state.write(folder, prefix, paths, latest_filename, relative=self._relative)
             for old in expired:
                 state.remove_checkpoint(old, meta_graph_suffix=meta_graph_suffix or "meta")
 
@@ -241,10 +274,12 @@ class Saver:
           save_path: the prefix of a checkpoint.
 
         Raises:
+          RuntimeError: `build` was deferred and not called.
           ValueError: `save_path` is None, or there is no such checkpoint.
           NotFoundError: the checkpoint lacks a variable.
           InvalidArgumentError: a shape or type does not match.
         """
+        self._check_built("restore")
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         save_path = os.fspath(save_path)
@@ -315,12 +350,27 @@ class Saver:
         Args:
           filename: the file, or None.
           collection_list: the keys of the collections; None for all.
-
-        Other arguments have no effect: the whole graph is written, with its devices.
+          as_text: has no effect: the file is text (JSON).
+          export_scope: must be None.
+          clear_devices: whether to remove the devices of nodes.
+          clear_extraneous_savers: has no effect: savers add no nodes.
+          strip_default_attrs: has no effect: an imported graph is the same.
+          save_debug_info: must be False.
 
         Returns:
           A MetaGraphDef.
+
+        Raises:
+          NotImplementedError: there is an `export_scope`, or `save_debug_info` is true.
         """
         from situ._src.framework import meta_graph
 
-        return meta_graph.write(filename, get_default_graph(), self, collection_list)
+        unsupported(
+            "tf.train.Saver.export_meta_graph",
+            export_scope=(export_scope, None),
+            save_debug_info=(save_debug_info, False),
+        )
+        del as_text  # the file is always text
+        del clear_extraneous_savers  # savers add no nodes
+        del strip_default_attrs  # an imported graph is the same
+        return meta_graph.write(filename, get_default_graph(), self, collection_list, clear_devices)

@@ -51,9 +51,10 @@ def _quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def write(folder, newest, kept, latest_filename=None, times=None, preserved=None):
-    """Writes the state file; if the directory is relative, paths are relative to it."""
-    if not os.path.isabs(folder):
+def write(folder, newest, kept, latest_filename=None, times=None, preserved=None, relative=False):
+    """Writes the state file; paths are relative to the directory if that is relative, or if they
+    are to be."""
+    if relative or not os.path.isabs(folder):
         newest = os.path.relpath(newest, folder)
         kept = [os.path.relpath(p, folder) for p in kept]
     lines = [f"model_checkpoint_path: {_quoted(newest)}\n"]
@@ -175,10 +176,11 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_gr
 
     Args:
       checkpoint_prefix: the prefix of its files.
-      checkpoint_format_version: has no effect.
+      checkpoint_format_version: 1 for a checkpoint that is one file; 2 by default.
       meta_graph_suffix: the suffix of the graph file.
     """
-    for suffix in (INDEX, DATA, "." + meta_graph_suffix):
+    files = ("",) if checkpoint_format_version == 1 else (INDEX, DATA)
+    for suffix in (*files, "." + meta_graph_suffix):
         try:
             os.remove(checkpoint_prefix + suffix)
         except FileNotFoundError:

@@ -4,8 +4,10 @@ file format."""
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
+import shutil
 
 import _situ
 from situ._src.checkpoint import reader, safetensors
@@ -13,10 +15,11 @@ from situ._src.framework import meta_graph
 from situ._src.framework.api import BOTH, V1, export
 from situ._src.framework.dtypes import ALL, as_dtype
 from situ._src.framework.graph import get_default_graph
+from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 
 _FORMAT, _FILE = "situ saved graphs 1", "saved_model.pb"
-_VARIABLES = os.path.join("variables", "variables")
+_VARIABLES, _ASSETS = os.path.join("variables", "variables"), "assets"
 _CONSTANTS: dict[str, dict] = {
     "tag_constants": {
         "SERVING": "serve",
@@ -228,6 +231,20 @@ def signatures(data):
     }
 
 
+def _asset_path(tensor):
+    """Returns the path in a constant."""
+    if not isinstance(tensor, GraphTensor):
+        raise TypeError(f"Asset path tensor {tensor} must be a Tensor.")
+    value = constant_value(tensor)
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"Asset path tensor {tensor} must be a constant string.")
+    return os.fsdecode(value)
+
+
+def _same_file(a, b):
+    return a == b or filecmp.cmp(a, b, shallow=False)
+
+
 @export(
     v1=(
         "saved_model.Builder",
@@ -256,6 +273,7 @@ class SavedModelBuilder:
             )
         os.makedirs(self._folder, exist_ok=True)
         self._graphs, self._has_variables = [], False
+        self._assets = {}  # file name -> path of the original
 
     def add_meta_graph(
         self,
@@ -264,39 +282,36 @@ class SavedModelBuilder:
         assets_collection=None,
         legacy_init_op=None,
         clear_devices=False,
-        init_op=None,
-        train_op=None,
-        saver=None,
         main_op=None,
         strip_default_attrs=False,
-        assets_list=None,
+        saver=None,
     ):
         """Adds another graph over the same variables.
 
         Args:
           tags: the tags of the graph.
           signature_def_map: maps names to SignatureDef.
-          main_op: an operation to run after loading; else `init_op`, else `legacy_init_op`.
+          assets_collection: constants with paths of files, which are copied to the model. When it
+            is loaded, `main_op` runs with the paths of the copies.
+          legacy_init_op: the former name of `main_op`.
+          clear_devices: whether to remove the devices of nodes.
+          main_op: an operation to run after loading.
+          strip_default_attrs: has no effect: a loaded graph is the same.
           saver: the Saver for the variables.
 
-        `assets_collection`, `assets_list`, `clear_devices`, `train_op` and `strip_default_attrs`
-        have no effect: assets are not copied.
-
         Raises:
+          TypeError: an item of `assets_collection` is not a constant string.
           AssertionError: the variables have not been saved.
         """
+        del strip_default_attrs  # a loaded graph is the same
         if not self._has_variables:
             raise AssertionError(
                 "Graph state including variables and assets has not been saved "
                 "yet. Please invoke `add_meta_graph_and_variables()` first."
             )
-        self._add(
-            get_default_graph(),
-            tags,
-            signature_def_map,
-            saver,
-            main_op or init_op or legacy_init_op,
-        )
+        graph = get_default_graph()
+        self._add(graph, tags, signature_def_map, saver, clear_devices)
+        self._add_start(main_op or legacy_init_op, assets_collection)
 
     def add_meta_graph_and_variables(
         self,
@@ -306,12 +321,9 @@ class SavedModelBuilder:
         assets_collection=None,
         legacy_init_op=None,
         clear_devices=False,
-        init_op=None,
-        train_op=None,
+        main_op=None,
         strip_default_attrs=False,
         saver=None,
-        main_op=None,
-        assets_list=None,
     ):
         """Adds the graph of a session and the values of its variables.
 
@@ -319,17 +331,21 @@ class SavedModelBuilder:
           sess: the session.
           tags: the tags of the graph.
           signature_def_map: maps names to SignatureDef.
-          main_op: an operation to run after loading; else `init_op`, else `legacy_init_op`.
+          assets_collection: constants with paths of files, which are copied to the model. When it
+            is loaded, `main_op` runs with the paths of the copies.
+          legacy_init_op: the former name of `main_op`.
+          clear_devices: whether to remove the devices of nodes.
+          main_op: an operation to run after loading.
+          strip_default_attrs: has no effect: a loaded graph is the same.
           saver: the Saver for the variables.
 
-        `assets_collection`, `assets_list`, `clear_devices`, `train_op` and `strip_default_attrs`
-        have no effect: assets are not copied.
-
         Raises:
+          TypeError: an item of `assets_collection` is not a constant string.
           AssertionError: the variables have been saved already.
         """
         from situ._src.checkpoint.saver import Saver
 
+        del strip_default_attrs  # a loaded graph is the same
         if self._has_variables:
             raise AssertionError(
                 "Graph state including variables and assets has already been "
@@ -344,18 +360,41 @@ class SavedModelBuilder:
 
             reader.write(path, {k: numpy.asarray(v) for k, v in values.items()})
             self._has_variables = True
-            self._add(
-                sess.graph, tags, signature_def_map, saver, main_op or init_op or legacy_init_op
-            )
+            self._add(sess.graph, tags, signature_def_map, saver, clear_devices)
+            self._add_start(main_op or legacy_init_op, assets_collection)
 
-    def _add(self, graph, tags, signature_def_map, saver, main_op):
+    def _add(self, graph, tags, signature_def_map, saver, clear_devices):
         from situ._src.checkpoint.saver import Saver
 
         with graph.as_default():
-            data = meta_graph.write(None, graph, saver or Saver(allow_empty=True))._data
-        data["tags"], data["main_op"] = list(tags), getattr(main_op, "name", None)
+            saver = saver or Saver(allow_empty=True)
+            data = meta_graph.write(None, graph, saver, clear_devices=clear_devices)._data
+        data["tags"] = list(tags)
         data["signatures"] = {k: _signature_data(s) for k, s in (signature_def_map or {}).items()}
         self._graphs.append(data)
+
+    def _add_start(self, main_op, assets):
+        """Adds the operation that runs after loading the last graph, and copies its assets."""
+        data = self._graphs[-1]
+        data["main_op"], data["assets"] = getattr(main_op, "name", None), {}
+        for tensor in assets or ():
+            path = _asset_path(tensor)
+            name = self._asset_name(path)
+            self._assets[name] = path
+            data["assets"][tensor.name] = name
+            if os.path.exists(path):
+                folder = os.path.join(self._folder, _ASSETS)
+                os.makedirs(folder, exist_ok=True)
+                shutil.copyfile(path, os.path.join(folder, name))
+
+    def _asset_name(self, path):
+        """Returns the file name for an asset; different files have different names."""
+        base = name = os.path.basename(path)
+        count = 0
+        while name in self._assets and not _same_file(path, self._assets[name]):
+            count += 1
+            name = f"{base}_{count}"
+        return name
 
     def save(self, as_text: bool = False) -> str:
         """Writes the model file.
@@ -439,7 +478,9 @@ def load(sess, tags=None, export_dir=None, import_scope=None, **saver_kwargs):
             saver.restore(sess, os.path.join(folder, _VARIABLES))
         if matching[0]["main_op"]:
             prefix = import_scope + "/" if import_scope else ""
-            sess.run(sess.graph.get_operation_by_name(prefix + matching[0]["main_op"]))
+            assets = matching[0].get("assets", {})
+            feeds = {prefix + k: os.path.join(folder, _ASSETS, v) for k, v in assets.items()}
+            sess.run(sess.graph.get_operation_by_name(prefix + matching[0]["main_op"]), feeds)
     return meta_graph_def
 
 
@@ -497,22 +538,29 @@ def from_saved_model(
     Args:
       export_dir: the directory.
       signature_def_key: the name of the signature; "serving_default" by default.
-      signature_def: has no effect.
+      signature_def: a SignatureDef instead of a `signature_def_key`.
       tags: comma-separated tags; "serve" by default.
       graph: the graph to load into; a new one by default.
       config: a ConfigProto for the session.
 
     Returns:
       A Predictor.
+
+    Raises:
+      ValueError: there are a `signature_def_key` and a `signature_def`.
     """
     from situ._src.framework.graph import Graph
     from situ._src.framework.session import Session
 
+    if signature_def_key is not None and signature_def is not None:
+        raise ValueError("Only one of signature_def_key and signature_def may be specified.")
     graph = graph or Graph()
     with graph.as_default():
         session = Session(graph=graph, config=config)
         made = load(session, (tags or "serve").split(","), export_dir)
-    return Predictor(session, made.signature_def[signature_def_key or "serving_default"])
+    return Predictor(
+        session, signature_def or made.signature_def[signature_def_key or "serving_default"]
+    )
 
 
 class Predictor:

@@ -299,19 +299,33 @@ class _Lazy:
         return self._get(number)
 
 
+def _check_tags(folder, saved, tags):
+    if tags is None:
+        return
+    given = [tags] if isinstance(tags, str) else list(tags)
+    if set(given) != set(saved):
+        raise ValueError(
+            f"Got an incompatible argument to `tags`: {given}. The SavedModel at {folder} has one "
+            f"MetaGraph with tags {saved}. You may omit the argument, pass 'None', or pass "
+            "matching tags."
+        )
+
+
 @export(v1="saved_model.load_v2", v2=("saved_model.load", "saved_model.experimental.load"))
 def load(export_dir, tags=None, options=None):
     """Loads an object that tf.saved_model.save or a Keras model wrote.
 
     Args:
       export_dir: the directory.
-      tags: has no effect: a directory has one object.
-      options: has no effect.
+      tags: the tags of the model, all of them, or None.
+      options: a LoadOptions, or None.
 
     Returns:
-      An object with the variables, functions and `signatures` of the saved one.
+      An object with the variables, functions and `signatures` of the saved one, and with
+      `function_aliases` if the options say so.
 
     Raises:
+      ValueError: the model has other tags.
       OSError: there is no model, or TensorFlow wrote it.
     """
     folder = os.fspath(export_dir)
@@ -326,7 +340,11 @@ def load(export_dir, tags=None, options=None):
         raise OSError(f"SavedModel file does not exist at: {folder}/{FILE}")
     reader = _Reader(safetensors.File(path))
     tree = json.loads(reader._file.metadata["object"])
+    _check_tags(folder, tree.get("tags", ["serve"]), tags)
     made = reader.restore(tree)
+    if options is not None and options.experimental_load_function_aliases:
+        aliases = tree.get("aliases", {})
+        made.function_aliases = {k: reader.restore(f, k) for k, f in aliases.items()}
     made.signatures = {
         k: _Signature(reader.traces[i]) for k, i in tree.get("signatures", {}).items()
     }

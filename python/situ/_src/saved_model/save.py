@@ -242,7 +242,7 @@ def save(obj, export_dir, signatures=None, options=None):
       obj: a tf.Module or the like, or a Keras model.
       export_dir: the directory.
       signatures: a function, or a dict of functions by name.
-      options: a SaveOptions; only `experimental_custom_gradients` has an effect.
+      options: a SaveOptions, or None.
     """
     from situ._src.keras.model import Model
 
@@ -258,6 +258,10 @@ def save(obj, export_dir, signatures=None, options=None):
     if signatures is not None and not isinstance(signatures, dict):
         signatures = {DEFAULT_SERVING: signatures}
     tree["signatures"] = {k: writer.trace(_signature(f)) for k, f in (signatures or {}).items()}
+    if options is not None:
+        tree["tags"] = ["serve", *(options.extra_tags or ())]
+        aliases = options.function_aliases or {}
+        tree["aliases"] = {k: writer.thing(f, set()) for k, f in aliases.items()}
     _write(export_dir, writer, tree)
 
 
@@ -324,11 +328,19 @@ def write_model(model, folder):
 
 @export("saved_model.SaveOptions")
 class SaveOptions:
-    """Options of save. Only `experimental_custom_gradients` has an effect.
+    """Options of save.
+
+    Args:
+      namespace_whitelist: recorded only: there are no ops with namespaces.
+      save_debug_info: must be False.
+      function_aliases: functions by name, which load restores as `function_aliases`.
+      experimental_io_device: recorded only: this process writes the files.
+      experimental_custom_gradients: whether to save the gradients of tf.custom_gradient.
+      extra_tags: tags of the model besides "serve".
 
     Raises:
-      NotImplementedError: `experimental_image_format`, `experimental_skip_saver` or `extra_tags` is
-        given.
+      NotImplementedError: another argument is given.
+      TypeError: `namespace_whitelist` is not a list.
     """
 
     def __init__(
@@ -346,22 +358,36 @@ class SaveOptions:
         extra_tags=None,
     ):
         unsupported(
-            "SaveOptions",
+            "tf.saved_model.SaveOptions",
+            save_debug_info=(save_debug_info, False),
+            experimental_debug_stripper=(experimental_debug_stripper, False),
+            experimental_variable_policy=(experimental_variable_policy, None),
             experimental_image_format=(experimental_image_format, False),
             experimental_skip_saver=(experimental_skip_saver, False),
-            extra_tags=(extra_tags, None),
+            experimental_sharding_callback=(experimental_sharding_callback, None),
         )
+        if not isinstance(namespace_whitelist, (list, type(None))):
+            raise TypeError(
+                "`namespace_whitelist` must be a list of strings. Got: "
+                f"{namespace_whitelist} with type {type(namespace_whitelist)}."
+            )
+        self.namespace_whitelist = namespace_whitelist or []
         self.save_debug_info, self.function_aliases = save_debug_info, function_aliases
         self.experimental_custom_gradients = experimental_custom_gradients
-        self.experimental_io_device = experimental_io_device
+        self.experimental_io_device, self.extra_tags = experimental_io_device, extra_tags
 
 
 @export("saved_model.LoadOptions")
 class LoadOptions:
-    """Options of load. None has an effect: load always restores all variables.
+    """Options of load.
+
+    Args:
+      allow_partial_checkpoint: recorded only: a model always has the values of all variables.
+      experimental_io_device: recorded only: this process reads the files.
+      experimental_load_function_aliases: whether the loaded object has `function_aliases`.
 
     Raises:
-      NotImplementedError: `experimental_load_function_aliases` is given.
+      NotImplementedError: another argument is given.
     """
 
     def __init__(
@@ -373,9 +399,10 @@ class LoadOptions:
         experimental_load_function_aliases=False,
     ):
         unsupported(
-            "LoadOptions",
-            experimental_load_function_aliases=(experimental_load_function_aliases, False),
+            "tf.saved_model.LoadOptions",
+            experimental_skip_checkpoint=(experimental_skip_checkpoint, False),
+            experimental_variable_policy=(experimental_variable_policy, None),
         )
         self.allow_partial_checkpoint = allow_partial_checkpoint
         self.experimental_io_device = experimental_io_device
-        self.experimental_skip_checkpoint = experimental_skip_checkpoint
+        self.experimental_load_function_aliases = experimental_load_function_aliases
