@@ -283,6 +283,16 @@ def test_exported_notebooks(situ):
         "shell\ntf.Tensor([2. 4.], shape=(2,), dtype=float32)\n",
         "",
     )
+    lines = """\
+        get_ipython().run_cell_magic('capture', 'kept --no-stderr', 'print(1)')
+        get_ipython().run_cell_magic('timeit', 'z = 2', 'assert z == 2')
+        print(kept.stdout, get_ipython().getoutput('echo a; echo b'))
+        print(repr(get_ipython().getoutput('echo a', split=False)))
+        display(3, display_id=True).update(4)
+        display({'text/plain': 'five'}, raw=True)
+        """
+    result = situ("run", "a.py", files={"a.py": lines})
+    assert result.out == "1\n ['a', 'b']\n'a\\n'\n3\n4\nfive\n"
     result = situ("run", "a.py", files={"a.py": "%matplotlib inline\n!ls\nprint(1)\n"})
     assert result.out == "1\n"
 

@@ -3,6 +3,7 @@
 
 import glob
 import os
+import types
 
 import numpy as np
 import pytest
@@ -178,3 +179,60 @@ def test_tensorboard_reads_it(tmp_path):
     assert events.Images("i/image/0")[0].width == 2
     assert events.Tensors("eager")[0].tensor_proto.float_val[0] == 4.5
     assert {n.name for n in events.Graph().node} >= {"Const", "zeros"}
+
+
+@pytest.mark.parametrize(
+    "value, dtype, content",
+    [
+        ([1, 2], 3, np.array([1, 2], "int32").tobytes()),
+        (np.array([1, 2], "int64"), 9, np.array([1, 2], "int64").tobytes()),
+        (True, 10, b"\1"),
+        (np.float64(1.5), 2, np.float64(1.5).tobytes()),
+        (np.uint8(2), 4, b"\2"),
+        (np.array([1, 2], "float16"), 19, np.array([1, 2], "float16").tobytes()),
+        ([1.5], 1, np.float32(1.5).tobytes()),
+        (lambda: 1.5, 1, np.float32(1.5).tobytes()),
+    ],
+)
+def test_tensors_keep_their_type(tmp_path, eager, value, dtype, content):
+    with situ.summary.create_file_writer(str(tmp_path)).as_default(step=1):
+        assert situ.summary.write("t", value)
+    (made,) = [v.tensor for e in _events(tmp_path) for v in e.summary.value]
+    assert made.dtype == dtype and made.tensor_content == content
+
+
+def test_tensors_of_strings(tmp_path, eager):
+    with situ.summary.create_file_writer(str(tmp_path)).as_default(step=1):
+        situ.summary.write("t", ["a", "b"])
+        situ.summary.write("t", "c")
+    first, second = [v.tensor for e in _events(tmp_path) for v in e.summary.value]
+    assert first.dtype == 7 and first.string_val == [b"a", b"b"]
+    assert second.string_val == [b"c"] and not second.tensor_shape.dim
+
+
+def test_contrib_summaries(tmp_path, eager):
+    contrib = tf.contrib.summary
+    images = np.full([1, 1, 1, 3], np.nan, "float32")
+    with contrib.create_file_writer(str(tmp_path)).as_default():
+        contrib.scalar("a", 2.0, None, 5)
+        contrib.scalar("a", 3.0, family="f", step=6)
+        contrib.histogram("h", [1.0, 2.0], None, 7)
+        contrib.image("i", images, [1, 2, 3, 4], 1, None, 8)
+        with contrib.record_summaries_every_n_global_steps(2, global_step=3):
+            assert not contrib.scalar("a", 4.0, step=9)
+    events = [e for e in _events(tmp_path) if e.summary.value]
+    assert [e.step for e in events] == [5, 6, 7, 8]
+    scalar, family, histogram, image = [e.summary.value[0] for e in events]
+    assert (scalar.tag, scalar.simple_value) == ("a", 2)
+    assert (family.tag, family.simple_value) == ("f/f/a", 3)
+    assert histogram.histo.num == 2 and image.tag == "i/image"
+    assert png.encode(np.array([[[1, 2, 3]]], "uint8")) == image.image.encoded_image_string
+
+
+def test_description_of_a_node():
+    description = types.SimpleNamespace(s=b'{"typeHint": "x"}')
+    node = tf.NodeDef("n", "NoOp", attr={"description": description})
+    with pytest.raises(ValueError, match="Can't get_summary_description on NoOp"):
+        tf.summary.get_summary_description(node)
+    node.op = "TensorSummary"
+    assert tf.summary.get_summary_description(node).type_hint == "x"

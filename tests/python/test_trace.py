@@ -56,11 +56,18 @@ def test_timeline(situ):
         files={
             "a.py": PROGRAM
             + """
-    print(timeline.Timeline(metadata.step_stats).generate_chrome_trace_format())
+    made = timeline.Timeline(metadata.step_stats)
+    try:
+        made.generate_chrome_trace_format(show_memory=True)
+    except NotImplementedError as error:
+        print(error)
+    print(made.generate_chrome_trace_format())
     """
         },
     )
-    events = json.loads(result.out)["traceEvents"]
+    error, _, trace = result.out.partition("\n")
+    assert "show_memory=True is not supported" in error
+    events = json.loads(trace)["traceEvents"]
     names = [e["args"]["name"] for e in events if e["ph"] == "M"]
     assert any(n.startswith("/job:localhost/replica:0/task:0/device:GPU:1") for n in names)
     work = [e for e in events if e["ph"] == "X" and e["name"] == "MatMul"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 from situ._src.framework import node_def
+from situ._src.framework.keywords import unsupported
 from situ._src.framework.protos import Message, Parts
 
 
@@ -100,6 +101,7 @@ class Timeline:
     """Timeline(run_metadata.step_stats).generate_chrome_trace_format()"""
 
     def __init__(self, step_stats, graph=None):
+        del graph  # the labels of step_stats have the inputs of nodes
         self._stats = step_stats
 
     def _events(self, show_dataflow):
@@ -138,8 +140,18 @@ class Timeline:
     def generate_chrome_trace_format(
         self, show_dataflow=True, show_memory=False, op_time="schedule"
     ):
-        """Returns the trace as text that chrome://tracing reads; `show_memory` and `op_time` are
-        ignored."""
+        """Returns the trace as text that chrome://tracing reads.
+
+        Args:
+          show_dataflow: whether to draw arrows from nodes to nodes that read their outputs.
+          show_memory: must be False.
+          op_time: has no effect: an op has one time, on the device that it ran on.
+
+        Raises:
+          NotImplementedError: `show_memory` is true.
+        """
+        unsupported("Timeline.generate_chrome_trace_format", show_memory=(show_memory, False))
+        del op_time  # an op has one time
         return json.dumps({"traceEvents": list(self._events(show_dataflow))}, indent=4)
 
 

@@ -254,7 +254,7 @@ def install(version: str):
     return root
 
 
-def log_placement(root):
+def log_placement():
     """Logs the placement of eager operations, functions and sessions, whatever the program
     configures."""
     from situ._src.framework import config, protos

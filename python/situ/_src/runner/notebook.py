@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -33,16 +35,29 @@ class Shell:
     def run_cell_magic(self, name, line, cell):
         if name in self.SHELLS:
             self.system(cell)
-        elif name in ("time", "timeit", "capture", "prun"):
+        elif name == "capture":
+            self._capture(line, cell)
+        elif name in ("time", "timeit", "prun"):
+            if name == "timeit":
+                exec(line, self.user_ns)  # the setup
             exec(cell, self.user_ns)
+
+    def _capture(self, line, cell):
+        """Runs a cell without output, which the variable that the line names gets."""
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(cell, self.user_ns)
+        for name in [word for word in line.split() if not word.startswith("-")][:1]:
+            self.user_ns[name] = _Captured(output.getvalue())
 
     def system(self, command):
         sys.stdout.flush()
         subprocess.run(command, shell=True, check=False)
 
     def getoutput(self, command, split=True, depth=0):
+        del depth  # variables in commands are not expanded
         done = subprocess.run(command, shell=True, check=False, capture_output=True, text=True)
-        return done.stdout.splitlines()
+        return done.stdout.splitlines() if split else done.stdout
 
     def __getattr__(self, name):
         def ignored(*args, **kwargs):
@@ -51,6 +66,35 @@ class Shell:
             logs.info("get_ipython().%s%s has no effect outside IPython.", name, (args, kwargs))
 
         return ignored
+
+
+class _Captured:
+    """The output of a cell with %%capture."""
+
+    stderr = ""
+
+    def __init__(self, stdout):
+        self.stdout = stdout
+
+    def show(self):
+        print(self.stdout, end="")
+
+    __call__ = show
+
+    def __str__(self):
+        return self.stdout
+
+
+class _DisplayHandle:
+    """Replaces IPython's DisplayHandle: prints the objects that it is updated with."""
+
+    def __init__(self, display_id):
+        self.display_id = display_id
+
+    def display(self, obj, **kwargs):
+        _display(obj, **kwargs)
+
+    update = display
 
 
 def _display(
@@ -64,7 +108,9 @@ def _display(
     clear=False,
 ):
     """Replaces IPython's display: prints the objects."""
-    print(*objs)
+    del include, exclude, metadata, transient, clear  # the output is plain text
+    print(*[o.get("text/plain", o) if raw else o for o in objs])
+    return _DisplayHandle(display_id) if display_id else None
 
 
 def provide(source, main):

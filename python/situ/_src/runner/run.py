@@ -150,7 +150,7 @@ def main():
             options["behind"], label, list(style_detection.sources(path, source))
         ).start()
     if "log-placement" in options:
-        import_hook.log_placement(root)
+        import_hook.log_placement()
     if "trace" in options:
         if options["trace"] is True:
             fail("--trace needs the name of a file")

@@ -121,7 +121,7 @@ class FileWriter(_Writer):
       flush_secs: the maximum time between flushes.
       graph_def: as `graph`.
       filename_suffix: a suffix of the file name.
-      session: has no effect.
+      session: has no effect: events are written from Python in any case.
     """
 
     def __init__(
@@ -134,6 +134,7 @@ class FileWriter(_Writer):
         filename_suffix=None,
         session=None,
     ):
+        del session  # events are written from Python in any case
         self._logdir = os.fspath(logdir)
         self._file = EventFile(self._logdir, filename_suffix, max_queue, flush_secs)
         self._closed = False

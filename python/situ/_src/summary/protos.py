@@ -70,6 +70,11 @@ class SummaryMetadata(Proto):
     }
 
 
+class SummaryDescription(Proto):
+    FIELDS = {"type_hint": ""}
+    WIRE = {"type_hint": (1, "text")}
+
+
 class Dim(Proto):
     FIELDS = {"size": 0, "name": ""}
     WIRE = {"size": (1, "int"), "name": (2, "text")}
@@ -207,7 +212,7 @@ V1.update(
         "summary.Summary": Summary,
         "summary.Event": Event,
         "summary.SessionLog": SessionLog,
-        "summary.SummaryDescription": SummaryMetadata,
+        "summary.SummaryDescription": SummaryDescription,
         "core.framework.summary_pb2.Summary": Summary,
         "core.framework.summary_pb2.SummaryMetadata": SummaryMetadata,
         "core.framework.summary_pb2.HistogramProto": HistogramProto,

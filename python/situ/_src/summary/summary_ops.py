@@ -4,6 +4,7 @@ messages."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy
@@ -16,7 +17,7 @@ from situ._src.framework.tensor_shape import TensorShape
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.image import png
 from situ._src.summary import histogram as buckets
-from situ._src.summary.protos import Summary, SummaryMetadata, tensor_proto
+from situ._src.summary.protos import Summary, SummaryDescription, SummaryMetadata, tensor_proto
 
 _STRING = 7
 
@@ -131,9 +132,9 @@ def histogram(name, values, collections=None, family=None):
     return SummaryTensor(tag, [tensor], make, collections)
 
 
-def image_values(tag, images, max_outputs):
+def image_values(tag, images, max_outputs, bad_color=(255, 0, 0, 255)):
     """Returns the summary of a batch of images [batch, height, width, channels]."""
-    images = png.bytes_of(numpy.asarray(images)[:max_outputs])
+    images = png.bytes_of(numpy.asarray(images)[:max_outputs], bad_color)
     summary = Summary()
     for i, image in enumerate(images):
         height, width, channels = image.shape
@@ -256,8 +257,18 @@ def merge_all(key=GraphKeys.SUMMARIES, scope=None, name=None):
 
 @export(v1="summary.get_summary_description")
 def get_summary_description(node_def):
-    """Returns empty metadata."""
-    return SummaryMetadata()
+    """Returns the SummaryDescription of a TensorSummary node.
+
+    Args:
+      node_def: a NodeDef.
+
+    Raises:
+      ValueError: it is another op.
+    """
+    if node_def.op != "TensorSummary":
+        raise ValueError(f"Can't get_summary_description on {node_def.op}")
+    described = json.loads(node_def.attr["description"].s)
+    return SummaryDescription(type_hint=described.get("typeHint", ""))
 
 
 @export(v1="summary.all_v2_summary_ops")

@@ -80,8 +80,9 @@ class Writer:
         self._file.close()
 
     def add(self, value, step):
-        """Writes a summary value."""
-        self.add_event(Event(wall_time=time.time(), step=int(step), summary=Summary(value=[value])))
+        """Writes a summary, or a summary value."""
+        summary = value if isinstance(value, Summary) else Summary(value=[value])
+        self.add_event(Event(wall_time=time.time(), step=int(step), summary=summary))
 
     def add_event(self, event):
         """Writes an event."""
@@ -117,11 +118,12 @@ def create_file_writer(
       max_queue: the number of events to buffer; 10 by default.
       flush_millis: the maximum time between flushes; 2 minutes by default.
       filename_suffix: the suffix of the file name; ".v2" by default.
-      name: has no effect.
+      name: has no effect: a writer is not an op.
 
     Returns:
       A writer.
     """
+    del name  # a writer is not an op
     return Writer(_host(logdir), max_queue, flush_millis, filename_suffix)
 
 
@@ -181,7 +183,7 @@ def _trace(graph, writer, name, data, step, make):
     )
 
 
-def _write(name, data, step, make):
+def write_value_of(name, data, step, make):
     """Writes a value now, or in every run of the function that is being traced."""
     writer = _state["writer"]
     if writer is None or not _recording():
@@ -215,7 +217,7 @@ def add_event(event) -> bool:
     return True
 
 
-@export(v2="summary.scalar", v1="contrib.summary.scalar")
+@export(v2="summary.scalar")
 def scalar(name, data, step=None, description=None):
     """Writes a number.
 
@@ -240,10 +242,10 @@ def scalar(name, data, step=None, description=None):
             tensor=tensor_proto([value], _FLOAT, "float_val", []),
         )
 
-    return _write(name, data, step, make)
+    return write_value_of(name, data, step, make)
 
 
-@export(v2="summary.histogram", v1="contrib.summary.histogram")
+@export(v2="summary.histogram")
 def histogram(name, data, step=None, buckets=None, description=None):
     """Writes the distribution of a tensor's elements.
 
@@ -270,7 +272,7 @@ def histogram(name, data, step=None, buckets=None, description=None):
             tensor=tensor_proto(flat, _DOUBLE, "double_val", [len(bins), 3]),
         )
 
-    return _write(name, data, step, make)
+    return write_value_of(name, data, step, make)
 
 
 def _even_buckets(values, count):
@@ -284,7 +286,7 @@ def _even_buckets(values, count):
     return list(zip(edges[:-1], edges[1:], counts.astype(float)))
 
 
-@export(v2="summary.image", v1="contrib.summary.image")
+@export(v2="summary.image")
 def image(name, data, step=None, max_outputs=3, description=None):
     """Writes images, encoded as PNG.
 
@@ -314,7 +316,7 @@ def image(name, data, step=None, max_outputs=3, description=None):
             tensor=tensor_proto(items, _STRING, "string_val", [len(items)]),
         )
 
-    return _write(name, data, step, make)
+    return write_value_of(name, data, step, make)
 
 
 @export(v2="summary.text")
@@ -339,7 +341,7 @@ def text(name, data, step=None, description=None):
         made.metadata.MergeFrom(_metadata("text", _TENSOR, description))
         return made
 
-    return _write(name, data, step, make)
+    return write_value_of(name, data, step, make)
 
 
 @export(v2="summary.write")
@@ -348,10 +350,10 @@ def write(tag, tensor, step=None, metadata=None, name=None):
 
     Args:
       tag: the tag.
-      tensor: a numeric tensor, which is written as float32.
+      tensor: a tensor, or a function that returns it.
       step: the step; by default that of set_step.
       metadata: a SummaryMetadata, or None.
-      name: has no effect.
+      name: has no effect: there is no op.
 
     Returns:
       Whether the value was written.
@@ -359,16 +361,28 @@ def write(tag, tensor, step=None, metadata=None, name=None):
     Raises:
       ValueError: there is a writer but no step.
     """
+    del name  # there is no op
+    if not should_record_summaries():
+        return False
+    tensor = convert_to_tensor(tensor() if callable(tensor) else tensor)
+    kind = tensor.dtype.base_dtype
 
     def make(_, value):
-        array = numpy.asarray(value, numpy.float32)
         return Summary.Value(
-            tag=tag,
-            metadata=metadata or SummaryMetadata(),
-            tensor=tensor_proto(array.ravel().tolist(), _FLOAT, "float_val", array.shape),
+            tag=tag, metadata=metadata or SummaryMetadata(), tensor=_proto_of(value, kind)
         )
 
-    return _write(tag, tensor, step, make)
+    return write_value_of(tag, tensor, step, make)
+
+
+def _proto_of(value, kind):
+    """Returns the TensorProto of a NumPy array, or of a string."""
+    if kind.name == "string":
+        array = numpy.asarray(value, dtype=object)
+        items = [v.encode() if isinstance(v, str) else bytes(v) for v in array.ravel()]
+        return tensor_proto(items, _STRING, "string_val", array.shape)
+    array = numpy.asarray(value, kind.as_numpy_dtype)
+    return tensor_proto(array.tobytes(), kind.as_datatype_enum, "tensor_content", array.shape)
 
 
 @export(v2="summary.should_record_summaries")
@@ -389,7 +403,8 @@ def record_if(condition):
 
 @export(v2="summary.flush")
 def flush(writer=None, name=None):
-    """Writes the buffered events of a writer, by default the default one; name has no effect."""
+    """Writes the buffered events of a writer, by default the default one."""
+    del name  # there is no op
     writer = writer or _state["writer"]
     if writer is not None:
         writer.flush()
@@ -404,19 +419,3 @@ def set_step(step):
 @export(v2="summary.experimental.get_step")
 def get_step():
     return _state["step"]
-
-
-@export(v1="contrib.summary.always_record_summaries")
-def always_record_summaries():
-    return record_if(True)
-
-
-@export(v1="contrib.summary.never_record_summaries")
-def never_record_summaries():
-    return record_if(False)
-
-
-@export(v1="contrib.summary.record_summaries_every_n_global_steps")
-def record_summaries_every_n_global_steps(n, global_step=None):
-    step = global_step if global_step is not None else _state["step"]
-    return record_if(lambda: int(_host(step)) % n == 0)
