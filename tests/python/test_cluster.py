@@ -90,6 +90,77 @@ def test_messages(tmp_path):
     ]
 
 
+def test_names_in_graphs(tmp_path):
+    body = """
+        import tensorflow as tf
+        import horovod.tensorflow as hvd
+        hvd.init()
+        hvd.allreduce(tf.constant([1.0, 2.0]), average=False, name="total")
+        hvd.allgather(tf.constant([1.0]), name="all")
+        hvd.broadcast(tf.constant([1.0]), 0, "first")
+        graph = tf.get_default_graph()
+        names = ["total:0", "all:0", "first:0"]
+        print([v.tolist() for v in tf.Session().run([graph.get_tensor_by_name(n) for n in names])])
+    """
+    assert run(tmp_path, body, 2) == ["[[2.0, 4.0], [1.0, 1.0], [1.0]]\n"] * 2
+    assert run(tmp_path, body, 1) == ["[[1.0, 2.0], [1.0], [1.0]]\n"]
+
+
+def test_sparse_gradients_become_dense(tmp_path):
+    body = """
+        import tensorflow as tf
+        import horovod.tensorflow as hvd
+        hvd.init()
+        w = tf.Variable([[1.0], [2.0]])
+        for as_dense in (False, True):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(tf.gather(w, [hvd.rank()]))
+            tape = hvd.DistributedGradientTape(tape, sparse_as_dense=as_dense, op=hvd.Sum)
+            found = tape.gradient(loss, w)
+            print(type(found).__name__, tf.convert_to_tensor(found).numpy().ravel().tolist())
+        optimizer = hvd.DistributedOptimizer(tf.keras.optimizers.SGD(), sparse_as_dense=True)
+        print(optimizer.name, hvd.DistributedOptimizer(tf.keras.optimizers.SGD(), "mine").name)
+    """
+    first, second = run(tmp_path, body, 2)
+    assert first == second and first.splitlines() == [
+        "IndexedSlices [1.0, 1.0]",
+        "EagerTensor [1.0, 1.0]",
+        "DistributedSGD mine",
+    ]
+
+
+def test_unsupported_arguments(tmp_path):
+    body = """
+        import tensorflow as tf
+        import horovod.tensorflow as hvd
+        x = tf.constant(1.0)
+        tape = tf.GradientTape()
+        for call in (
+            lambda: hvd.init(comm=[0]),
+            lambda: hvd.allreduce(x, process_set=1),
+            lambda: hvd.grouped_allreduce([x], process_set=1),
+            lambda: hvd.allgather(x, process_set=1),
+            lambda: hvd.broadcast(x, 0, process_set=1),
+            lambda: hvd.broadcast_object(1, process_set=1),
+            lambda: hvd.allgather_object(1, process_set=1),
+            lambda: hvd.barrier(process_set=1),
+            lambda: hvd.broadcast_variables([], process_set=1),
+            lambda: hvd.DistributedGradientTape(tape, persistent=True),
+        ):
+            try:
+                call()
+            except NotImplementedError as error:
+                print(str(error).split("=")[0])
+    """
+    (text,) = run(tmp_path, body, 1)
+    assert text.splitlines()[0] == "hvd.init: comm"
+    assert [line.split(": ")[1] for line in text.splitlines()] == [
+        "comm",
+        *["process_set"] * 8,
+        "persistent",
+    ]
+
+
 def test_distributed_optimizer_and_hook_in_graph_style(tmp_path):
     body = """
         import tensorflow as tf

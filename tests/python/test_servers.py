@@ -2,6 +2,7 @@
 """test_servers.py: tf.train.Server: the tasks of a cluster in one process. The numbers are those of
 TensorFlow 2.21."""
 
+import json
 import threading
 import time
 
@@ -410,3 +411,34 @@ def test_a_resource_variable_takes_the_shape_that_another_session_assigns():
         a.run(ra)
     a.run(va.initializer)
     assert a.run(ra).tolist() == [1, 1]
+
+
+SPEC = {"worker": ["a:1", "b:2"]}
+
+
+def test_simple_resolver():
+    make, spec = tf.distribute.cluster_resolver.SimpleClusterResolver, tf.train.ClusterSpec(SPEC)
+    plain = make(spec)
+    assert (plain.environment, plain.rpc_layer, plain.num_accelerators()) == ("", None, {})
+    assert plain.master() == "" and plain.master("worker", 0) == "a:1"
+    assert plain.master("worker", 0, rpc_layer="x") == "x://a:1"
+    full = make(spec, "m", "worker", 1, "google", {"GPU": 3}, "grpc")
+    assert (full.environment, full.rpc_layer, full.task_id) == ("google", "grpc", 1)
+    assert full.master() == "grpc://m" and full.master("worker", 1, "x") == "x://b:2"
+    assert full.num_accelerators("worker", 0) == {"GPU": 3}
+    with pytest.raises(TypeError, match="cluster_spec must be a"):
+        make(SPEC)
+
+
+def test_resolver_of_the_environment(monkeypatch):
+    make = tf.distribute.cluster_resolver.TFConfigClusterResolver
+    config = {"cluster": SPEC, "task": {"type": "worker", "index": 1}, "rpc_layer": "zz"}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    assert make().master() == "zz://b:2" and make().master("worker", 0, "x") == "x://a:1"
+    assert make().environment is None and make().num_accelerators() == {}
+    named = make(task_id=0, rpc_layer="grpc", environment="e")
+    assert named.master() == "grpc://a:1" and named.environment == "e"
+    monkeypatch.setenv("TF_CONFIG", json.dumps({**config, "session_master": "s"}))
+    assert make().master() == "s"
+    monkeypatch.setenv("TF_CONFIG", "{}")
+    assert make().master() == ""

@@ -7,6 +7,7 @@ import _situ
 from situ._src.cluster import processes
 from situ._src.cluster.reductions import Compression, word_of
 from situ._src.framework.indexed_slices import is_slices
+from situ._src.framework.keywords import unsupported
 from situ._src.framework.scopes import control_dependencies, device
 from situ._src.ops.array_ops import convert_to_tensor, op
 
@@ -26,22 +27,29 @@ def _message(kind, tensors, **kwargs):
     return result
 
 
-def reduced(tensors, reduction="sum"):
+def reduced(tensors, reduction="sum", name=None):
     """Tensors of all ranks, reduced: one message for all of them."""
     if not tensors or processes.size() == 1:
-        return list(tensors)
-    return _listed(
-        _message("RanksAllReduce", list(tensors), T=_types(tensors), reduction=reduction),
-        len(tensors),
+        return _named(tensors, name)
+    found = _message(
+        "RanksAllReduce", list(tensors), T=_types(tensors), reduction=reduction, name=name
     )
+    return _listed(found, len(tensors))
 
 
-def spread(tensors, root=0):
+def spread(tensors, root=0, name=None):
     """Tensors of one rank, for all."""
     if not tensors or processes.size() == 1:
-        return list(tensors)
-    found = _message("RanksBroadcast", list(tensors), T=_types(tensors), root=root)
+        return _named(tensors, name)
+    found = _message("RanksBroadcast", list(tensors), T=_types(tensors), root=root, name=name)
     return _listed(found, len(tensors))
+
+
+def _named(tensors, name):
+    """The tensors of a single rank; in a graph an op of that name has them."""
+    if not tensors or name is None or _situ.current_graph() is None:
+        return list(tensors)
+    return _listed(op("IdentityN", list(tensors), T=_types(tensors), name=name), len(tensors))
 
 
 def _types(tensors):
@@ -52,9 +60,14 @@ def _listed(found, count):
     return [found] if count == 1 and isinstance(found, _situ.Tensor) else list(found)
 
 
-def gathered(tensor):
+def gathered(tensor, name=None):
     """Tensors of all ranks, joined along their first dimension."""
-    return _message("RanksGather", convert_to_tensor(tensor))
+    return _message("RanksGather", convert_to_tensor(tensor), name=name)
+
+
+def _all_ranks(function, process_set):
+    """Raises an error for a subset of the ranks."""
+    unsupported("hvd." + function, process_set=(process_set, None))
 
 
 def allreduce(
@@ -74,14 +87,17 @@ def allreduce(
     Args:
       tensor: A tensor or IndexedSlices.
       average: Whether to compute the mean, where op is None.
-      device_dense: Has no effect.
+      device_dense: Has no effect: tensors travel through the memory of the CPU.
       device_sparse: Has no effect.
       compression: The compression of dense tensors.
       op: The reduction; by default the mean. IndexedSlices have sum and mean only.
       prescale_factor: A factor of dense tensors before the reduction.
       postscale_factor: A factor of dense tensors after the reduction.
-      name: Has no effect.
-      process_set: Has no effect: all ranks take part.
+      name: The name of the op of a dense tensor, in a graph.
+      process_set: Must be None: all ranks take part.
+
+    Raises:
+      NotImplementedError: there is a process_set.
     """
     return grouped_allreduce(
         [tensor],
@@ -93,6 +109,7 @@ def allreduce(
         prescale_factor,
         postscale_factor,
         name,
+        process_set,
     )[0]
 
 
@@ -109,6 +126,8 @@ def grouped_allreduce(
     process_set=None,
 ):
     """As allreduce, for a list of tensors, which travel together."""
+    _all_ranks("allreduce", process_set)
+    del device_dense, device_sparse  # tensors travel through the memory of the CPU
     word, sent, found = word_of(op, average), [], {}
     for index, tensor in enumerate(tensors):
         if is_slices(tensor):
@@ -118,7 +137,7 @@ def grouped_allreduce(
         if prescale_factor != 1.0:
             tensor = tensor * prescale_factor
         sent.append((index, *compression.compress(tensor)))
-    for (index, _, dtype), total in zip(sent, reduced([t for _, t, _ in sent], word)):
+    for (index, _, dtype), total in zip(sent, reduced([t for _, t, _ in sent], word, name)):
         total = compression.decompress(total, dtype)
         found[index] = total * postscale_factor if postscale_factor != 1.0 else total
     return [found[i] for i in range(len(tensors))]
@@ -133,24 +152,29 @@ def _sparse(slices, word):
 
 
 def allgather(tensor, name=None, process_set=None):
-    """Tensors of all ranks, joined along their first dimension; name and process_set have no
-    effect."""
-    return gathered(tensor)
+    """Tensors of all ranks, joined along their first dimension; process_set must be None."""
+    _all_ranks("allgather", process_set)
+    return gathered(tensor, name)
 
 
 def broadcast(tensor, root_rank=0, name=None, process_set=None):
-    """The tensor of one rank, for all; name and process_set have no effect."""
-    return spread([convert_to_tensor(tensor)], root_rank)[0]
+    """The tensor of one rank, for all; process_set must be None."""
+    _all_ranks("broadcast", process_set)
+    return spread([convert_to_tensor(tensor)], root_rank, name)[0]
 
 
 def broadcast_object(obj=None, root_rank=0, session=None, name=None, process_set=None):
-    """A Python object of one rank, for all; session, name and process_set have no effect."""
+    """A Python object of one rank, for all; process_set must be None."""
+    _all_ranks("broadcast_object", process_set)
+    del session, name  # Python sends it, without an op
     own = pickle.dumps(obj) if processes.rank() == root_rank else b""
     return pickle.loads(_situ.cluster_gather(own)[root_rank])
 
 
 def allgather_object(obj, session=None, name=None, process_set=None):
-    """Python objects of all ranks, as a list; session, name and process_set have no effect."""
+    """Python objects of all ranks, as a list; process_set must be None."""
+    _all_ranks("allgather_object", process_set)
+    del session, name  # Python sends them, without an op
     return [pickle.loads(data) for data in _situ.cluster_gather(pickle.dumps(obj))]
 
 
@@ -176,5 +200,6 @@ def receive(from_rank, name, dtype="float32", shape=None):
 
 
 def barrier(process_set=None):
-    """Returns when all ranks have called it; process_set has no effect."""
+    """Returns when all ranks have called it; process_set must be None."""
+    _all_ranks("barrier", process_set)
     _situ.cluster_barrier()

@@ -8,6 +8,7 @@ import json
 import os
 
 import _situ
+from situ._src.framework.keywords import unsupported
 
 Member = collections.namedtuple("Member", "rank machine local_rank pid host")
 Task = collections.namedtuple("Task", "job index")
@@ -96,7 +97,16 @@ def join(given=None):
 
 
 def init(comm=None, process_sets=None):
-    """Joins the other processes; waits until all are there. The arguments have no effect."""
+    """Joins the other processes; waits until all are there.
+
+    Args:
+      comm: must be None: all processes take part.
+      process_sets: must be None.
+
+    Raises:
+      NotImplementedError: an argument is given.
+    """
+    unsupported("hvd.init", comm=(comm, None), process_sets=(process_sets, None))
     task = None if under_mpirun() else environment_task()
     if task and not is_initialized():
         join_tasks(*task)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """servers.py: tf.train.ClusterSpec, tf.train.Server and cluster resolvers."""
 
+import collections
+import json
+import os
 import time
 
 import _situ
@@ -266,29 +269,57 @@ def _task(spec, job, index):
     return job, int(index)
 
 
+def _url(address, rpc_layer):
+    return f"{rpc_layer}://{address}" if rpc_layer else address
+
+
 @export("distribute.cluster_resolver.ClusterResolver")
 class ClusterResolver:
     """Base class of cluster resolvers."""
 
-    task_type = task_id = None
-    environment, rpc_layer = "", "grpc"
+    task_type = task_id = rpc_layer = None
+    environment = ""
 
     def cluster_spec(self):
         raise NotImplementedError
 
     def master(self, task_type=None, task_id=None, rpc_layer=None):
-        return ""
+        raise NotImplementedError
 
     def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
-        """Returns {"GPU": number of GPUs of this process}; the arguments have no effect."""
+        """Returns the number of accelerators by type.
+
+        Args:
+          task_type, task_id: count the devices of this task only, if both are given.
+          config_proto: has no effect: the devices are those of this process.
+        """
         from situ._src.framework import config
 
-        return {"GPU": len(config.list_logical_devices("GPU"))}
+        del config_proto  # the devices are those of this process
+        found: dict = collections.defaultdict(int)
+        one_task = task_type is not None and task_id is not None
+        parts = [f"/job:{task_type}/", f"/task:{task_id}/"] if one_task else []
+        for device in config.list_logical_devices():
+            if device.device_type != "CPU" and all(part in device.name for part in parts):
+                found[device.device_type] += 1
+        return found
 
 
 @export("distribute.cluster_resolver.SimpleClusterResolver")
 class SimpleClusterResolver(ClusterResolver):
-    """Returns a given ClusterSpec; environment, num_accelerators and rpc_layer have no effect."""
+    """Returns a given ClusterSpec.
+
+    Args:
+      cluster_spec: the ClusterSpec.
+      master: the address of the master.
+      task_type, task_id: the task of this process.
+      environment: a string, for programs.
+      num_accelerators: the number of accelerators by type.
+      rpc_layer: the protocol of addresses.
+
+    Raises:
+      TypeError: `cluster_spec` is not a ClusterSpec.
+    """
 
     def __init__(
         self,
@@ -300,26 +331,62 @@ class SimpleClusterResolver(ClusterResolver):
         num_accelerators=None,
         rpc_layer=None,
     ):
-        self._spec, self._master = cluster_spec, master
+        if not isinstance(cluster_spec, ClusterSpec):
+            raise TypeError("cluster_spec must be a `tf.train.ClusterSpec`.")
+        self._spec, self._master, self._accelerators = cluster_spec, master, num_accelerators
         self.task_type, self.task_id = task_type, task_id
+        self.environment, self.rpc_layer = environment, rpc_layer
 
     def cluster_spec(self):
         return self._spec
 
     def master(self, task_type=None, task_id=None, rpc_layer=None):
-        return self._master
+        """Returns the address of the master, or of a task, with the protocol if there is one."""
+        address = self._master
+        if task_type is not None and task_id is not None:
+            address = self._spec.task_address(task_type, task_id)
+        return _url(address, rpc_layer or self.rpc_layer)
+
+    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+        """Returns the number of accelerators that was given, or {}."""
+        del task_type, task_id, config_proto  # the number was given
+        return {} if self._accelerators is None else self._accelerators
 
 
 @export("distribute.cluster_resolver.TFConfigClusterResolver")
 class TFConfigClusterResolver(ClusterResolver):
-    """Reads the cluster from the environment variable TF_CONFIG; task_type and task_id replace
-    what it says, rpc_layer and environment have no effect."""
+    """Reads the cluster from the environment variable TF_CONFIG.
+
+    Args:
+      task_type, task_id, rpc_layer: replace those of TF_CONFIG.
+      environment: a string, for programs.
+    """
 
     def __init__(self, task_type=None, task_id=None, rpc_layer=None, environment=None):
         found = processes.environment_task()
+        config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         self._jobs, job, index = found or ({}, None, None)
         self.task_type = task_type or job
         self.task_id = index if task_id is None else task_id
+        self.rpc_layer = config.get("rpc_layer") if rpc_layer is None else rpc_layer
+        self.environment, self._master = environment, config.get("session_master")
 
     def cluster_spec(self):
         return ClusterSpec(self._jobs)
+
+    def master(self, task_type=None, task_id=None, rpc_layer=None):
+        """Returns the address of a task, by default this one; "" if there is no other."""
+        if self._master is not None:
+            return self._master
+        if sum(len(tasks) for tasks in self._jobs.values()) <= 1:
+            return ""
+        task_type = self.task_type if task_type is None else task_type
+        task_id = self.task_id if task_id is None else task_id
+        address = self.cluster_spec().task_address(task_type, task_id)
+        return _url(address, self.rpc_layer if rpc_layer is None else rpc_layer)
+
+    def num_accelerators(self, task_type=None, task_id=None, config_proto=None):
+        """Returns the number of accelerators of a task by type, by default of this one."""
+        task_type = self.task_type if task_type is None else task_type
+        task_id = self.task_id if task_id is None else task_id
+        return super().num_accelerators(task_type, task_id, config_proto)

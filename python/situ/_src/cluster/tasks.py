@@ -29,6 +29,7 @@ class Local(Session):
         super().__init__(graph=graph, config=config)
 
     def _options(self, target, config):
+        del target  # the part runs in this process
         return {**protos.config_options(config), **self._own}
 
 

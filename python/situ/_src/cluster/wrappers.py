@@ -5,11 +5,15 @@ from situ._src.cluster import processes
 from situ._src.cluster.messages import grouped_allreduce
 from situ._src.cluster.reductions import Average, Compression
 from situ._src.framework.gradient_tape import GradientTape
+from situ._src.framework.indexed_slices import is_slices
 from situ._src.framework.keywords import unsupported
+from situ._src.ops.array_ops import convert_to_tensor
 
 
-def _reduced(gradients, compression, op):
+def _reduced(gradients, compression, op, sparse_as_dense):
     """All-reduces gradients; None entries stay."""
+    if sparse_as_dense:
+        gradients = [convert_to_tensor(g) if is_slices(g) else g for g in gradients]
     there = [g for g in gradients if g is not None]
     if processes.size() == 1 or not there:
         return list(gradients)
@@ -36,12 +40,14 @@ def DistributedOptimizer(
 
     Args:
       optimizer: An optimizer of tf.train or Keras.
+      name: The name of the optimizer; by default "Distributed" and the given one's class.
       compression: The compression of gradients.
+      sparse_as_dense: Whether gradients that are IndexedSlices become dense.
       op: The reduction; by default the mean.
       backward_passes_per_step: Must be 1.
       gradient_predivide_factor: Must be 1.
 
-    The other arguments have no effect. Gradients that are IndexedSlices stay so.
+    The other arguments have no effect: all gradients are one message through the memory of the CPU.
 
     Raises:
       NotImplementedError: an argument that must be 1 is not.
@@ -51,25 +57,32 @@ def DistributedOptimizer(
         backward_passes_per_step=(backward_passes_per_step, 1),
         gradient_predivide_factor=(gradient_predivide_factor, 1.0),
     )
+    del use_locking  # the given optimizer applies the gradients
+    del device_dense, device_sparse, num_groups, groups  # all gradients are one message of the CPU
+    del average_aggregated_gradients  # of several backward passes, which are not supported
+    how = compression, op, sparse_as_dense
     kind = type(optimizer)
     in_graph = hasattr(kind, "compute_gradients")
 
     def compute_gradients(self, *args, **kwargs):
         pairs = kind.compute_gradients(self, *args, **kwargs)
-        return list(zip(_reduced([g for g, _ in pairs], compression, op), [v for _, v in pairs]))
+        return list(zip(_reduced([g for g, _ in pairs], *how), [v for _, v in pairs]))
 
     def apply_gradients(self, grads_and_vars, *args, **kwargs):
         pairs = list(grads_and_vars)
-        totals = _reduced([g for g, _ in pairs], compression, op)
+        totals = _reduced([g for g, _ in pairs], *how)
         return kind.apply_gradients(self, list(zip(totals, [v for _, v in pairs])), *args, **kwargs)
 
+    title = name or "Distributed" + kind.__name__
     own = (
-        {"compute_gradients": compute_gradients}
+        {"compute_gradients": compute_gradients, "get_name": lambda self: title}
         if in_graph
         else {"apply_gradients": apply_gradients}
     )
     result = object.__new__(type("Distributed" + kind.__name__, (kind,), own))
     result.__dict__.update(optimizer.__dict__)
+    if hasattr(optimizer, "name"):  # of Keras
+        result.name = title
     return result
 
 
@@ -79,16 +92,20 @@ class DistributedGradientTape(GradientTape):
     Args:
       gradtape: The tape that records, which also says whether it is persistent.
       compression: The compression of gradients.
+      sparse_as_dense: Whether gradients that are IndexedSlices become dense.
       op: The reduction; by default the mean.
       gradient_predivide_factor: Must be 1.
+      persistent: May be true only if `gradtape` is persistent.
 
-    The other arguments have no effect.
+    The other arguments have no effect: all gradients are one message through the memory of the CPU,
+    and `gradtape` records.
 
     Raises:
-      NotImplementedError: gradient_predivide_factor is not 1.
+      NotImplementedError: gradient_predivide_factor is not 1, or persistent is true and `gradtape`
+        is not persistent.
     """
 
-    def __new__(cls, gradtape, *_args, **_kwargs):
+    def __new__(cls, *_args, **_kwargs):
         del _kwargs  # __init__ checks them
         return GradientTape.__new__(cls)
 
@@ -107,9 +124,13 @@ class DistributedGradientTape(GradientTape):
         watch_accessed_variables=True,
     ):
         unsupported(
-            "DistributedGradientTape", gradient_predivide_factor=(gradient_predivide_factor, 1.0)
+            "DistributedGradientTape",
+            gradient_predivide_factor=(gradient_predivide_factor, 1.0),
+            persistent=(persistent and not gradtape._persistent, False),
         )
-        self._tape, self._how = gradtape, (compression, op)
+        del device_dense, device_sparse, num_groups, groups  # all are one message of the CPU
+        del watch_accessed_variables  # gradtape records
+        self._tape, self._how = gradtape, (compression, op, sparse_as_dense)
 
     def __enter__(self):
         self._tape.__enter__()

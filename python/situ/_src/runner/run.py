@@ -138,7 +138,7 @@ def main():
         del sys.path[0]  # added by python -m; a script does not have it
     sys.argv = [path, *args]
     style.set_root("tensorflow")
-    root = import_hook.install(api)
+    import_hook.install(api)
     stand_ins.install()
     if api == "v1" or b"numpy" in source:  # other programs start without NumPy
         from situ._src.runner import numpy_aliases
