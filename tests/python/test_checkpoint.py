@@ -180,3 +180,18 @@ def test_options(tmp_path):
         checkpoint.restore(prefix, {"enable_async": True})
     with pytest.raises(NotImplementedError, match="experimental_skip_slot_variables"):
         tf.train.CheckpointOptions(experimental_skip_slot_variables=True)
+
+
+def test_step_of_the_last_checkpoint(tmp_path):
+    step = tf.Variable(7)
+    manager = tf.train.CheckpointManager(
+        tf.train.Checkpoint(v=tf.Variable(1.0)),
+        tmp_path,
+        2,
+        step_counter=step,
+        checkpoint_interval=5,
+        last_checkpoint_step=4,
+    )
+    assert manager.save() is None
+    step.assign(9)
+    assert manager.save() is not None

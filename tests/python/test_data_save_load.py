@@ -186,3 +186,12 @@ def test_iterators_of_dense_tensors_only():
         assert make(tf.int64, [], output_classes=tf.Tensor).output_types == tf.int64
         with pytest.raises(NotImplementedError, match="SparseTensor"):
             make(tf.int64, [], output_classes=tf.SparseTensor)
+
+
+def test_arguments_of_map_and_counter(tmp_path):
+    data = tf.data.Dataset.counter(1, 2, tf.int64, "odd").take(3)
+    assert values(data.map(lambda x: x + 1, synchronous=True, name="even")) == [2, 4, 6]
+    with pytest.raises(ValueError, match="synchronous"):
+        data.map(lambda x: x, num_parallel_calls=2, synchronous=True)
+    experimental.save(dataset=data, path=str(tmp_path), compression="GZIP")
+    assert values(experimental.load(str(tmp_path), compression="GZIP")) == [1, 3, 5]

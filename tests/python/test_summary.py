@@ -236,3 +236,10 @@ def test_description_of_a_node():
         tf.summary.get_summary_description(node)
     node.op = "TensorSummary"
     assert tf.summary.get_summary_description(node).type_hint == "x"
+
+
+def test_no_queue(tmp_path, eager):
+    with situ.summary.create_file_writer(str(tmp_path), 0, filename_suffix="").as_default(1):
+        situ.summary.write("t", 1.0)
+        assert [e.step for e in _events(tmp_path)] == [0, 1]
+        assert not any(name.endswith(".v2") for name in os.listdir(tmp_path))

@@ -466,6 +466,7 @@ class CheckpointManager:
       step_counter: a variable, for `checkpoint_interval`.
       checkpoint_interval: the minimum number of steps between checkpoints.
       init_fn: called by `restore_or_initialize` if there is no checkpoint.
+      last_checkpoint_step: the step of the last checkpoint, for `checkpoint_interval`.
 
     Raises:
       ValueError: `max_to_keep` is not positive.
@@ -481,6 +482,7 @@ class CheckpointManager:
         step_counter=None,
         checkpoint_interval=None,
         init_fn=None,
+        last_checkpoint_step=None,
     ):
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(
@@ -488,7 +490,8 @@ class CheckpointManager:
             )
         self._checkpoint, self._dir = checkpoint, os.fspath(directory)
         self._name, self._init_fn = checkpoint_name, init_fn
-        self._counter, self._interval, self._last = step_counter, checkpoint_interval, None
+        self._counter, self._interval = step_counter, checkpoint_interval
+        self._last = last_checkpoint_step
         self._kept = checkpoint_state.Kept(max_to_keep or 0, keep_checkpoint_every_n_hours or 1e6)
         state = checkpoint_state.get_checkpoint_state(self._dir)
         if state is not None:

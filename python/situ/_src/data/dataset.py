@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # typing takes long to import
     from situ._src.framework.type_aliases import Any, Callable, DTypeLike
 
 AUTOTUNE, INFINITE, UNKNOWN = -1, -1, -2
-DROP_REMAINDER, UNORDERED, RESHUFFLE, LOG_WARNING = 1, 2, 4, 8
+DROP_REMAINDER, RESHUFFLE, LOG_WARNING = 1, 4, 8
 
 
 def number(value, dtype="int64"):
@@ -525,6 +525,8 @@ class Dataset:
         map_func: Callable[..., Any],
         num_parallel_calls: Any = None,
         deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
         name: str | None = None,
         num_threads: Any = None,
         output_buffer_size: Any = None,
@@ -537,6 +539,8 @@ class Dataset:
           num_parallel_calls: The number of elements to compute in parallel, or tf.data.AUTOTUNE for
             one per core. By default elements are computed in the thread that asks for them.
           deterministic: Ignored; elements keep their order.
+          synchronous: Whether elements must be computed in the thread that asks for them.
+          use_unbounded_threadpool: Ignored; a hint for speed.
           name: Ignored.
           num_threads: The name of `num_parallel_calls` in tf.contrib.data.
           output_buffer_size: Ignored.
@@ -545,8 +549,14 @@ class Dataset:
           A data set.
         """
         del name  # a name for debugging only
-        del output_buffer_size  # a hint for speed
+        del output_buffer_size, use_unbounded_threadpool  # hints for speed
+        del deterministic  # elements keep their order
         num_parallel_calls = num_parallel_calls or num_threads
+        if synchronous and num_parallel_calls is not None:
+            raise ValueError(
+                "`synchronous` is not supported with `num_parallel_calls`, but "
+                f"`num_parallel_calls` was set to {num_parallel_calls}"
+            )
         traced = Traced(map_func, self._spec)
         spec = map_leaves(structure.spec_of, traced.result)
         traced.datasets_to_tensors(_bind)
@@ -555,7 +565,6 @@ class Dataset:
             spec=spec,
             traced=traced,
             parallel=_parallel(num_parallel_calls),
-            flags=UNORDERED if deterministic is False else 0,
         )
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:

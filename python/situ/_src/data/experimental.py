@@ -204,8 +204,9 @@ def get_single_element(dataset):
     return dataset.get_single_element()
 
 
-def counter(start=0, step=1, dtype="int64"):
+def counter(start=0, step=1, dtype="int64", name=None):
     """Creates an endless data set of numbers from `start` in steps of `step`."""
+    del name  # a name for debugging only
     return Dataset.range(start, (2**63 - 1) if step > 0 else -(2**63), step, output_type=dtype)
 
 

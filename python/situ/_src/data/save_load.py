@@ -228,7 +228,12 @@ def _snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None,
 
 
 Dataset.snapshot = _snapshot
-export("data.experimental.save")(save)
+
+
+@export("data.experimental.save")
+def _save(dataset, path, compression=None, shard_func=None, checkpoint_args=None):
+    """Writes the elements of a data set; see Dataset.save."""
+    dataset.save(path, compression, shard_func, checkpoint_args)
 
 
 @export("data.experimental.snapshot")

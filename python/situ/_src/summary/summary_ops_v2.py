@@ -49,7 +49,10 @@ class Writer:
 
     def __init__(self, logdir, max_queue=None, flush_millis=None, filename_suffix=None):
         self._file = EventFile(
-            logdir, filename_suffix or ".v2", max_queue or 10, (flush_millis or 120000) / 1000
+            logdir,
+            ".v2" if filename_suffix is None else filename_suffix,
+            10 if max_queue is None else max_queue,
+            (120000 if flush_millis is None else flush_millis) / 1000,
         )
 
     def as_default(self, step=None):
