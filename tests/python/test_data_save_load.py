@@ -2,7 +2,9 @@
 """test_data_save_load.py: data sets that are grouped, bucketed, kept in files, made of CSV
 files; the values are TensorFlow's."""
 
+import gzip
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -195,3 +197,14 @@ def test_arguments_of_map_and_counter(tmp_path):
         data.map(lambda x: x, num_parallel_calls=2, synchronous=True)
     experimental.save(dataset=data, path=str(tmp_path), compression="GZIP")
     assert values(experimental.load(str(tmp_path), compression="GZIP")) == [1, 3, 5]
+
+
+@pytest.mark.parametrize("kind, pack", [("GZIP", gzip.compress), ("ZLIB", zlib.compress)])
+def test_compressed_csv_files(tmp_path, kind, pack):
+    path = tmp_path / "t.csv"
+    path.write_bytes(pack(b"a,b\n1,x\n2,y\n"))
+    data = experimental.make_csv_dataset(
+        str(path), 2, shuffle=False, num_epochs=1, compression_type=kind
+    )
+    (batch,) = data
+    assert batch["a"].numpy().tolist() == [1, 2] and batch["b"].numpy().tolist() == [b"x", b"y"]

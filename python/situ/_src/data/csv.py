@@ -4,7 +4,10 @@ tf.data.experimental."""
 
 import collections
 import csv
+import gzip
+import io
 import os
+import zlib
 
 import numpy
 
@@ -98,6 +101,16 @@ def _infer_default(values):
     return ""
 
 
+def _open_text(name, encoding, compression_type):
+    """Opens a text file, which may be compressed."""
+    if compression_type == "GZIP":
+        return gzip.open(name, "rt", encoding=encoding, newline="")
+    if compression_type == "ZLIB":
+        with open(name, "rb") as file:
+            return io.StringIO(zlib.decompress(file.read()).decode(encoding), newline="")
+    return open(name, encoding=encoding, newline="")
+
+
 @export("data.experimental.make_csv_dataset")
 def make_csv_dataset(
     file_pattern,
@@ -131,7 +144,7 @@ def make_csv_dataset(
     patterns = file_pattern if isinstance(file_pattern, (list, tuple)) else [file_pattern]
     files = sorted(f for p in patterns for f in (glob(p) or [p]))
     quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
-    with open(files[0], encoding=encoding, newline="") as file:
+    with _open_text(files[0], encoding, compression_type) as file:
         lines = csv.reader(file, delimiter=field_delim, quoting=quote)
         first = next(lines)
         sample = [r for r, _ in zip(lines, range(num_rows_for_inference or 10**9))]
