@@ -75,8 +75,8 @@ static void print_comment(const struct schema *schema) {
   int column = printf("\n/*");
   print_wrapped(schema->op->doc, &column);
   for (int i = 0; i < schema->n_attrs; i++) {
-    const struct attr_spec *spec = &schema->attrs[i];
-    if (spec->inferred || spec->preset.kind == SITU_ATTR_NONE) continue;
+    const situ_op_attr *spec = &schema->attrs[i];
+    if (spec->inferred || !spec->default_value) continue;
     print_wrapped(first ? "For situ_emit also:" : ",", &column);
     first = false;
     print_wrapped(spec->name, &column);
@@ -87,18 +87,16 @@ static void print_comment(const struct schema *schema) {
   printf(" */\n");
 }
 
-static bool is_parameter(const struct attr_spec *spec) {
-  return !spec->inferred && spec->preset.kind == SITU_ATTR_NONE;
+static bool is_parameter(const situ_op_attr *spec) {
+  return !spec->inferred && !spec->default_value;
 }
 
-static bool is_list(const struct attr_spec *spec) {
+static bool is_list(const situ_op_attr *spec) {
   return spec->kind == SITU_ATTR_INTS || spec->kind == SITU_ATTR_FLOATS ||
          spec->kind == SITU_ATTR_TYPES || spec->kind == SITU_ATTR_SHAPES;
 }
 
-static bool is_many(const struct port *port) { return port->number_attr >= 0 || port->is_types; }
-
-static void print_attr_parameter(const struct attr_spec *spec) {
+static void print_attr_parameter(const situ_op_attr *spec) {
   static const char *const types[] = {[SITU_ATTR_INT] = "int64_t ",
                                       [SITU_ATTR_FLOAT] = "double ",
                                       [SITU_ATTR_BOOL] = "bool ",
@@ -118,8 +116,8 @@ static void print_attr_parameter(const struct attr_spec *spec) {
 static void print_head(const struct schema *schema, const char *name) {
   printf("static inline situ_value situ_%s(situ_graph *graph", name);
   for (int i = 0; i < schema->n_inputs; i++) {
-    const struct port *port = &schema->inputs[i];
-    if (!is_many(port))
+    const situ_op_port *port = &schema->inputs[i];
+    if (!port->is_list)
       printf(", situ_value %s", port->name);
     else
       printf(", const situ_value *%s, int n_%s", port->name, port->name);
@@ -139,7 +137,7 @@ static void print_attrs(const struct schema *schema, int *count) {
       [SITU_ATTR_FUNCTION] = "function", [SITU_ATTR_FLOATS] = "floats"};
   *count = 0;
   for (int i = 0; i < schema->n_attrs; i++) {
-    const struct attr_spec *spec = &schema->attrs[i];
+    const situ_op_attr *spec = &schema->attrs[i];
     if (!is_parameter(spec)) continue;
     printf(*count ? ", " : "  const situ_attr attrs_[] = {");
     printf("situ_attr_%s(\"%s\", %s", words[spec->kind], spec->name, spec->name);
@@ -152,7 +150,7 @@ static void print_attrs(const struct schema *schema, int *count) {
 
 static bool has_lists(const struct schema *schema) {
   for (int i = 0; i < schema->n_inputs; i++)
-    if (is_many(&schema->inputs[i])) return true;
+    if (schema->inputs[i].is_list) return true;
   return false;
 }
 
@@ -160,11 +158,11 @@ static void print_inputs(const struct schema *schema, bool lists) {
   if (schema->n_inputs == 0) return;
   printf("  const situ_value%s inputs_[] = {", lists ? "s" : "");
   for (int i = 0; i < schema->n_inputs; i++) {
-    const struct port *port = &schema->inputs[i];
+    const situ_op_port *port = &schema->inputs[i];
     const char *comma = i ? ", " : "";
     if (!lists)
       printf("%s%s", comma, port->name);
-    else if (!is_many(port))
+    else if (!port->is_list)
       printf("%s{&%s, 1}", comma, port->name);
     else
       printf("%s{%s, n_%s}", comma, port->name, port->name);

@@ -16,7 +16,7 @@ from pathlib import Path
 import _situ
 import situ.compat
 import situ.testing
-from situ._src.framework import api, op_docs, tensor
+from situ._src.framework import api, tensor
 from situ._src.variables import eager_variable, graph_variable, variable
 
 HEAD = """\"\"\"Made by tools/stubs.py.\"\"\"
@@ -108,14 +108,14 @@ def arguments(signature, annotate, bound=False):
 
 def op_types(op):
     """name in Python -> annotation"""
-    inputs, own = dict(op_docs.ports(op.row["inputs"])), op_docs.attributes(op)
+    inputs, own = {port["name"]: port for port in op.inputs}, op.attrs
     found = {"name": "_t.Optional[_b.str]"}
     for name, meant, _ in op.parameters:
         if meant in inputs:
-            many = "*" in inputs[meant]
+            many = inputs[meant]["list"]
             found[name] = "_t.Sequence[_s.TensorLike]" if many else "_s.TensorLike"
             continue
-        kind = own.get(meant, ("", None))[0]
+        kind = own[meant]
         words = kind.strip("{}").replace(",", " ")
         found[name] = (
             f"_t.Literal[{', '.join(words.split())}]"
@@ -128,12 +128,9 @@ def op_types(op):
 
 
 def op_result(op):
-    outputs = op_docs.ports(op.row["outputs"])
-    if len(outputs) > 1:
+    if len(op.outputs) != 1:
         return "_t.Any"
-    if not outputs:
-        return "_t.Any"
-    return "_t.List[_s.Tensor]" if "*" in outputs[0][1] else "_s.Tensor"
+    return "_t.List[_s.Tensor]" if op.outputs[0]["list"] else "_s.Tensor"
 
 
 def docstring(thing, indent):

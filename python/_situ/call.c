@@ -215,7 +215,7 @@ static int read_shapes(struct call *call, int slot, PyObject *value, situ_attr *
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_attr(struct call *call, int slot, const struct op_attr *attr, PyObject *value) {
+static int read_attr(struct call *call, int slot, const situ_op_attr *attr, PyObject *value) {
   situ_attr *out = &call->attrs[slot];
   situ_type type;
   situ_shape shape;
@@ -267,11 +267,11 @@ int call_attrs(struct call *call) {
   for (int p = signature->n_inputs; p < signature->n_params; p++) {
     const struct op_attr *attr = &signature->attrs[signature->param_attr[p]];
     PyObject *value = call->values[p];
-    if (!value || (value == Py_None && attr->has_preset)) {
-      if (attr->has_preset) continue;
+    if (!value || (value == Py_None && attr->spec->default_value)) {
+      if (attr->spec->default_value) continue;
       return raise_type_error(call, "missing required argument", attr->key), -1;
     }
-    if (read_attr(call, call->n_attrs++, attr, value))
+    if (read_attr(call, call->n_attrs++, attr->spec, value))
       return -1; /* counted first: it may own memory */
   }
   return 0;
@@ -289,7 +289,7 @@ situ_type call_type_for(const struct call *call, int p, PyObject *value) {
   const bool is_empty =
       (PyList_Check(value) || PyTuple_Check(value)) && !PySequence_Fast_GET_SIZE(value);
   return type == SITU_NO_TYPE && is_empty && attr >= 0
-             ? call->function->signature.attrs[attr].preset_type
+             ? call->function->signature.attrs[attr].default_type
              : type;
 }
 

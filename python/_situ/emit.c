@@ -56,8 +56,8 @@ static PyObject *mismatch(const struct call *call, int p, int at, situ_type want
 static bool check_type(const struct call *call, int p, situ_type have) {
   const struct op_signature *signature = &call->function->signature;
   const int attr = signature->inputs[p].type_attr;
-  const uint32_t types = attr < 0 ? 0 : signature->attrs[attr].types;
-  if (!types || types >> have & 1) return true;
+  const uint32_t types = attr < 0 ? UINT32_MAX : signature->attrs[attr].spec->types;
+  if (types >> have & 1) return true;
   char list[512] = "";
   for (int t = 0; t < 32; t++) {
     const size_t length = strlen(list);

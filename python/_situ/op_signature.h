@@ -6,24 +6,19 @@
 #include "situ_python.h"
 
 struct op_input {
-  char name[48];
+  const char *name;
   PyObject *key;  /* interned name */
   situ_type type; /* fixed, or SITU_NO_TYPE */
-  int type_attr;  /* -1: none */
+  int type_attr;  /* -1: none, or a list of types, which the caller supplies */
   int same_as;    /* the first input with the same type attribute; itself if none */
   bool is_list;
   bool all_axes; /* may be omitted or None: all axes of the first input */
 };
 
 struct op_attr {
-  char name[48];
-  PyObject *key, *alias; /* interned; alias may be NULL */
-  situ_attr_kind kind;
-  bool inferred;
-  uint32_t types;        /* type attribute: a bit per allowed situ_type; 0: any */
-  situ_type preset_type; /* default of a type attribute */
-  char preset[48];       /* the default as written; "": none */
-  bool has_preset;
+  const situ_op_attr *spec;
+  PyObject *key, *alias;  /* interned; alias may be NULL */
+  situ_type default_type; /* of a type attribute */
 };
 
 struct op_signature {
@@ -41,7 +36,7 @@ struct op_signature {
   bool simple;          /* non-blocking, tensors in, one tensor out, no required attributes */
 };
 
-/* Parses an op definition; false with an exception. */
-bool op_signature_parse(const situ_op *op, struct op_signature *out);
+/* Derives the signature from an op definition; false with an exception. */
+bool op_signature_init(const situ_op *op, struct op_signature *out);
 
 #endif

@@ -91,7 +91,7 @@ PyObject *ops_function(int number) {
   self->number = number;
   self->name = PyUnicode_InternFromString(op.name);
   self->defaults = NULL;
-  if (!op_signature_parse(&op, &self->signature)) return NULL;
+  if (!op_signature_init(&op, &self->signature)) return NULL;
   return functions[number] = (PyObject *)self;
 }
 
@@ -127,24 +127,58 @@ static PyObject *get_signature(PyObject *self, void *closure) {
         i < signature->n_inputs ? NULL : &signature->attrs[signature->param_attr[i]];
     PyObject *own = attr ? attr->key : signature->inputs[i].key;
     PyObject *alias = attr ? attr->alias : signature->input_alias[i];
-    const char *preset = attr && attr->has_preset                 ? attr->preset
-                         : !attr && signature->inputs[i].all_axes ? "none"
-                                                                  : NULL;
-    PyObject *triple = Py_BuildValue("(OOz)", alias ? alias : own, own, preset);
+    const char *text = attr                            ? attr->spec->default_value
+                       : signature->inputs[i].all_axes ? "none"
+                                                       : NULL;
+    PyObject *triple = Py_BuildValue("(OOz)", alias ? alias : own, own, text);
     if (!triple || PyList_Append(list, triple)) Py_CLEAR(list);
     Py_XDECREF(triple);
   }
   return list;
 }
 
-/* Returns the strings of the op definition; missing ones are None. */
+static PyObject *port_of(const situ_op *op, const situ_op_port *port) {
+  const char *count = port->number_attr < 0 ? NULL : op->attrs[port->number_attr].name;
+  return Py_BuildValue("{ssssszsOsOsO}", "name", port->name, "type", port->type_name, "count",
+                       count, "list", port->is_list ? Py_True : Py_False, "reference",
+                       port->is_ref && !port->is_handle ? Py_True : Py_False, "handle",
+                       port->is_handle ? Py_True : Py_False);
+}
+
+/* The inputs, or the outputs if `closure` is set. */
+static PyObject *get_ports(PyObject *self, void *closure) {
+  situ_op op;
+  const situ_status status = situ_ops_get(((struct function_object *)self)->number, &op);
+  if (status) return errors_raise(status, NULL);
+  const int count = closure ? op.n_outputs : op.n_inputs;
+  PyObject *list = PyList_New(count);
+  for (int i = 0; list && i < count; i++) {
+    PyObject *port = port_of(&op, closure ? &op.outputs[i] : &op.inputs[i]);
+    if (!port) Py_CLEAR(list);
+    if (list) PyList_SET_ITEM(list, i, port);
+  }
+  return list;
+}
+
+static PyObject *get_attrs(PyObject *self, void *closure) {
+  (void)closure;
+  const struct op_signature *signature = &((struct function_object *)self)->signature;
+  PyObject *dict = PyDict_New();
+  for (int i = 0; dict && i < signature->n_attrs; i++) {
+    PyObject *type = PyUnicode_FromString(signature->attrs[i].spec->type);
+    if (!type || PyDict_SetItem(dict, signature->attrs[i].key, type)) Py_CLEAR(dict);
+    Py_XDECREF(type);
+  }
+  return dict;
+}
+
+/* Returns the strings of the op definition. */
 static PyObject *get_definition(PyObject *self, void *closure) {
   (void)closure;
   situ_op op;
   const situ_status status = situ_ops_get(((struct function_object *)self)->number, &op);
   if (status) return errors_raise(status, NULL);
-  return Py_BuildValue("{szszszszszszsz}", "name", op.name, "inputs", op.inputs, "outputs",
-                       op.outputs, "attrs", op.attrs, "python", op.python, "devices", op.devices,
+  return Py_BuildValue("{ssssssss}", "name", op.name, "python", op.python, "devices", op.devices,
                        "doc", op.doc);
 }
 
@@ -172,10 +206,15 @@ static PyMemberDef members[] = {
     {"number", T_INT, offsetof(struct function_object, number), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyGetSetDef attributes[] = {{"row", get_definition, NULL, "The op definition.", NULL},
-                                   {"parameters", get_signature, NULL,
-                                    "Name, name in the row, default (as written, or None).", NULL},
-                                   {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef attributes[] = {
+    {"row", get_definition, NULL, "Name, Python names, devices and description of the op.", NULL},
+    {"inputs", get_ports, NULL, "A dict per input: name, type, count, list, reference, handle.",
+     NULL},
+    {"outputs", get_ports, NULL, "A dict per output, as for inputs.", (void *)1},
+    {"attrs", get_attrs, NULL, "{name: type} of the attributes, as in the op definition.", NULL},
+    {"parameters", get_signature, NULL,
+     "Name, name in the op definition, default (as written, or None).", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef methods[] = {
     {"argument_doc", argument_doc, METH_O, "The sentence that documents an argument, or ''."},
@@ -195,7 +234,7 @@ PyTypeObject function_type = {
     .tp_descr_get = get_itself,
 };
 
-/* [(function, name, "python names", "inputs", "outputs")] */
+/* [(function, name, "python names")] */
 static PyObject *list_ops(PyObject *self, PyObject *none) {
   (void)self, (void)none;
   PyObject *list = PyList_New(0);
@@ -203,11 +242,9 @@ static PyObject *list_ops(PyObject *self, PyObject *none) {
     situ_op op;
     const situ_status status = situ_ops_get(i, &op);
     PyObject *function = status ? errors_raise(status, NULL) : ops_function(i);
-    PyObject *signature =
-        function ? Py_BuildValue("(Oszzz)", function, op.name, op.python, op.inputs, op.outputs)
-                 : NULL;
-    if (!signature || PyList_Append(list, signature)) Py_CLEAR(list);
-    Py_XDECREF(signature);
+    PyObject *triple = function ? Py_BuildValue("(Oss)", function, op.name, op.python) : NULL;
+    if (!triple || PyList_Append(list, triple)) Py_CLEAR(list);
+    Py_XDECREF(triple);
   }
   return list;
 }
@@ -245,7 +282,6 @@ static PyObject *host(PyObject *self, PyObject *args) {
 
 PyMethodDef ops_methods[] = {
     {"host", host, METH_VARARGS, "Converts a value to a tensor in host memory."},
-    {"ops", list_ops, METH_NOARGS,
-     "Returns (function, name, names under tf, inputs, outputs) of every op."},
+    {"ops", list_ops, METH_NOARGS, "Returns (function, name, names under tf) of every op."},
     {"constant", constant, METH_VARARGS, "Creates a constant, in the graph or eagerly."},
     {NULL, NULL, 0, NULL}};

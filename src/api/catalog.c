@@ -30,13 +30,17 @@ situ_status situ_ops_get(int number, situ_op *out) {
   if (!out) return INVALID("situ_ops_get: `out` is NULL.");
   if (number < 0 || number >= schema_count())
     return INVALID("situ_ops_get: op %d does not exist; there are %d ops.", number, schema_count());
-  const struct op_def *op = schema_get(number)->op;
+  const struct schema *schema = schema_get(number);
+  const struct op_def *op = schema->op;
   *out = (situ_op){.number = number,
                    .name = op->name,
                    .family = family_of(op),
-                   .inputs = or_empty(op->inputs),
-                   .outputs = or_empty(op->outputs),
-                   .attrs = or_empty(op->attrs),
+                   .inputs = schema->inputs,
+                   .outputs = schema->outputs,
+                   .attrs = schema->attrs,
+                   .n_inputs = schema->n_inputs,
+                   .n_outputs = schema->n_outputs,
+                   .n_attrs = schema->n_attrs,
                    .python = or_empty(op->python),
                    .devices = or_empty(op->devices),
                    .host = or_empty(op->host),

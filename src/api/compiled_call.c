@@ -95,7 +95,7 @@ static situ_status collect(const situ_call *call, bool checked, struct compiled_
     const int32_t device = input->buffer->device ? input->buffer->device->number : 0;
     TRY(append(key, &device, sizeof device));
     TRY(put_tensor(key, input));
-    const struct port *port = schema_port(schema, i, call->n_inputs);
+    const situ_op_port *port = schema_port(schema, i, call->n_inputs);
     if (port && port->is_host) TRY(put_value(key, input));
   }
   for (int i = 0; i < call->n_attrs; i++) TRY(put_attr(key, &call->attrs[i]));

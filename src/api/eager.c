@@ -225,7 +225,7 @@ static situ_status run(situ_eager *eager, struct compiled_call *compiled,
 static bool needs_host_copy(const situ_call *call, int i) {
   const situ_tensor *input = call->inputs[i];
   if (!input->buffer->device) return false;
-  const struct port *port = schema_port(schema_get(call->op), i, call->n_inputs);
+  const situ_op_port *port = schema_port(schema_get(call->op), i, call->n_inputs);
   return port && port->is_host;
 }
 

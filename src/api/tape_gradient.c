@@ -108,7 +108,7 @@ static situ_status select_calls(struct segment *s, struct arena *arena) {
 }
 
 static bool is_host(const struct recorded_call *call, int input) {
-  const struct port *port = schema_port(schema_get(call->op), input, call->n_in);
+  const situ_op_port *port = schema_port(schema_get(call->op), input, call->n_in);
   return port && port->is_host;
 }
 

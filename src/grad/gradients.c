@@ -65,7 +65,7 @@ enum { INLINE_INPUTS = 16 };
 
 /* Converts a term to an input: slices become dense, and handles are read unless the port takes
  * handles. */
-static situ_status convert_input(struct backward_pass *pass, const struct port *port,
+static situ_status convert_input(struct backward_pass *pass, const situ_op_port *port,
                                  struct term term, situ_value *out) {
   struct gradient g = helper(pass);
   TRY(make_dense(pass, &term));

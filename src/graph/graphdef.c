@@ -214,7 +214,7 @@ static situ_status read_device(struct loader *loader, const struct item *item, s
 static int32_t find_output(const struct node *from, const struct link *link) {
   for (int32_t i = 0; link->port && i < from->n_outputs; i++) {
     int within = 0;
-    const struct port *port = schema_output_port(from->schema, from->attrs, i, &within);
+    const situ_op_port *port = schema_output_port(from->schema, from->attrs, i, &within);
     if (within == link->output && !strcmp(port->name, link->port)) return i;
   }
   return link->port ? from->n_outputs : link->output;

@@ -43,7 +43,7 @@ static void fill_inputs(const struct situ_graph *graph, const struct node *node,
 static situ_status resolve_handles(const struct situ_graph *graph, const struct node *node,
                                    struct operand *in) {
   for (int32_t i = 0; node->schema->has_handles && i < node->n_inputs; i++) {
-    const struct port *port = schema_input_port(node->schema, node->attrs, i);
+    const situ_op_port *port = schema_input_port(node->schema, node->attrs, i);
     if (!port->is_handle) continue;
     const struct node *variable = variable_of(graph, node->inputs[i]);
     const situ_type type =

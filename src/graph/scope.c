@@ -309,7 +309,7 @@ static bool colocate_with_references(struct situ_graph *graph, const struct node
                                      struct colocate_scope *scope, bool *has_references) {
   const struct schema *schema = node->schema;
   for (int32_t i = 0; i < schema->n_inputs && i < node->n_inputs; i++) {
-    const struct port *port = &schema->inputs[i];
+    const situ_op_port *port = &schema->inputs[i];
     if (port->number_attr >= 0 || port->is_types) break; /* no op has references after a list */
     if (!port->is_ref || port->is_handle) continue;
     *has_references = true;

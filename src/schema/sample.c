@@ -186,7 +186,7 @@ static situ_status read_attrs(struct sample *out, struct word text, situ_type ty
     if (values[i].kind != SITU_ATTR_NONE)
       out->attrs[out->n_attrs++] = attr_public(schema->attrs[i].name, &values[i]);
     else
-      values[i] = schema->attrs[i].preset;
+      values[i] = schema->defaults[i];
   }
   return NULL;
 }
@@ -216,7 +216,7 @@ situ_status sample_make(const struct schema *schema, int number, situ_type type,
   count_list(out, n, values);
   for (; out->n_inputs < n; out->n_inputs++) {
     const int i = out->n_inputs;
-    const struct port *port = schema_input_port(schema, values, i);
+    const situ_op_port *port = schema_input_port(schema, values, i);
     const situ_type own = port->type_attr < 0 ? port->type : values[port->type_attr].type;
     const uint32_t seed = (uint32_t)(number * 31 + i * 7 + 1) * 2654435761u;
     out->is_host[i] = port->is_host;

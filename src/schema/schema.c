@@ -92,14 +92,12 @@ const char *schema_nearest(const char *op) {
   return nearest;
 }
 
-static bool is_list(const struct port *port) { return port->number_attr >= 0 || port->is_types; }
-
-const struct port *schema_port(const struct schema *schema, int input, int n) {
+const situ_op_port *schema_port(const struct schema *schema, int input, int n) {
   int lists = 0, at = 0;
-  for (int p = 0; p < schema->n_inputs; p++) lists += is_list(&schema->inputs[p]);
+  for (int p = 0; p < schema->n_inputs; p++) lists += schema->inputs[p].is_list;
   const int each = lists ? (n - schema->n_inputs + lists) / lists : 1;
   for (int p = 0; p < schema->n_inputs; p++) {
-    at += is_list(&schema->inputs[p]) ? each : 1;
+    at += schema->inputs[p].is_list ? each : 1;
     if (input < at) return &schema->inputs[p];
   }
   return NULL;
@@ -123,7 +121,7 @@ bool schema_supports(const struct schema *schema, const struct attr_value *attrs
 
 /* Attributes of a call */
 
-static situ_status wrong_type(const struct schema *schema, const struct port *port, int first,
+static situ_status wrong_type(const struct schema *schema, const situ_op_port *port, int first,
                               situ_type type, situ_type expected) {
   if (port->type_attr < 0)
     return INVALID("Input '%s' of '%s' Op has type %s that does not match expected type of %s.",
@@ -141,7 +139,7 @@ static int first_input(const struct schema *schema, int type_attr) {
 }
 
 /* Element `k` of a list of types. */
-static situ_status match_element(const struct schema *schema, const struct port *port, int k,
+static situ_status match_element(const struct schema *schema, const situ_op_port *port, int k,
                                  situ_type type, const struct attr_value *attrs) {
   const situ_type want = (situ_type)attrs[port->type_attr].list.items[k];
   if (type == want) return NULL;
@@ -149,7 +147,7 @@ static situ_status match_element(const struct schema *schema, const struct port 
                  k, port->name, schema->op->name, situ_type_numpy(type), situ_type_numpy(want));
 }
 
-static situ_status match_type(const struct schema *schema, const struct port *port, situ_type type,
+static situ_status match_type(const struct schema *schema, const situ_op_port *port, situ_type type,
                               struct attr_value *attrs) {
   if (port->type_attr < 0)
     return type == port->type ? NULL : wrong_type(schema, port, 0, type, port->type);
@@ -196,13 +194,13 @@ static situ_status match_count(const struct schema *schema, int n_in, struct att
   return NULL;
 }
 
-static situ_status not_allowed(const struct schema *schema, const struct attr_spec *spec,
+static situ_status not_allowed(const struct schema *schema, const situ_op_attr *spec,
                                const char *given) {
   struct strbuf list = {0};
-  for (int type = 0; type < MAX_TYPES && !spec->words; type++)
+  for (int type = 0; type < MAX_TYPES && !spec->strings; type++)
     if (spec->types >> type & 1 && situ_type_size((situ_type)type))
       strbuf_appendf(&list, "%s%s", list.length ? ", " : "", situ_type_name((situ_type)type));
-  if (spec->words) strbuf_append(&list, spec->words);
+  if (spec->strings) strbuf_append(&list, spec->strings);
   const situ_status s =
       INVALID("Value for attr '%s' of %s is not in the list of allowed values: %s (op '%s')",
               spec->name, given ? given : "", strbuf_get(&list), schema->op->name);
@@ -221,14 +219,13 @@ static bool is_word(const char *words, const char *text) {
   return false;
 }
 
-static situ_status check_type(const struct schema *schema, const struct attr_spec *spec,
-                              int64_t type) {
+static situ_status check_type(const struct schema *schema, const situ_op_attr *spec, int64_t type) {
   if (type > SITU_NO_TYPE && type < MAX_TYPES && spec->types >> type & 1) return NULL;
   const bool is_type = type >= 0 && type < MAX_TYPES;
   return not_allowed(schema, spec, is_type ? situ_type_name((situ_type)type) : "unknown type");
 }
 
-static situ_status check_value(const struct schema *schema, const struct attr_spec *spec,
+static situ_status check_value(const struct schema *schema, const situ_op_attr *spec,
                                const struct attr_value *value) {
   switch (value->kind) {
     case SITU_ATTR_TYPE:
@@ -238,24 +235,24 @@ static situ_status check_value(const struct schema *schema, const struct attr_sp
         TRY(check_type(schema, spec, value->list.items[i]));
       return NULL;
     case SITU_ATTR_INT:
-      if (value->integer >= spec->least) return NULL;
+      if (value->integer >= spec->minimum) return NULL;
       return INVALID("Value for attr '%s' of %lld must be at least minimum %lld (op '%s')",
-                     spec->name, (long long)value->integer, (long long)spec->least,
+                     spec->name, (long long)value->integer, (long long)spec->minimum,
                      schema->op->name);
     case SITU_ATTR_STRING:
-      if (!spec->words || (value->text && is_word(spec->words, value->text))) return NULL;
+      if (!spec->strings || (value->text && is_word(spec->strings, value->text))) return NULL;
       return not_allowed(schema, spec, value->text);
     default:
       return NULL;
   }
 }
 
-static situ_status complete(const struct schema *schema, const struct attr_spec *spec,
-                            struct attr_value *value) {
+static situ_status complete(const struct schema *schema, int attr, struct attr_value *value) {
+  const situ_op_attr *spec = &schema->attrs[attr];
   if (value->kind == SITU_ATTR_NONE) {
-    if (spec->preset.kind == SITU_ATTR_NONE)
+    if (!spec->default_value)
       return INVALID("NodeDef missing attr '%s' from Op '%s'", spec->name, schema->op->name);
-    *value = spec->preset;
+    *value = schema->defaults[attr];
     return NULL;
   }
   if (value->kind == SITU_ATTR_INT && spec->kind == SITU_ATTR_FLOAT)
@@ -284,7 +281,7 @@ static situ_status check_outputs(const struct schema *schema, const struct attr_
   return NULL;
 }
 
-static int port_count(const struct port *port, const struct attr_value *attrs) {
+static int port_count(const situ_op_port *port, const struct attr_value *attrs) {
   if (port->is_types) return (int)attrs[port->type_attr].list.count;
   return port->number_attr < 0 ? 1 : (int)attrs[port->number_attr].integer;
 }
@@ -293,13 +290,13 @@ static situ_status resolve(const struct schema *schema, const situ_type *in_type
                            struct attr_value *attrs, int *n_out) {
   TRY(match_count(schema, n_in, attrs));
   for (int i = 0; i < schema->n_inputs; i++) {
-    const struct port *port = &schema->inputs[i];
+    const situ_op_port *port = &schema->inputs[i];
     const int count = port_count(port, attrs);
     for (int k = 0; k < count; k++, in_types++)
       TRY(port->is_types ? match_element(schema, port, k, *in_types, attrs)
                          : match_type(schema, port, *in_types, attrs));
   }
-  for (int i = 0; i < schema->n_attrs; i++) TRY(complete(schema, &schema->attrs[i], &attrs[i]));
+  for (int i = 0; i < schema->n_attrs; i++) TRY(complete(schema, i, &attrs[i]));
   TRY(check_outputs(schema, attrs));
   int total = 0;
   for (int i = 0; i < schema->n_outputs; i++) total += port_count(&schema->outputs[i], attrs);
@@ -315,8 +312,8 @@ situ_status schema_resolve(const struct schema *schema, const char *node, const 
 
 /* The port that a flat index belongs to, and the index within it; the last one for an index past
  * the end. */
-static const struct port *find_port(const struct port *ports, int count,
-                                    const struct attr_value *attrs, int *index) {
+static const situ_op_port *find_port(const situ_op_port *ports, int count,
+                                     const struct attr_value *attrs, int *index) {
   int i = 0;
   while (i < count - 1 && *index >= port_count(&ports[i], attrs))
     *index -= port_count(&ports[i++], attrs);
@@ -325,18 +322,18 @@ static const struct port *find_port(const struct port *ports, int count,
 
 situ_type schema_output_type(const struct schema *schema, const struct attr_value *attrs,
                              int index) {
-  const struct port *port = find_port(schema->outputs, schema->n_outputs, attrs, &index);
+  const situ_op_port *port = find_port(schema->outputs, schema->n_outputs, attrs, &index);
   if (port->is_types) return (situ_type)attrs[port->type_attr].list.items[index];
   return port->type_attr < 0 ? port->type : attrs[port->type_attr].type;
 }
 
-const struct port *schema_output_port(const struct schema *schema, const struct attr_value *attrs,
-                                      int index, int *within) {
+const situ_op_port *schema_output_port(const struct schema *schema, const struct attr_value *attrs,
+                                       int index, int *within) {
   *within = index;
   return find_port(schema->outputs, schema->n_outputs, attrs, within);
 }
 
-const struct port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
-                                     int index) {
+const situ_op_port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
+                                      int index) {
   return find_port(schema->inputs, schema->n_inputs, attrs, &index);
 }

@@ -22,28 +22,7 @@
 #define SITU_SCHEMA_SCHEMA_H
 
 #include "schema/op_def.h"
-
-struct port {
-  const char *name;
-  situ_type type;  /* fixed, or SITU_NO_TYPE: see `type_attr` */
-  int type_attr;   /* -1: none */
-  int number_attr; /* of a list: the attribute with the count; -1: one value */
-  bool is_types;   /* `type_attr` is a list of types, one per value */
-  bool is_ref;     /* of an input: a reference or a handle: the call names a variable */
-  bool is_handle;  /* of type resource: the handle of a variable */
-  int handle_attr; /* of a handle: the attribute with the type of the variable; -1: any */
-  bool is_host;    /* its value is needed to plan the call */
-};
-
-struct attr_spec {
-  const char *name;
-  situ_attr_kind kind;
-  uint32_t types;           /* of a type attribute: bit i allows situ_type i */
-  const char *words;        /* of a string attribute with a set: the set as written, else NULL */
-  bool inferred;            /* from the inputs */
-  int64_t least;            /* of an int attribute; INT64_MIN: none */
-  struct attr_value preset; /* kind NONE: required */
-};
+#include "situ/catalog.h"
 
 enum { MAX_KINDS = 8 };
 
@@ -52,8 +31,9 @@ struct schema {
   const struct op_def *op;
   int id; /* index among all ops */
   int n_inputs, n_outputs, n_attrs;
-  struct port *inputs, *outputs;
-  struct attr_spec *attrs;
+  situ_op_port *inputs, *outputs;
+  situ_op_attr *attrs;
+  struct attr_value *defaults;    /* per attribute; kind NONE: required */
   int device_type_attr;           /* the attribute whose type selects the kernel; or -1 */
   bool has_handles;               /* an input is the handle of a variable */
   const char *kinds[MAX_KINDS];   /* device kinds in order of definition, NULL-terminated */
@@ -76,7 +56,7 @@ const char *schema_nearest(const char *op);
 
 /* The port of one of n inputs of a call, counted flat; a list gets the inputs that the others
  * leave. */
-const struct port *schema_port(const struct schema *schema, int input, int n);
+const situ_op_port *schema_port(const struct schema *schema, int input, int n);
 
 /* The index of an attribute, or -1. */
 int schema_attr(const struct schema *schema, const char *name);
@@ -95,11 +75,11 @@ situ_type schema_output_type(const struct schema *schema, const struct attr_valu
                              int index);
 
 /* The port that flat output `index` belongs to, and its index there. */
-const struct port *schema_output_port(const struct schema *schema, const struct attr_value *attrs,
-                                      int index, int *within);
+const situ_op_port *schema_output_port(const struct schema *schema, const struct attr_value *attrs,
+                                       int index, int *within);
 
 /* The port that flat input `index` belongs to. */
-const struct port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
-                                     int index);
+const situ_op_port *schema_input_port(const struct schema *schema, const struct attr_value *attrs,
+                                      int index);
 
 #endif

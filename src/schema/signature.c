@@ -75,11 +75,15 @@ static int find_attr(const struct schema *schema, struct word name) {
   return -1;
 }
 
+static situ_status unreadable(const struct op_def *op, const char *what, struct word word) {
+  return INTERNAL("Op '%s': cannot read %s '%.*s'", op->name, what, (int)word.length, word.at);
+}
+
 /* Attributes */
 
 /* Reads "{float double}", "{'SAME','VALID'}" or "list({float double})"; returns its length, 0 if
  * there is none. */
-static size_t read_set(struct word rest, struct arena *arena, struct attr_spec *out) {
+static size_t read_set(struct word rest, struct arena *arena, situ_op_attr *out) {
   static const char list[] = "list(";
   const size_t before = strncmp(rest.at, list, strlen(list)) ? 0 : strlen(list);
   const char *end = memchr(rest.at, '}', rest.length);
@@ -88,13 +92,13 @@ static size_t read_set(struct word rest, struct arena *arena, struct attr_spec *
   const bool quoted = memchr(set.at, '\'', set.length);
   if (quoted && before) return 0;
   out->kind = quoted ? SITU_ATTR_STRING : before ? SITU_ATTR_TYPES : SITU_ATTR_TYPE;
-  out->words = quoted ? copy(arena, set) : NULL;
+  out->strings = quoted ? copy(arena, set) : NULL;
   out->types = quoted ? 0 : types_of(set);
   return quoted || out->types ? before + set.length + 2 + !!before : 0;
 }
 
 /* Reads the kind in front of *rest, with its set, and goes past it. */
-static bool read_kind(struct word *rest, struct arena *arena, struct attr_spec *out) {
+static bool read_kind(struct word *rest, struct arena *arena, situ_op_attr *out) {
   static const char *const words[] = {
 #define WORD(name, word) word,
       SITU_ATTR_KINDS(WORD)
@@ -112,37 +116,47 @@ static bool read_kind(struct word *rest, struct arena *arena, struct attr_spec *
   return length;
 }
 
+static situ_status read_default(const struct op_def *op, struct word text, struct arena *arena,
+                                situ_op_attr *out, struct attr_value *value) {
+  if (!text.length) return NULL;
+  if (*text.at != '=')
+    return INTERNAL("Op '%s': attribute '%s' goes on with '%.*s'", op->name, out->name,
+                    (int)text.length, text.at);
+  TRY(attr_parse(out->kind, text.at + 1, text.length - 1, arena, value));
+  out->default_value = arena_strndup(arena, text.at + 1, text.length - 1);
+  if (out->kind == SITU_ATTR_TYPE && !(out->types >> value->type & 1))
+    return INTERNAL("Op '%s': the default of '%s' is not in its set", op->name, out->name);
+  return NULL;
+}
+
 static situ_status read_attr(const struct op_def *op, struct word word, struct arena *arena,
-                             struct attr_spec *out) {
+                             situ_op_attr *out, struct attr_value *value) {
   struct word name, rest;
   out->types = UINT32_MAX;
-  out->least = INT64_MIN;
-  if (!cut(word, &name, &rest) || !read_kind(&rest, arena, out))
-    return INTERNAL("Op '%s': cannot read attribute '%.*s'", op->name, (int)word.length, word.at);
-  out->name = copy(arena, name);
+  out->minimum = INT64_MIN;
+  if (!cut(word, &name, &rest)) return unreadable(op, "attribute", word);
+  struct word type = rest;
+  if (!read_kind(&rest, arena, out)) return unreadable(op, "attribute", word);
   if (rest.length > 2 && !memcmp(rest.at, ">=", 2)) {
     char *end;
-    out->least = strtoll(rest.at + 2, &end, 10);
+    out->minimum = strtoll(rest.at + 2, &end, 10);
     rest.length -= (size_t)(end - rest.at);
     rest.at = end;
   }
-  if (!rest.length) return NULL;
-  if (*rest.at != '=')
-    return INTERNAL("Op '%s': attribute '%.*s' goes on with '%.*s'", op->name, (int)name.length,
-                    name.at, (int)rest.length, rest.at);
-  TRY(attr_parse(out->kind, rest.at + 1, rest.length - 1, arena, &out->preset));
-  if (out->kind == SITU_ATTR_TYPE && !(out->types >> out->preset.type & 1))
-    return INTERNAL("Op '%s': the default of '%s' is not in its set", op->name, out->name);
-  return NULL;
+  type.length -= rest.length;
+  out->name = copy(arena, name);
+  out->type = copy(arena, type);
+  return read_default(op, rest, arena, out, value);
 }
 
 static situ_status read_attrs(const struct op_def *op, struct arena *arena, struct schema *out) {
   const char *text = op->attrs ? op->attrs : "";
   out->n_attrs = count_words(text);
-  out->attrs = ARENA_ARRAY(arena, struct attr_spec, out->n_attrs);
-  if (!out->attrs) return NO_MEMORY();
+  out->attrs = ARENA_ARRAY(arena, situ_op_attr, out->n_attrs);
+  out->defaults = ARENA_ARRAY(arena, struct attr_value, out->n_attrs);
+  if (!out->attrs || !out->defaults) return NO_MEMORY();
   for (int i = 0; i < out->n_attrs; i++)
-    TRY(read_attr(op, signature_word(&text), arena, &out->attrs[i]));
+    TRY(read_attr(op, signature_word(&text), arena, &out->attrs[i], &out->defaults[i]));
   out->device_type_attr = -1;
   for (int i = out->n_attrs - 1; i >= 0; i--)
     if (out->attrs[i].kind == SITU_ATTR_TYPE) out->device_type_attr = i;
@@ -151,58 +165,53 @@ static situ_status read_attrs(const struct op_def *op, struct arena *arena, stru
 
 /* Ports */
 
-/* The handle of a variable: `rest` says of which type. */
-static situ_status read_handle(const struct op_def *op, struct word word, struct word name,
-                               struct word rest, struct arena *arena, const struct schema *schema,
-                               struct port *out) {
-  out->type = SITU_RESOURCE;
-  out->handle_attr = find_attr(schema, rest);
-  out->name = copy(arena, name);
-  const bool any = out->handle_attr < 0 && is(rest, "resource");
-  const bool typed =
-      out->handle_attr >= 0 && schema->attrs[out->handle_attr].kind == SITU_ATTR_TYPE;
-  if (any || typed) return NULL;
-  return INTERNAL("Op '%s': cannot read port '%.*s'", op->name, (int)word.length, word.at);
+/* Reads the type of a port after "&", "@" or "N*"; a list has a number or a list of types. */
+static bool read_type(struct word text, const struct schema *schema, situ_op_port *out) {
+  const int attr = find_attr(schema, text);
+  const situ_attr_kind kind = attr >= 0 ? schema->attrs[attr].kind : SITU_ATTR_NONE;
+  out->type = out->is_handle ? SITU_RESOURCE : attr < 0 ? type_of(text) : SITU_NO_TYPE;
+  *(out->is_handle ? &out->handle_attr : &out->type_attr) = attr;
+  out->is_types = kind == SITU_ATTR_TYPES && !out->is_list && !out->is_handle;
+  out->is_list = out->is_list || out->is_types;
+  if (attr >= 0) {
+    out->type_name = schema->attrs[attr].name;
+    return kind == SITU_ATTR_TYPE || out->is_types;
+  }
+  out->type_name = situ_type_name(out->type);
+  return out->is_handle ? is(text, out->type_name) : out->type != SITU_NO_TYPE;
 }
 
-static situ_status read_port(const struct op_def *op, struct word word, struct arena *arena,
-                             const struct schema *schema, struct port *out) {
-  struct word name = {0}, rest = {0};
+static bool read_port(struct word word, struct arena *arena, const struct schema *schema,
+                      situ_op_port *out) {
+  struct word name, rest;
   out->type_attr = out->number_attr = out->handle_attr = -1;
-  bool good = cut(word, &name, &rest);
-  const char *star = good ? memchr(rest.at, '*', rest.length) : NULL;
+  if (!cut(word, &name, &rest)) return false;
+  out->name = copy(arena, name);
+  const char *star = memchr(rest.at, '*', rest.length);
+  out->is_list = star;
   if (star) {
     out->number_attr = find_attr(schema, (struct word){rest.at, (size_t)(star - rest.at)});
-    good = out->number_attr >= 0 && schema->attrs[out->number_attr].kind == SITU_ATTR_INT;
+    if (out->number_attr < 0 || schema->attrs[out->number_attr].kind != SITU_ATTR_INT) return false;
     rest.length -= (size_t)(star + 1 - rest.at);
     rest.at = star + 1;
   }
-  out->is_handle = good && rest.length && *rest.at == '@';
-  out->is_ref = good && rest.length && *rest.at == '&';
-  rest.at += out->is_ref + out->is_handle;
-  rest.length -= (size_t)(out->is_ref + out->is_handle);
-  if (out->is_handle) return read_handle(op, word, name, rest, arena, schema, out);
-  if (good) out->type_attr = find_attr(schema, rest);
-  if (good && out->type_attr < 0) out->type = type_of(rest);
-  const situ_attr_kind kind =
-      out->type_attr >= 0 ? schema->attrs[out->type_attr].kind : SITU_ATTR_NONE;
-  out->is_types = kind == SITU_ATTR_TYPES && !star;
-  good = good && (out->type_attr >= 0 ? kind == SITU_ATTR_TYPE || out->is_types
-                                      : out->type != SITU_NO_TYPE);
-  if (!good)
-    return INTERNAL("Op '%s': cannot read port '%.*s'", op->name, (int)word.length, word.at);
-  out->name = copy(arena, name);
-  return NULL;
+  out->is_handle = rest.length && *rest.at == '@';
+  out->is_ref = rest.length && *rest.at == '&';
+  rest.at += out->is_ref || out->is_handle;
+  rest.length -= out->is_ref || out->is_handle;
+  return read_type(rest, schema, out);
 }
 
 static situ_status read_ports(const struct op_def *op, const char *text, struct arena *arena,
-                              const struct schema *schema, int *count, struct port **ports) {
+                              const struct schema *schema, int *count, situ_op_port **ports) {
   if (!text) text = "";
   *count = count_words(text);
-  *ports = ARENA_ARRAY(arena, struct port, *count);
+  *ports = ARENA_ARRAY(arena, situ_op_port, *count);
   if (!*ports) return NO_MEMORY();
-  for (int i = 0; i < *count; i++)
-    TRY(read_port(op, signature_word(&text), arena, schema, &(*ports)[i]));
+  for (int i = 0; i < *count; i++) {
+    const struct word word = signature_word(&text);
+    if (!read_port(word, arena, schema, &(*ports)[i])) return unreadable(op, "port", word);
+  }
   return NULL;
 }
 
@@ -222,7 +231,7 @@ static situ_status read_host(const struct op_def *op, struct schema *out) {
 /* Marks attributes that the inputs determine. */
 static void mark_inferred(struct schema *out) {
   for (int i = 0; i < out->n_inputs; i++) {
-    const struct port *port = &out->inputs[i];
+    const situ_op_port *port = &out->inputs[i];
     if (port->type_attr >= 0 && !port->is_types) out->attrs[port->type_attr].inferred = true;
     if (port->number_attr >= 0) out->attrs[port->number_attr].inferred = true;
   }
@@ -231,7 +240,7 @@ static void mark_inferred(struct schema *out) {
 /* An op that takes handles refers to variables, as one that takes references does. */
 static void mark_handles(struct schema *out) {
   for (int i = 0; i < out->n_inputs; i++) {
-    struct port *port = &out->inputs[i];
+    situ_op_port *port = &out->inputs[i];
     port->is_ref = port->is_ref || port->is_handle;
     out->has_handles = out->has_handles || port->is_handle;
   }

@@ -290,7 +290,7 @@ static void gradients_have_gradients(void **state) {
 static bool may_be_real(const struct schema *schema) {
   const uint32_t real = 1u << SITU_FLOAT | 1u << SITU_DOUBLE | 1u << SITU_HALF;
   for (int i = 0; i < schema->n_outputs; i++) {
-    const struct port *port = &schema->outputs[i];
+    const situ_op_port *port = &schema->outputs[i];
     if (port->is_ref) return false;
     if (port->type_attr < 0 ? gradient_is_real(port->type)
                             : (schema->attrs[port->type_attr].types & real) != 0)

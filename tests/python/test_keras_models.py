@@ -264,6 +264,15 @@ def test_losses_and_metrics_of_symbolic_tensors():
     assert len(before) == 4 and model.predict(x, verbose=0).shape == (64, 3)
 
 
+def test_op_layer_with_a_list_of_types():
+    inputs = keras.Input((3,))
+    outputs = tf.raw_ops.IdentityN(input=[inputs, 2.0 * inputs], T=[tf.float32, tf.float32])
+    model = keras.Model(inputs, tf.add(*outputs))
+    copy = keras.models.model_from_json(model.to_json())
+    for each in (model, copy):
+        np.testing.assert_array_equal(each(np.ones((2, 3), "f")), np.full((2, 3), 3))
+
+
 def test_first_argument_by_its_name():
     class Scaled(keras.layers.Layer):
         def call(self, logits, factor=1.0):

@@ -11,7 +11,6 @@ import pytest
 
 import _situ
 import situ as tf
-from situ._src.framework import op_docs
 
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STUBS = os.path.join(
@@ -113,5 +112,5 @@ def test_every_row_has_a_signature_and_a_text(op):
     assert "name" in signature.parameters
     assert {p for p, _, _ in op.parameters} < set(signature.parameters)
     assert op.row["name"] in op.__doc__ and op.__name__.isidentifier()
-    for kind, _ in op_docs.attributes(op).values():
+    for kind in op.attrs.values():
         assert kind

@@ -33,7 +33,7 @@ static void lines_name_arguments(void **state) {
 static bool is_inferred(const struct schema *schema, int attr) {
   bool inferred = schema->attrs[attr].inferred;
   for (int i = 0; i < schema->n_inputs; i++) {
-    const struct port *port = &schema->inputs[i];
+    const situ_op_port *port = &schema->inputs[i];
     inferred |= port->type_attr == attr || port->number_attr == attr || port->handle_attr == attr;
   }
   return inferred;

@@ -127,7 +127,7 @@ static int64_t *list_of(struct draft *d, bool of_types) {
   return list;
 }
 
-static situ_attr list_attr(struct draft *d, const struct attr_spec *spec) {
+static situ_attr list_attr(struct draft *d, const situ_op_attr *spec) {
   const int n = byte(d) % 3 ? 4 : (int)(byte(d) % LIST);
   if (spec->kind == SITU_ATTR_FLOATS) {
     double *reals = ARENA_ARRAY(&d->arena, double, LIST);
@@ -150,7 +150,7 @@ static situ_attr tensor_attr(struct draft *d, const char *name, situ_type type) 
 }
 
 static situ_attr random_attr(struct draft *d, int number) {
-  const struct attr_spec *spec = &d->schema->attrs[number];
+  const situ_op_attr *spec = &d->schema->attrs[number];
   switch (spec->kind) {
     case SITU_ATTR_INT:
       return situ_attr_int(spec->name, integer(d));
@@ -163,7 +163,8 @@ static situ_attr random_attr(struct draft *d, int number) {
     case SITU_ATTR_SHAPE:
       return situ_attr_shape(spec->name, any_shape(d));
     case SITU_ATTR_STRING:
-      return situ_attr_string(spec->name, spec->words ? word_of_set(d, spec->words) : string(d));
+      return situ_attr_string(spec->name,
+                              spec->strings ? word_of_set(d, spec->strings) : string(d));
     case SITU_ATTR_TENSOR:
       return tensor_attr(d, spec->name, d->types[number]);
     default:
@@ -182,7 +183,7 @@ static void set_attr(struct draft *d, situ_attr attr) {
 
 /* Whole calls */
 
-static bool add_input(struct draft *d, const struct port *port) {
+static bool add_input(struct draft *d, const situ_op_port *port) {
   const situ_type type = port->is_types               ? any_type(d, ~0u)
                          : port->type != SITU_NO_TYPE ? port->type
                          : port->type_attr >= 0       ? d->types[port->type_attr]
@@ -200,15 +201,15 @@ static bool add_input(struct draft *d, const struct port *port) {
 static bool draw(struct draft *d) {
   const struct schema *schema = d->schema;
   for (int i = 0; i < schema->n_attrs; i++) {
-    const struct attr_spec *spec = &schema->attrs[i];
+    const situ_op_attr *spec = &schema->attrs[i];
     d->types[i] = any_type(d, spec->types ? spec->types : ~0u);
     d->counts[i] = byte(d) % 4;
-    if (spec->inferred || (spec->preset.kind != SITU_ATTR_NONE && byte(d) % 3 == 0)) continue;
+    if (spec->inferred || (spec->default_value && byte(d) % 3 == 0)) continue;
     if (spec->kind == SITU_ATTR_FUNCTION) return false;
     set_attr(d, random_attr(d, i));
   }
   for (int i = 0; i < schema->n_inputs; i++) {
-    const struct port *port = &schema->inputs[i];
+    const situ_op_port *port = &schema->inputs[i];
     int64_t n = port->number_attr >= 0 ? d->counts[port->number_attr]
                 : port->is_types       ? (int64_t)(byte(d) % 4)
                                        : 1;
@@ -246,7 +247,7 @@ static void mutate_input(struct draft *d) {
 
 static void mutate_attr(struct draft *d) {
   const int at = (int)(byte(d) % (unsigned)d->schema->n_attrs);
-  const struct attr_spec *spec = &d->schema->attrs[at];
+  const situ_op_attr *spec = &d->schema->attrs[at];
   if (spec->inferred || spec->kind == SITU_ATTR_FUNCTION) return;
   d->types[at] = any_type(d, spec->types ? spec->types : ~0u);
   set_attr(d, random_attr(d, at));

@@ -100,16 +100,18 @@ class Source:
     def _state_task(self, node):
         """The task of the variables and resources that a node uses: they cannot be sent."""
         inputs = [i for i in node.get("input", ()) if not i.startswith("^")]
-        ports = (OPS[node["op"]].row["inputs"] or "").split() if node["op"] in OPS else []
+        ports = OPS[node["op"]].inputs if node["op"] in OPS else []
         # What a function is called with stays a reference.
         calls = any("func" in a for a in node.get("attr", {}).values())
         found = {}
         for index, text in enumerate(inputs):
             name, key = _producer(text)
-            port = ports[index].partition(":")[2] if index < len(ports) else ""
+            port = ports[index] if index < len(ports) else {}
             dtype, _, is_ref = self.kinds.get(key, (None, None, False))
             if (
-                port.startswith(("&", "@", "resource"))
+                port.get("reference")
+                or port.get("handle")
+                or port.get("type") == "resource"
                 or dtype in ("resource", "variant")
                 or (is_ref and calls)
             ):
@@ -138,7 +140,7 @@ class Source:
 @functools.cache
 def _gives_reference(kind):
     """Whether the output of an op is a reference to a variable."""
-    return (OPS[kind].row["outputs"] or "").partition(":")[2].startswith("&")
+    return any(port["reference"] for port in OPS[kind].outputs[:1])
 
 
 def source_of(graph, home, device_task):

@@ -110,9 +110,9 @@ def op_functions() -> dict:
     """Returns the functions of all ops by public name; names that modules export take
     precedence."""
     if not _op_functions:
-        for function, name, public_names, _, _ in _situ.ops():
+        for function, name, public_names in _situ.ops():
             OPS[name] = function
-            for public_name in (public_names or "").split():
+            for public_name in public_names.split():
                 _op_functions[public_name] = function
             _op_functions["raw_ops." + name] = function
     return _op_functions

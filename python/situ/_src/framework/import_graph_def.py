@@ -152,23 +152,13 @@ class _Importer:
 
     @staticmethod
     def call(kind, inputs, attrs, name):
-        function, args, at = OPS[kind], [], 0
-        for port in (function.row["inputs"] or "").split():
-            type_name = port.partition(":")[2]
-            types = attrs.get(type_name)
-            if "*" in type_name or isinstance(types, (list, tuple)):
-                count = int(attrs[type_name.partition("*")[0]]) if "*" in type_name else len(types)
-                args.append(inputs[at : at + count] if count >= 0 else [])
-                at += count
-            else:
-                args.append(inputs[at] if at < len(inputs) else None)
-                at += 1
-        if at != len(inputs):
+        function = OPS[kind]
+        try:
+            args = node_def.group_inputs(function, inputs, attrs)
+        except ValueError as error:
             raise ValueError(
-                f"NodeDef expected inputs '{function.row['inputs']}' do not match "
-                f"{len(inputs)} inputs specified for node '{name.rstrip('/')}' (op: "
-                f"'{kind}')."
-            )
+                f"{error} specified for node '{name.rstrip('/')}' (op: '{kind}')."
+            ) from None
         names = {attr for _, attr, _ in function.parameters}
         return function(*args, name=name, **{k: v for k, v in attrs.items() if k in names})
 

@@ -67,6 +67,35 @@ def value_of(attr):
     return value
 
 
+def group_inputs(function, inputs, attrs):
+    """Groups the inputs of a node by the parameters of its op: a tensor or a list each.
+
+    Args:
+      function: the function of the op.
+      inputs: the tensors, in one list.
+      attrs: {name: Python value} of the attributes.
+
+    Returns:
+      The list of arguments.
+
+    Raises:
+      ValueError: The op takes another number of inputs.
+    """
+    ports, args, at = function.inputs, [], 0
+    for port in ports:
+        count = 1
+        if port["list"]:
+            count = int(attrs[port["count"]]) if port["count"] else len(attrs[port["type"]])
+            args.append(inputs[at : at + max(count, 0)])
+        elif at < len(inputs):
+            args.append(inputs[at])
+        at += count
+    if at != len(inputs):
+        wanted = " ".join(f"{port['name']}:{port['type']}" for port in ports)
+        raise ValueError(f"NodeDef expected inputs '{wanted}' do not match {len(inputs)} inputs")
+    return args
+
+
 class AttrValue:
     """An attribute of a NodeDef, with the field of its kind: type, i, f, s, b, shape or list."""
 

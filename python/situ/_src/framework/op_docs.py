@@ -6,36 +6,19 @@ from __future__ import annotations
 
 import _situ
 
-_ATTR = r"(\w+):((?:\{[^}]*\}|\[[^]]*\]|'[^']*'|[^ {\['])+)"
-_KIND = r"(\{[^}]*\}|list\(\{[^}]*\}\)|[\w()]+(?:>=-?\d+)?)(?:=(.*))?$"
 _LITERALS = {"true": True, "false": False, "[]": (), "<unknown>": None, "none": None}
 
 
-def ports(text):
-    """Returns [(name, type)] of inputs or outputs; the type of a list is 'N*T'."""
-    return [tuple(port.split(":", 1)) for port in (text or "").split()]
-
-
-def attributes(op):
-    """Returns {name: (kind, default as a string or None)} in the order of the op definition."""
-    import re  # not needed at start-up
-
-    result = {}
-    for name, rest in re.findall(_ATTR, op.row["attrs"] or ""):
-        result[name] = re.match(_KIND, rest).groups()
-    return result
-
-
 def default(text):
-    """Converts a default of an op definition to its value."""
+    """Converts a default of an op definition to its value; that of a type is its name."""
+    import ast  # not needed at start-up
+
     if text in _LITERALS:
         return _LITERALS[text]
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            pass
-    return text.strip("'")
+    try:
+        return ast.literal_eval(text)
+    except ValueError:
+        return text
 
 
 def signature(op):
@@ -52,36 +35,30 @@ def signature(op):
     return inspect.Signature(found)
 
 
-def types_of(op, type_name):
+def types_of(op, port):
     """Describes the types of a port: 'a tensor of half, float', 'a list of tensors'."""
-    if type_name.startswith("@"):
+    if port["handle"]:
         return "the handle of a variable"
-    many = "*" in type_name
-    type_name = type_name.rpartition("*")[2].lstrip("&")
-    kind = attributes(op).get(type_name, (type_name, None))[0]
-    texts = (
-        kind.strip("{}").split() if kind.startswith("{") else [] if kind == "type" else [type_name]
-    )
-    return ("a list of tensors" if many else "a tensor") + (
-        " of " + ", ".join(texts) if texts else ""
-    )
+    kind = op.attrs.get(port["type"], port["type"])
+    types = kind[kind.index("{") + 1 : kind.index("}")].split() if "{" in kind else [kind]
+    of = "" if kind in ("type", "list(type)") else " of " + ", ".join(types)
+    return ("a list of tensors" if port["list"] else "a tensor") + of
 
 
 def documentation(op):
     """Returns the doc string: description, arguments, result and devices."""
-    op_def, attrs = op.row, attributes(op)
-    inputs = dict(ports(op_def["inputs"]))
-    lines = [op_def["doc"] or f"{op_def['name']}.", "", "Args:"]
+    op_def, attrs = op.row, op.attrs
+    inputs = {port["name"]: port for port in op.inputs}
+    lines = [op_def["doc"], "", "Args:"]
     for name, source, _ in op.parameters:
-        what = (
-            types_of(op, inputs[source]) if source in inputs else attrs.get(source, ("any", 0))[0]
-        )
+        what = types_of(op, inputs[source]) if source in inputs else attrs[source]
         what = f"one of {what.strip('{}')}" if what.startswith("{") else what
         sentence = op.argument_doc(source)
         lines.append(f"  {name}: {sentence} ({what})" if sentence else f"  {name}: {what}")
-    outputs = ports(op_def["outputs"])
     lines += ["  name: a name for the operation", "", "Returns:"]
-    lines += [f"  {name}: {types_of(op, what)}" for name, what in outputs] or ["  the operation"]
+    lines += [f"  {port['name']}: {types_of(op, port)}" for port in op.outputs] or [
+        "  the operation"
+    ]
     lines += ["", f"Runs on {op_def['devices']}; the op {op_def['name']} of a graph."]
     return "\n".join(lines)
 

@@ -225,22 +225,13 @@ def op_layer(operation):
 def call_op(node_def, inputs):
     """Calls an op by its NodeDef with all its inputs in one list."""
     function = OPS[node_def["op"]]
-    row, attrs = function.row, node_def["attr"]
-    args, at = [], 0
-    for port in (row["inputs"] or "").split():
-        name, _, type_ = port.partition(":")
-        if "*" in type_:
-            count = nodedef.value_of(attrs[type_.split("*")[0]])
-            args.append(inputs[at : at + count])
-            at += count
-        else:
-            args.append(inputs[at])
-            at += 1
-    taken = {p[1]: p[0] for p in function.parameters[len(args) :]}
-    kwargs = {}
-    for name, value in attrs.items():
-        if name in taken:
-            kwargs[taken[name]] = _attribute(nodedef.value_of(value))
+    attrs = {name: nodedef.value_of(value) for name, value in node_def["attr"].items()}
+    args = nodedef.group_inputs(function, inputs, attrs)
+    kwargs = {
+        name: _attribute(attrs[source])
+        for name, source, _ in function.parameters[len(args) :]
+        if source in attrs
+    }
     return function(*args, **kwargs)
 
 

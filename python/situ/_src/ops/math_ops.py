@@ -170,17 +170,9 @@ def _arg(op_def):
     return find
 
 
-def _export_arg_ops():
-    """Exports tf.argmax and tf.argmin, whose `axis` is optional, for every op with an input
-    `dimension`."""
-    for function, _, python, inputs, _ in _situ.ops():
-        ports = [w.split(":")[0] for w in (inputs or "").split()]
-        for name in (python or "").split():
-            if ports[1:] == ["dimension"]:
-                export(name)(_arg(function))
-
-
-_export_arg_ops()
+for _op in (OPS["ArgMax"], OPS["ArgMin"]):  # their `axis` is optional
+    for _name in _op.row["python"].split():
+        export(_name)(_arg(_op))
 
 
 @export("add_n", "math.add_n")
