@@ -9,119 +9,21 @@
 #include "schema/schema.h"
 #include "tensor/tensor.h"
 
-/* Allocates a larger buffer for long keys. */
-static situ_status grow(struct compiled_call_key *key, size_t bytes) {
-  const size_t capacity = 2 * (key->length + bytes);
-  unsigned char *more = malloc(capacity);
-  if (!more) return NO_MEMORY();
-  memcpy(more, key->bytes, key->length);
-  if (key->bytes != key->inline_buffer) free(key->bytes);
-  key->bytes = more;
-  key->capacity = capacity;
-  return NULL;
-}
-
-/* Appends to a key; inline because most pieces are a few bytes. */
-static inline situ_status append(struct compiled_call_key *key, const void *data, size_t bytes) {
-  if (key->length + bytes > key->capacity) TRY(grow(key, bytes));
-  memcpy(key->bytes + key->length, data, bytes);
-  key->length += bytes;
-  return NULL;
-}
-
-static situ_status put_text(struct compiled_call_key *key, const char *text) {
-  return text && *text ? append(key, text, strlen(text) + 1) : append(key, "", 1);
-}
-
-static inline situ_status put_tensor(struct compiled_call_key *key, const situ_tensor *tensor) {
-  const int32_t head[2] = {tensor->type, tensor->shape.rank};
-  TRY(append(key, head, sizeof head));
-  for (int i = 0; i < tensor->shape.rank; i++)
-    TRY(append(key, &tensor->shape.dim[i], sizeof tensor->shape.dim[i]));
-  return NULL;
-}
-
-static situ_status put_value(struct compiled_call_key *key, const situ_tensor *tensor) {
-  const void *data = situ_tensor_data(tensor);
-  return data ? append(key, data, tensor->bytes) : NULL;
-}
-
-static situ_status put_attr(struct compiled_call_key *key, const situ_attr *attr) {
-  TRY(put_text(key, attr->name));
-  TRY(append(key, &attr->kind, sizeof attr->kind));
-  if (attr->kind == SITU_ATTR_FLOAT) return append(key, &attr->real, sizeof attr->real);
-  if (attr->kind == SITU_ATTR_STRING) return put_text(key, attr->text);
-  if (attr->kind == SITU_ATTR_SHAPE) {
-    const int rank = attr->shape.rank;
-    TRY(append(key, &rank, sizeof rank));
-    return rank > 0 ? append(key, attr->shape.dim, sizeof(int64_t) * (size_t)rank) : NULL;
-  }
-  if (attr->kind == SITU_ATTR_TENSOR) {
-    TRY(put_tensor(key, attr->tensor));
-    return put_value(key, attr->tensor);
-  }
-  TRY(append(key, &attr->integer, sizeof attr->integer));
-  if (attr->kind == SITU_ATTR_FUNCTION) return put_text(key, attr->text);
-  if (attr->kind == SITU_ATTR_SHAPES)
-    return attr->integer ? append(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer)
-                         : NULL;
-  if (attr->kind == SITU_ATTR_FLOATS)
-    return attr->integer ? append(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer)
-                         : NULL;
-  const bool is_list = attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES;
-  if (!is_list || !attr->integer) return NULL;
-  return append(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
-}
-
-static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
-  uint64_t hash = 0x9e3779b97f4a7c15u ^ length, word = 0;
-  size_t i = 0;
-  for (; i + 8 <= length; i += 8) {
-    memcpy(&word, bytes + i, 8);
-    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
-  }
-  for (; i < length; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-  return hash ^ (hash >> 29);
-}
-
-static situ_status collect(const situ_call *call, bool checked, struct compiled_call_key *key) {
+void compiled_call_key(const situ_call *call, bool checked, struct program_key *key) {
   const struct schema *schema = schema_get(call->op);
   const int32_t head[3] = {checked ? ~call->op : call->op, call->n_inputs, call->n_attrs};
-  TRY(append(key, head, sizeof head));
-  TRY(put_text(key, call->device));
+  program_key_init(key);
+  program_key_append(key, head, sizeof head);
+  program_key_append_string(key, call->device);
   for (int i = 0; i < call->n_inputs; i++) {
     const situ_tensor *input = call->inputs[i];
-    const int32_t device = input->buffer->device ? input->buffer->device->number : 0;
-    TRY(append(key, &device, sizeof device));
-    TRY(put_tensor(key, input));
+    const int32_t fields[] = {input->buffer->device ? input->buffer->device->number : 0,
+                              input->type};
+    program_key_append_shape(key, fields, COUNT_OF(fields), &input->shape);
     const situ_op_port *port = schema_port(schema, i, call->n_inputs);
-    if (port && port->is_host) TRY(put_value(key, input));
+    if (port && port->is_host) program_key_append_elements(key, input);
   }
-  for (int i = 0; i < call->n_attrs; i++) TRY(put_attr(key, &call->attrs[i]));
-  return NULL;
-}
-
-situ_status compiled_call_key(const situ_call *call, bool checked, struct compiled_call_key *out) {
-  out->bytes = out->inline_buffer;
-  out->length = 0;
-  out->capacity = sizeof out->inline_buffer;
-  const situ_status status = collect(call, checked, out);
-  if (status) compiled_call_key_free(out);
-  return status;
-}
-
-uint64_t compiled_call_hash(const struct compiled_call_key *key) {
-  return hash_bytes(key->bytes, key->length);
-}
-
-void compiled_call_key_free(struct compiled_call_key *key) {
-  if (key->bytes != key->inline_buffer) free(key->bytes);
-}
-
-bool compiled_call_matches(const struct compiled_call *compiled,
-                           const struct compiled_call_key *key) {
-  return compiled->length == key->length && !memcmp(compiled->key, key->bytes, key->length);
+  for (int i = 0; i < call->n_attrs; i++) program_key_append_attr(key, &call->attrs[i]);
 }
 
 /* Builds the graph of one op, with a placeholder per input as its first nodes. */
@@ -170,7 +72,7 @@ static situ_status plan(struct compiled_call *compiled, const situ_call *call,
                                           .n_fetches = node->n_outputs ? node->n_outputs : 1,
                                           .check_numerics = checked,
                                           .keep_on_device = true},
-                   &compiled->program, &need));
+                   &compiled->cached.program, &need));
   if (need.node < 0) return NULL;
   return INVALID("Input %d of %s must be in host memory: the shape of the result depends on it.",
                  need.node, node->schema->op->name);
@@ -200,39 +102,35 @@ static bool is_tiny(const struct program *program) {
   return program->host_only && !program->n_host_ops && bytes <= TINY;
 }
 
-situ_status compiled_call_create(const situ_call *call, const struct compiled_call_key *key,
-                                 const struct device_list *devices, bool soft, bool checked,
-                                 const struct services *services, struct compiled_call **out) {
+situ_status compiled_call_create(const situ_call *call, const struct device_list *devices,
+                                 bool soft, bool checked, const struct services *services,
+                                 struct compiled_call **out) {
   struct compiled_call *compiled = calloc(1, sizeof *compiled);
   if (!compiled) return NO_MEMORY();
   pthread_mutex_init(&compiled->state.lock, NULL);
   compiled->state.services = services;
-  compiled->length = key->length;
-  compiled->key = malloc(key->length ? key->length : 1);
   compiled->type = call->n_inputs ? call->inputs[0]->type : SITU_NO_TYPE;
-  situ_status status =
-      compiled->key ? compile(compiled, call, devices, soft, checked) : NO_MEMORY();
+  const situ_status status = compile(compiled, call, devices, soft, checked);
   if (status) {
-    compiled_call_destroy(compiled);
+    compiled_call_destroy(&compiled->cached);
     return status;
   }
-  memcpy(compiled->key, key->bytes, key->length);
-  compiled->tiny = is_tiny(compiled->program);
+  compiled->tiny = is_tiny(compiled->cached.program);
   *out = compiled;
   return NULL;
 }
 
-void compiled_call_destroy(struct compiled_call *compiled) {
-  while (compiled->idle) {
-    struct frame *frame = compiled->idle;
-    compiled->idle = frame->next;
+void compiled_call_destroy(struct cached_program *cached) {
+  struct compiled_call *compiled = (struct compiled_call *)cached;
+  while (cached->idle) {
+    struct frame *frame = cached->idle;
+    cached->idle = frame->next;
     frame_destroy(frame);
   }
-  plan_free(compiled->program);
+  plan_free(cached->program);
   state_clear(&compiled->state);
   situ_graph_release(compiled->graph);
   pthread_mutex_destroy(&compiled->state.lock);
-  free(compiled->key);
   free(compiled);
 }
 
@@ -273,20 +171,6 @@ void compiled_call_log_free(struct compiled_call_log *log_entries) {
   }
 }
 
-struct frame *compiled_call_begin_run(struct compiled_call *compiled) {
-  struct frame *frame = compiled->idle;
-  if (frame) compiled->idle = frame->next;
-  compiled->active++;
-  return frame;
-}
-
-void compiled_call_end_run(struct compiled_call *compiled, struct frame *frame) {
-  compiled->active--;
-  if (!frame) return;
-  frame->next = compiled->idle;
-  compiled->idle = frame;
-}
-
 /* There may be thousands of compiled calls, so only small frames are kept between calls. */
 static bool is_small_frame(const struct frame *frame) {
   size_t bytes = 0;
@@ -299,7 +183,7 @@ static bool is_small_frame(const struct frame *frame) {
 
 situ_status compiled_call_run(struct compiled_call *compiled, struct frame **frame,
                               situ_tensor *const *inputs, situ_tensor **outputs) {
-  if (!*frame) TRY(frame_create(compiled->program, &compiled->state, inputs, frame));
+  if (!*frame) TRY(frame_create(compiled->cached.program, &compiled->state, inputs, frame));
   const situ_status status = frame_run(*frame, inputs, outputs);
   if (!compiled->tiny && !is_small_frame(*frame)) {
     frame_destroy(*frame);

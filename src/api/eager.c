@@ -14,23 +14,22 @@
 #include "situ/eager.h"
 #include "tensor/tensor.h"
 
-enum { N_BUCKETS = 4096, MAX_COMPILED = 16384 };
+enum { MAX_COMPILED = 16384 };
 
 struct situ_eager {
   pthread_mutex_t lock;
   struct fork_handler fork;
   const struct device_list *devices;
   bool log, soft, checked;
-  struct compiled_call *buckets[N_BUCKETS];
-  struct compiled_call **recent; /* per op: the last call */
-  int n_compiled;
+  struct program_cache compiled;         /* of struct compiled_call */
+  struct cached_program **recent;        /* per op: the last call */
   struct compiled_call_log *log_entries; /* for deduplication */
   struct resources resources;
   struct services services;
-  struct tape_gradient_cache *gradient_cache; /* compiled gradients */
+  struct tape_gradient_cache gradient_cache;
 };
 
-struct tape_gradient_cache **eager_gradient_cache(situ_eager *eager) {
+struct tape_gradient_cache *eager_gradient_cache(situ_eager *eager) {
   return &eager->gradient_cache;
 }
 
@@ -48,20 +47,23 @@ situ_status eager_log_node(situ_eager *eager, const struct node *node, int32_t d
 
 bool eager_checks(const situ_eager *eager) { return eager->checked; }
 
+static void init_cache(situ_eager *eager) {
+  eager->compiled =
+      (struct program_cache){.capacity = MAX_COMPILED, .destroy = compiled_call_destroy};
+  memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
+}
+
 /* In a forked child, calls of the parent's threads never finish. If one of them held the lock, the
  * tables may be inconsistent, so the child starts with empty ones. */
 static void reset_after_fork(void *context) {
   situ_eager *eager = context;
   if (pthread_mutex_trylock(&eager->lock)) {
-    memset(eager->buckets, 0, sizeof eager->buckets);
-    memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
-    eager->n_compiled = 0;
+    init_cache(eager);
     eager->log_entries = NULL;
   }
-  for (int i = 0; i < N_BUCKETS; i++)
-    for (struct compiled_call *compiled = eager->buckets[i]; compiled; compiled = compiled->next)
-      pthread_mutex_init(&compiled->state.lock, NULL);
-  if (tape_gradient_after_fork()) eager->gradient_cache = NULL;
+  for (struct cached_program *cached = eager->compiled.newest; cached; cached = cached->older)
+    pthread_mutex_init(&((struct compiled_call *)cached)->state.lock, NULL);
+  if (tape_gradient_after_fork()) tape_gradient_init(&eager->gradient_cache);
   pthread_mutex_init(&eager->lock, NULL);
   pthread_mutex_init(&eager->resources.lock, NULL);
 }
@@ -75,7 +77,7 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   pthread_mutex_init(&eager->resources.lock, NULL);
   eager->resources.anonymous = true;
   eager->services = (struct services){.resources = &eager->resources};
-  eager->recent = calloc((size_t)schema_count(), sizeof(struct compiled_call *));
+  eager->recent = calloc((size_t)schema_count(), sizeof *eager->recent);
   const situ_status status = !eager->recent
                                  ? NO_MEMORY()
                                  : registry_acquire(config ? &config->devices : NULL,
@@ -87,6 +89,8 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
     free(eager);
     return status;
   }
+  init_cache(eager);
+  tape_gradient_init(&eager->gradient_cache);
   situ_eager_set_log_placement(eager, config && config->log_device_placement);
   eager->soft = config && config->allow_soft_placement;
   eager->checked = config && config->check_numerics;
@@ -95,29 +99,11 @@ situ_status situ_eager_create(const situ_config *config, situ_eager **out) {
   return NULL;
 }
 
-/* Frees all compiled calls that are not running. */
-static void drop_compiled(situ_eager *eager) {
-  tape_gradient_clear(&eager->gradient_cache);
-  memset(eager->recent, 0, sizeof *eager->recent * (size_t)schema_count());
-  for (int i = 0; i < N_BUCKETS; i++) {
-    struct compiled_call **link = &eager->buckets[i];
-    while (*link) {
-      struct compiled_call *compiled = *link;
-      if (compiled->active) {
-        link = &compiled->next;
-        continue;
-      }
-      *link = compiled->next;
-      compiled_call_destroy(compiled);
-      eager->n_compiled--;
-    }
-  }
-}
-
 void situ_eager_release(situ_eager *eager) {
   if (!eager) return;
   fork_unregister(&eager->fork);
-  drop_compiled(eager);
+  program_cache_clear(&eager->gradient_cache.programs);
+  program_cache_clear(&eager->compiled);
   compiled_call_log_free(eager->log_entries);
   resource_clear(&eager->resources);
   pthread_mutex_destroy(&eager->resources.lock);
@@ -151,14 +137,15 @@ void situ_eager_set_soft_placement(situ_eager *eager, bool on) {
   if (!eager || eager->soft == on) return;
   pthread_mutex_lock(&eager->lock);
   eager->soft = on;
-  drop_compiled(eager); /* they were placed with the other setting */
   pthread_mutex_unlock(&eager->lock);
+  situ_eager_clear_cache(eager); /* they were placed with the other setting */
 }
 
 void situ_eager_clear_cache(situ_eager *eager) {
   if (!eager) return;
+  tape_gradient_clear(&eager->gradient_cache);
   pthread_mutex_lock(&eager->lock);
-  drop_compiled(eager);
+  program_cache_clear(&eager->compiled);
   pthread_mutex_unlock(&eager->lock);
 }
 
@@ -177,47 +164,33 @@ static situ_status check(const situ_eager *eager, const situ_call *call, situ_te
   return NULL;
 }
 
-/* Looks up a call in the hash table; compiles it if it is not found. */
-static situ_status find_or_compile(situ_eager *eager, const situ_call *call, bool checked,
-                                   const struct compiled_call_key *key,
-                                   struct compiled_call **out) {
-  struct compiled_call **bucket = &eager->buckets[compiled_call_hash(key) % N_BUCKETS];
-  struct compiled_call *compiled = *bucket;
-  while (compiled && !compiled_call_matches(compiled, key)) compiled = compiled->next;
-  if (!compiled) {
-    if (eager->n_compiled >= MAX_COMPILED) drop_compiled(eager);
-    TRY(compiled_call_create(call, key, eager->devices, eager->soft, checked, &eager->services,
-                             &compiled));
-    compiled->next = *bucket;
-    *bucket = compiled;
-    eager->n_compiled++;
-  }
-  *out = eager->recent[call->op] = compiled;
-  return NULL;
-}
-
 /* Finds or compiles a call. Must hold the lock. */
 static situ_status find_compiled(situ_eager *eager, const situ_call *call,
                                  struct compiled_call **out) {
-  struct compiled_call_key key;
+  struct program_key key;
   const bool checked = eager->checked || numerics_enabled();
-  TRY(compiled_call_key(call, checked, &key));
-  situ_status status = NULL;
-  *out = eager->recent[call->op];
-  if (!*out || !compiled_call_matches(*out, &key))
-    status = find_or_compile(eager, call, checked, &key, out);
-  compiled_call_key_free(&key);
+  struct cached_program **recent = &eager->recent[call->op];
+  compiled_call_key(call, checked, &key);
+  situ_status status = key.failed ? NO_MEMORY() : NULL;
+  if (!status)
+    *out = (struct compiled_call *)program_cache_find(&eager->compiled, &key, recent, NULL, NULL);
+  if (!status && !*out) {
+    status =
+        compiled_call_create(call, eager->devices, eager->soft, checked, &eager->services, out);
+    if (!status) status = program_cache_add(&eager->compiled, &key, recent, &(*out)->cached);
+  }
+  program_key_free(&key);
   return !status && eager->log ? compiled_call_log(*out, &eager->log_entries) : status;
 }
 
 /* Runs a compiled call. Must hold the lock, which is released during calls that are not tiny. */
 static situ_status run(situ_eager *eager, struct compiled_call *compiled,
                        situ_tensor *const *inputs, situ_tensor **outputs) {
-  struct frame *frame = compiled_call_begin_run(compiled);
+  struct frame *frame = program_cache_begin_run(&compiled->cached);
   if (!compiled->tiny) pthread_mutex_unlock(&eager->lock);
   const situ_status status = compiled_call_run(compiled, &frame, inputs, outputs);
   if (!compiled->tiny) pthread_mutex_lock(&eager->lock);
-  compiled_call_end_run(compiled, frame);
+  program_cache_end_run(&compiled->cached, frame);
   return status;
 }
 
@@ -260,11 +233,11 @@ situ_status situ_eager_run(situ_eager *eager, const situ_call *call, situ_tensor
   struct compiled_call *compiled = NULL;
   pthread_mutex_lock(&eager->lock);
   situ_status status = find_compiled(eager, call, &compiled);
-  if (!status && compiled->program->n_fetches > capacity)
+  if (!status && compiled->cached.program->n_fetches > capacity)
     status = INVALID("situ_eager_run: %s has %d outputs, but the capacity is %d.",
-                     schema_get(call->op)->op->name, compiled->program->n_fetches, capacity);
+                     schema_get(call->op)->op->name, compiled->cached.program->n_fetches, capacity);
   if (!status) {
-    *count = compiled->program->n_fetches;
+    *count = compiled->cached.program->n_fetches;
     for (int i = 0; i < *count; i++) outputs[i] = NULL;
     status = run(eager, compiled, call->inputs, outputs);
   }

@@ -34,10 +34,12 @@ static void init_locks(struct situ_session *session) {
 static void reset_after_fork(void *context) {
   struct situ_session *session = context;
   const bool was_locked = pthread_mutex_trylock(&session->lock);
-  program_cache_forget(session, was_locked);
   if (was_locked) {
+    session_programs_init(session);
     session->placed = -1;
     session->placement_arena = (struct arena){0};
+  } else {
+    program_cache_forget(&session->programs);
   }
   init_locks(session);
 }
@@ -98,6 +100,7 @@ situ_status situ_session_create(situ_graph *graph, const situ_config *config, si
   if (!session) return NO_MEMORY();
   session->references = 1;
   session->placed = -1;
+  session_programs_init(session);
   session->graph = situ_graph_retain(graph);
   if (config && config->log_device_placement)
     session->log = config->is_function ? LOG_FUNCTION : LOG_GRAPH;
@@ -128,7 +131,7 @@ situ_session *situ_session_retain(situ_session *session) {
 
 /* Frees everything on devices. Must hold the lock. */
 static void drop_programs(struct situ_session *session) {
-  if (session->devices && session->has_pressure_handler) program_cache_clear(session);
+  if (session->devices && session->has_pressure_handler) session_programs_clear(session);
   state_clear(&session->state);
   resource_clear(&session->resources);
 }
@@ -139,6 +142,7 @@ void situ_session_release(situ_session *session) {
   functions_release(session);
   drop_programs(session);
   if (session->devices) registry_release();
+  program_key_free(&session->key);
   arena_free(&session->placement_arena);
   situ_store_release(session->state.store);
   free(session->task);
@@ -156,7 +160,8 @@ void situ_session_release(situ_session *session) {
 
 static int32_t count_active(const struct situ_session *session) {
   int32_t active = 0;
-  for (int32_t i = 0; i < session->n_programs; i++) active += session->programs[i]->active;
+  for (const struct cached_program *c = session->programs.newest; c; c = c->older)
+    active += c->active;
   return active;
 }
 

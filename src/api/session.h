@@ -5,20 +5,13 @@
 
 #include <pthread.h>
 
+#include "api/program_cache.h"
 #include "base/fork.h"
 #include "exec/frame.h"
 #include "exec/state.h"
 #include "place/place.h"
 #include "plan/plan.h"
 #include "situ/session.h"
-
-/* A compiled program with its frames. */
-struct cached_program {
-  struct program *program;
-  struct frame *idle; /* frames that are not running */
-  int32_t active;     /* number of users */
-  uint64_t used;      /* time of last use, in session->clock */
-};
 
 enum { MAX_PROGRAMS = 256 };
 
@@ -44,10 +37,10 @@ struct situ_session {
   char *logged;     /* per node of a function: it was logged; NULL: none */
   int32_t n_logged; /* elements of `logged` */
   int32_t placed;   /* number of nodes when the graph was placed; -1: never */
-  int32_t n_programs;
-  struct cached_program *programs[MAX_PROGRAMS];
-  uint64_t clock;
-  bool *has_pressure_handler; /* per device: release_idle_memory is registered */
+  struct program_cache programs;
+  struct cached_program *recent; /* the program of the last run */
+  struct program_key key;        /* of the current run; reused */
+  bool *has_pressure_handler;    /* per device: release_idle_memory is registered */
   struct state state;
   char *task, *scope; /* as in situ_config; owned */
   struct resources resources;
@@ -110,28 +103,29 @@ situ_status session_check_feed(const struct situ_session *session,
                                const struct situ_graph *snapshot, const situ_feed *feed, int index,
                                bool allow_null) SITU_MUST_USE;
 
+/* Sets up the cache of programs. */
+void session_programs_init(struct situ_session *session);
+
 /* Finds or compiles the program of a request, and takes an idle frame (or NULL). The caller
- * releases it with program_cache_return_frame or program_cache_release. Must hold the lock. */
-situ_status program_cache_acquire(struct situ_session *session, const struct plan_request *request,
-                                  struct cached_program **out, struct frame **frame) SITU_MUST_USE;
-void program_cache_release(struct situ_session *session, struct cached_program *cached);
+ * releases it with session_programs_return_frame or session_programs_release. Must hold the lock.
+ */
+situ_status session_programs_acquire(struct situ_session *session,
+                                     const struct plan_request *request,
+                                     struct cached_program **out,
+                                     struct frame **frame) SITU_MUST_USE;
+void session_programs_release(struct situ_session *session, struct cached_program *cached,
+                              struct frame *frame);
 
-/* Prepares the frame from program_cache_acquire, or creates one. Must not hold the lock. */
-situ_status program_cache_prepare_frame(struct situ_session *session, struct cached_program *cached,
-                                        situ_tensor *const *fed,
-                                        struct frame **frame) SITU_MUST_USE;
+/* Prepares the frame from session_programs_acquire, or creates one. Must not hold the lock. */
+situ_status session_programs_prepare_frame(struct situ_session *session,
+                                           struct cached_program *cached, situ_tensor *const *fed,
+                                           struct frame **frame) SITU_MUST_USE;
 
-/* Makes the frame idle, or destroys it if it is broken. */
-void program_cache_return_frame(struct situ_session *session, struct cached_program *cached,
-                                struct frame *frame);
-
-/* Frees idle frames with memory of a device (NULL: all); returns the bytes. Must hold the lock. */
-uint64_t program_cache_drop_idle(struct situ_session *session, const struct device *device);
+/* Makes the frame idle, and releases the program. */
+void session_programs_return_frame(struct situ_session *session, struct cached_program *cached,
+                                   struct frame *frame);
 
 /* Frees all programs; none may be running. Must hold the lock. */
-void program_cache_clear(struct situ_session *session);
-
-/* In a forked child: drops the programs that threads of the parent were running, or `all`. */
-void program_cache_forget(struct situ_session *session, bool all);
+void session_programs_clear(struct situ_session *session);
 
 #endif

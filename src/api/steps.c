@@ -34,7 +34,7 @@ static situ_status acquire_program(struct situ_session *session, const struct ru
                                       .check_numerics = checked,
                                       .check_feeds = checked && !session->is_inner && !before,
                                       .previous = before};
-    status = program_cache_acquire(session, &plan, &out->cached, &out->frame);
+    status = session_programs_acquire(session, &plan, &out->cached, &out->frame);
   }
   pthread_mutex_unlock(&session->lock);
   return status;
@@ -42,7 +42,7 @@ static situ_status acquire_program(struct situ_session *session, const struct ru
 
 static void release_program(struct situ_session *session, struct cached_program *cached) {
   pthread_mutex_lock(&session->lock);
-  program_cache_release(session, cached);
+  session_programs_release(session, cached, NULL);
   pthread_mutex_unlock(&session->lock);
 }
 
@@ -70,13 +70,13 @@ static situ_status run_program(struct situ_session *session, struct acquired *ac
                                situ_tensor *const *tensors, situ_tensor **results) {
   const struct situ_graph *graph = acquired->cached->program->graph;
   situ_status status =
-      program_cache_prepare_frame(session, acquired->cached, tensors, &acquired->frame);
+      session_programs_prepare_frame(session, acquired->cached, tensors, &acquired->frame);
   if (status) {
     release_program(session, acquired->cached);
     return status;
   }
   status = frame_run(acquired->frame, tensors, results);
-  program_cache_return_frame(session, acquired->cached, acquired->frame);
+  session_programs_return_frame(session, acquired->cached, acquired->frame);
   return status ? append_node(graph, status) : NULL;
 }
 

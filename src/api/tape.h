@@ -3,6 +3,7 @@
 #ifndef SITU_API_TAPE_H
 #define SITU_API_TAPE_H
 
+#include "api/program_cache.h"
 #include "base/arena.h"
 #include "base/base.h"
 #include "situ/tape.h"
@@ -52,14 +53,21 @@ situ_status tape_gradient_run(situ_tape *tape, const int32_t calls[2], situ_tens
                               situ_tensor **indices) SITU_MUST_USE;
 
 /* The compiled gradients of an eager context. */
-struct tape_gradient_cache;
-void tape_gradient_clear(struct tape_gradient_cache **cache);
+struct tape_gradient_cache {
+  struct program_cache programs;
+  struct cached_program *recent; /* the last gradient */
+  _Atomic bool is_stale;         /* to be cleared before the next gradient */
+};
+void tape_gradient_init(struct tape_gradient_cache *cache);
+
+/* Frees the compiled gradients, now or, if one is running, before the next one runs. */
+void tape_gradient_clear(struct tape_gradient_cache *cache);
 
 /* In a forked child: returns whether a thread of the parent was using the caches. */
 bool tape_gradient_after_fork(void);
 
 /* Returns the gradient cache of a context. */
-struct tape_gradient_cache **eager_gradient_cache(situ_eager *eager);
+struct tape_gradient_cache *eager_gradient_cache(situ_eager *eager);
 
 /* Returns whether placement logging is on. */
 bool eager_logs(const situ_eager *eager);

@@ -3,13 +3,13 @@
  * never run: their results are fed; and adds the gradients. It is compiled once and cached by the
  * calls. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/session.h"
 #include "api/tape.h"
 #include "base/fork.h"
-#include "base/strbuf.h"
 #include "graph/graph.h"
 #include "situ/gradient.h"
 #include "tensor/tensor.h"
@@ -24,9 +24,7 @@ struct origin {
 };
 
 struct compiled_gradient {
-  struct compiled_gradient *next;
-  uint64_t hash;
-  struct strbuf key;
+  struct cached_program cached; /* must be first; the session keeps the program */
   situ_graph *graph;
   situ_session *session;
   int32_t first; /* the first gradient node */
@@ -36,11 +34,6 @@ struct compiled_gradient {
   situ_value *fetches;
   int *fetch_of; /* per source: its fetch, or -1; then per source: the fetch of its indices */
   int n_fetches, n_sources;
-};
-
-struct tape_gradient_cache {
-  struct compiled_gradient *items;
-  int count;
 };
 
 /* A segment and its arguments. */
@@ -55,10 +48,10 @@ struct segment {
   int32_t *call_index; /* per call of the tape: its index in `calls`, or -1 */
 };
 
-static void destroy(struct compiled_gradient *b) {
+static void destroy(struct cached_program *cached) {
+  struct compiled_gradient *b = (struct compiled_gradient *)cached;
   situ_session_release(b->session);
   situ_graph_release(b->graph);
-  strbuf_free(&b->key);
   free(b->feeds);
   free(b->origins);
   free(b->fetches);
@@ -66,14 +59,8 @@ static void destroy(struct compiled_gradient *b) {
   free(b);
 }
 
-void tape_gradient_clear(struct tape_gradient_cache **cache) {
-  while (*cache && (*cache)->items) {
-    struct compiled_gradient *b = (*cache)->items;
-    (*cache)->items = b->next;
-    destroy(b);
-  }
-  free(*cache);
-  *cache = NULL;
+void tape_gradient_init(struct tape_gradient_cache *cache) {
+  *cache = (struct tape_gradient_cache){.programs = {.capacity = MAX_CACHED, .destroy = destroy}};
 }
 
 /* ---- Selecting the calls ---- */
@@ -114,65 +101,40 @@ static bool is_host(const struct recorded_call *call, int input) {
 
 /* ---- Cache keys ---- */
 
-static void append_bytes(struct strbuf *key, const void *data, size_t bytes) {
-  strbuf_append_n(key, data, bytes);
+static void append_int(struct program_key *key, int64_t number) {
+  program_key_append(key, &number, sizeof number);
 }
 
-static void append_int(struct strbuf *key, int64_t call_index) {
-  append_bytes(key, &call_index, sizeof call_index);
-}
-
-static void append_tensor(struct strbuf *key, const situ_tensor *tensor) {
-  append_int(key, tensor->type);
-  append_int(key, tensor->shape.rank);
-  append_bytes(key, tensor->shape.dim, sizeof(int64_t) * (size_t)tensor->shape.rank);
-}
-
-static void append_attr(struct strbuf *key, const situ_attr *attr) {
-  append_bytes(key, attr->name, strlen(attr->name) + 1);
-  append_int(key, attr->integer);
-  append_bytes(key, &attr->real, sizeof attr->real);
-  if (attr->kind == SITU_ATTR_STRING || attr->kind == SITU_ATTR_FUNCTION)
-    append_bytes(key, attr->text, strlen(attr->text) + 1);
-  if (attr->kind == SITU_ATTR_SHAPES)
-    append_bytes(key, attr->shapes, sizeof *attr->shapes * (size_t)attr->integer);
-  if (attr->kind == SITU_ATTR_INTS || attr->kind == SITU_ATTR_TYPES)
-    append_bytes(key, attr->integers, sizeof(int64_t) * (size_t)attr->integer);
-  if (attr->kind == SITU_ATTR_FLOATS)
-    append_bytes(key, attr->reals, sizeof *attr->reals * (size_t)attr->integer);
-  if (attr->kind == SITU_ATTR_SHAPE) append_bytes(key, &attr->shape, sizeof attr->shape);
-  if (attr->kind == SITU_ATTR_TENSOR) append_int(key, (int64_t)(intptr_t)attr->tensor);
-}
-
-static void append_input(const struct segment *s, struct strbuf *key,
+static void append_input(const struct segment *s, struct program_key *key,
                          const struct recorded_call *call, int i) {
   const int32_t from = call->from[i], producer = producer_of(s, from);
   append_int(key, producer < 0 ? -1 : s->call_index[producer - s->first]);
   append_int(key, producer < 0 ? from : s->tape->tracked[from].output);
   if (producer >= 0) return;
-  append_tensor(key, call->tensors[i]);
-  const void *data = is_host(call, i) ? situ_tensor_data(call->tensors[i]) : NULL;
-  if (data) append_bytes(key, data, call->tensors[i]->bytes);
+  program_key_append_shape(key, &(int32_t){call->tensors[i]->type}, 1, &call->tensors[i]->shape);
+  if (is_host(call, i)) program_key_append_elements(key, call->tensors[i]);
 }
 
 static int64_t device_of(const situ_tensor *tensor) {
   return tensor->buffer->device ? tensor->buffer->device->number : -1;
 }
 
-static void append_end(const struct segment *s, struct strbuf *key, const situ_tensor *tensor) {
+static void append_end(const struct segment *s, struct program_key *key,
+                       const situ_tensor *tensor) {
   const int32_t at = tape_find(s->tape, tensor), producer = producer_of(s, at);
   append_int(key, producer < 0 ? -1 : s->call_index[producer - s->first]);
   append_int(key, producer < 0 ? at : s->tape->tracked[at].output);
-  if (producer < 0) append_tensor(key, tensor);
+  if (producer < 0) program_key_append_shape(key, &(int32_t){tensor->type}, 1, &tensor->shape);
 }
 
-static void make_key(const struct segment *s, struct strbuf *key) {
+static void make_key(const struct segment *s, struct program_key *key) {
+  program_key_reset(key);
   for (int32_t k = 0; k < s->n_calls; k++) {
     const struct recorded_call *call = &s->tape->calls[s->calls[k]];
     append_int(key, (int64_t)call->op << 32 | call->n_in << 8 | call->n_attrs);
     append_int(key, call->n_out ? device_of(call->tensors[call->n_in]) : -1);
     for (int i = 0; i < call->n_in; i++) append_input(s, key, call, i);
-    for (int i = 0; i < call->n_attrs; i++) append_attr(key, &call->attrs[i]);
+    for (int i = 0; i < call->n_attrs; i++) program_key_append_attr(key, &call->attrs[i]);
   }
   append_int(key, -7);
   for (int i = 0; i < s->n_targets; i++) {
@@ -181,17 +143,6 @@ static void make_key(const struct segment *s, struct strbuf *key) {
   }
   append_int(key, s->sparse ? -10 : -9);
   for (int i = 0; i < s->n_sources; i++) append_end(s, key, s->sources[i]);
-}
-
-static uint64_t hash_key(const struct strbuf *key) {
-  uint64_t hash = 0x9e3779b97f4a7c15u ^ key->length, word = 0;
-  for (size_t i = 0; i < key->length; i += 8) {
-    word = 0;
-    memcpy(&word, key->data + i, key->length - i < 8 ? key->length - i : 8);
-    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-    hash ^= hash >> 32;
-  }
-  return hash;
 }
 
 /* ---- Building the graph ---- */
@@ -462,49 +413,41 @@ static situ_status log_calls(const struct compiled_gradient *b, situ_eager *eage
   return status;
 }
 
-/* Compiles a segment that is not in the cache. */
-static situ_status compile(struct segment *s, const struct strbuf *key, uint64_t hash,
-                           struct tape_gradient_cache **cache, struct compiled_gradient **out) {
-  if (*cache && (*cache)->count >= MAX_CACHED) tape_gradient_clear(cache);
-  if (!*cache) *cache = calloc(1, sizeof **cache);
+static situ_status compile(const struct segment *s, struct compiled_gradient **out) {
   struct compiled_gradient *b = calloc(1, sizeof *b);
   struct builder builder = {.s = s, .b = b};
-  situ_status status = b && *cache ? build(&builder) : NO_MEMORY();
+  situ_status status = b ? build(&builder) : NO_MEMORY();
   arena_free(&builder.arena);
   free(builder.from);
-  if (!status) {
-    strbuf_append_n(&b->key, key->data, key->length);
-    status = b->key.failed ? NO_MEMORY() : log_calls(b, s->tape->eager);
-  }
-  if (status) {
-    if (b) destroy(b);
-    return status;
-  }
-  b->hash = hash;
-  b->next = (*cache)->items;
-  (*cache)->items = b;
-  (*cache)->count++;
-  *out = b;
-  return NULL;
+  if (!status) status = log_calls(b, s->tape->eager);
+  if (status && b) destroy(&b->cached);
+  if (!status) *out = b;
+  return status;
 }
 
-static situ_status find(struct segment *s, struct strbuf *key, struct compiled_gradient **out) {
-  struct tape_gradient_cache **cache = eager_gradient_cache(s->tape->eager);
-  key->length = 0;
-  make_key(s, key);
-  if (key->failed) return NO_MEMORY();
-  const uint64_t hash = hash_key(key);
-  for (struct compiled_gradient *b = *cache ? (*cache)->items : NULL; b; b = b->next)
-    if (b->hash == hash && b->key.length == key->length &&
-        !memcmp(b->key.data, key->data, key->length)) {
-      *out = b;
-      return NULL;
-    }
-  return compile(s, key, hash, cache, out);
+/* Guards all caches, their feeds and the key, which is reused to avoid allocations. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct program_key key = {.bytes = key.inline_buffer, .capacity = sizeof key.inline_buffer};
+
+static situ_status find(const struct segment *s, struct compiled_gradient **out) {
+  struct tape_gradient_cache *cache = eager_gradient_cache(s->tape->eager);
+  if (atomic_exchange(&cache->is_stale, false)) program_cache_clear(&cache->programs);
+  make_key(s, &key);
+  if (key.failed) return NO_MEMORY();
+  *out = (struct compiled_gradient *)program_cache_find(&cache->programs, &key, &cache->recent,
+                                                        NULL, NULL);
+  if (*out) return NULL;
+  TRY(compile(s, out));
+  return program_cache_add(&cache->programs, &key, &cache->recent, &(*out)->cached);
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all caches and their feeds */
-static struct strbuf key; /* guarded by lock; reused to avoid allocations */
+void tape_gradient_clear(struct tape_gradient_cache *cache) {
+  cache->is_stale = true;
+  if (pthread_mutex_trylock(&lock)) return;
+  program_cache_clear(&cache->programs);
+  cache->is_stale = false;
+  pthread_mutex_unlock(&lock);
+}
 
 bool tape_gradient_after_fork(void) {
   static int seen;
@@ -512,7 +455,7 @@ bool tape_gradient_after_fork(void) {
   if (seen == fork_generation()) return was_used; /* called once per context */
   seen = fork_generation();
   was_used = pthread_mutex_trylock(&lock);
-  if (was_used) key = (struct strbuf){0};
+  if (was_used) program_key_init(&key);
   pthread_mutex_init(&lock, NULL);
   return was_used;
 }
@@ -521,7 +464,7 @@ static situ_status run(struct segment *s, situ_tape *const *others, int n_others
                        situ_tensor **results, situ_tensor **indices, struct arena *arena) {
   struct compiled_gradient *b = NULL;
   TRY(select_calls(s, arena));
-  TRY(find(s, &key, &b));
+  TRY(find(s, &b));
   situ_tensor **found = ARENA_ARRAY(arena, situ_tensor *, b->n_fetches + 1);
   if (!found) return NO_MEMORY();
   for (int i = 0; i < b->n_feeds; i++) b->feeds[i].tensor = tensor_at(s, b->origins[i]);

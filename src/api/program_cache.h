@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * program_cache.h: a cache of compiled programs by key, with least-recently-used eviction.
+ * Sessions, eager calls and tapes have one each. The owner's lock guards it. */
+#ifndef SITU_API_PROGRAM_CACHE_H
+#define SITU_API_PROGRAM_CACHE_H
+
+#include <string.h>
+
+#include "exec/frame.h"
+#include "situ/graph.h"
+#include "tensor/tensor.h"
+
+/* A key under construction: all that a compiled program depends on, as bytes. */
+struct program_key {
+  size_t length, capacity;
+  bool failed;          /* out of memory: check once at the end */
+  unsigned char *bytes; /* inline_buffer or malloc'ed */
+  unsigned char inline_buffer[512];
+};
+
+/* A compiled program with its frames; the first member of what an owner caches. */
+struct cached_program {
+  struct program *program; /* NULL if the owner keeps it elsewhere */
+  struct frame *idle;      /* frames that are not running */
+  int32_t active;          /* number of users: never evicted while there are any */
+  /* Members of the cache: */
+  struct cached_program *next;          /* in the hash bucket */
+  struct cached_program *newer, *older; /* in order of use */
+  uint64_t linked;                      /* cache->clock when it became the newest */
+  struct cached_program **recent;       /* as in program_cache_find */
+  unsigned char *key;
+  size_t length;
+  uint64_t hash;
+};
+
+struct program_cache_stats {
+  uint64_t hits, misses, evictions;
+};
+
+struct program_cache {
+  int32_t capacity;                         /* a power of 2; set by the owner */
+  void (*destroy)(struct cached_program *); /* set by the owner: frees a program and itself */
+  int32_t count;
+  struct cached_program **buckets;        /* `capacity` hash buckets; NULL while empty */
+  struct cached_program *newest, *oldest; /* in order of use */
+  uint64_t clock;                         /* number of programs that became the newest */
+  struct program_cache_stats stats;
+};
+
+/* Initializes a key, or empties one to be built again. */
+static inline void program_key_init(struct program_key *key) {
+  key->bytes = key->inline_buffer;
+  key->capacity = sizeof key->inline_buffer;
+  key->length = 0;
+  key->failed = false;
+}
+static inline void program_key_reset(struct program_key *key) {
+  key->length = 0;
+  key->failed = false;
+}
+void program_key_free(struct program_key *key);
+
+/* Makes room for more bytes; false: out of memory. */
+bool program_key_grow(struct program_key *key, size_t bytes);
+
+/* Appends to a key; inline because most pieces are a few bytes. */
+static inline void program_key_append(struct program_key *key, const void *data, size_t bytes) {
+  if (key->length + bytes > key->capacity && !program_key_grow(key, bytes)) return;
+  memcpy(key->bytes + key->length, data, bytes);
+  key->length += bytes;
+}
+
+/* Appends a string; NULL is empty. */
+void program_key_append_string(struct program_key *key, const char *string);
+
+/* Appends `n_head` integers, the rank and the sizes of a shape. */
+static inline void program_key_append_shape(struct program_key *key, const int32_t *head,
+                                            int n_head, const situ_shape *shape) {
+  const size_t bytes = sizeof *head * ((size_t)n_head + 1) + sizeof *shape->dim * SITU_MAX_RANK;
+  if (key->length + bytes > key->capacity && !program_key_grow(key, bytes)) return;
+  unsigned char *at = key->bytes + key->length;
+  const int32_t rank = shape->rank;
+  memcpy(at, head, sizeof *head * (size_t)n_head);
+  at += sizeof *head * (size_t)n_head;
+  memcpy(at, &rank, sizeof rank);
+  at += sizeof rank;
+  for (int i = 0; i < rank; i++, at += sizeof *shape->dim)
+    memcpy(at, &shape->dim[i], sizeof *shape->dim);
+  key->length = (size_t)(at - key->bytes);
+}
+
+/* Appends the elements of a tensor in host memory; an attribute. */
+void program_key_append_elements(struct program_key *key, const situ_tensor *tensor);
+void program_key_append_attr(struct program_key *key, const situ_attr *attr);
+
+/* Decides among programs with equal keys. */
+typedef bool program_cache_filter(const struct cached_program *cached, const void *context);
+
+static inline bool program_cache_matches(const struct cached_program *cached,
+                                         const struct program_key *key,
+                                         program_cache_filter *accepts, const void *context) {
+  return cached->length == key->length && !memcmp(cached->key, key->bytes, key->length) &&
+         (!accepts || accepts(cached, context));
+}
+
+/* As program_cache_find, without trying *recent. */
+struct cached_program *program_cache_search(struct program_cache *cache,
+                                            const struct program_key *key,
+                                            struct cached_program **recent,
+                                            program_cache_filter *accepts, const void *context);
+
+/* Finds a program, or returns NULL. `recent` is a pointer of the owner to the program that it found
+ * last, which is tried first and kept up to date; always the same for a key; NULL: none. `accepts`
+ * may be NULL. Inline because an eager call takes some 100 ns. */
+static inline struct cached_program *program_cache_find(struct program_cache *cache,
+                                                        const struct program_key *key,
+                                                        struct cached_program **recent,
+                                                        program_cache_filter *accepts,
+                                                        const void *context) {
+  struct cached_program *found = recent ? *recent : NULL;
+  const bool is_new = found && cache->clock - found->linked < (uint64_t)cache->capacity / 4;
+  if (!is_new || !program_cache_matches(found, key, accepts, context))
+    return program_cache_search(cache, key, recent, accepts, context);
+  cache->stats.hits++;
+  return found;
+}
+
+/* Adds a program, which the cache owns, also if this fails. Evicts the least recently used program
+ * if the cache is full; it exceeds its capacity if all of them are in use. */
+situ_status program_cache_add(struct program_cache *cache, const struct program_key *key,
+                              struct cached_program **recent,
+                              struct cached_program *cached) SITU_MUST_USE;
+
+/* Frees all programs that are not in use. */
+void program_cache_clear(struct program_cache *cache);
+
+/* In a forked child: leaks the programs that threads of the parent were using. */
+void program_cache_forget(struct program_cache *cache);
+
+/* Starts a run of a program: returns an idle frame or NULL. program_cache_end_run ends it; a frame
+ * becomes idle. */
+static inline struct frame *program_cache_begin_run(struct cached_program *cached) {
+  struct frame *frame = cached->idle;
+  if (frame) cached->idle = frame->next;
+  cached->active++;
+  return frame;
+}
+static inline void program_cache_end_run(struct cached_program *cached, struct frame *frame) {
+  cached->active--;
+  if (!frame) return;
+  frame->next = cached->idle;
+  cached->idle = frame;
+}
+
+#endif
