@@ -173,7 +173,7 @@ static situ_status find_compiled(situ_eager *eager, const situ_call *call,
   compiled_call_key(call, checked, &key);
   situ_status status = key.failed ? NO_MEMORY() : NULL;
   if (!status)
-    *out = (struct compiled_call *)program_cache_find(&eager->compiled, &key, recent, NULL, NULL);
+    *out = (struct compiled_call *)program_cache_find(&eager->compiled, &key, recent, NULL);
   if (!status && !*out) {
     status =
         compiled_call_create(call, eager->devices, eager->soft, checked, &eager->services, out);

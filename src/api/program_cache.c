@@ -33,44 +33,29 @@ void program_key_append_elements(struct program_key *key, const situ_tensor *ten
   if (data) program_key_append(key, data, tensor->bytes);
 }
 
-static void append_list(struct program_key *key, const void *items, size_t size, int64_t count) {
-  program_key_append(key, &count, sizeof count);
-  if (count) program_key_append(key, items, size * (size_t)count);
-}
-
 void program_key_append_attr(struct program_key *key, const situ_attr *attr) {
+  const situ_attr_kind kind = attr->kind;
+  const size_t count = (size_t)attr->integer; /* of a list */
   program_key_append_string(key, attr->name);
-  program_key_append(key, &attr->kind, sizeof attr->kind);
-  switch (attr->kind) {
-    case SITU_ATTR_FLOAT:
-      program_key_append(key, &attr->real, sizeof attr->real);
-      break;
-    case SITU_ATTR_STRING:
-      program_key_append_string(key, attr->text);
-      break;
-    case SITU_ATTR_SHAPE:
-      program_key_append_shape(key, &(int32_t){0}, 1, &attr->shape);
-      break;
-    case SITU_ATTR_TENSOR:
-      program_key_append_shape(key, &(int32_t){attr->tensor->type}, 1, &attr->tensor->shape);
-      program_key_append_elements(key, attr->tensor);
-      if (attr->tensor->buffer->device) /* the graph of the program retains it */
-        program_key_append(key, &attr->tensor, sizeof attr->tensor);
-      break;
-    case SITU_ATTR_SHAPES:
-      append_list(key, attr->shapes, sizeof *attr->shapes, attr->integer);
-      break;
-    case SITU_ATTR_FLOATS:
-      append_list(key, attr->reals, sizeof *attr->reals, attr->integer);
-      break;
-    case SITU_ATTR_INTS:
-    case SITU_ATTR_TYPES:
-      append_list(key, attr->integers, sizeof *attr->integers, attr->integer);
-      break;
-    default:
-      program_key_append(key, &attr->integer, sizeof attr->integer);
-      if (attr->kind == SITU_ATTR_FUNCTION) program_key_append_string(key, attr->text);
+  program_key_append(key, &kind, sizeof kind);
+  program_key_append(key, &attr->integer, sizeof attr->integer);
+  if (kind == SITU_ATTR_FLOAT) program_key_append(key, &attr->real, sizeof attr->real);
+  if (kind == SITU_ATTR_STRING || kind == SITU_ATTR_FUNCTION)
+    program_key_append_string(key, attr->text);
+  if (kind == SITU_ATTR_SHAPE) program_key_append_shape(key, &(int32_t){0}, 1, &attr->shape);
+  if (kind == SITU_ATTR_TENSOR) {
+    const situ_tensor *tensor = attr->tensor;
+    program_key_append_shape(key, &(int32_t){tensor->type}, 1, &tensor->shape);
+    program_key_append_elements(key, tensor);
+    if (tensor->buffer->device) /* the graph of the program retains it */
+      program_key_append(key, &tensor, sizeof tensor);
   }
+  if (kind == SITU_ATTR_SHAPES && count)
+    program_key_append(key, attr->shapes, sizeof *attr->shapes * count);
+  if (kind == SITU_ATTR_FLOATS && count)
+    program_key_append(key, attr->reals, sizeof *attr->reals * count);
+  if ((kind == SITU_ATTR_INTS || kind == SITU_ATTR_TYPES) && count)
+    program_key_append(key, attr->integers, sizeof *attr->integers * count);
 }
 
 static uint64_t hash_bytes(const unsigned char *bytes, size_t length) {
@@ -100,11 +85,6 @@ static void link_newest(struct program_cache *cache, struct cached_program *cach
   cache->newest = cached;
 }
 
-static void mark_recent(struct cached_program **recent, struct cached_program *cached) {
-  cached->recent = recent;
-  if (recent) *recent = cached;
-}
-
 /* ---- The cache ---- */
 
 static struct cached_program **bucket_of(const struct program_cache *cache, uint64_t hash) {
@@ -113,23 +93,18 @@ static struct cached_program **bucket_of(const struct program_cache *cache, uint
 
 struct cached_program *program_cache_search(struct program_cache *cache,
                                             const struct program_key *key,
-                                            struct cached_program **recent,
-                                            program_cache_filter *accepts, const void *context) {
+                                            struct cached_program **recent, const void *context) {
   const uint64_t hash = hash_bytes(key->bytes, key->length);
   struct cached_program *found = cache->buckets ? *bucket_of(cache, hash) : NULL;
-  while (found && (found->hash != hash || !program_cache_matches(found, key, accepts, context)))
+  while (found && (found->hash != hash || !program_cache_matches(cache, found, key, context)))
     found = found->next;
-  if (!found) {
-    cache->stats.misses++;
-    return NULL;
-  }
-  cache->stats.hits++;
-  if (cache->clock - found->linked >= (uint64_t)cache->capacity / 4) {
+  *(found ? &cache->stats.hits : &cache->stats.misses) += 1;
+  if (!found) return NULL;
+  if (!program_cache_is_new(cache, found)) {
     unlink_use(cache, found);
     link_newest(cache, found);
   }
-  mark_recent(recent, found);
-  return found;
+  return *recent = found;
 }
 
 /* Removes a program from the cache without freeing it. */
@@ -138,7 +113,7 @@ static void take_out(struct program_cache *cache, struct cached_program *cached)
   while (*link != cached) link = &(*link)->next;
   *link = cached->next;
   unlink_use(cache, cached);
-  if (cached->recent && *cached->recent == cached) *cached->recent = NULL;
+  if (*cached->recent == cached) *cached->recent = NULL;
   cache->count--;
 }
 
@@ -175,7 +150,8 @@ situ_status program_cache_add(struct program_cache *cache, const struct program_
   cached->next = *bucket;
   *bucket = cached;
   link_newest(cache, cached);
-  mark_recent(recent, cached);
+  cached->recent = recent;
+  *recent = cached;
   cache->count++;
   return NULL;
 }

@@ -40,6 +40,8 @@ struct program_cache_stats {
 struct program_cache {
   int32_t capacity;                         /* a power of 2; set by the owner */
   void (*destroy)(struct cached_program *); /* set by the owner: frees a program and itself */
+  /* Set by the owner: decides among programs with equal keys; NULL: any. */
+  bool (*accepts)(const struct cached_program *cached, const void *context);
   int32_t count;
   struct cached_program **buckets;        /* `capacity` hash buckets; NULL while empty */
   struct cached_program *newest, *oldest; /* in order of use */
@@ -93,34 +95,35 @@ static inline void program_key_append_shape(struct program_key *key, const int32
 void program_key_append_elements(struct program_key *key, const situ_tensor *tensor);
 void program_key_append_attr(struct program_key *key, const situ_attr *attr);
 
-/* Decides among programs with equal keys. */
-typedef bool program_cache_filter(const struct cached_program *cached, const void *context);
+/* Returns whether a program is in the newest quarter. */
+static inline bool program_cache_is_new(const struct program_cache *cache,
+                                        const struct cached_program *cached) {
+  return cache->clock - cached->linked < (uint64_t)cache->capacity / 4;
+}
 
-static inline bool program_cache_matches(const struct cached_program *cached,
-                                         const struct program_key *key,
-                                         program_cache_filter *accepts, const void *context) {
+static inline bool program_cache_matches(const struct program_cache *cache,
+                                         const struct cached_program *cached,
+                                         const struct program_key *key, const void *context) {
   return cached->length == key->length && !memcmp(cached->key, key->bytes, key->length) &&
-         (!accepts || accepts(cached, context));
+         (!cache->accepts || cache->accepts(cached, context));
 }
 
 /* As program_cache_find, without trying *recent. */
 struct cached_program *program_cache_search(struct program_cache *cache,
                                             const struct program_key *key,
-                                            struct cached_program **recent,
-                                            program_cache_filter *accepts, const void *context);
+                                            struct cached_program **recent, const void *context);
 
-/* Finds a program, or returns NULL. `recent` is a pointer of the owner to the program that it found
- * last, which is tried first and kept up to date; always the same for a key; NULL: none. `accepts`
- * may be NULL. Inline because an eager call takes some 100 ns. */
+/* Finds a program, or returns NULL. `recent`, always the same for a key, is the owner's pointer to
+ * the program that it used last; it is tried first, and NULL after an eviction. `context` is for
+ * `accepts`. Inline because an eager call takes some 100 ns. */
 static inline struct cached_program *program_cache_find(struct program_cache *cache,
                                                         const struct program_key *key,
                                                         struct cached_program **recent,
-                                                        program_cache_filter *accepts,
                                                         const void *context) {
-  struct cached_program *found = recent ? *recent : NULL;
-  const bool is_new = found && cache->clock - found->linked < (uint64_t)cache->capacity / 4;
-  if (!is_new || !program_cache_matches(found, key, accepts, context))
-    return program_cache_search(cache, key, recent, accepts, context);
+  struct cached_program *found = *recent;
+  if (!found || !program_cache_is_new(cache, found) ||
+      !program_cache_matches(cache, found, key, context))
+    return program_cache_search(cache, key, recent, context);
   cache->stats.hits++;
   return found;
 }

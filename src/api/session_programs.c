@@ -61,7 +61,8 @@ static void destroy(struct cached_program *cached) {
 }
 
 void session_programs_init(struct situ_session *session) {
-  session->programs = (struct program_cache){.capacity = MAX_PROGRAMS, .destroy = destroy};
+  session->programs =
+      (struct program_cache){.capacity = MAX_PROGRAMS, .destroy = destroy, .accepts = has_elements};
   session->recent = NULL;
   program_key_init(&session->key);
 }
@@ -100,8 +101,7 @@ situ_status session_programs_acquire(struct situ_session *session,
                                      struct cached_program **out, struct frame **frame) {
   make_key(request, &session->key);
   if (session->key.failed) return NO_MEMORY();
-  *out = program_cache_find(&session->programs, &session->key, &session->recent, has_elements,
-                            request);
+  *out = program_cache_find(&session->programs, &session->key, &session->recent, request);
   if (!*out) TRY(compile(session, request, out));
   *frame = program_cache_begin_run(*out);
   return NULL;

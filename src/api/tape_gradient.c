@@ -434,8 +434,8 @@ static situ_status find(const struct segment *s, struct compiled_gradient **out)
   if (atomic_exchange(&cache->is_stale, false)) program_cache_clear(&cache->programs);
   make_key(s, &key);
   if (key.failed) return NO_MEMORY();
-  *out = (struct compiled_gradient *)program_cache_find(&cache->programs, &key, &cache->recent,
-                                                        NULL, NULL);
+  *out =
+      (struct compiled_gradient *)program_cache_find(&cache->programs, &key, &cache->recent, NULL);
   if (*out) return NULL;
   TRY(compile(s, out));
   return program_cache_add(&cache->programs, &key, &cache->recent, &(*out)->cached);

@@ -2,6 +2,8 @@
  * test_tape.c: gradients of eager calls. */
 #include "api/helpers.h"
 
+#include <pthread.h>
+
 #include "schema/schema.h"
 #include "situ/tape.h"
 
@@ -191,6 +193,34 @@ static void wrong_calls_are_refused(void **state) {
   situ_eager_release(eager);
 }
 
+static void *clear_caches(void *stop) {
+  while (!*(_Atomic bool *)stop) situ_eager_clear_cache(eager);
+  return NULL;
+}
+
+static void caches_are_cleared_while_gradients_run(void **state) {
+  (void)state;
+  begin("");
+  _Atomic bool stop = false;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, clear_caches, &stop), 0);
+  for (int round = 0; round < 200; round++) {
+    situ_tape *tape = NULL;
+    situ_tensor *x = number(3), *out = NULL;
+    OK(situ_tape_create(eager, &tape));
+    OK(situ_tape_watch(tape, x));
+    situ_tensor *y = run("Mul", (situ_tensor *[]){x, x}, 2, &tape, 1);
+    OK(situ_tape_gradient(tape, &y, 1, &x, 1, NULL, NULL, 0, &out));
+    expect_number(out, 6);
+    situ_tensor_release(x);
+    situ_tensor_release(y);
+    situ_tape_release(tape);
+  }
+  stop = true;
+  pthread_join(thread, NULL);
+  situ_eager_release(eager);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products),
@@ -198,6 +228,7 @@ int main(void) {
       cmocka_unit_test(functions_have_their_own),
       cmocka_unit_test(on_a_gpu),
       cmocka_unit_test(attributes_are_copied),
+      cmocka_unit_test(caches_are_cleared_while_gradients_run),
       cmocka_unit_test(wrong_calls_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
