@@ -373,4 +373,6 @@ class Saver:
         del as_text  # the file is always text
         del clear_extraneous_savers  # savers add no nodes
         del strip_default_attrs  # an imported graph is the same
-        return meta_graph.write(filename, get_default_graph(), self, collection_list, clear_devices)
+        return meta_graph.write(
+            filename, get_default_graph(), self, collection_list, clear_devices=clear_devices
+        )
