@@ -12,6 +12,7 @@
 #ifndef SITU_GRAPH_H
 #define SITU_GRAPH_H
 
+#include "situ/message.h"
 #include "situ/tensor.h"
 
 #ifdef __cplusplus
@@ -236,6 +237,11 @@ SITU_API situ_status situ_graph_save(const situ_graph *graph, bool as_json,
 
 /* Writes the NodeDef of a value's node. */
 SITU_API situ_status situ_node_save(situ_value value, bool as_json, FILE *stream) SITU_MUST_USE;
+
+/* Fill an empty GraphDef from a graph, or a NodeDef from a value's node. */
+SITU_API situ_status situ_graph_to_message(const situ_graph *graph,
+                                           situ_message *out) SITU_MUST_USE;
+SITU_API situ_status situ_node_to_message(situ_value value, situ_message *out) SITU_MUST_USE;
 
 #ifdef __cplusplus
 }

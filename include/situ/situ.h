@@ -3,6 +3,7 @@
  *
  *   status.h   how calls report failure
  *   tensor.h   element types, shapes, tensors
+ *   message.h  protocol messages: GraphDef, tf.train.Example, ConfigProto, ...
  *   graph.h    building a graph
  *   gradient.h gradients of a graph
  *   device.h   devices and their memory
@@ -30,6 +31,7 @@
 
 #include "situ/status.h"
 #include "situ/tensor.h"
+#include "situ/message.h"
 #include "situ/graph.h"
 #include "situ/gradient.h"
 #include "situ/device.h"

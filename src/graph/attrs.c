@@ -37,21 +37,6 @@ const char *attrs_type_name(situ_type type) {
   return "DT_INVALID";
 }
 
-void attrs_escape(struct strbuf *out, const char *bytes, size_t length) {
-  static const char letters[] = "n\nr\rt\t\"\"''\\\\";
-  for (size_t i = 0; i < length; i++) {
-    const char c = bytes[i];
-    const char *at = letters + 1;
-    while (at < letters + sizeof letters - 1 && *at != c) at += 2;
-    if (at < letters + sizeof letters - 1)
-      strbuf_appendf(out, "\\%c", at[-1]);
-    else if (c >= ' ' && c <= '~')
-      strbuf_append_n(out, &c, 1);
-    else
-      strbuf_appendf(out, "\\%03o", (unsigned)(unsigned char)c);
-  }
-}
-
 /* ---- Attributes passed to situ_emit ---- */
 
 static situ_status unknown_attr_error(const struct schema *schema, const char *name) {

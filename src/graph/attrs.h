@@ -20,9 +20,6 @@ bool attrs_next(struct attr_iterator *iterator);
 /* "DT_FLOAT" for SITU_FLOAT. */
 const char *attrs_type_name(situ_type type);
 
-/* Appends bytes with C escapes: \n, \", \377. */
-void attrs_escape(struct strbuf *out, const char *bytes, size_t length);
-
 /* Sets an attribute of a new node; the graph copies or retains its value. */
 situ_status attrs_set(struct situ_graph *graph, struct draft *draft,
                       const situ_attr *attr) SITU_MUST_USE;

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "graph/attrs.h"
 #include "graph/graph.h"
+#include "proto/message.h"
 #include "schema/function.h"
 #include "tensor/number.h"
 #include "tensor/shape.h"
@@ -15,11 +16,11 @@
 enum { SHOWN_VALUES = 3 };
 
 static void add_escaped(struct strbuf *out, const char *text) {
-  attrs_escape(out, text, strlen(text));
+  text_escape(out, text, strlen(text), false);
 }
 
 static void add_string(struct strbuf *out, situ_string text) {
-  attrs_escape(out, text.data, text.length);
+  text_escape(out, text.data, text.length, false);
 }
 
 static void add_element(struct strbuf *out, situ_type type, const void *data, int64_t index) {

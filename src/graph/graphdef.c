@@ -29,7 +29,7 @@ struct link {
 
 /* A NodeDef. */
 struct item {
-  const struct proto_message *def;
+  const situ_message *def;
   size_t offset;
   const char *name;
   const struct schema *schema;
@@ -43,9 +43,9 @@ struct item {
 
 struct loader {
   struct proto_source source;
-  const struct proto_message *library;  /* NULL: none */
-  const struct proto_message *function; /* the FunctionDef being loaded; NULL: the graph */
-  struct loader *outer;                 /* of a function: its caller */
+  const situ_message *library;  /* NULL: none */
+  const situ_message *function; /* the FunctionDef being loaded; NULL: the graph */
+  struct loader *outer;         /* of a function: its caller */
   struct situ_graph *graph;
   struct item *items;
   int32_t count;
@@ -64,11 +64,11 @@ static situ_status load_called_function(struct loader *loader, const struct prot
 static situ_status require_string(const struct loader *loader, const struct item *item,
                                   const char *field, const char **out) {
   const struct proto_value *value = proto_get(item->def, field);
-  if (!value || !value->bytes.length)
+  if (!value || !value->bytes->length)
     return proto_error(&loader->source, item->offset, "a node has no '%s'", field);
-  if (strlen(value->bytes.data) != value->bytes.length)
+  if (strlen(value->bytes->data) != value->bytes->length)
     return proto_error(&loader->source, value->offset, "'%s' contains a zero byte", field);
-  *out = value->bytes.data;
+  *out = value->bytes->data;
   return NULL;
 }
 
@@ -91,8 +91,8 @@ static situ_status read_item(struct loader *loader, struct item *item) {
 }
 
 /* Reads the nodes of a field, after the `n_args` arguments of a function. */
-static situ_status read_items(struct loader *loader, const struct proto_message *def,
-                              const char *field, int64_t n_args) {
+static situ_status read_items(struct loader *loader, const situ_message *def, const char *field,
+                              int64_t n_args) {
   const struct proto_value *node = NULL;
   int64_t count = n_args;
   while ((node = proto_next(def, field, node))) count++;
@@ -114,7 +114,7 @@ static situ_status read_items(struct loader *loader, const struct proto_message 
 /* Parses an input inside a function: "arg", "node:port:index" or "^node". */
 static situ_status read_function_link(const struct loader *loader, const char *user,
                                       const struct proto_value *input, struct link *out) {
-  const char *text = input->bytes.data + (input->bytes.data[0] == '^');
+  const char *text = input->bytes->data + (input->bytes->data[0] == '^');
   const char *port = strchr(text, ':'), *index = port ? strchr(port + 1, ':') : NULL;
   char *end = NULL;
   out->offset = input->offset;
@@ -123,7 +123,7 @@ static situ_status read_function_link(const struct loader *loader, const char *u
   const bool is_valid = !port || (index && index[1] >= '0' && index[1] <= '9' && !*end);
   if (out->item < 0 || !is_valid || number > INT32_MAX)
     return proto_error(&loader->source, input->offset, "node '%s' has the unknown input '%s'", user,
-                       input->bytes.data);
+                       input->bytes->data);
   out->output = (int32_t)number;
   if (!port) return NULL;
   out->port = arena_strndup(loader->source.arena, port + 1, (size_t)(index - port - 1));
@@ -133,8 +133,8 @@ static situ_status read_function_link(const struct loader *loader, const char *u
 static situ_status read_link(const struct loader *loader, const struct item *item,
                              const struct proto_value *input, struct link *out) {
   if (loader->function) return read_function_link(loader, item->name, input, out);
-  const char *text = input->bytes.data;
-  const size_t length = input->bytes.length, control = text[0] == '^';
+  const char *text = input->bytes->data;
+  const size_t length = input->bytes->length, control = text[0] == '^';
   const size_t name = graph_parse_tensor_name(text + control, length - control, &out->output);
   out->offset = input->offset;
   out->item = name && strlen(text) == length ? map_get(&loader->names, text + control, name) : -1;
@@ -151,11 +151,11 @@ static situ_status read_links(struct loader *loader, struct item *item) {
   item->links = ARENA_ARRAY(loader->source.arena, struct link, count);
   if (!item->links) return NO_MEMORY();
   while ((input = proto_next(item->def, "input", input))) {
-    const bool control = input->bytes.data[0] == '^';
+    const bool control = input->bytes->data[0] == '^';
     if (!control && item->n_controls)
       return proto_error(&loader->source, input->offset,
                          "node '%s' has the input '%s' after a control input", item->name,
-                         input->bytes.data);
+                         input->bytes->data);
     TRY(read_link(loader, item, input, &item->links[item->n_inputs + item->n_controls]));
     item->n_inputs += !control;
     item->n_controls += control;
@@ -176,9 +176,9 @@ static situ_status read_groups(struct loader *loader, const struct proto_value *
   if (!groups) return NO_MEMORY();
   node->groups = groups;
   while ((s = proto_next(list->message, "s", s))) {
-    if (strncmp(s->bytes.data, "loc:@", 5)) continue; /* TensorFlow has no other kind */
+    if (strncmp(s->bytes->data, "loc:@", 5)) continue; /* TensorFlow has no other kind */
     groups[node->n_groups] =
-        arena_strndup(&loader->graph->arena, s->bytes.data + 5, strlen(s->bytes.data + 5));
+        arena_strndup(&loader->graph->arena, s->bytes->data + 5, strlen(s->bytes->data + 5));
     if (!groups[node->n_groups++]) return NO_MEMORY();
   }
   return NULL;
@@ -204,10 +204,10 @@ static situ_status read_attrs(struct loader *loader, const struct item *item, st
 static situ_status read_device(struct loader *loader, const struct item *item, struct node *node) {
   const struct proto_value *device = proto_get(item->def, "device");
   if (!device) return NULL;
-  if (strlen(device->bytes.data) != device->bytes.length)
+  if (strlen(device->bytes->data) != device->bytes->length)
     return proto_error(&loader->source, device->offset, "'device' contains a zero byte");
   return proto_add_location(&loader->source, device->offset,
-                            spec_parse(loader->graph, device->bytes.data, 0, &node->spec));
+                            spec_parse(loader->graph, device->bytes->data, 0, &node->spec));
 }
 
 /* The flat index of the output that a link refers to. */
@@ -310,15 +310,25 @@ static situ_status add_with_inputs(struct loader *loader, int32_t number) {
   return NULL;
 }
 
+/* Text has no control characters except white space. In binary format each node contains the tag
+ * 0x12 of its op, and a message without nodes begins with another tag or has a small length. */
+static bool is_binary(const char *data, size_t length) {
+  if (!length || !strchr("\n\x12\x18\x22\x2a", data[0]) || !data[0]) return false;
+  for (size_t i = 0; i < length; i++) {
+    const unsigned char c = (unsigned char)data[i];
+    if (c < ' ' && !(c >= '\t' && c <= '\r')) return true;
+  }
+  return false;
+}
+
 /* Detects the format (binary, JSON or text) and parses it. */
-static situ_status read_def(const struct proto_source *source, struct proto_message **out) {
-  if (source->is_binary) return protobinary_read(source, &proto_graph, out);
+static situ_status read_def(const struct proto_source *source, situ_message *out) {
+  if (source->is_binary) return binary_read(source, out);
   size_t start = 0;
   while (start < source->length && strchr(" \t\r\n", source->text[start]) && source->text[start])
     start++;
   const bool is_json = start < source->length && source->text[start] == '{';
-  return is_json ? protojson_read(source, &proto_graph, out)
-                 : prototext_read(source, &proto_graph, out);
+  return is_json ? json_format_read(source, out) : text_read(source, out);
 }
 
 static situ_status add_items(struct loader *loader) {
@@ -328,23 +338,26 @@ static situ_status add_items(struct loader *loader) {
   return NULL;
 }
 
-static situ_status load_graph(struct loader *loader) {
-  struct proto_message *def = NULL;
-  TRY(read_def(&loader->source, &def));
+static situ_status load_graph(struct loader *loader, situ_message *def) {
+  TRY(read_def(&loader->source, def));
   const struct proto_value *library = proto_get(def, "library");
   loader->library = library ? library->message : NULL;
+  if (library) {
+    TRY(graphdef_reject(&loader->source, library->message, "gradient"));
+    TRY(graphdef_reject(&loader->source, library->message, "registered_gradients"));
+  }
   TRY(read_items(loader, def, "node", 0));
   return add_items(loader);
 }
 
 /* ---- Functions ---- */
 
-static const struct proto_message *signature_of(const struct proto_message *function) {
+static const situ_message *signature_of(const situ_message *function) {
   const struct proto_value *signature = proto_get(function, "signature");
   return signature ? signature->message : NULL;
 }
 
-static int64_t count_args(const struct proto_message *function, const char *field) {
+static int64_t count_args(const situ_message *function, const char *field) {
   const struct proto_value *arg = NULL;
   int64_t count = 0;
   while ((arg = proto_next(signature_of(function), field, arg))) count++;
@@ -381,6 +394,7 @@ static situ_status add_args(struct loader *loader) {
     int32_t found = -1;
     if (!type || !names_legal(name))
       return proto_error(&loader->source, arg->offset, "an argument needs a name and a type");
+    TRY(graphdef_check_type(&loader->source, type));
     TRY(arg_shape(loader, loader->count, &shape));
     if (!map_find_or_put(&loader->names, name, loader->count, &found)) return NO_MEMORY();
     if (found >= 0)
@@ -407,11 +421,27 @@ static situ_status find_return(const struct loader *loader, const struct proto_v
   const struct node *from = loader->graph->nodes[loader->items[link.item].id];
   *out = (situ_value){loader->graph, from->id, find_output(from, &link)};
   if (out->output < from->n_outputs) return NULL;
-  return proto_error(&loader->source, value->offset, "unknown output '%s'", value->bytes.data);
+  return proto_error(&loader->source, value->offset, "unknown output '%s'", value->bytes->data);
+}
+
+/* Rejects polymorphic functions. */
+static situ_status check_signature(const struct loader *loader) {
+  static const char *const lists[] = {"input_arg", "output_arg"};
+  static const char *const fields[] = {"type_attr", "number_attr", "type_list_attr", "is_ref"};
+  const situ_message *signature = signature_of(loader->function);
+  TRY(graphdef_reject(&loader->source, signature, "attr"));
+  for (size_t i = 0; i < COUNT_OF(lists); i++) {
+    const struct proto_value *arg = NULL;
+    while ((arg = proto_next(signature, lists[i], arg)))
+      for (size_t k = 0; k < COUNT_OF(fields); k++)
+        TRY(graphdef_reject(&loader->source, arg->message, fields[k]));
+  }
+  return NULL;
 }
 
 /* Loads the body and adds the function to the graph of the caller. */
 static situ_status load_body(struct loader *loader, const char *name) {
+  TRY(check_signature(loader));
   const int64_t n_in = count_args(loader->function, "input_arg");
   const int64_t n_out = count_args(loader->function, "output_arg");
   if (n_in > INT32_MAX / 2 || n_out > INT32_MAX / 2) return INVALID("Too many arguments.");
@@ -476,13 +506,20 @@ situ_status situ_graph_load(const char *text, size_t length, situ_graph **out) {
   if (!out) return INVALID("situ_graph_load: out is NULL.");
   *out = NULL;
   if (!text && length) return INVALID("situ_graph_load: text is NULL.");
+  if (length > PROTO_MAX_SIZE) return INVALID("A GraphDef must not have more than 2 GiB.");
   struct loader loader = {.graph = situ_graph_create(), .budget = {MAX_REPEATED_BYTES, 0}};
-  struct arena arena = {0};
-  loader.source =
-      (struct proto_source){text ? text : "", length, &arena, text && protobinary_is(text, length)};
-  situ_status status = loader.graph ? load_graph(&loader) : NO_MEMORY();
+  situ_message *def = situ_message_create(&proto_graph_def);
+  situ_status status = loader.graph && def ? NULL : NO_MEMORY();
+  if (!status) {
+    loader.source = (struct proto_source){.text = text ? text : "",
+                                          .length = length,
+                                          .name = "GraphDef",
+                                          .arena = &def->tree->arena,
+                                          .is_binary = text && is_binary(text, length)};
+    status = load_graph(&loader, def);
+  }
   map_free(&loader.names);
-  arena_free(&arena);
+  situ_message_release(def);
   if (!status)
     *out = loader.graph;
   else

@@ -10,6 +10,7 @@
 #include "tensor/number.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
+#include "tensor/type.h"
 
 enum { MAX_VALUES = 32 }; /* more are written as tensor_content */
 
@@ -31,7 +32,7 @@ static const char *field_of(situ_type type) {
 
 situ_status graphdef_read_shape(const struct proto_source *source, const struct proto_value *from,
                                 situ_shape *out) {
-  const struct proto_message *message = from->message;
+  const situ_message *message = from->message;
   const struct proto_value *unknown = proto_get(message, "unknown_rank"), *dim = NULL;
   *out = SITU_SCALAR;
   while ((dim = proto_next(message, "dim", dim))) {
@@ -44,17 +45,31 @@ situ_status graphdef_read_shape(const struct proto_source *source, const struct 
   return proto_add_location(source, from->offset, shape_check(out));
 }
 
-bool graphdef_write_shape(struct arena *arena, const situ_shape *shape, struct proto_message *out) {
-  if (shape->rank == SITU_ANY) return graphdef_add_integer(arena, out, "unknown_rank", true);
+bool graphdef_write_shape(const situ_shape *shape, situ_message *out) {
+  if (shape->rank == SITU_ANY) return graphdef_add_integer(out, "unknown_rank", true);
   bool ok = true;
   for (int i = 0; ok && i < shape->rank; i++) {
-    struct proto_message *dim = graphdef_add_message(arena, out, "dim");
-    ok = dim && graphdef_add_integer(arena, dim, "size", shape->dim[i]);
+    situ_message *dim = graphdef_add_message(out, "dim");
+    ok = dim && graphdef_add_integer(dim, "size", shape->dim[i]);
   }
   return ok;
 }
 
 /* ---- Reading ---- */
+
+situ_status graphdef_check_type(const struct proto_source *source, const struct proto_value *type) {
+  char text[TYPE_ERROR_TEXT];
+  if (situ_type_size((situ_type)type->integer)) return NULL;
+  return proto_error(source, type->offset, "%s", type_error(type->integer, NULL, text));
+}
+
+situ_status graphdef_reject(const struct proto_source *source, const situ_message *message,
+                            const char *field) {
+  const struct proto_value *value = proto_get(message, field);
+  if (!value) return NULL;
+  return proto_error(source, value->offset, "'%s' of %s is not supported", field,
+                     schema_short_name(message->type->name));
+}
 
 static void store_real(situ_type type, double value, char *to) {
   const float single = (float)value;
@@ -80,7 +95,7 @@ static situ_status store(const struct proto_source *source, situ_type type,
   if (type == SITU_FLOAT || type == SITU_DOUBLE) {
     store_real(type, value->real, to);
   } else if (type == SITU_STRING) {
-    const situ_string string = {value->bytes.data, value->bytes.length};
+    const situ_string string = {value->bytes->data, value->bytes->length};
     memcpy(to, &string, sizeof string);
   } else if (!store_integer(type, value->integer, to)) {
     return proto_error(source, value->offset, "%" PRId64 " is not a value of type %s",
@@ -99,10 +114,11 @@ struct reader {
 };
 
 static situ_status read_head(struct reader *in) {
-  const struct proto_message *message = in->from->message;
+  const situ_message *message = in->from->message;
   const struct proto_value *type = proto_get(message, "dtype");
   const struct proto_value *shape = proto_get(message, "tensor_shape");
   if (!type) return proto_error(in->source, in->from->offset, "a tensor has no dtype");
+  TRY(graphdef_check_type(in->source, type));
   in->type = (situ_type)type->integer;
   in->shape = SITU_SCALAR;
   if (shape) TRY(graphdef_read_shape(in->source, shape, &in->shape));
@@ -116,14 +132,18 @@ static situ_status read_head(struct reader *in) {
 
 /* Counts the values. All must be in the field of the type. */
 static situ_status count_values(const struct reader *in, int64_t *count) {
-  const char *field = field_of(in->type);
+  const char *name = field_of(in->type);
+  const situ_message *message = in->from->message;
   *count = 0;
-  for (const struct proto_value *value = in->from->message->first; value; value = value->next) {
-    if (!value->field->repeated) continue;
-    if (strcmp(value->field->name, field))
-      return proto_error(in->source, value->offset, "'%s' in a tensor of type %s, which has '%s'",
-                         value->field->name, attrs_type_name(in->type), field);
-    ++*count;
+  for (uint16_t i = 0; i < message->count; i++) {
+    const situ_field *field = proto_field_of(message, &message->slots[i]);
+    const struct proto_list *list = field->is_repeated ? message->slots[i].list : NULL;
+    if (!list || !list->count) continue;
+    if (strcmp(field->name, name) != 0)
+      return proto_error(in->source, list->items[0].offset,
+                         "'%s' in a tensor of type %s, which has '%s'", field->name,
+                         attrs_type_name(in->type), name);
+    *count = (int64_t)list->count;
   }
   return NULL;
 }
@@ -187,30 +207,29 @@ situ_status graphdef_read_tensor(const struct proto_source *source, const struct
   struct reader in = {.source = source, .from = from};
   const struct proto_value *content = proto_get(from->message, "tensor_content");
   TRY(read_head(&in));
-  if (!content || !content->bytes.length) return read_values(&in, budget, out);
+  if (!content || !content->bytes->length) return read_values(&in, budget, out);
   if (in.type == SITU_STRING)
     return proto_error(source, content->offset, "'tensor_content' in a tensor of strings");
-  if (content->bytes.length != in.bytes)
+  if (content->bytes->length != in.bytes)
     return proto_error(source, content->offset, "%zu bytes for a tensor of %zu",
-                       content->bytes.length, in.bytes);
-  return situ_tensor_create(in.type, in.shape, content->bytes.data, out);
+                       content->bytes->length, in.bytes);
+  return situ_tensor_create(in.type, in.shape, content->bytes->data, out);
 }
 
 /* ---- Writing ---- */
 
 static bool is_real(situ_type type) { return type == SITU_FLOAT || type == SITU_DOUBLE; }
 
-static bool add_element(struct arena *arena, situ_type type, const void *data, int64_t index,
-                        struct proto_message *out) {
+static bool add_element(situ_type type, const void *data, int64_t index, situ_message *out) {
   const char *field = field_of(type);
   if (type == SITU_STRING) {
     const situ_string string = tensor_string_at(data, index);
-    return graphdef_add_bytes(arena, out, field, string.data, string.length);
+    return graphdef_add_bytes(out, field, string.data, string.length);
   }
-  if (is_real(type)) return graphdef_add_real(arena, out, field, number_at(type, data, index));
+  if (is_real(type)) return graphdef_add_real(out, field, number_at(type, data, index));
   const int64_t value =
       type == SITU_HALF ? ((const uint16_t *)data)[index] : number_integer_at(type, data, index);
-  return graphdef_add_integer(arena, out, field, value);
+  return graphdef_add_integer(out, field, value);
 }
 
 /* NaN payloads would be lost in text format. */
@@ -220,18 +239,17 @@ static bool has_nan(situ_type type, const void *data, int64_t count) {
   return false;
 }
 
-bool graphdef_write_tensor(struct arena *arena, const situ_tensor *tensor,
-                           struct proto_message *out) {
+bool graphdef_write_tensor(const situ_tensor *tensor, situ_message *out) {
   const situ_type type = situ_tensor_type(tensor);
   const situ_shape shape = situ_tensor_shape(tensor);
   const int64_t count = situ_shape_count(shape);
   const void *data = situ_tensor_data(tensor);
-  bool ok = graphdef_add_integer(arena, out, "dtype", type);
-  struct proto_message *dims = ok ? graphdef_add_message(arena, out, "tensor_shape") : NULL;
-  ok = dims && graphdef_write_shape(arena, &shape, dims);
+  bool ok = graphdef_add_integer(out, "dtype", type);
+  situ_message *dims = ok ? graphdef_add_message(out, "tensor_shape") : NULL;
+  ok = dims && graphdef_write_shape(&shape, dims);
   if (type == SITU_RESOURCE) return ok; /* handles are valid in their process only */
   if (type != SITU_STRING && (count > MAX_VALUES || has_nan(type, data, count)))
-    return ok && graphdef_add_bytes(arena, out, "tensor_content", data, situ_tensor_bytes(tensor));
-  for (int64_t i = 0; ok && i < count; i++) ok = add_element(arena, type, data, i, out);
+    return ok && graphdef_add_bytes(out, "tensor_content", data, situ_tensor_bytes(tensor));
+  for (int64_t i = 0; ok && i < count; i++) ok = add_element(type, data, i, out);
   return ok;
 }

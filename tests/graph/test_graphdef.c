@@ -163,15 +163,15 @@ static void wrong_attributes(void **state) {
   expect_wrong(SCALAR("x", "") NODE("a", "Identity", "input: 'x' attr { key: 'T' value { i: 1 } }"),
                "'T'");
   expect_wrong(SCALAR("x", "attr { key: 'dtype' value { type: DT_FLOAT } }"), "twice");
-  expect_wrong(NODE("a", "NoOp", "attr { key: 'x' }"), "a key and a value");
+  expect_wrong(NODE("a", "NoOp", "attr { key: 'x' }"), "must have one value");
   expect_wrong(NODE("a", "NoOp", "attr { value { i: 1 } }"), "a key and a value");
   expect_wrong(NODE("a", "Placeholder", "attr { key: 'dtype' value { } }"), "must have one value");
   expect_wrong(NODE("a", "Placeholder", "attr { key: 'dtype' value { type: DT_FLOAT i: 1 } }"),
-               "must have one value");
+               "'i' is set besides 'type'");
   expect_wrong(NODE("a", "Placeholder", "attr { key: 'dtype' value { s: 'DT\\000' } }"),
                "zero byte");
   expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { b: true } } }"), "lists of 'b'");
-  expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { f: 1 i: 2 } } }"), "lists of 'i'");
+  expect_wrong(NODE("a", "NoOp", "attr { key: 'x' value { list { f: 1 i: 2 } } }"), "lists of 'f'");
   expect_wrong(NODE("a", "NoOp", "attr { key: '_class' value { i: 1 } }"), "'_class'");
   expect_wrong(NODE("a", "NoOp", "attr { key: 'f' value { func { name: 'g' } } }"),
                "not in Op 'NoOp'");

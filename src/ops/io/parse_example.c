@@ -6,61 +6,16 @@
 #include <string.h>
 
 #include "ops/ops.h"
+#include "proto/wire.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
-/* Bytes of a message in the wire format of protobuf, and how far they were read. */
-struct wire {
-  const uint8_t *at, *end;
-};
-
-struct field {
-  uint32_t number;
-  int kind;           /* 0 varint, 1 eight bytes, 2 bytes, 5 four bytes */
-  uint64_t value;     /* of numbers */
-  struct wire inside; /* of bytes */
-};
-
-static bool read_varint(struct wire *wire, uint64_t *out) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64 && wire->at < wire->end; shift += 7) {
-    const uint8_t byte = *wire->at++;
-    value |= (uint64_t)(byte & 0x7f) << shift;
-    if (byte & 0x80) continue;
-    *out = value;
-    return true;
-  }
-  return false;
-}
-
-static bool read_fixed(struct wire *wire, size_t bytes, uint64_t *out) {
-  *out = 0;
-  if ((size_t)(wire->end - wire->at) < bytes) return false;
-  memcpy(out, wire->at, bytes); /* the lowest byte comes first */
-  wire->at += bytes;
-  return true;
-}
-
-static bool read_field(struct wire *wire, struct field *out) {
-  uint64_t tag = 0, length = 0;
-  if (!read_varint(wire, &tag)) return false;
-  *out = (struct field){.number = (uint32_t)(tag >> 3), .kind = (int)(tag & 7)};
-  if (out->kind == 0) return read_varint(wire, &out->value);
-  if (out->kind == 1) return read_fixed(wire, 8, &out->value);
-  if (out->kind == 5) return read_fixed(wire, 4, &out->value);
-  if (out->kind != 2 || !read_varint(wire, &length)) return false;
-  if (length > (uint64_t)(wire->end - wire->at)) return false;
-  out->inside = (struct wire){wire->at, wire->at + length};
-  wire->at += length;
-  return true;
-}
-
 /* The last field of that number that holds bytes. */
 static bool find_bytes(struct wire wire, uint32_t number, struct wire *out) {
-  struct field field;
+  struct wire_field field;
   bool found = false;
-  while (wire.at < wire.end && read_field(&wire, &field))
-    if (field.number == number && field.kind == 2) {
+  while (wire.at < wire.end && wire_read_field(&wire, &field))
+    if (field.number == number && field.type == WIRE_LENGTH) {
       *out = field.inside;
       found = true;
     }
@@ -70,11 +25,12 @@ static bool find_bytes(struct wire wire, uint32_t number, struct wire *out) {
 /* The feature of that name in an example. */
 static bool find_feature(struct wire example, situ_string key, struct wire *out) {
   struct wire features, name;
-  struct field entry;
+  struct wire_field entry;
   bool found = false;
   if (!find_bytes(example, 1, &features)) return false;
-  while (features.at < features.end && read_field(&features, &entry)) {
-    if (entry.number != 1 || entry.kind != 2 || !find_bytes(entry.inside, 1, &name)) continue;
+  while (features.at < features.end && wire_read_field(&features, &entry)) {
+    if (entry.number != 1 || entry.type != WIRE_LENGTH || !find_bytes(entry.inside, 1, &name))
+      continue;
     if ((size_t)(name.end - name.at) == key.length && !memcmp(name.at, key.data, key.length))
       found = find_bytes(entry.inside, 2, out) || found;
   }
@@ -97,7 +53,7 @@ static void values_free(struct values *values) {
   *values = (struct values){0};
 }
 
-static bool push(struct values *values, const struct field *field) {
+static bool push(struct values *values, const struct wire_field *field) {
   if (values->count == values->room) {
     const int64_t room = values->room ? values->room * 2 : 16;
     const size_t n = (size_t)room;
@@ -123,18 +79,18 @@ static bool push(struct values *values, const struct field *field) {
 
 /* Numbers may stand one by one, or packed. */
 static situ_status read_list(struct wire list, struct values *out) {
-  struct field field;
+  struct wire_field field;
   while (list.at < list.end) {
-    if (!read_field(&list, &field)) return INVALID("Could not parse example input.");
+    if (!wire_read_field(&list, &field)) return INVALID("Could not parse example input.");
     if (field.number != 1) continue;
-    if (out->type == SITU_STRING || field.kind != 2) {
+    if (out->type == SITU_STRING || field.type != WIRE_LENGTH) {
       if (!push(out, &field)) return NO_MEMORY();
       continue;
     }
     for (struct wire packed = field.inside; packed.at < packed.end;) {
-      struct field one = {0};
-      if (!(out->type == SITU_FLOAT ? read_fixed(&packed, 4, &one.value)
-                                    : read_varint(&packed, &one.value)))
+      struct wire_field one = {0};
+      if (!(out->type == SITU_FLOAT ? wire_read_fixed(&packed, 4, &one.value)
+                                    : wire_read_varint(&packed, &one.value)))
         return INVALID("Could not parse example input.");
       if (!push(out, &one)) return NO_MEMORY();
     }
@@ -194,16 +150,16 @@ static situ_status read_feature(const struct parsing *p, int64_t index, situ_str
   static const situ_type kinds[] = {SITU_NO_TYPE, SITU_STRING, SITU_FLOAT, SITU_INT64};
   const situ_string text = situ_tensor_string(p->examples, index);
   const uint8_t *data = (const uint8_t *)text.data;
-  struct wire feature, scan, whole = {data, data + text.length};
-  struct field field;
+  struct wire feature = {0}, scan, whole = {data, data + text.length};
+  struct wire_field field;
   for (scan = whole; scan.at < scan.end;)
-    if (!read_field(&scan, &field))
+    if (!wire_read_field(&scan, &field))
       return INVALID("Could not parse example input, value: '%.*s'", shown(text), text.data);
   *found = false;
   out->type = type;
   out->count = 0;
   if (!find_feature(whole, key, &feature) || feature.at == feature.end) return NULL;
-  if (!read_field(&feature, &field) || field.number < 1 || field.number > 3)
+  if (!wire_read_field(&feature, &field) || field.number < 1 || field.number > 3)
     return INVALID("Could not parse example input.");
   *found = true;
   if (kinds[field.number] != type)
@@ -236,7 +192,7 @@ static situ_status is_missing(const struct parsing *p, int64_t index, situ_strin
 /* Appends the values that stand for a missing feature. */
 static situ_status take_default(const situ_tensor *preset, int64_t count, struct values *out) {
   for (int64_t i = 0; i < count; i++) {
-    struct field field = {0};
+    struct wire_field field = {0};
     if (preset->type == SITU_STRING) {
       const situ_string text = situ_tensor_string(preset, i);
       const uint8_t *data = (const uint8_t *)text.data;
@@ -317,7 +273,7 @@ static situ_status gather(const struct parsing *p, situ_string key, bool dense, 
     status = read_feature(p, i, key, dense, type, &values, &found);
     counts[i] = status ? 0 : values.count;
     for (int64_t k = 0; k < counts[i] && !status; k++) {
-      struct field field = {0};
+      struct wire_field field = {0};
       if (type == SITU_INT64) field.value = (uint64_t)values.integers[k];
       if (type == SITU_FLOAT) memcpy(&field.value, &values.reals[k], sizeof(float));
       if (type == SITU_STRING) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_protobinary.c: GraphDefs in protobuf's binary format, and unknown attributes.
+ * test_binary.c: GraphDefs in protobuf's binary format, and unknown attributes.
  */
 #include "graph/files.h"
 
@@ -52,8 +52,10 @@ static void wrong_bytes_are_named(void **state) {
   expect_bytes_wrong(BYTES("\x0a\x03\x0b\x01\x01"), "unknown wire type 3");
   expect_bytes_wrong(BYTES("\x0a\x02\x08\x01"), "'name' of NodeDef has wire type 0");
   expect_bytes_wrong(BYTES("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), "a varint");
-  expect_bytes_wrong(BYTES("\x0a\x0f\x0a\x01x\x2a\x0a\x0a\x01T\x12\x05\x30\xff\xff\xff\x07"),
-                     "unknown element type");
+  expect_bytes_wrong(BYTES("\x0a\x02\x05\x00"), "invalid field number 0");
+  expect_bytes_wrong(
+      BYTES("\x0a\x15\x0a\x01x\x12\x04NoOp\x2a\x0a\x0a\x01T\x12\x05\x30\xff\xff\xff\x07"),
+      "unknown element type");
 }
 
 static void a_text_may_begin_with_a_newline(void **state) {

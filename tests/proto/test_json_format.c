@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * test_protojson.c: GraphDefs in protobuf's JSON format, and errors. */
+ * test_json_format.c: GraphDefs in protobuf's JSON format, and errors. */
 #include <math.h>
 
 #include "graph/files.h"
@@ -54,9 +54,9 @@ static void wrong_json(void **state) {
   expect_wrong(ATTR("\"i\": \"\""), "'i' must be an integer");
   expect_wrong(ATTR("\"f\": \"inf\""), "'f' must be a number");
   expect_wrong(ATTR("\"b\": 1"), "'b' must be true or false");
-  expect_wrong(ATTR("\"type\": \"DT_X\""), "unknown element type DT_X");
+  expect_wrong(ATTR("\"type\": \"DT_X\""), "has no value named DT_X");
   expect_wrong(ATTR("\"type\": \"DT_UINT64\""), "uint64 is not supported by situ yet");
-  expect_wrong(ATTR("\"type\": []"), "'type' must be an element type");
+  expect_wrong(ATTR("\"type\": []"), "'type' must be a name or a number");
   expect_wrong(ATTR("\"s\": \"a*b\""), "'s' is not base64");
   expect_wrong(ATTR("\"s\": \"abcde\""), "'s' is not base64");
   expect_wrong(ATTR("\"tensor\": {\"intVal\": [2147483648]}"), "'int_val' is too large");

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * prototext.c: parses protobuf's text format: name: "a" attr { key: "T" value { type: DT_FLOAT } }.
+ * text_read.c: parses protobuf's text format: name: "a" attr { key: "T" value { type: DT_FLOAT } }.
  *
- * The recursion is as deep as the nesting of message types; ignored fields are skipped without
- * recursion. */
+ * A singular field, a oneof and a key of a map may be set once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/proto.h"
-#include "tensor/type.h"
+#include "proto/message.h"
 
 struct reader {
   const struct proto_source *source;
   size_t at;
+  int depth;
 };
 
 static int peek(const struct reader *reader) {
@@ -147,13 +146,15 @@ static size_t quoted_length(struct reader reader) {
 static situ_status read_string(struct reader *reader, struct proto_value *out) {
   skip(reader);
   if (peek(reader) != '"' && peek(reader) != '\'') return expected(reader, "a string");
-  char *data = arena_alloc(reader->source->arena, quoted_length(*reader) + 1), *end = data;
-  if (!data) return NO_MEMORY();
+  struct proto_bytes *bytes =
+      arena_alloc(reader->source->arena, sizeof *bytes + quoted_length(*reader) + 1);
+  if (!bytes) return NO_MEMORY();
+  char *end = bytes->data;
   for (skip(reader); peek(reader) == '"' || peek(reader) == '\''; skip(reader))
     TRY(read_quoted(reader, &end));
   *end = 0;
-  out->bytes.data = data;
-  out->bytes.length = (size_t)(end - data);
+  bytes->length = (size_t)(end - bytes->data);
+  out->bytes = bytes;
   return NULL;
 }
 
@@ -161,8 +162,23 @@ static situ_status read_string(struct reader *reader, struct proto_value *out) {
 
 enum { NUMBER_LENGTH = 400 };
 
-static situ_status read_integer(struct reader *reader, bool is_short, int64_t *out) {
-  const bool negative = take(reader, '-');
+/* Whether an integer that was read as the bits of a 64-bit one fits the kind of its field. */
+static bool is_in_range(situ_field_kind kind, int64_t value) {
+  switch (kind) {
+    case SITU_FIELD_INT32:
+    case SITU_FIELD_ENUM:
+      return value >= INT32_MIN && value <= INT32_MAX;
+    case SITU_FIELD_UINT32:
+    case SITU_FIELD_FIXED32:
+      return value >= 0 && value <= UINT32_MAX;
+    default:
+      return true;
+  }
+}
+
+static situ_status read_integer(struct reader *reader, situ_field_kind kind, int64_t *out) {
+  const bool is_unsigned = kind == SITU_FIELD_UINT64 || kind == SITU_FIELD_FIXED64;
+  const bool negative = !is_unsigned && take(reader, '-');
   const struct word word = read_word(reader, false);
   char text[NUMBER_LENGTH], *end = NULL;
   if (!word.length || word.at[0] < '0' || word.at[0] > '9' || word.length > sizeof text - 2) {
@@ -173,9 +189,8 @@ static situ_status read_integer(struct reader *reader, bool is_short, int64_t *o
   memcpy(text + 1, word.at, word.length);
   text[word.length + 1] = 0;
   errno = 0;
-  *out = strtoll(text, &end, 0);
-  const bool fits = !errno && (!is_short || (*out >= INT32_MIN && *out <= INT32_MAX));
-  if (!*end && fits) return NULL;
+  *out = is_unsigned ? (int64_t)strtoull(text, &end, 0) : strtoll(text, &end, 0);
+  if (!*end && !errno && is_in_range(kind, *out)) return NULL;
   return proto_error(reader->source, word.offset,
                      *end ? "%.*s is not an integer" : "%.*s is too large", (int)word.length,
                      word.at);
@@ -241,128 +256,129 @@ static situ_status read_bool(struct reader *reader, int64_t *out) {
   return expected(reader, "true or false");
 }
 
-static situ_status read_type(struct reader *reader, int64_t *out) {
+static situ_status read_enum(struct reader *reader, const situ_enum_type *type, int64_t *out) {
+  skip(reader);
+  if (peek(reader) == '-' || (peek(reader) >= '0' && peek(reader) <= '9'))
+    return read_integer(reader, SITU_FIELD_ENUM, out);
   const struct word word = read_word(reader, false);
-  char name[32] = "";
-  if (word.length < sizeof name) memcpy(name, word.at, word.length);
-  *out = situ_type_parse(name);
-  if (word.length && word.at[0] >= '0' && word.at[0] <= '9') {
-    reader->at = word.offset;
-    TRY(read_integer(reader, true, out));
-  }
-  if (situ_type_size((situ_type)*out)) return NULL;
-  if (!word.length) return expected(reader, "an element type");
-  char text[TYPE_ERROR_TEXT];
-  snprintf(name, sizeof name, "%.*s", (int)min_i64((int64_t)word.length, sizeof name - 1), word.at);
-  return proto_error(reader->source, word.offset, "%s", type_error(*out, name, text));
+  if (!word.length) return expected(reader, "a name or a number");
+  const situ_enum_value *value = schema_enum_value(type, word.at, word.length);
+  if (!value)
+    return proto_error(reader->source, word.offset, "Enum type \"%s\" has no value named %.*s",
+                       type->name, (int)(word.length < 60 ? word.length : 60), word.at);
+  *out = value->number;
+  return NULL;
 }
 
 /* Messages */
 
-static situ_status read_fields(struct reader *reader, const struct proto_type *type, int close,
-                               struct proto_message **out);
+static situ_status read_fields(struct reader *reader, int close, situ_message *out);
 
-/* Skips a value of any kind. */
-static situ_status skip_value(struct reader *reader) {
+static situ_status read_scalar(struct reader *reader, const situ_field *field,
+                               struct proto_value *value) {
+  situ_status status = NULL;
+  if (proto_is_bytes(field)) return read_string(reader, value);
+  if (proto_is_real(field)) {
+    status = read_real(reader, &value->real);
+    if (field->kind == SITU_FIELD_FLOAT) value->real = (double)(float)value->real;
+    return status;
+  }
+  if (field->kind == SITU_FIELD_BOOL) return read_bool(reader, &value->integer);
+  if (field->values) return read_enum(reader, field->values, &value->integer);
+  return read_integer(reader, field->kind, &value->integer);
+}
+
+static situ_status read_submessage(struct reader *reader, situ_message *out) {
+  out->offset = (uint32_t)reader->at;
+  if (++reader->depth > PROTO_MAX_DEPTH)
+    return proto_error(reader->source, reader->at, "messages are nested too deeply");
+  const bool brace = take(reader, '{');
+  if (!brace && !take(reader, '<')) return expected(reader, "'{'");
+  TRY(read_fields(reader, brace ? '}' : '>', out));
+  reader->depth--;
+  return NULL;
+}
+
+static situ_status read_entry(struct reader *reader, const struct proto_value *value,
+                              situ_message *message, const situ_field *field) {
+  const situ_field *key = &field->message->fields[0];
+  situ_message *entry = value->message;
   const size_t start = reader->at;
-  for (int64_t depth = 0;;) {
-    skip(reader);
-    const int c = peek(reader);
-    struct proto_value string;
-    if (c < 0) return proto_error(reader->source, start, "a value is not terminated");
-    if (c == '"' || c == '\'') {
-      TRY(read_string(reader, &string));
-    } else if (is_word(c)) {
-      read_word(reader, true);
-    } else {
-      depth += c == '{' || c == '<' || c == '[';
-      depth -= c == '}' || c == '>' || c == ']';
-      if (depth < 0) return expected(reader, "a value");
-      reader->at++;
-    }
-    if (!depth && c != '-' && c != ':') return NULL;
-  }
+  TRY(read_submessage(reader, entry));
+  if (!proto_complete_entry(entry)) return NO_MEMORY();
+  const situ_field_value own = situ_message_get(entry, key, 0);
+  if (situ_message_find(message, field, own) == situ_message_count(message, field) - 1) return NULL;
+  return proto_error(reader->source, start, "a key of '%s' is set twice", field->name);
 }
 
-static situ_status read_scalar(struct reader *reader, struct proto_value *value) {
-  switch (value->field->kind) {
-    case PROTO_INT32:
-      return read_integer(reader, true, &value->integer);
-    case PROTO_INT64:
-      return read_integer(reader, false, &value->integer);
-    case PROTO_FLOAT:
-    case PROTO_DOUBLE:
-      return read_real(reader, &value->real);
-    case PROTO_BOOL:
-      return read_bool(reader, &value->integer);
-    case PROTO_TYPE:
-      return read_type(reader, &value->integer);
-    default:
-      return read_string(reader, value);
-  }
-}
-
-static bool is_message(const struct proto_field *field) {
-  return field->kind == PROTO_MESSAGE || field->kind == PROTO_MAP;
-}
-
-static situ_status read_value(struct reader *reader, struct proto_message *message,
-                              const struct proto_field *field) {
+static situ_status read_value(struct reader *reader, situ_message *message,
+                              const situ_field *field) {
   skip(reader);
-  struct proto_value *value = proto_add(reader->source->arena, message, field);
+  struct proto_value *value = proto_add(message, field);
   if (!value) return NO_MEMORY();
-  value->offset = reader->at;
-  if (!is_message(field)) return read_scalar(reader, value);
-  if (take(reader, '{')) return read_fields(reader, field->message, '}', &value->message);
-  if (take(reader, '<')) return read_fields(reader, field->message, '>', &value->message);
-  return expected(reader, "'{'");
+  value->offset = (uint32_t)reader->at;
+  if (!field->message) {
+    if (proto_is_bytes(field) && !(value->bytes = proto_copy_bytes(message, "", 0)))
+      return NO_MEMORY();
+    return read_scalar(reader, field, value);
+  }
+  if (field->is_map) return read_entry(reader, value, message, field);
+  return read_submessage(reader, value->message);
 }
 
-static situ_status read_values(struct reader *reader, struct proto_message *message,
-                               const struct proto_field *field) {
-  if (!field->repeated || !take(reader, '[')) return read_value(reader, message, field);
+static situ_status read_values(struct reader *reader, situ_message *message,
+                               const situ_field *field) {
+  if (!field->is_repeated || !take(reader, '[')) return read_value(reader, message, field);
   if (take(reader, ']')) return NULL;
   do TRY(read_value(reader, message, field));
   while (take(reader, ','));
   return take(reader, ']') ? NULL : expected(reader, "',' or ']'");
 }
 
-static situ_status read_field(struct reader *reader, struct proto_message *message) {
+static const situ_field *find_field(const situ_message_type *type, struct word name) {
+  for (int i = 0; i < type->count; i++)
+    if (equals(name, type->fields[i].name)) return &type->fields[i];
+  return NULL;
+}
+
+/* A singular field and a oneof may be set once. */
+static situ_status check_unset(const struct reader *reader, size_t offset,
+                               const situ_message *message, const situ_field *field) {
+  const situ_field *other = field->oneof ? situ_message_which(message, field->oneof) : NULL;
+  if (other && other != field)
+    return proto_error(reader->source, offset, "'%s' is set besides '%s' of the same oneof '%s'",
+                       field->name, other->name, field->oneof);
+  if (field->is_repeated || !situ_message_has(message, field)) return NULL;
+  return proto_error(reader->source, offset, "'%s' is set twice", field->name);
+}
+
+static situ_status read_field(struct reader *reader, situ_message *message) {
   const struct word name = read_word(reader, false);
   if (!name.length) return expected(reader, "the name of a field");
-  const struct proto_field *field = proto_field(message->type, name.at, name.length);
+  const situ_field *field = find_field(message->type, name);
   if (!field)
-    return proto_error(reader->source, name.offset, "%s has no field '%.*s'", message->type->name,
+    return proto_error(reader->source, name.offset, "%s has no field '%.*s'",
+                       schema_short_name(message->type->name),
                        (int)(name.length < 60 ? name.length : 60), name.at);
-  if (field->kind == PROTO_UNSUPPORTED)
-    return proto_error(reader->source, name.offset, "'%s' of %s is not supported", field->name,
-                       message->type->name);
-  if (!field->repeated && field->kind != PROTO_IGNORED && proto_get(message, field->name))
-    return proto_error(reader->source, name.offset, "'%s' is set twice", field->name);
-  const bool colon = take(reader, ':');
-  if (!colon && !is_message(field) && field->kind != PROTO_IGNORED) return expected(reader, "':'");
-  return field->kind == PROTO_IGNORED ? skip_value(reader) : read_values(reader, message, field);
+  TRY(check_unset(reader, name.offset, message, field));
+  if (!take(reader, ':') && !field->message) return expected(reader, "':'");
+  return read_values(reader, message, field);
 }
 
 /* Reads fields up to the closing bracket, or to the end of the input if that is -1. */
-static situ_status read_fields(struct reader *reader, const struct proto_type *type, int close,
-                               struct proto_message **out) {
-  struct proto_message *message = proto_create(reader->source->arena, type);
-  if (!message) return NO_MEMORY();
-  *out = message;
+static situ_status read_fields(struct reader *reader, int close, situ_message *out) {
   for (;;) {
     skip(reader);
     if (peek(reader) == close) {
       reader->at += close >= 0;
       return NULL;
     }
-    TRY(read_field(reader, message));
+    TRY(read_field(reader, out));
     if (!take(reader, ',')) take(reader, ';');
   }
 }
 
-situ_status prototext_read(const struct proto_source *source, const struct proto_type *type,
-                           struct proto_message **out) {
-  struct reader reader = {source, 0};
-  return read_fields(&reader, type, -1, out);
+situ_status text_read(const struct proto_source *source, situ_message *out) {
+  struct reader reader = {source, 0, 0};
+  return read_fields(&reader, -1, out);
 }
