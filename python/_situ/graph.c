@@ -5,6 +5,7 @@
 
 #include <situ/cluster.h>
 
+#include "message.h"
 #include "situ_python.h"
 
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -285,6 +286,15 @@ static PyObject *save(PyObject *self, PyObject *as_json) {
   return result;
 }
 
+/* _fill_graph_def(message): fills an empty GraphDef. */
+static PyObject *fill_graph_def(PyObject *self, PyObject *message) {
+  if (!PyObject_TypeCheck(message, &message_type))
+    return PyErr_Format(PyExc_TypeError, "expected a message, got %R", message);
+  const situ_status status =
+      situ_graph_to_message(((struct graph_object *)self)->graph, MESSAGE_OF(message));
+  return status ? errors_raise(status, NULL) : Py_NewRef(message);
+}
+
 /* Reads a list of tensors; malloc'ed, NULL with an exception. */
 static situ_value *read_values(PyObject *list) {
   const Py_ssize_t n = PyList_GET_SIZE(list);
@@ -372,6 +382,7 @@ static PyMethodDef methods[] = {
     {"_known", constant_value, METH_O, "Returns the value of a constant, or None."},
     {"get_operations", operations, METH_NOARGS, "Returns all operations in creation order."},
     {"_save", save, METH_O, "Returns the GraphDef in text or JSON format."},
+    {"_fill_graph_def", fill_graph_def, METH_O, "Fills a GraphDef and returns it."},
     {NULL, NULL, 0, NULL}};
 
 static PyMemberDef members[] = {

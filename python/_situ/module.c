@@ -2,6 +2,7 @@
  * module.c: the module _situ: types, functions, and hooks to the Python package. */
 #include <string.h>
 
+#include "message.h"
 #include "situ_python.h"
 #include "watch.h"
 
@@ -24,6 +25,9 @@ static PyObject *set_hook(PyObject *self, PyObject *args) {
                {"str", &hooks.str},
                {"node_def", &hooks.node_def},
                {"folder", &hooks.folder},
+               {"message_class", &hooks.message_class},
+               {"decode_error", &hooks.decode_error},
+               {"parse_error", &hooks.parse_error},
                {"composite", &hooks.composite}};
   for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
     if (!strcmp(slots[i].name, name)) {
@@ -70,12 +74,24 @@ static int add_types(PyObject *module) {
   const struct {
     const char *name;
     PyTypeObject *type;
-  } types[] = {
-      {"Tensor", &base_type},         {"EagerTensor", &tensor_type},  {"GraphTensor", &value_type},
-      {"Graph", &graph_type},         {"Operation", &operation_type}, {"Session", &session_type},
-      {"Op", &function_type},         {"Trace", &trace_type},         {"Function", &traced_type},
-      {"Front", &front_type},         {"Recording", &recording_type}, {"Tape", &tape_type},
-      {"Transform", &transform_type}, {"Dataset", &dataset_type},     {"Iterator", &iterator_type}};
+  } types[] = {{"Tensor", &base_type},
+               {"EagerTensor", &tensor_type},
+               {"GraphTensor", &value_type},
+               {"Graph", &graph_type},
+               {"Operation", &operation_type},
+               {"Session", &session_type},
+               {"Op", &function_type},
+               {"Trace", &trace_type},
+               {"Function", &traced_type},
+               {"Front", &front_type},
+               {"Recording", &recording_type},
+               {"Tape", &tape_type},
+               {"Transform", &transform_type},
+               {"Dataset", &dataset_type},
+               {"Iterator", &iterator_type},
+               {"Message", &message_type},
+               {"RepeatedField", &repeated_type},
+               {"MapField", &map_type}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     if (PyType_Ready(types[i].type)) return -1;
     Py_INCREF(types[i].type);
@@ -89,10 +105,10 @@ PyMODINIT_FUNC PyInit__situ(void); /* entry point of the interpreter */
 PyMODINIT_FUNC PyInit__situ(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
-  PyMethodDef *const more[] = {dlpack_methods,     context_methods, ops_methods,
-                               devices_methods,    types_methods,   script_methods,
-                               checkpoint_methods, tape_methods,    gradients_methods,
-                               cluster_methods,    store_methods,   numerics_methods};
+  PyMethodDef *const more[] = {
+      dlpack_methods, context_methods,    ops_methods,      devices_methods,   types_methods,
+      script_methods, checkpoint_methods, tape_methods,     gradients_methods, cluster_methods,
+      store_methods,  numerics_methods,   message_functions};
   int failed = add_types(module) || operators_prepare();
   for (size_t i = 0; i < sizeof more / sizeof *more && !failed; i++)
     failed = PyModule_AddFunctions(module, more[i]);

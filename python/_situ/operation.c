@@ -3,6 +3,7 @@
  * */
 #include <stdlib.h>
 
+#include "message.h"
 #include "situ_python.h"
 
 situ_value operation_native(const struct operation_object *operation) {
@@ -148,6 +149,15 @@ static PyObject *save(PyObject *self, PyObject *as_json) {
   return result;
 }
 
+/* _fill_node_def(message): fills an empty NodeDef. */
+static PyObject *fill_node_def(PyObject *self, PyObject *message) {
+  if (!PyObject_TypeCheck(message, &message_type))
+    return PyErr_Format(PyExc_TypeError, "expected a message, got %R", message);
+  const situ_status status =
+      situ_node_to_message(operation_native((struct operation_object *)self), MESSAGE_OF(message));
+  return status ? errors_raise(status, NULL) : Py_NewRef(message);
+}
+
 static PyObject *set_device(PyObject *self, PyObject *device) {
   const char *text = PyUnicode_AsUTF8(device);
   if (!text) return NULL;
@@ -158,6 +168,7 @@ static PyObject *set_device(PyObject *self, PyObject *device) {
 }
 
 static PyMethodDef methods[] = {
+    {"_fill_node_def", fill_node_def, METH_O, "Fills a NodeDef and returns it."},
     {"_save", save, METH_O, "Returns the NodeDef in text or JSON format."},
     {"_ask_device", set_device, METH_O, "Sets the requested device."},
     {NULL, NULL, 0, NULL}};

@@ -41,9 +41,12 @@ struct hooks {
   PyObject *index;           /* (tensor, key) -> tensor */
   PyObject *repr;            /* repr and str of an eager tensor */
   PyObject *str;
-  PyObject *node_def;  /* (operation) -> text */
-  PyObject *folder;    /* str: the directory of the package */
-  PyObject *composite; /* dict: name of an operator -> function */
+  PyObject *node_def;      /* (operation) -> text */
+  PyObject *folder;        /* str: the directory of the package */
+  PyObject *composite;     /* dict: name of an operator -> function */
+  PyObject *message_class; /* (full name) -> class of a message type */
+  PyObject *decode_error;  /* exception types of message parsers */
+  PyObject *parse_error;
 };
 extern struct hooks hooks;
 
@@ -259,7 +262,7 @@ void numerics_set_origin(struct graph_object *graph);
 
 extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[],
     cluster_methods[];
-extern PyMethodDef checkpoint_methods[];
+extern PyMethodDef checkpoint_methods[], message_functions[];
 extern PyMethodDef numerics_methods[];
 extern PyMethodDef tape_methods[], gradients_methods[];
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._src.framework.graph_def_reader import sorted_nodes
+from situ._src.framework.import_graph_def import sorted_nodes
 
 
 def _model():
@@ -69,14 +69,16 @@ def test_write_graph(tmp_path):
         assert {n.name for n in again.node} == {o.name for o in graph.get_operations()}
         kinds = {n.name: n.attr for n in again.node}
         assert kinds["x"]["dtype"].type == tf.float32.as_datatype_enum
-        assert kinds["x"]["shape"].shape.as_list() == [None, 3]
+        assert [d.size for d in kinds["x"]["shape"].shape.dim] == [-1, 3]
         text = tf.io.write_graph(graph.as_graph_def(), str(tmp_path), "g.pbtxt")
         assert 'name: "x"' in open(text).read()
 
 
 def test_nodes_in_any_order():
-    nodes = [{"name": "c", "input": ["b", "^a"]}, {"name": "b", "input": ["a:1"]}, {"name": "a"}]
-    assert [n["name"] for n in sorted_nodes(nodes)] == ["a", "b", "c"]
+    graph = tf.GraphDef()
+    for name, inputs in (("c", ["b", "^a"]), ("b", ["a:1"]), ("a", [])):
+        graph.node.add(name=name, input=inputs)
+    assert [n.name for n in sorted_nodes(graph.node)] == ["a", "b", "c"]
 
 
 def test_damaged_bytes():

@@ -13,7 +13,7 @@ import pytest
 
 import situ as tf
 from situ._src.profiler import trace_recorder
-from situ._src.profiler.run_metadata import WireMetadata
+from situ._src.profiler.step_stats import RunMetadata
 from situ._src.summary.protos import Event
 
 
@@ -110,9 +110,9 @@ def test_trace_export_writes_the_graph_of_a_function(tmp_path):
     [value] = event.summary.value
     assert value.tag == "my_func_trace" and event.step == 3
     assert value.metadata.plugin_data.plugin_name == "graph_run_metadata_graph"
-    metadata = WireMetadata.FromString(value.tensor.string_val[0])
+    metadata = RunMetadata.FromString(value.tensor.string_val[0])
     [graphs] = metadata.function_graphs
-    made = tf.compat.v1.GraphDef.FromString(bytes(graphs.pre_optimization_graph))
+    made = graphs.pre_optimization_graph
     assert {"my_product", "Relu"} <= {n.name for n in made.node}
 
 
@@ -125,7 +125,7 @@ def test_trace_export_with_the_profiler(tmp_path):
     [event] = [e for e in events(tmp_path / "events") if e.summary.value]
     value = event.summary.value[0]
     assert value.metadata.plugin_data.plugin_name == "graph_run_metadata"
-    stats = WireMetadata.FromString(value.tensor.string_val[0]).step_stats
+    stats = RunMetadata.FromString(value.tensor.string_val[0]).step_stats
     assert any(n.node_name == "Sin" for d in stats.dev_stats for n in d.node_stats)
 
 
@@ -216,7 +216,7 @@ def test_run_metadata_is_written(tmp_path):
         writer.close()
     found = events(tmp_path)
     [event] = [e for e in found if e.tagged_run_metadata.tag]
-    stats = WireMetadata.FromString(bytes(event.tagged_run_metadata.run_metadata)).step_stats
+    stats = RunMetadata.FromString(bytes(event.tagged_run_metadata.run_metadata)).step_stats
     assert any(n.node_name == "mul" for d in stats.dev_stats for n in d.node_stats)
     assert any(bytes(e.meta_graph_def) == b"meta" for e in found)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import situ.compat.v1 as tf
-from situ._src.framework.protobuf_wire import block, tagged, varint
+from situ._src.framework.message_classes import message_class
 from situ._src.summary.event_file import masked_crc
 
 
@@ -263,6 +263,13 @@ def test_threads_save_one_after_the_other(tmp_path):
     assert len([f for f in os.listdir(tmp_path) if f.endswith(".index")]) == 3
 
 
+def varint(value):
+    out = b""
+    while value > 127:
+        value, out = value >> 7, out + bytes([value & 127 | 128])
+    return out + bytes([value])
+
+
 def _table(entries):
     """A sorted table of names as TensorFlow writes it; keys share their beginnings."""
 
@@ -285,20 +292,17 @@ def _table(entries):
 
 
 def _tensorflow_checkpoint(prefix, arrays):
-    entries, data = [(b"", tagged(1, 0, varint(1)))], b""
+    header = message_class("tensorflow.BundleHeaderProto")(num_shards=1)
+    entries, data = [(b"", header.SerializeToString())], b""
     for name, array in sorted(arrays.items()):
-        shape = b"".join(block(2, tagged(1, 0, varint(d))) for d in array.shape)
-        kind = tf.as_dtype(array.dtype).as_datatype_enum
-        entries.append(
-            (
-                name.encode(),
-                tagged(1, 0, varint(kind))
-                + block(2, shape)
-                + tagged(4, 0, varint(len(data)))
-                + tagged(5, 0, varint(array.nbytes))
-                + tagged(6, 5, struct.pack("<I", masked_crc(array.tobytes()))),
-            )
+        entry = message_class("tensorflow.BundleEntryProto")(
+            dtype=tf.as_dtype(array.dtype).as_datatype_enum,
+            shape={"dim": [{"size": size} for size in array.shape]},
+            offset=len(data),
+            size=array.nbytes,
+            crc32c=masked_crc(array.tobytes()),
         )
+        entries.append((name.encode(), entry.SerializeToString()))
         data += array.tobytes()
     open(prefix + ".index", "wb").write(_table(entries))
     open(prefix + ".data-00000-of-00001", "wb").write(data)

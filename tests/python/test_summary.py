@@ -3,7 +3,6 @@
 
 import glob
 import os
-import types
 
 import numpy as np
 import pytest
@@ -230,8 +229,8 @@ def test_contrib_summaries(tmp_path, eager):
 
 
 def test_description_of_a_node():
-    description = types.SimpleNamespace(s=b'{"typeHint": "x"}')
-    node = tf.NodeDef("n", "NoOp", attr={"description": description})
+    node = tf.NodeDef(name="n", op="NoOp")
+    node.attr["description"].s = b'{"typeHint": "x"}'
     with pytest.raises(ValueError, match="Can't get_summary_description on NoOp"):
         tf.summary.get_summary_description(node)
     node.op = "TensorSummary"

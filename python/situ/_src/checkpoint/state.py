@@ -5,31 +5,20 @@ that removes old ones."""
 from __future__ import annotations
 
 import os
-import re
 import time
+from typing import Any
 
 import _situ
 from situ._src.checkpoint import safetensors
-from situ._src.framework.api import export
-from situ._src.framework.protos import Message
+from situ._src.framework.api import V1, export
+from situ._src.framework.message_classes import ParseError, message_class
 
 DATA, INDEX = ".data-00000-of-00001", ".index"
 
 
-class CheckpointState(Message):
-    """The latest checkpoint and all that are kept, the oldest first."""
-
-    FIELDS = {
-        "model_checkpoint_path": "",
-        "all_model_checkpoint_paths": [],
-        "all_model_checkpoint_timestamps": [],
-        "last_preserved_timestamp": 0.0,
-    }
-
-
-export(v1=("train.CheckpointState", "python.training.checkpoint_state_pb2.CheckpointState"))(
-    CheckpointState
-)
+CheckpointState = message_class("tensorflow.CheckpointState")
+for _name in ("train.CheckpointState", "python.training.checkpoint_state_pb2.CheckpointState"):
+    V1[_name] = CheckpointState
 
 
 def _file(folder, name):
@@ -47,22 +36,19 @@ def checkpoint_exists(checkpoint_prefix) -> bool:
     return os.path.exists(prefix + DATA) or os.path.isfile(prefix)  # weights of Keras are one file
 
 
-def _quoted(text):
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
 def write(folder, newest, kept, latest_filename=None, times=None, preserved=None, relative=False):
     """Writes the state file; paths are relative to the directory if that is relative, or if they
     are to be."""
     if relative or not os.path.isabs(folder):
         newest = os.path.relpath(newest, folder)
         kept = [os.path.relpath(p, folder) for p in kept]
-    lines = [f"model_checkpoint_path: {_quoted(newest)}\n"]
-    lines += [f"all_model_checkpoint_paths: {_quoted(p)}\n" for p in kept]
-    lines += [f"all_model_checkpoint_timestamps: {t!r}\n" for t in times or ()]
-    if preserved is not None:
-        lines.append(f"last_preserved_timestamp: {preserved!r}\n")
-    _situ.replace_file(_file(folder or ".", latest_filename), "".join(lines).encode())
+    state = CheckpointState(
+        model_checkpoint_path=newest,
+        all_model_checkpoint_paths=kept,
+        all_model_checkpoint_timestamps=times,
+        last_preserved_timestamp=preserved,
+    )
+    _situ.replace_file(_file(folder or ".", latest_filename), str(state).encode())
 
 
 @export("train.update_checkpoint_state", v1="train.update_checkpoint_state")
@@ -102,9 +88,7 @@ def _whole(folder, path):
 
 
 @export("train.get_checkpoint_state", v1="train.get_checkpoint_state")
-def get_checkpoint_state(
-    checkpoint_dir, latest_filename: str | None = None
-) -> CheckpointState | None:
+def get_checkpoint_state(checkpoint_dir, latest_filename: str | None = None) -> Any:
     """Reads the state file of a directory.
 
     Args:
@@ -129,17 +113,14 @@ def get_checkpoint_state(
             _file(checkpoint_dir, latest_filename), error.start, "not valid UTF-8"
         ) from None
     state = CheckpointState()
-    for key, value in re.findall(r"^(\w+): *(.*)$", text, re.MULTILINE):
-        if value.startswith('"'):
-            value = value[1:-1].replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
-        if key == "model_checkpoint_path":
-            state.model_checkpoint_path = _whole(checkpoint_dir, value)
-        elif key == "all_model_checkpoint_paths":
-            state.all_model_checkpoint_paths.append(_whole(checkpoint_dir, value))
-        elif key == "all_model_checkpoint_timestamps":
-            state.all_model_checkpoint_timestamps.append(float(value))
-        elif key == "last_preserved_timestamp":
-            state.last_preserved_timestamp = float(value)
+    try:
+        state._merge_text(text)
+    except ParseError as error:
+        raise safetensors.loss(_file(checkpoint_dir, latest_filename), 0, str(error)) from None
+    if state.model_checkpoint_path:
+        state.model_checkpoint_path = _whole(checkpoint_dir, state.model_checkpoint_path)
+    paths = [_whole(checkpoint_dir, path) for path in state.all_model_checkpoint_paths]
+    state.all_model_checkpoint_paths[:] = paths
     return state if state.model_checkpoint_path else None
 
 

@@ -11,10 +11,25 @@ import numpy
 
 from situ._src.framework import errors
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.protobuf_wire import fields, read_varint
+from situ._src.framework.message_classes import message_class
 from situ._src.summary.event_file import masked_crc
 
 _FOOTER, _MAGIC = 48, 0xDB4775248B80FB57
+_Header = message_class("tensorflow.BundleHeaderProto")
+_Entry = message_class("tensorflow.BundleEntryProto")
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Decodes a varint of a table. Returns the value and the offset behind it."""
+    value = shift = 0
+    while shift < 64:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+    raise ValueError("a varint is too long")
 
 
 def is_bundle(prefix):
@@ -73,27 +88,14 @@ class File:
             at += length
 
     def _entry(self, key, value):
-        parts = {}
-        for number, _, part in fields(memoryview(value)):
-            parts[number] = part
         if not key:
-            self._shards = parts.get(1, 1)
+            self._shards = _Header.FromString(value).num_shards or 1
             return
-        shape = [
-            next((v for n, _, v in fields(memoryview(dim)) if n == 1), 0)
-            for number, _, dim in fields(memoryview(parts.get(2, b"")))
-            if number == 2
-        ]
-        dtype = as_dtype(parts.get(1, 1))
+        entry = _Entry.FromString(value)
+        dtype = as_dtype(entry.dtype or 1)
         kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
-        self.entries[key] = (kind, tuple(shape))
-        self._places[key] = (
-            parts.get(3, 0),
-            parts.get(4, 0),
-            parts.get(5, 0),
-            7 in parts,
-            parts.get(6, bytes(4)),
-        )
+        self.entries[key] = (kind, tuple(d.size for d in entry.shape.dim))
+        self._places[key] = entry
 
     def get(self, name):
         """Returns a tensor as an array.
@@ -102,20 +104,21 @@ class File:
           DataLossError: the data is damaged.
           UnimplementedError: the tensor has strings or slices.
         """
-        (kind, shape), (shard, offset, size, sliced, sum_) = self.entries[name], self._places[name]
-        if sliced or kind.hasobject:
+        (kind, shape), entry = self.entries[name], self._places[name]
+        offset, size = entry.offset, entry.size
+        if entry.slices or kind.hasobject:
             raise errors.UnimplementedError(
                 None,
                 None,
                 f"{name} of {self._prefix}: string tensors and sliced tensors of "
                 "TensorFlow checkpoints are not supported",
             )
-        path = f"{self._prefix}.data-{shard:05d}-of-{self._shards:05d}"
+        path = f"{self._prefix}.data-{entry.shard_id:05d}-of-{self._shards:05d}"
         with open(path, "rb") as file:
             file.seek(offset)
             data = file.read(size)
         if len(data) != size or size != kind.itemsize * int(numpy.prod(shape, dtype=numpy.int64)):
             raise self._damaged(path, f"at byte {offset} {len(data)} of {size} bytes of {name}")
-        if struct.pack("<I", masked_crc(data)) != sum_:
+        if masked_crc(data) != entry.crc32c:
             raise self._damaged(path, f"at byte {offset} the checksum of {name} does not match")
         return numpy.frombuffer(data, kind).reshape(shape).copy()

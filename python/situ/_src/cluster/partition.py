@@ -15,7 +15,7 @@ import contextlib
 import functools
 import json
 
-from situ._src.framework import errors
+from situ._src.framework import errors, node_def
 from situ._src.framework.api import OPS
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.graph import Graph
@@ -213,12 +213,10 @@ class _Copier(_Importer):
         self._whole = graph._whole = whole  # it owns the functions
 
     def add(self, node):
-        inputs = [self.tensor(i) for i in node.get("input", ()) if not i.startswith("^")]
+        inputs = [self.tensor(i) for i in node.input if not i.startswith("^")]
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, {})
-            self.operations[node["name"]] = self.graph._copy(
-                self._whole._find(node["name"]), inputs
-            )
+            self.operations[node.name] = self.graph._copy(self._whole._find(node.name), inputs)
 
 
 class Part:
@@ -257,8 +255,10 @@ class Part:
             self._import(next(n for n in self._cut.nodes if n["name"] == name))
 
     def _import(self, node):
-        attrs = {k: v for k, v in node.get("attr", {}).items() if k != "_class"}
-        self._importer.add(dict(node, attr=attrs, device=self._edges.device(node.get("device"))))
+        (node,) = node_def.from_json([node]).node
+        node.attr.pop("_class", None)
+        node.device = self._edges.device(node.device) or ""
+        self._importer.add(node)
 
     def _add(self, node):
         place = self._cut.places[node["name"]]

@@ -1,32 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""protos.py: the messages ClusterDef and ServerDef."""
+"""protos.py: the messages ClusterDef, JobDef and ServerDef."""
 
-from situ._src.framework.api import export
-from situ._src.framework.protos import ConfigProto, Message
+from situ._src.framework.api import V1
+from situ._src.framework.message_classes import message_class
 
-
-class JobDef(Message):
-    """The addresses of the tasks of a job, by index."""
-
-    FIELDS = {"name": "", "tasks": {}}
-
-
-@export(v1="train.ClusterDef")
-class ClusterDef(Message):
-    """The jobs of a cluster."""
-
-    FIELDS: dict = {"job": []}
-
-
-@export(v1="train.ServerDef")
-class ServerDef(Message):
-    """A task of a cluster and its options."""
-
-    FIELDS = {
-        "cluster": ClusterDef,
-        "job_name": "",
-        "task_index": 0,
-        "default_session_config": ConfigProto,
-        "protocol": "",
-        "port": 0,
-    }
+JobDef = message_class("tensorflow.JobDef")
+V1["train.ClusterDef"] = ClusterDef = message_class("tensorflow.ClusterDef")
+V1["train.ServerDef"] = ServerDef = message_class("tensorflow.ServerDef")
+V1["train.JobDef"] = JobDef

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 
-from situ._src.framework import branch_graph, import_graph_def
+from situ._src.framework import branch_graph, import_graph_def, node_def
 
 
 def written(graph):
@@ -35,7 +35,9 @@ def read(graph, functions):
         body = branch_graph.BranchGraph(graph)
         with body.as_default():
             inner = read(body, entry["functions"])
-            made = import_graph_def.import_nodes(entry["nodes"], functions=inner)
+            made = import_graph_def.import_nodes(
+                node_def.from_json(entry["nodes"]).node, functions=inner
+            )
 
             inputs = _outputs_by_name(made, entry["inputs"])
             outputs = _outputs_by_name(made, entry["outputs"])

@@ -5,8 +5,8 @@ operations and tensors by name."""
 from __future__ import annotations
 
 import contextlib
-import json
 import re
+from typing import Any
 
 import _situ
 from situ._src.framework import graph_scopes, keywords, node_def, style
@@ -78,7 +78,8 @@ class _PendingOperation:
 
     @property
     def node_def(self):
-        return node_def.NodeDef(self.name, self.type, [i.name for i in self.inputs], self.device)
+        inputs = [i.name for i in self.inputs]
+        return node_def.NodeDef(name=self.name, op=self.type, input=inputs, device=self.device)
 
     def get_attr(self, name):
         """Returns the shape or dtype of a variable that is about to be added."""
@@ -455,9 +456,7 @@ class Graph(_situ.Graph):
         """Removes all values of a collection."""
         self._collections.pop(name, None)
 
-    def as_graph_def(
-        self, from_version: int | None = None, add_shapes: bool = False
-    ) -> node_def.GraphDef:
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """Returns the graph as a GraphDef.
 
         Args:
@@ -465,22 +464,18 @@ class Graph(_situ.Graph):
             nodes are written.
           add_shapes: whether each node gets an attribute `_output_shapes`.
         """
-        if from_version is None and not add_shapes:
-            return node_def.GraphDef(self)
-        nodes = json.loads(self._save(True)).get("node", [])[from_version or 0 :]
-        if add_shapes:
-            for node in nodes:
-                outputs = self.get_operation_by_name(node["name"]).outputs
-                shapes = [_shape_attr(as_shape(t.shape)) for t in outputs]
-                node.setdefault("attr", {})["_output_shapes"] = {"list": {"shape": shapes}}
-        return node_def.GraphDef._from_nodes(nodes)
-
-
-def _shape_attr(shape):
-    """Returns a shape in the JSON form of an attribute."""
-    if shape.rank is None:
-        return {"unknownRank": True}
-    return {"dim": [{"size": str(-1 if d is None else d)} for d in shape.as_list()]}
+        made = node_def.graph_def(self)
+        if from_version is not None:
+            del made.node[:from_version]
+        for node in made.node if add_shapes else ():
+            shapes = node.attr["_output_shapes"].list
+            shapes.SetInParent()
+            for output in self.get_operation_by_name(node.name).outputs:
+                shape = as_shape(output.shape)
+                sizes = [] if shape.rank is None else shape.as_list()
+                proto = shapes.shape.add(unknown_rank=shape.rank is None)
+                proto.dim.extend({"size": -1 if size is None else size} for size in sizes)
+        return made
 
 
 def device_function(graph, type_, name, inputs):

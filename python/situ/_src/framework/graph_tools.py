@@ -4,7 +4,6 @@ inspect_checkpoint."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -13,7 +12,7 @@ from situ._src.checkpoint import reader as checkpoint_reader
 from situ._src.framework import graph_util, keywords, meta_graph
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.node_def import GraphDef
+from situ._src.framework.node_def import GraphDef, NodeDef, from_json
 
 
 def _names(text):
@@ -28,10 +27,9 @@ def _read_graph_def(path, binary):
         data = file.read()
     if binary:
         graph_def.ParseFromString(data)
-        return graph_def
-    from situ._src.framework import graph_def_text
-
-    return graph_def_text.parse(data.decode())
+    else:
+        graph_def._merge_text(data)
+    return graph_def
 
 
 @export(v1="python.tools.freeze_graph.freeze_graph_with_def_protos")
@@ -86,24 +84,22 @@ def freeze_graph_with_def_protos(
             if input_meta_graph_def is not None
             else _saved_graph(input_saved_model_dir, saved_model_tags)
         )
-        input_graph_def = GraphDef._from_nodes(data["graph"]["node"])
+        input_graph_def = from_json(data["graph"]["node"])
     output_names = [n.partition(":")[0] for n in _names(output_node_names)]
     if not output_names:
         raise ValueError("You need to supply the name of a node to --output_node_names.")
     part = graph_util.extract_sub_graph(input_graph_def, output_names)
-    nodes = json.loads(part._json())["node"]
     if clear_devices:
-        nodes = [{k: v for k, v in n.items() if k != "device"} for n in nodes]
+        for node in part.node:
+            node.device = ""
     reader = checkpoint_reader.load_checkpoint(input_checkpoint)
     only, never = _names(variable_names_whitelist), _names(variable_names_blacklist)
     values = {
-        n["name"]: reader.get_tensor(n["name"])
-        for n in nodes
-        if n["op"] in graph_util.VARIABLES
-        and (not only or n["name"] in only)
-        and n["name"] not in never
+        n.name: reader.get_tensor(n.name)
+        for n in part.node
+        if n.op in graph_util.VARIABLES and (not only or n.name in only) and n.name not in never
     }
-    graph_def = graph_util.frozen(nodes, values)
+    graph_def = graph_util.frozen(part, values)
     if output_graph:
         with open(output_graph, "wb") as file:
             file.write(graph_def.SerializeToString())
@@ -215,23 +211,28 @@ def optimize_for_inference(
       A GraphDef.
     """
     del toco_compatible  # it omits fusions that situ does not do
-    nodes = json.loads(input_graph_def._json())["node"]
     types = placeholder_type_enum
     types = list(types) if isinstance(types, (list, tuple)) else [types] * len(input_node_names)
     inputs = dict(zip(input_node_names, types))
-    made = [_placeholder(n, inputs[n["name"]]) if n["name"] in inputs else n for n in nodes]
-    part = graph_util.extract_sub_graph(GraphDef._from_nodes(made), list(output_node_names))
+    graph_def = GraphDef()
+    graph_def.CopyFrom(input_graph_def)
+    for node in graph_def.node:
+        if node.name in inputs:
+            node.CopyFrom(_placeholder(node, inputs[node.name]))
+    part = graph_util.extract_sub_graph(graph_def, list(output_node_names))
     return graph_util.remove_training_nodes(part)
 
 
 def _placeholder(node, type_enum):
-    """Returns a placeholder for a node, in JSON form."""
-    old = node.get("attr", {})
-    kind = old.get("dtype", {"type": "DT_FLOAT"})
+    """Returns a placeholder for a node."""
+    made = NodeDef(name=node.name, op="Placeholder")
+    made.attr["dtype"].type = 1
+    for name in ("dtype", "shape", "_output_shapes"):
+        if name in node.attr:
+            made.attr[name].CopyFrom(node.attr[name])
     if type_enum is not None:
-        kind = {"type": "DT_" + as_dtype(type_enum).name.upper()}
-    kept = {k: old[k] for k in ("shape", "_output_shapes") if k in old}
-    return {"name": node["name"], "op": "Placeholder", "attr": {"dtype": kind, **kept}}
+        made.attr["dtype"].type = as_dtype(type_enum).as_datatype_enum
+    return made
 
 
 @export(v1="python.tools.inspect_checkpoint.print_tensors_in_checkpoint_file")

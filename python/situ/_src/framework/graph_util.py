@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
+from typing import Any
 
 import numpy
 
 from situ._src.framework.api import export
 from situ._src.framework.graph import Graph
-from situ._src.framework.node_def import GraphDef
+from situ._src.framework.node_def import GraphDef, NodeDef
 
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 
@@ -21,11 +20,11 @@ def _exported(name):
 
 
 def _input_nodes(node):
-    return [i.lstrip("^").partition(":")[0] for i in node.get("input", ())]
+    return [i.lstrip("^").partition(":")[0] for i in node.input]
 
 
 @_exported("extract_sub_graph")
-def extract_sub_graph(graph_def, dest_nodes: list) -> GraphDef:
+def extract_sub_graph(graph_def, dest_nodes: list) -> Any:
     """Returns the part of a graph that some nodes depend on.
 
     Args:
@@ -41,8 +40,7 @@ def extract_sub_graph(graph_def, dest_nodes: list) -> GraphDef:
     """
     if isinstance(dest_nodes, str):
         raise TypeError("dest_nodes must be a list.")
-    nodes = json.loads(graph_def._json()).get("node", [])
-    by_name = {n["name"]: n for n in nodes}
+    by_name = {n.name: n for n in graph_def.node}
     for name in dest_nodes:
         if name not in by_name:
             raise AssertionError(f"{name} is not in graph")
@@ -53,28 +51,23 @@ def extract_sub_graph(graph_def, dest_nodes: list) -> GraphDef:
         if name not in needed and name in by_name:
             needed.add(name)
             pending += _input_nodes(by_name[name])
-    return GraphDef._from_nodes([n for n in nodes if n["name"] in needed])
+    return _with_nodes(graph_def, [n for n in graph_def.node if n.name in needed])
+
+
+def _with_nodes(graph_def, nodes):
+    """Returns a GraphDef with these nodes and the versions of another."""
+    return GraphDef(node=nodes, versions=graph_def.versions)
 
 
 def _constant(name, array, device):
     from situ._src.framework.dtypes import as_dtype
+    from situ._src.framework.tensor_proto import make_proto
 
     kind = as_dtype("string" if array.dtype.kind in "OSU" else array.dtype)
-    tensor = {
-        "dtype": "DT_" + kind.name.upper(),
-        "tensorShape": {"dim": [{"size": str(d)} for d in array.shape]},
-    }
-    if kind.name == "string":
-        tensor["stringVal"] = [base64.b64encode(v).decode() for v in array.ravel().tolist()]
-    else:
-        tensor["tensorContent"] = base64.b64encode(array.tobytes()).decode()
-    return {
-        "name": name,
-        "op": "Const",
-        "input": [],
-        "device": device,
-        "attr": {"dtype": {"type": tensor["dtype"]}, "value": {"tensor": tensor}},
-    }
+    node = NodeDef(name=name, op="Const", device=device)
+    node.attr["dtype"].type = kind.as_datatype_enum
+    node.attr["value"].tensor.CopyFrom(make_proto(array, kind))
+    return node
 
 
 @_exported("convert_variables_to_constants")
@@ -98,36 +91,35 @@ def convert_variables_to_constants(
       A GraphDef.
     """
     part = extract_sub_graph(input_graph_def, list(output_node_names))
-    nodes = json.loads(part._json())["node"]
     chosen = [
-        n["name"]
-        for n in nodes
-        if n["op"] in VARIABLES
-        and (variable_names_whitelist is None or n["name"] in variable_names_whitelist)
-        and n["name"] not in (variable_names_blacklist or ())
+        n.name
+        for n in part.node
+        if n.op in VARIABLES
+        and (variable_names_whitelist is None or n.name in variable_names_whitelist)
+        and n.name not in (variable_names_blacklist or ())
     ]
-    reads = {n["name"]: _input_nodes(n)[0] for n in nodes if n["op"] == "ReadVariableOp"}
+    reads = {n.name: _input_nodes(n)[0] for n in part.node if n.op == "ReadVariableOp"}
     fetches = {name: name + ":0" for name in chosen if name not in reads.values()}
     fetches.update({source: read + ":0" for read, source in reads.items() if source in chosen})
-    return frozen(nodes, sess.run(fetches) if fetches else {})
+    return frozen(part, sess.run(fetches) if fetches else {})
 
 
-def frozen(nodes, values):
-    """Returns a GraphDef in which constants replace the variables that `values` has."""
-    result = []
-    for node in nodes:
-        if node["name"] in values:
-            node = _constant(
-                node["name"], numpy.asarray(values[node["name"]]), node.get("device", "")
-            )
-        elif node["op"] == "ReadVariableOp" and _input_nodes(node)[0] in values:
-            node = dict(node, op="Identity", attr={"T": node["attr"]["dtype"]})
-        result.append(node)
-    return GraphDef._from_nodes(result)
+def frozen(graph_def, values):
+    """Replaces the variables of a GraphDef that `values` has by constants. Returns it."""
+    for node in graph_def.node:
+        if node.name in values:
+            array = numpy.asarray(values[node.name])
+            node.CopyFrom(_constant(node.name, array, node.device))
+        elif node.op == "ReadVariableOp" and _input_nodes(node)[0] in values:
+            kind = node.attr["dtype"].type
+            node.op = "Identity"
+            node.attr.clear()
+            node.attr["T"].type = kind
+    return graph_def
 
 
 @_exported("remove_training_nodes")
-def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> GraphDef:
+def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> Any:
     """Removes nodes that only training needs: CheckNumerics.
 
     Args:
@@ -137,15 +129,15 @@ def remove_training_nodes(input_graph, protected_nodes: list | None = None) -> G
     Returns:
       A GraphDef.
     """
-    nodes = json.loads(input_graph._json()).get("node", [])
     removed = {
-        n["name"]: n["input"][0]
-        for n in nodes
-        if n["op"] == "CheckNumerics" and n["name"] not in (protected_nodes or ())
+        n.name: n.input[0]
+        for n in input_graph.node
+        if n.op == "CheckNumerics" and n.name not in (protected_nodes or ())
     }
-    for node in nodes:
-        node["input"] = [removed.get(i, i) for i in node.get("input", ())]
-    return GraphDef._from_nodes([n for n in nodes if n["name"] not in removed])
+    result = _with_nodes(input_graph, [n for n in input_graph.node if n.name not in removed])
+    for node in result.node:
+        node.input[:] = [removed.get(i, i) for i in node.input]
+    return result
 
 
 @export("io.write_graph", v1=("train.write_graph", "python.framework.graph_io.write_graph"))

@@ -3,62 +3,48 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import json
 import math
+from typing import Any
 
 import numpy
 
+import _situ
 from situ._src.framework import dtypes, node_def
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.ops.array_ops import convert_to_tensor
 
-_LISTS = (
-    "floatVal",
-    "doubleVal",
-    "intVal",
-    "int64Val",
-    "boolVal",
-    "halfVal",
-    "stringVal",
-    "uint32Val",
-    "uint64Val",
-)
+
+def _lists(tensor):
+    """Yields the fields of a TensorProto that have values."""
+    for field, values in tensor.ListFields():
+        if field.is_repeated:
+            yield field.name, values
 
 
-def _dtype(enum_name):
-    return dtypes.as_dtype(enum_name[3:].lower())
-
-
-def tensor_value(tensor):
-    """Returns the NumPy array of a TensorProto in JSON form.
+def tensor_value(tensor: Any) -> numpy.ndarray:
+    """Returns the NumPy array of a TensorProto.
 
     Raises:
       ValueError: shape and contents do not match.
     """
-    dtype = _dtype(tensor.get("dtype", "DT_FLOAT"))
+    dtype = dtypes.as_dtype(tensor.dtype or 1)
     kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
-    shape = [int(d.get("size", 0)) for d in tensor.get("tensorShape", {}).get("dim", ())]
+    shape = [d.size for d in tensor.tensor_shape.dim]
     if min(shape, default=0) < 0:
         raise ValueError(f"Shape {shape} of a TensorProto has a negative dimension.")
-    if tensor.get("tensorContent"):
-        data = base64.b64decode(tensor["tensorContent"])
+    if tensor.tensor_content:
+        data = tensor.tensor_content
         if len(data) != kind.itemsize * math.prod(shape):
             raise ValueError(
                 f"A TensorProto of shape {shape} and type {dtype.name} has "
                 f"{len(data)} bytes of tensor_content."
             )
         return numpy.frombuffer(data, kind).reshape(shape)
-    key = next((k for k in _LISTS if k in tensor), None)
-    items = tensor.get(key, []) if key else []
-    if key == "stringVal":
-        items = [base64.b64decode(i) for i in items]
-    elif key == "halfVal":
-        items = numpy.array(items, numpy.uint16).view(numpy.float16)
-    elif key in ("int64Val", "uint64Val"):
-        items = [int(i) for i in items]
+    key, items = next(_lists(tensor), (None, ()))
+    if key == "half_val":
+        items = numpy.array(list(items), numpy.uint16).view(numpy.float16)
     array = numpy.array(list(items), kind)
     count = int(numpy.prod(shape, dtype=numpy.int64))
     if array.size < count:  # the last element is repeated
@@ -67,10 +53,33 @@ def tensor_value(tensor):
     return array.reshape(shape)
 
 
-def attr_value(attr):
-    """Returns the Python value of an attribute in JSON form."""
-    ((kind, value),) = attr.items()
-    return tensor_value(value) if kind == "tensor" else node_def.value_of(attr)
+def attr_value(attr: Any) -> Any:
+    """Returns the Python value of an AttrValue; a tensor is an array."""
+    value = node_def.value_of(attr)
+    return tensor_value(value) if attr.WhichOneof("value") == "tensor" else value
+
+
+def sorted_nodes(nodes: list) -> list:
+    """Returns NodeDefs in topological order; otherwise their order does not change."""
+    by_name, done, out = {n.name: n for n in nodes}, set(), []
+    for first in nodes:
+        stack = [(first, iter(first.input))]
+        waiting = {first.name}
+        while stack:
+            node, inputs = stack[-1]
+            names = (i.lstrip("^").partition(":")[0] for i in inputs)
+            name = next(
+                (n for n in names if n in by_name and n not in done and n not in waiting), None
+            )
+            if node.name not in done and name is not None:
+                stack.append((by_name[name], iter(by_name[name].input)))
+                waiting.add(name)
+                continue
+            stack.pop()
+            if node.name not in done:
+                done.add(node.name)
+                out.append(node)
+    return out
 
 
 class _Importer:
@@ -93,13 +102,13 @@ class _Importer:
         return outputs[int(index or 0)]
 
     def scopes(self, stack, node, attrs):
-        controls = [self.operations[i[1:]] for i in node.get("input", ()) if i.startswith("^")]
+        controls = [self.operations[i[1:]] for i in node.input if i.startswith("^")]
         stack.enter_context(self.graph.control_dependencies(None))
         if controls:
             stack.enter_context(self.graph.control_dependencies(controls))
         stack.enter_context(self.graph.device(None))
-        if node.get("device"):
-            stack.enter_context(self.graph.device(node["device"]))
+        if node.device:
+            stack.enter_context(self.graph.device(node.device))
         for group in attrs.pop("_class", ()):
             group = group.decode() if isinstance(group, bytes) else group
             if group.startswith("loc:@") and group[5:] in self.operations:
@@ -119,30 +128,30 @@ class _Importer:
     def _function(self, node, name):
         if name not in self.functions:
             raise NotImplementedError(
-                f"{node['op']} '{node['name']}' calls a function (a branch, or the body of a "
+                f"{node.op} '{node.name}' calls a function (a branch, or the body of a "
                 "loop) that is not part of the GraphDef: GraphDefs, and graphs over several "
                 "tasks, contain no functions. Import the .meta file of a checkpoint instead."
             )
         return self.functions[name]
 
     def add(self, node):
-        name = self._unique_name(self.prefix + node["name"])
-        attrs = {k: attr_value(v) for k, v in node.get("attr", {}).items()}
-        inputs = [self.tensor(i) for i in node.get("input", ()) if not i.startswith("^")]
+        name = self._unique_name(self.prefix + node.name)
+        attrs = {k: attr_value(v) for k, v in node.attr.items() if v.WhichOneof("value")}
+        inputs = [self.tensor(i) for i in node.input if not i.startswith("^")]
         for key, value in attrs.items():
-            if isinstance(value, dict):
-                attrs[key] = self._function(node, value.get("name"))
-        if node["op"] not in OPS:
-            raise ValueError(f"No op named {node['op']} in defined operations.")
+            if isinstance(value, _situ.Message):
+                attrs[key] = self._function(node, value.name)
+        if node.op not in OPS:
+            raise ValueError(f"No op named {node.op} in defined operations.")
         with contextlib.ExitStack() as stack:
             self.scopes(stack, node, attrs)
             attrs = {k: v for k, v in attrs.items() if not k.startswith("_")}
-            if node["op"] == "Const":
+            if node.op == "Const":
                 result = convert_to_tensor(attrs["value"], attrs["dtype"], name + "/")
             else:
-                result = self.call(node["op"], inputs, attrs, name + "/")
+                result = self.call(node.op, inputs, attrs, name + "/")
         first = result[0] if isinstance(result, (list, tuple)) and result else result
-        self.operations[node["name"]] = (
+        self.operations[node.name] = (
             first
             if hasattr(first, "outputs")
             else first.op
@@ -164,31 +173,31 @@ class _Importer:
 
 
 def import_nodes(nodes, prefix="", input_map=None, functions=None, lenient=False):
-    """Adds nodes in JSON form. Returns the operations by their original names. If `lenient`, nodes
+    """Adds NodeDefs. Returns the operations by their original names. If `lenient`, nodes
     that call unknown functions (gradients of loops), and those that depend on them, are skipped."""
     importer = _Importer(get_default_graph(), prefix, input_map, functions)
     skipped = set()
     for node in nodes:
-        if any(i.lstrip("^").partition(":")[0] in skipped for i in node.get("input", ())):
-            skipped.add(node["name"])
+        if any(i.lstrip("^").partition(":")[0] in skipped for i in node.input):
+            skipped.add(node.name)
             continue
         try:
             importer.add(node)
         except NotImplementedError:
             if not lenient:
                 raise
-            skipped.add(node["name"])
+            skipped.add(node.name)
     return importer.operations
 
 
 def _check_colocation(nodes, input_map):
-    known = {n["name"] for n in nodes} | {key.partition(":")[0] for key in input_map}
+    known = {n.name for n in nodes} | {key.partition(":")[0] for key in input_map}
     for node in nodes:
-        for group in attr_value(node.get("attr", {}).get("_class", {"list": {}})):
-            group = group.decode() if isinstance(group, bytes) else group
+        groups = node.attr["_class"].list.s if "_class" in node.attr else ()
+        for group in (g.decode() for g in groups):
             if group.startswith("loc:@") and group[5:] not in known:
                 raise ValueError(
-                    f"Node '{node['name']}' expects to be colocated with unknown node '{group[5:]}'"
+                    f"Node '{node.name}' expects to be colocated with unknown node '{group[5:]}'"
                 )
 
 
@@ -225,7 +234,7 @@ def import_graph_def(
     graph = get_default_graph()
     prefix = "import" if name is None else name
     input_map = {k if ":" in k else k + ":0": v for k, v in (input_map or {}).items()}
-    nodes = json.loads(graph_def._json()).get("node", [])
+    nodes = sorted_nodes(graph_def.node)
     if validate_colocation_constraints:
         _check_colocation(nodes, input_map)
     if prefix:

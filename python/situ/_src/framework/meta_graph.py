@@ -9,7 +9,7 @@ import os
 
 import _situ
 from situ._src.checkpoint import safetensors, sliced_variables
-from situ._src.framework import import_graph_def
+from situ._src.framework import import_graph_def, node_def
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
@@ -93,7 +93,7 @@ def write(path, graph, saver=None, collection_list=None, graph_def=None, clear_d
     """Returns the MetaGraphDef of a graph, and writes it if there is a path."""
     from situ._src.framework import function_library
 
-    nodes = json.loads(graph._save(True) if graph_def is None else graph_def._json())
+    nodes = json.loads(graph._save(True) if graph_def is None else graph_def._to_json())
     if clear_devices:
         for node in nodes.get("node", ()):
             node.pop("device", None)
@@ -242,9 +242,10 @@ def import_meta_graph(meta_graph_or_file, clear_devices=False, import_scope=None
     from situ._src.checkpoint.saver import Saver
 
     data, graph = _read(meta_graph_or_file), get_default_graph()
-    nodes = data["graph"].get("node", [])
+    nodes = node_def.from_json(data["graph"].get("node", [])).node
     if clear_devices:
-        nodes = [{k: v for k, v in n.items() if k != "device"} for n in nodes]
+        for node in nodes:
+            node.device = ""
     prefix = import_scope + "/" if import_scope else ""
     from situ._src.framework import function_library
 

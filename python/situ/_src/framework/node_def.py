@@ -1,69 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
-"""node_def.py: tf.NodeDef, AttrValue and GraphDef over the JSON and text forms that the engine
-writes."""
+"""node_def.py: tf.GraphDef, NodeDef and AttrValue, and the Python values of attributes."""
 
 from __future__ import annotations
 
 import json
+import struct
+from typing import Any
 
 import _situ
 from situ._src.framework import dtypes, tensor_shape
+from situ._src.framework.message_classes import message_class
+
+GraphDef = message_class("tensorflow.GraphDef")
+NodeDef = message_class("tensorflow.NodeDef")
+AttrValue = message_class("tensorflow.AttrValue")
 
 
-class NodeDef:
-    """A node of a GraphDef: name, op, input, device and attr."""
-
-    def __init__(self, name, op, inputs=(), device="", text="", attr=None):
-        self.name, self.op, self.input, self.device = name, op, list(inputs), device
-        self._text, self.attr = text, attr or {}
-
-    def __str__(self):
-        return self._text
+def graph_def(graph: Any) -> Any:
+    """Returns the GraphDef of a graph."""
+    return graph._fill_graph_def(GraphDef())
 
 
-def blocks(text):
-    """Yields the lines of each `node { ... }` block of a GraphDef in text format, without
-    indentation."""
-    block = None
-    for line in text.splitlines():
-        if line == "node {":
-            block = []
-        elif line == "}" and block is not None:
-            yield block
-            block = None
-        elif block is not None:
-            block.append(line[2:])
+def node_def(operation: Any) -> Any:
+    """Returns the NodeDef of an operation."""
+    return operation._fill_node_def(NodeDef())
 
 
-def block_name(block):
-    """Returns the name of the node in a block."""
-    return next(json.loads(line[6:]) for line in block if line.startswith("name: "))
+def from_json(nodes: list) -> Any:
+    """Returns the GraphDef of nodes in JSON form."""
+    made = GraphDef()
+    made._merge_json(json.dumps({"node": nodes}))
+    return made
 
 
-def node_text(operation):
-    """Returns the text format of an operation's node."""
-    (block,) = blocks(operation._save(False))
-    return "\n".join(block) + "\n"
+def attr_from_json(attr: dict) -> Any:
+    """Returns the AttrValue of an attribute in JSON form."""
+    made = AttrValue()
+    made._merge_json(json.dumps(attr))
+    return made
 
 
-def value_of(attr):
-    """Converts an attribute in GraphDef's JSON form to its Python value."""
-    ((kind, value),) = attr.items()
-    if kind == "type":
-        return dtypes.as_dtype(value[3:].lower() if value.startswith("DT_") else value)
-    if kind == "i":
-        return int(value)
-    if kind == "s":
-        import base64
+def _shape(proto):
+    if proto.unknown_rank:
+        return tensor_shape.TensorShape(None)
+    return tensor_shape.TensorShape([None if d.size < 0 else d.size for d in proto.dim])
 
-        return base64.b64decode(value)
-    if kind == "shape":
-        if value.get("unknownRank"):
-            return tensor_shape.TensorShape(None)
-        sizes = [int(d.get("size", 0)) for d in value.get("dim", [])]
-        return tensor_shape.TensorShape([None if n < 0 else n for n in sizes])
-    if kind == "list":
-        return [value_of({k: v}) for k, items in value.items() for v in items]
+
+def _real(value):
+    """Returns the double of the shortest digits of a float: 0.1, not 0.10000000149."""
+    for digits in range(6, 9):
+        short = float(f"{value:.{digits}g}")
+        if struct.unpack("<f", struct.pack("<f", short))[0] == value:
+            return short
     return value
 
 
@@ -96,50 +84,22 @@ def group_inputs(function, inputs, attrs):
     return args
 
 
-class AttrValue:
-    """An attribute of a NodeDef, with the field of its kind: type, i, f, s, b, shape or list."""
-
-    EMPTY = {"type": 0, "i": 0, "f": 0.0, "s": b"", "b": False}
-
-    def __init__(self, attr):
-        self._attr = attr
-
-    def WhichOneof(self, group):
-        """Returns the kind of the value."""
-        del group  # a value has one group of fields
-        return next(iter(self._attr), None)
-
-    def HasField(self, name):
-        """Returns whether the value is of this kind."""
-        return name in self._attr
-
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name not in self._attr:
-            return self.EMPTY.get(name)
-        value = value_of({name: self._attr[name]})
-        return value.as_datatype_enum if name == "type" else value
-
-    def __repr__(self):
-        return f"AttrValue({self._attr!r})"
+_CONVERTERS = {"type": dtypes.as_dtype, "shape": _shape, "f": _real}
 
 
-def node_def(operation) -> NodeDef:
-    """Returns the NodeDef of an operation."""
-    node = json.loads(operation._save(True))
-    attrs = {name: AttrValue(value) for name, value in node.get("attr", {}).items()}
-    return NodeDef(
-        operation.name,
-        operation.type,
-        node.get("input", ()),
-        operation.device,
-        node_text(operation),
-        attrs,
-    )
+def value_of(attr: Any) -> Any:
+    """Converts an AttrValue to its Python value; a tensor stays a TensorProto, and a function a
+    NameAttrList."""
+    kind = attr.WhichOneof("value")
+    if kind == "list":
+        lists = [(_CONVERTERS.get(field.name), items) for field, items in attr.list.ListFields()]
+        return [item if f is None else f(item) for f, items in lists for item in items]
+    convert = _CONVERTERS.get(kind)
+    value = None if kind is None else getattr(attr, kind)
+    return value if convert is None else convert(value)
 
 
-def get_attr(operation, name: str):
+def get_attr(operation: Any, name: str) -> Any:
     """Returns the value of an attribute of an operation.
 
     Args:
@@ -149,95 +109,10 @@ def get_attr(operation, name: str):
     Raises:
       ValueError: the operation has no such attribute.
     """
-    attrs = json.loads(operation._save(True)).get("attr", {})
+    attrs = node_def(operation).attr
     if name not in attrs:
         raise ValueError(f"No attr named '{name}' in {operation.name}")
     return value_of(attrs[name])
 
 
-class GraphDef:
-    """A graph as a protocol message: a list of NodeDefs."""
-
-    def __init__(self, graph=None):
-        self._text = graph._save(False) if graph is not None else ""
-        self._nodes = graph._save(True) if graph is not None else "{}"
-        self.node = []
-        if graph is not None:
-            texts = {block_name(b): "\n".join(b) + "\n" for b in blocks(self._text)}
-            self.node = [
-                NodeDef(o.name, o.type, [t.name for t in o.inputs], o.device, texts.get(o.name, ""))
-                for o in graph.get_operations()
-            ]
-
-    @classmethod
-    def _from_nodes(cls, nodes):
-        """Creates a GraphDef from nodes in JSON form."""
-        made = cls()
-        made._set_nodes(nodes)
-        return made
-
-    def _set_nodes(self, nodes):
-        self._nodes = json.dumps({"node": nodes})
-        self.node = [
-            NodeDef(
-                n["name"],
-                n["op"],
-                n.get("input", ()),
-                n.get("device", ""),
-                "",
-                {k: AttrValue(v) for k, v in n.get("attr", {}).items()},
-            )
-            for n in nodes
-        ]
-        self._text = "".join(
-            f"node {{\n  name: {json.dumps(n['name'])}\n  op: {json.dumps(n['op'])}\n}}\n"
-            for n in nodes
-        )
-
-    def __str__(self):
-        return self._text
-
-    def _json(self):
-        """Returns the nodes as JSON, with the current devices of the NodeDefs."""
-        data = json.loads(self._nodes)
-        devices = {n.name: n.device for n in self.node}
-        for node in data.get("node", ()):
-            node["device"] = devices.get(node["name"], "")
-        return json.dumps(data)
-
-    def ParseFromString(self, serialized: bytes) -> int:
-        """Replaces the nodes by those of a binary GraphDef (.pb). Returns its size.
-
-        Raises:
-          ValueError: the data is malformed.
-        """
-        from situ._src.framework import graph_def_reader
-
-        self._set_nodes(graph_def_reader.parse(serialized)["node"])
-        return len(serialized)
-
-    MergeFromString = ParseFromString
-
-    @classmethod
-    def FromString(cls, serialized):
-        """Returns the GraphDef of binary data."""
-        made = cls()
-        made.ParseFromString(serialized)
-        return made
-
-    def CopyFrom(self, other):
-        """Replaces the nodes by those of another GraphDef."""
-        self._set_nodes(json.loads(other._json()).get("node", []))
-
-    def SerializeToString(self) -> bytes:
-        """Returns the graph in binary form, as in a .pb file."""
-        from situ._src.framework import graph_def_writer
-
-        return graph_def_writer.serialize(self._json())
-
-    def ByteSize(self) -> int:
-        """Returns the size of the binary form."""
-        return len(self.SerializeToString())
-
-
-_situ.hook("node_def", node_text)
+_situ.hook("node_def", lambda operation: str(node_def(operation)))

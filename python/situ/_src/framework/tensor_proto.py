@@ -4,23 +4,32 @@ messages."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
-from situ._src.framework import errors, graph_def_reader
+from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.import_graph_def import tensor_value
-from situ._src.framework.protobuf_wire import block, tagged, varint
+from situ._src.framework.message_classes import message_class
 from situ._src.ops.array_ops import convert_to_tensor
 from situ._src.ops.script_ops import py_func
 
+TensorProto = message_class("tensorflow.TensorProto")
 
-def _message(array, dtype):
-    sizes = b"".join(block(2, tagged(1, 0, varint(n)) if n else b"") for n in array.shape)
-    made = tagged(1, 0, varint(dtype.as_datatype_enum)) + block(2, sizes)
+
+def make_proto(array: numpy.ndarray, dtype: Any) -> Any:
+    """Returns the TensorProto of an array."""
+    made = TensorProto(dtype=dtype.as_datatype_enum)
+    made.tensor_shape.SetInParent()
+    for size in array.shape:
+        made.tensor_shape.dim.add(size=size)
     if dtype.name == "string":
-        return made + b"".join(block(8, text) for text in array.ravel())
-    return made + (block(4, array.tobytes()) if array.size else b"")
+        made.string_val.extend(array.ravel().tolist())
+    else:
+        made.tensor_content = array.tobytes()
+    return made
 
 
 @export("io.serialize_tensor", v1="serialize_tensor")
@@ -38,7 +47,7 @@ def serialize_tensor(tensor, name: str | None = None):
     dtype = tensor.dtype.base_dtype
 
     def write(array):
-        return numpy.array(_message(numpy.asarray(array), dtype), object)
+        return numpy.array(make_proto(numpy.asarray(array), dtype).SerializeToString(), object)
 
     made = py_func(write, [tensor], "string", name=name)
     if hasattr(made, "set_shape"):
@@ -65,17 +74,17 @@ def parse_tensor(serialized, out_type, name: str | None = None):
 
     def read(data):
         try:
-            proto = graph_def_reader._tensor(numpy.asarray(data, object).item())
+            proto = TensorProto.FromString(numpy.asarray(data, object).item())
             array = tensor_value(proto)
         except (ValueError, KeyError, IndexError) as error:
             raise errors.InvalidArgumentError(
                 None, None, f"Could not parse `serialized` as TensorProto: {error}"
             ) from None
-        if proto["dtype"] != "DT_" + dtype.name.upper():
+        if proto.dtype != dtype.as_datatype_enum:
             raise errors.InvalidArgumentError(
                 None,
                 None,
-                f"Type mismatch between parsed tensor ({proto['dtype'][3:].lower()}) "
+                f"Type mismatch between parsed tensor ({as_dtype(proto.dtype).name}) "
                 f"and dtype ({dtype.name})",
             )
         return array

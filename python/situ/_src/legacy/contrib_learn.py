@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy
 
-from situ._src.framework.api import export
-from situ._src.framework.protos import Message
+from situ._src.framework.api import V1, export
+from situ._src.framework.message_classes import message_class
 from situ._src.summary.file_writer import FileWriter
 
 _PARTS = ("contrib.learn.preprocessing.", "contrib.learn.python.learn.preprocessing.text.")
@@ -213,64 +213,8 @@ class _Restorer(pickle.Unpickler):
 _PROJECTOR = ("contrib.tensorboard.plugins.projector.",)
 
 
-class SpriteMetadata(Message):
-    """Sprite image of the projector: a thumbnail for each row."""
-
-    FIELDS = {"image_path": "", "single_image_dim": []}
-
-
-class EmbeddingInfo(Message):
-    """A table that the projector shows, and its metadata file."""
-
-    FIELDS = {
-        "tensor_name": "",
-        "metadata_path": "",
-        "bookmarks_path": "",
-        "tensor_path": "",
-        "tensor_shape": [],
-        "sprite": SpriteMetadata,
-    }
-
-
-class _Embeddings(list):
-    def add(self, **kwargs):
-        self.append(EmbeddingInfo(**kwargs))
-        return self[-1]
-
-
-@export(v1=_PROJECTOR[0] + "ProjectorConfig")
-class ProjectorConfig:
-    """Configuration of the embedding projector."""
-
-    def __init__(self, model_checkpoint_path="", model_checkpoint_dir="") -> None:
-        self.model_checkpoint_path, self.model_checkpoint_dir = (
-            model_checkpoint_path,
-            model_checkpoint_dir,
-        )
-        self.embeddings = _Embeddings()
-
-    def _text(self):
-        lines = [
-            f'{key}: "{getattr(self, key)}"'
-            for key in ("model_checkpoint_path", "model_checkpoint_dir")
-            if getattr(self, key)
-        ]
-        for info in self.embeddings:
-            lines.append("embeddings {")
-            lines += [
-                f'  {key}: "{getattr(info, key)}"'
-                for key in ("tensor_name", "metadata_path", "bookmarks_path", "tensor_path")
-                if getattr(info, key)
-            ]
-            if info.sprite.image_path:
-                lines += ["  sprite {", f'    image_path: "{info.sprite.image_path}"']
-                lines += [f"    single_image_dim: {d}" for d in info.sprite.single_image_dim]
-                lines.append("  }")
-            lines.append("}")
-        return "\n".join(lines) + "\n"
-
-
-export(v1=_PROJECTOR[0] + "EmbeddingInfo")(EmbeddingInfo)
+for _name in ("ProjectorConfig", "EmbeddingInfo", "SpriteMetadata"):
+    V1[_PROJECTOR[0] + _name] = message_class("tensorflow." + _name)
 
 
 @export(v1=_PROJECTOR[0] + "visualize_embeddings")
@@ -282,7 +226,7 @@ def visualize_embeddings(summary_writer, config: Any):
         else os.fspath(summary_writer)
     )
     with open(os.path.join(folder, "projector_config.pbtxt"), "w", encoding="utf-8") as file:
-        file.write(config._text())
+        file.write(str(config))
 
 
 @export(v1="contrib.slim.model_analyzer.analyze_vars")

@@ -7,72 +7,28 @@ from __future__ import annotations
 import sys
 
 from situ._src.framework import errors
-from situ._src.framework.api import export
+from situ._src.framework.api import V1, export
 from situ._src.framework.graph import get_default_graph
-from situ._src.framework.protos import Message, Parts
+from situ._src.framework.message_classes import message_class
 from situ._src.profiler import report, step_stats, views
 from situ._src.profiler.node_stats import add_times, read_graph, read_step
 from situ._src.profiler.option_builder import FIELDS, ProfileOptionBuilder, as_text, complete
 
-_COUNTS = {
-    **dict.fromkeys(FIELDS.values(), 0),
-    **{"total_" + field: 0 for field in FIELDS.values()},
-    "total_definition_count": 0,
-}
-
-
-@export(v1="profiler.GraphNodeProto")
-class GraphNodeProto(Message):
-    """An operation or a scope in a profile, and what is shown below it."""
-
-
-class _GraphNodes(Parts):
-    kind = GraphNodeProto
-
-
-GraphNodeProto.FIELDS = {"name": "", **_COUNTS, "devices": [], "children": _GraphNodes()}
-
-
-@export(v1="profiler.MultiGraphNodeProto")
-class MultiGraphNodeProto(Message):
-    """All operations of an op in a profile; its child is the op that is shown next."""
-
-
-class _MultiGraphNodes(Parts):
-    kind = MultiGraphNodeProto
-
-
-MultiGraphNodeProto.FIELDS = {
-    "name": "",
-    **_COUNTS,
-    "graph_nodes": _GraphNodes(),
-    "children": _MultiGraphNodes(),
-}
-
-
-class OpLogEntry(Message):
-    """What a program says of an operation: types of its own, float operations."""
-
-    FIELDS = {"name": "", "float_ops": 0, "types": []}
-
-
-class _Entries(Parts):
-    kind = OpLogEntry
-
-
-@export(v1="profiler.OpLogProto")
-class OpLogProto(Message):
-    """What a program says of operations."""
-
-    FIELDS = {"log_entries": _Entries()}
+V1["profiler.GraphNodeProto"] = GraphNodeProto = message_class("tensorflow.tfprof.GraphNodeProto")
+V1["profiler.MultiGraphNodeProto"] = MultiGraphNodeProto = message_class(
+    "tensorflow.tfprof.MultiGraphNodeProto"
+)
+V1["profiler.OpLogProto"] = OpLogProto = message_class("tensorflow.tfprof.OpLogProto")
+OpLogEntry = message_class("tensorflow.tfprof.OpLogEntry")
 
 
 def _filled(kind, node):
-    message = kind(name=node.name, total_definition_count=node.definitions)
+    """Returns a message with those numbers of a node that its type has."""
+    numbers = {"total_definition_count": node.definitions}
     for field in FIELDS.values():
-        setattr(message, field, node.own[field])
-        setattr(message, "total_" + field, node.total[field])
-    return message
+        numbers[field], numbers["total_" + field] = node.own[field], node.total[field]
+    known = kind.DESCRIPTOR.fields_by_name
+    return kind(name=node.name, **{k: v for k, v in numbers.items() if k in known})
 
 
 def _tree_message(root):

@@ -7,56 +7,10 @@ import json
 
 from situ._src.framework import node_def
 from situ._src.framework.keywords import unsupported
-from situ._src.framework.protos import Message, Parts
+from situ._src.framework.message_classes import message_class
 
-
-class NodeExecStats(Message):
-    """A piece of work of a device: times in microseconds, relative to all_start_micros."""
-
-    FIELDS = {
-        "node_name": "",
-        "all_start_micros": 0,
-        "op_start_rel_micros": 0,
-        "op_end_rel_micros": 0,
-        "all_end_rel_micros": 0,
-        "timeline_label": "",
-        "scheduled_micros": 0,
-        "thread_id": 0,
-        "all_start_nanos": 0,
-        "op_start_rel_nanos": 0,
-        "op_end_rel_nanos": 0,
-        "all_end_rel_nanos": 0,
-        "scheduled_nanos": 0,
-        "memory": [],
-        "output": [],
-        "referenced_tensor": [],
-    }
-
-
-class _NodeStats(Parts):
-    kind = NodeExecStats
-
-
-class DeviceStepStats(Message):
-    """What a device did in a step."""
-
-    FIELDS = {"device": "", "node_stats": _NodeStats(), "thread_names": {}}
-
-
-class _DevStats(Parts):
-    kind = DeviceStepStats
-
-
-class StepStats(Message):
-    """What the devices did in a step."""
-
-    FIELDS = {"dev_stats": _DevStats()}
-
-
-class RunMetadata(Message):
-    """What a run tells of itself: step_stats when it is traced, partition_graphs when asked for."""
-
-    FIELDS = {"step_stats": StepStats, "cost_graph": Message, "partition_graphs": []}
+StepStats = message_class("tensorflow.StepStats")
+RunMetadata = message_class("tensorflow.RunMetadata")
 
 
 def _label(graph, node, op, source, size):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """stand_ins.py: replacements for packages that TensorFlow programs import and that are not
-installed: six, absl, keras, and horovod (situ.mpi). Installed packages take precedence."""
+installed: six, absl, keras, google.protobuf, and horovod (situ.mpi). Installed packages take
+precedence."""
 
 from __future__ import annotations
 
@@ -46,6 +47,7 @@ _NAMES = {
     "shlex_quote": ("shlex", "quote"),
     "reload_module": ("importlib", "reload"),
 }
+_PROTOBUF = ("text_format", "json_format", "message", "descriptor")
 _BELOW = ("urllib.request", "urllib.parse", "urllib.error", "urllib.response")
 
 
@@ -152,6 +154,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             "six": ("", "moves", *("moves." + n for n in (*_MODULES, *_BELOW))),
             "absl": ("", "app", "flags", "logging"),
             "horovod": ("", "tensorflow"),
+            "google": ("", "protobuf", *("protobuf." + n for n in _PROTOBUF)),
         }
         if below not in known.get(top, ()):
             return None
@@ -181,6 +184,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__ = self.kept
         elif module.__name__ == "six":
             module.__dict__.update(_six())
+        elif module.__name__.startswith("google.protobuf."):
+            from situ._src.runner import protobuf
+
+            module.__dict__.update(protobuf.MODULES[module.__name__.rpartition(".")[2]])
         elif module.__name__ == "six.moves":
             module.__path__, module.__getattr__ = [], _move
 

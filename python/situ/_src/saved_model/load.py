@@ -9,7 +9,7 @@ import json
 import os
 
 from situ._src.checkpoint import safetensors
-from situ._src.framework import import_graph_def
+from situ._src.framework import import_graph_def, node_def
 from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
@@ -45,6 +45,7 @@ class _Replayed:
         self._captured = {n: convert_to_tensor(file.get(k)) for n, k in trace["captured"]}
         self.args = _decoded(trace["args"], _argument_of)
         self.kwargs = _decoded(trace["words"], _argument_of)
+        self._nodes = node_def.from_json(trace["nodes"]).node
         self._function = Function(self._run, name=trace["name"], autograph=False)
 
     structured_input_signature = property(lambda s: (s.args, s.kwargs))
@@ -62,7 +63,7 @@ class _Replayed:
         values = dict(self._captured)
         values.update(zip(self._trace["inputs"], tensors))
         values.update({n: convert_to_tensor(self._variables[i]) for n, i in self._trace["reads"]})
-        self._replay(self._trace["nodes"], values)
+        self._replay(self._nodes, values)
         for name, i in self._trace["writes"]:
             self._variables[i].assign(values[name])
         return _decoded(
@@ -72,33 +73,31 @@ class _Replayed:
     def _replay(self, nodes, values):
         """Executes nodes; their outputs are added to `values` by name."""
         for node in nodes:
-            first = node["name"] + ":0"
+            first = node.name + ":0"
             if first in values:
                 continue
             inputs = [
-                values[i if ":" in i else i + ":0"]
-                for i in node.get("input", ())
-                if not i.startswith("^")
+                values[i if ":" in i else i + ":0"] for i in node.input if not i.startswith("^")
             ]
             attrs = {
                 k: import_graph_def.attr_value(v)
-                for k, v in node.get("attr", {}).items()
+                for k, v in node.attr.items()
                 if not k.startswith("_")
             }
             made = (
                 convert_to_tensor(attrs["value"], attrs["dtype"])
-                if node["op"] == "Const"
-                else import_graph_def._Importer.call(node["op"], inputs, attrs, None)
+                if node.op == "Const"
+                else import_graph_def._Importer.call(node.op, inputs, attrs, None)
             )
             made = list(made) if isinstance(made, (list, tuple)) else [made]
-            gradient = self._trace.get("gradients", {}).get(node["name"])
+            gradient = self._trace.get("gradients", {}).get(node.name)
             if gradient is not None:
                 made = with_gradient(
                     [values[s] for s in gradient["sources"]],
                     made,
                     functools.partial(self._back, gradient, values, made),
                 )
-            values.update({f"{node['name']}:{i}": v for i, v in enumerate(made)})
+            values.update({f"{node.name}:{i}": v for i, v in enumerate(made)})
 
     def _back(self, gradient, values, outputs, grads):
         """Computes user-defined gradients of an operation from its output gradients."""
@@ -109,7 +108,7 @@ class _Replayed:
                 for n, g, o in zip(gradient["arriving"], grads, outputs)
             }
         )
-        self._replay(gradient["nodes"], inner)
+        self._replay(node_def.from_json(gradient["nodes"]).node, inner)
         return [None if g is None else inner[g] for g in gradient["gradients"]]
 
     def positional(self, args, kwargs):

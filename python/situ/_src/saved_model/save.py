@@ -11,7 +11,7 @@ import os
 import numpy
 
 from situ._src.checkpoint import safetensors
-from situ._src.framework import logs, node_def, tensor_shape
+from situ._src.framework import logs, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import Function
@@ -61,11 +61,7 @@ def _gradient_nodes(graph, operation, function):
     with graph.as_default(), graph.control_dependencies(None):
         arriving = [op("Placeholder", dtype=t.dtype, shape=t.shape) for t in operation.outputs]
         made = [None if g is None else convert_to_tensor(g) for g in back(operation, arriving)]
-    nodes = [
-        n
-        for n in json.loads(node_def.GraphDef(graph)._json()).get("node", [])
-        if n["name"] not in before
-    ]
+    nodes = [n for n in json.loads(graph._save(True)).get("node", []) if n["name"] not in before]
     graph.__dict__.setdefault("_gradient_nodes", set()).update(n["name"] for n in nodes)
     return {
         "nodes": [n for n in nodes if n["op"] != "Placeholder"],
@@ -94,11 +90,7 @@ class _Writer:
         graph = concrete.graph
         gradients = self._custom_gradients(concrete)
         apart = graph.__dict__.get("_gradient_nodes", ())
-        nodes = [
-            n
-            for n in json.loads(node_def.GraphDef(graph)._json()).get("node", [])
-            if n["name"] not in apart
-        ]
+        nodes = [n for n in json.loads(graph._save(True)).get("node", []) if n["name"] not in apart]
         for node in nodes:
             if any("func" in attr for attr in node.get("attr", {}).values()) or node["op"] in (
                 "If",

@@ -7,9 +7,8 @@ from __future__ import annotations
 import os
 import time
 
-from situ._src.framework import graph_def_writer
+from situ._src.framework import node_def
 from situ._src.framework.api import V1, export
-from situ._src.profiler.run_metadata import of_message
 from situ._src.summary.event_file import EventFile
 from situ._src.summary.protos import Event, Summary
 
@@ -47,8 +46,8 @@ class _Writer:
           graph_def: the same under its old name, if `graph` is None.
         """
         source = graph if graph is not None else graph_def
-        text = source._json() if hasattr(source, "_json") else source._save(True)
-        self._add(Event(graph_def=graph_def_writer.serialize(text)), global_step)
+        source = source if isinstance(source, node_def.GraphDef) else node_def.graph_def(source)
+        self._add(Event(graph_def=source.SerializeToString()), global_step)
 
     def add_session_log(self, session_log, global_step=None):
         """Writes a SessionLog.
@@ -76,7 +75,7 @@ class _Writer:
         event = Event()
         event.tagged_run_metadata.tag = tag
         event.tagged_run_metadata.run_metadata = (
-            run_metadata if isinstance(run_metadata, bytes) else of_message(run_metadata)
+            run_metadata if isinstance(run_metadata, bytes) else run_metadata.SerializeToString()
         )
         self._add(event, global_step)
 

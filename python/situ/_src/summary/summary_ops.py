@@ -142,7 +142,6 @@ def image_values(tag, images, max_outputs, bad_color=(255, 0, 0, 255)):
         value.image.height, value.image.width = height, width
         value.image.colorspace = channels
         value.image.encoded_image_string = png.encode(image)
-        value._values["image"] = value.image
     return summary
 
 

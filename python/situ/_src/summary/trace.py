@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 
 import _situ
-from situ._src.framework import concrete_function, graph_def_writer, logs
+from situ._src.framework import concrete_function, logs, node_def
 from situ._src.framework.api import export
 from situ._src.profiler import profiler as profiles
 from situ._src.profiler import run_metadata, trace_recorder
@@ -33,7 +33,7 @@ class _Trace:
             self.graphs.append(graph)
 
     def metadata(self):
-        metadata = run_metadata.of_graphs([serialized(g) for g in self.graphs])
+        metadata = run_metadata.of_graphs([_graph_def(g) for g in self.graphs])
         if self.recording is not None:
             run_metadata.add_records(metadata, self.recording.end())
             self.recording = None
@@ -44,11 +44,13 @@ class _Trace:
             self.recording.end()
 
 
+def _graph_def(graph):
+    return graph if isinstance(graph, node_def.GraphDef) else node_def.graph_def(graph)
+
+
 def serialized(graph) -> bytes:
     """Returns a graph or GraphDef in binary form."""
-    return graph_def_writer.serialize(
-        graph._json() if hasattr(graph, "_json") else graph._save(True)
-    )
+    return _graph_def(graph).SerializeToString()
 
 
 def _in_function():

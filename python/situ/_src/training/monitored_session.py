@@ -88,10 +88,10 @@ class WorkerSessionCreator(ChiefSessionCreator):
 def _merged(options, asked):
     """Merges run options."""
     result = RunOptions()
-    for name, nothing in RunOptions.FIELDS.items():
-        value = max(getattr(options, name), getattr(asked, name))
-        if value != nothing:
-            setattr(result, name, value)
+    for field in RunOptions.DESCRIPTOR.fields:
+        if field.message_type is None:
+            value = max(getattr(options, field.name), getattr(asked, field.name))
+            setattr(result, field.name, value)
     return result
 
 
