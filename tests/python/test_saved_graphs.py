@@ -317,3 +317,15 @@ def test_predictor_of_a_signature(tmp_path):
     assert predict({"in": [[1, 1]]})["out"].tolist() == [[7]]
     with pytest.raises(ValueError, match="Only one of"):
         load(str(tmp_path / "m"), "serving_default", signature)
+
+
+def test_signatures_are_messages():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        made = tf.saved_model.predict_signature_def({"x": x}, {"y": tf.identity(x, name="y")})
+    again = type(made).FromString(made.SerializeToString())
+    assert again == made and again.inputs["x"].dtype == tf.float32.as_datatype_enum
+    shape = tf.TensorShape(again.outputs["y"].tensor_shape)
+    assert shape.as_list() == [None, 2] and shape.as_proto() == again.inputs["x"].tensor_shape
+    assert tf.TensorShape(tf.TensorShape(None).as_proto()).rank is None
+    assert 'method_name: "tensorflow/serving/predict"' in str(again)

@@ -471,10 +471,7 @@ class Graph(_situ.Graph):
             shapes = node.attr["_output_shapes"].list
             shapes.SetInParent()
             for output in self.get_operation_by_name(node.name).outputs:
-                shape = as_shape(output.shape)
-                sizes = [] if shape.rank is None else shape.as_list()
-                proto = shapes.shape.add(unknown_rank=shape.rank is None)
-                proto.dim.extend({"size": -1 if size is None else size} for size in sizes)
+                shapes.shape.append(as_shape(output.shape).as_proto())
         return made
 
 

@@ -40,12 +40,6 @@ def attr_from_json(attr: dict) -> Any:
     return made
 
 
-def _shape(proto):
-    if proto.unknown_rank:
-        return tensor_shape.TensorShape(None)
-    return tensor_shape.TensorShape([None if d.size < 0 else d.size for d in proto.dim])
-
-
 def _real(value):
     """Returns the double of the shortest digits of a float: 0.1, not 0.10000000149."""
     for digits in range(6, 9):
@@ -84,7 +78,7 @@ def group_inputs(function, inputs, attrs):
     return args
 
 
-_CONVERTERS = {"type": dtypes.as_dtype, "shape": _shape, "f": _real}
+_CONVERTERS = {"type": dtypes.as_dtype, "shape": tensor_shape.TensorShape, "f": _real}
 
 
 def value_of(attr: Any) -> Any:

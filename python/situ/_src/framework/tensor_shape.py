@@ -5,6 +5,7 @@ sizes."""
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import _situ
 from situ._src.framework import style
@@ -147,7 +148,8 @@ class TensorShape:
     """The static shape of a tensor.
 
     Args:
-      dims: a list of sizes with None for unknown ones, a shape, or None for unknown rank.
+      dims: a list of sizes with None for unknown ones, a shape, a TensorShapeProto, or None for
+        unknown rank.
     """
 
     __slots__ = ("_dims",)
@@ -157,6 +159,9 @@ class TensorShape:
             self._dims = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
+        elif isinstance(dims, _situ.Message):
+            sizes = (None if d.size < 0 else d.size for d in dims.dim)
+            self._dims = None if dims.unknown_rank else tuple(sizes)
         else:
             if (
                 isinstance(dims, Dimension)
@@ -179,6 +184,15 @@ class TensorShape:
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
+
+    def as_proto(self) -> Any:
+        """Returns the shape as a TensorShapeProto."""
+        from situ._src.framework.message_classes import message_class
+
+        made = message_class("tensorflow.TensorShapeProto")(unknown_rank=self._dims is None)
+        for size in self._dims or ():
+            made.dim.add(size=-1 if size is None else size)
+        return made
 
     def num_elements(self) -> int | None:
         """Returns the number of elements, or None if it is unknown."""

@@ -8,13 +8,15 @@ import filecmp
 import json
 import os
 import shutil
+from typing import Any
 
 import _situ
 from situ._src.checkpoint import reader, safetensors
 from situ._src.framework import meta_graph
 from situ._src.framework.api import BOTH, V1, export
-from situ._src.framework.dtypes import ALL, as_dtype
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import get_default_graph
+from situ._src.framework.message_classes import message_class
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 
@@ -72,44 +74,24 @@ def _exported(module, *names):
     )
 
 
-@export(v1=("TensorInfo", "core.protobuf.meta_graph_pb2.TensorInfo"))
-class TensorInfo:
-    """The name, type and shape of a tensor of a saved graph."""
-
-    def __init__(self, name="", dtype=0, tensor_shape=None):
-        self.name, self.dtype, self.tensor_shape = name, dtype, tensor_shape
-
-    def __repr__(self):
-        return f'name: "{self.name}"\ndtype: {ALL[self.dtype].name}\nshape: {self.tensor_shape}'
-
-
-@export(v1="core.protobuf.meta_graph_pb2.SignatureDef")
-class SignatureDef:
-    """Named inputs and outputs of a model.
-
-    Args:
-      inputs: maps names to TensorInfo.
-      outputs: maps names to TensorInfo.
-      method_name: the method of TensorFlow Serving.
-    """
-
-    def __init__(self, inputs=None, outputs=None, method_name=""):
-        self.inputs, self.outputs = dict(inputs or {}), dict(outputs or {})
-        self.method_name = method_name
-
-    def __repr__(self):
-        return f"inputs: {self.inputs}\noutputs: {self.outputs}\nmethod_name: {self.method_name}"
+TensorInfo = message_class("tensorflow.TensorInfo")
+SignatureDef = message_class("tensorflow.SignatureDef")
+V1["TensorInfo"] = V1["core.protobuf.meta_graph_pb2.TensorInfo"] = TensorInfo
+V1["core.protobuf.meta_graph_pb2.SignatureDef"] = SignatureDef
 
 
 @_exported("utils", "build_tensor_info")
-def build_tensor_info(tensor) -> TensorInfo:
+def build_tensor_info(tensor) -> Any:
     """Returns the TensorInfo of a tensor.
 
     Args:
       tensor: a tensor.
     """
-    shape = as_shape(tensor.shape)
-    return TensorInfo(tensor.name, as_dtype(tensor.dtype).base_dtype.as_datatype_enum, shape)
+    return TensorInfo(
+        name=tensor.name,
+        dtype=as_dtype(tensor.dtype).base_dtype.as_datatype_enum,
+        tensor_shape=as_shape(tensor.shape).as_proto(),
+    )
 
 
 @_exported("utils", "get_tensor_from_tensor_info")
@@ -126,7 +108,7 @@ def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
 
 
 @_exported("signature_def_utils", "build_signature_def")
-def build_signature_def(inputs=None, outputs=None, method_name=None) -> SignatureDef:
+def build_signature_def(inputs=None, outputs=None, method_name=None) -> Any:
     """Creates a SignatureDef.
 
     Args:
@@ -134,7 +116,7 @@ def build_signature_def(inputs=None, outputs=None, method_name=None) -> Signatur
       outputs: maps names to TensorInfo.
       method_name: the method of TensorFlow Serving.
     """
-    return SignatureDef(inputs, outputs, method_name or "")
+    return SignatureDef(inputs=inputs, outputs=outputs, method_name=method_name)
 
 
 def _signature(kind, inputs, outputs):
@@ -142,14 +124,14 @@ def _signature(kind, inputs, outputs):
         if not what:
             raise ValueError(f"{kind} inputs and outputs cannot be None or empty.")
     return SignatureDef(
-        {k: build_tensor_info(v) for k, v in inputs.items()},
-        {k: build_tensor_info(v) for k, v in outputs.items()},
-        "tensorflow/serving/" + kind,
+        inputs={k: build_tensor_info(v) for k, v in inputs.items()},
+        outputs={k: build_tensor_info(v) for k, v in outputs.items()},
+        method_name="tensorflow/serving/" + kind,
     )
 
 
 @_exported("signature_def_utils", "predict_signature_def")
-def predict_signature_def(inputs, outputs) -> SignatureDef:
+def predict_signature_def(inputs, outputs) -> Any:
     """Creates a signature for prediction.
 
     Args:
@@ -163,7 +145,7 @@ def predict_signature_def(inputs, outputs) -> SignatureDef:
 
 
 @_exported("signature_def_utils", "classification_signature_def")
-def classification_signature_def(examples, classes, scores) -> SignatureDef:
+def classification_signature_def(examples, classes, scores) -> Any:
     """Creates a signature for classification.
 
     Args:
@@ -178,7 +160,7 @@ def classification_signature_def(examples, classes, scores) -> SignatureDef:
 
 
 @_exported("signature_def_utils", "regression_signature_def")
-def regression_signature_def(examples, predictions) -> SignatureDef:
+def regression_signature_def(examples, predictions) -> Any:
     """Creates a signature for regression.
 
     Args:
@@ -201,17 +183,12 @@ def is_valid_signature(signature_def) -> bool:
 def _signature_data(signature):
     """Returns a signature as JSON data."""
 
+    def sizes(info):
+        shape = as_shape(info.tensor_shape if info.HasField("tensor_shape") else None)
+        return None if shape.rank is None else shape.as_list()
+
     def side(infos):
-        return {
-            k: [
-                i.name,
-                i.dtype,
-                None
-                if i.tensor_shape is None or i.tensor_shape.rank is None
-                else i.tensor_shape.as_list(),
-            ]
-            for k, i in infos.items()
-        }
+        return {k: [i.name, i.dtype, sizes(i)] for k, i in infos.items()}
 
     return {
         "inputs": side(signature.inputs),
@@ -224,10 +201,16 @@ def signatures(data):
     """Returns the signatures of JSON data."""
 
     def side(infos):
-        return {k: TensorInfo(n, t, as_shape(s)) for k, (n, t, s) in infos.items()}
+        return {
+            k: TensorInfo(name=n, dtype=t, tensor_shape=as_shape(s).as_proto())
+            for k, (n, t, s) in infos.items()
+        }
 
     return {
-        k: SignatureDef(side(s["inputs"]), side(s["outputs"]), s["method"]) for k, s in data.items()
+        k: SignatureDef(
+            inputs=side(s["inputs"]), outputs=side(s["outputs"]), method_name=s["method"]
+        )
+        for k, s in data.items()
     }
 
 
