@@ -310,3 +310,19 @@ def test_protobuf_reads_and_writes_the_same():
     made = text_format.Parse(NODE, tf.NodeDef())
     assert made == node()
     assert text_format.MessageToString(made, as_one_line=True) == made._to_line()
+
+
+def test_modules_of_protoc(situ):
+    program = """
+        from tensorflow.core.framework import attr_value_pb2, graph_pb2, types_pb2
+        from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
+        import tensorflow as tf
+        node = graph_pb2.GraphDef().node.add(name="a", op="NoOp")
+        node.attr["T"].CopyFrom(attr_value_pb2.AttrValue(type=types_pb2.DT_INT32))
+        print(types_pb2.DataType.Name(node.attr["T"].type))
+        print(config_pb2.ConfigProto is tf.compat.v1.ConfigProto)
+        meta = meta_graph_pb2.MetaGraphDef(graph_def={"node": [node]})
+        meta.collection_def["vars"].node_list.value.append("w")
+        print(meta_graph_pb2.MetaGraphDef.FromString(meta.SerializeToString()) == meta)
+        """
+    assert situ("run", "a.py", files={"a.py": program}).out == "DT_INT32\nTrue\nTrue\n"

@@ -17,8 +17,7 @@ DATA, INDEX = ".data-00000-of-00001", ".index"
 
 
 CheckpointState = message_class("tensorflow.CheckpointState")
-for _name in ("train.CheckpointState", "python.training.checkpoint_state_pb2.CheckpointState"):
-    V1[_name] = CheckpointState
+V1["train.CheckpointState"] = CheckpointState
 
 
 def _file(folder, name):

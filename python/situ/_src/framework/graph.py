@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import Any
 
 import _situ
 from situ._src.framework import graph_scopes, keywords, node_def, style
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.tensor_shape import TensorShape, as_shape
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
 
 
 class GraphKeys:

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import collections.abc
 import functools
-from typing import Any
 
 import _situ
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
 
 
 class DecodeError(ValueError):
@@ -93,6 +96,7 @@ def _nested(names: Any, outer: str) -> list[str]:
 def message_class(full_name: str) -> Any:
     """Returns the class of a message type by its full name, such as "tensorflow.NodeDef"."""
     members: dict[str, Any] = {"__slots__": (), "_full_name": full_name}
+    members["__doc__"] = f"The protocol message {full_name}."
     for name in _nested(_enums(), full_name):
         members.update(_enums()[name])
         members[name.rpartition(".")[2]] = enum_type(name)

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
-import struct
-from typing import Any
 
 import _situ
 from situ._src.framework import dtypes, tensor_shape
 from situ._src.framework.message_classes import message_class
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
 
 GraphDef = message_class("tensorflow.GraphDef")
 NodeDef = message_class("tensorflow.NodeDef")
@@ -42,6 +44,8 @@ def attr_from_json(attr: dict) -> Any:
 
 def _real(value):
     """Returns the double of the shortest digits of a float: 0.1, not 0.10000000149."""
+    import struct
+
     for digits in range(6, 9):
         short = float(f"{value:.{digits}g}")
         if struct.unpack("<f", struct.pack("<f", short))[0] == value:

@@ -8,9 +8,11 @@ GPUs, as in SITU_SIM_GPUS."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from situ._src.framework.message_classes import message_class
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
 
 ConfigProto = message_class("tensorflow.ConfigProto")
 GPUOptions = message_class("tensorflow.GPUOptions")

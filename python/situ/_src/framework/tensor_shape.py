@@ -5,10 +5,13 @@ sizes."""
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import _situ
 from situ._src.framework import style
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes long to import
+    from typing import Any
 
 
 def _size(value):

@@ -76,8 +76,7 @@ def _exported(module, *names):
 
 TensorInfo = message_class("tensorflow.TensorInfo")
 SignatureDef = message_class("tensorflow.SignatureDef")
-V1["TensorInfo"] = V1["core.protobuf.meta_graph_pb2.TensorInfo"] = TensorInfo
-V1["core.protobuf.meta_graph_pb2.SignatureDef"] = SignatureDef
+V1["TensorInfo"] = TensorInfo
 
 
 @_exported("utils", "build_tensor_info")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from situ._src.framework.api import BOTH, V1
+from situ._src.framework.api import V1
 from situ._src.framework.message_classes import message_class
 
 HistogramProto = message_class("tensorflow.HistogramProto")
@@ -34,11 +34,5 @@ V1.update(
         "summary.Event": Event,
         "summary.SessionLog": SessionLog,
         "summary.SummaryDescription": SummaryDescription,
-        "core.framework.summary_pb2.Summary": Summary,
-        "core.framework.summary_pb2.SummaryMetadata": SummaryMetadata,
-        "core.framework.summary_pb2.HistogramProto": HistogramProto,
-        "core.util.event_pb2.Event": Event,
-        "core.util.event_pb2.SessionLog": SessionLog,
     }
 )
-BOTH.update({"core.framework.summary_pb2.Summary": Summary, "core.util.event_pb2.Event": Event})
