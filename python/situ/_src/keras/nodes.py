@@ -225,7 +225,10 @@ def op_layer(operation):
 def call_op(node_def, inputs):
     """Calls an op by its NodeDef with all its inputs in one list."""
     function = OPS[node_def["op"]]
-    attrs = {name: nodedef.value_of(nodedef.attr_from_json(value)) for name, value in node_def["attr"].items()}
+    attrs = {
+        name: nodedef.value_of(nodedef.attr_from_json(value))
+        for name, value in node_def["attr"].items()
+    }
     args = nodedef.group_inputs(function, inputs, attrs)
     kwargs = {
         name: _attribute(attrs[source])
