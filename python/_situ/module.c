@@ -106,9 +106,9 @@ PyMODINIT_FUNC PyInit__situ(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
   PyMethodDef *const more[] = {
-      dlpack_methods, context_methods,    ops_methods,      devices_methods,   types_methods,
-      script_methods, checkpoint_methods, tape_methods,     gradients_methods, cluster_methods,
-      store_methods,  numerics_methods,   message_functions};
+      dlpack_methods, context_methods,    ops_methods,       devices_methods,   types_methods,
+      script_methods, checkpoint_methods, tape_methods,      gradients_methods, cluster_methods,
+      store_methods,  numerics_methods,   message_functions, structure_methods};
   int failed = add_types(module) || operators_prepare();
   for (size_t i = 0; i < sizeof more / sizeof *more && !failed; i++)
     failed = PyModule_AddFunctions(module, more[i]);

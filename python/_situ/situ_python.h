@@ -230,13 +230,14 @@ struct config_store {
 int config_read(PyObject *dict, situ_config *out, struct config_store *store);
 
 /* structure.c: maps leaf(item, context), which returns a new reference, over nested lists, tuples
- * and dicts. */
+ * and dicts. A tuple with a method `_make` is rebuilt by it. */
 typedef PyObject *structure_leaf(PyObject *item, void *context);
 PyObject *structure_map(PyObject *structure, structure_leaf *leaf, void *context);
 
 /* Copies a sequence to a tuple, safe from changes by user code. TypeError with the message if it is
  * not a sequence. */
 PyObject *structure_tuple(PyObject *sequence, const char *message);
+extern PyMethodDef structure_methods[];
 
 /* ops.c: returns the function of an op; borrowed. */
 PyObject *ops_function(int number);

@@ -202,17 +202,20 @@ static PyObject *raise(const struct trace_object *self, situ_status status) {
 }
 
 struct results {
-  situ_tensor **next, **end;
+  situ_tensor **tensors;
+  int count;
 };
 
-/* Replaces a leaf of the structure by the next result; None stays. */
+/* Replaces a leaf of the structure, an index, by that result; None stays. */
 static PyObject *replace_by_result(PyObject *item, void *context) {
-  struct results *results = context;
+  const struct results *results = context;
   if (item == Py_None) Py_RETURN_NONE;
-  if (results->next == results->end)
+  const long index = PyLong_AsLong(item);
+  if (index == -1 && PyErr_Occurred()) return NULL;
+  if (index < 0 || index >= results->count || !results->tensors[index])
     return PyErr_Format(PyExc_RuntimeError, "The structure of the results of a function changed.");
-  situ_tensor *tensor = *results->next;
-  *results->next++ = NULL;
+  situ_tensor *tensor = results->tensors[index];
+  results->tensors[index] = NULL;
   return tensor_wrap(tensor);
 }
 
@@ -256,7 +259,7 @@ static situ_status copy_borrowed(const struct trace_object *self, const situ_fee
 }
 
 static PyObject *finish(const struct trace_object *self, situ_tensor **results) {
-  struct results outputs = {results, results + self->n_outputs};
+  struct results outputs = {results, self->n_outputs};
   if (write_variables(self, results + self->n_outputs)) return NULL;
   return structure_map(self->structure, replace_by_result, &outputs);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_module.py: tf.Module and tf.nest."""
+"""test_module.py: tf.Module; more of tf.nest is in test_nest.py."""
 
 import collections
 
@@ -71,7 +71,7 @@ def test_nest():
         "a": pair(8, None),
     }
     assert tf.nest.map_structure(lambda a, b: a + b, [1, 2], [3, 4]) == [4, 6]
-    assert tf.nest.pack_sequence_as([0, [0]], "xy") == ["x", ["y"]]
+    assert tf.nest.pack_sequence_as([0, [0]], ["x", "y"]) == ["x", ["y"]]
     with pytest.raises(ValueError, match="same nested structure"):
         tf.nest.assert_same_structure([1], [1, 2])
     with pytest.raises(ValueError, match="Could not pack sequence"):

@@ -310,7 +310,7 @@ class _Spread:
     """The elements of a data set for several devices, which Python asks for."""
 
     def __init__(self, items):
-        self._items, self._specs = items, nest.flatten(items.element_spec)
+        self._items, self._specs = items, nest.flatten(items.element_spec, True)
         self._iterator = self._last = None
 
     def start(self):
@@ -332,7 +332,7 @@ class _Spread:
             _situ.swap_graph(before)
         if element is None:
             return [numpy.bool_(False), *self._last]
-        self._last = [x.numpy() for x in nest.flatten(element)]
+        self._last = [x.numpy() for x in nest.flatten(element, True)]
         return [numpy.bool_(True), *self._last]
 
     def ask(self, function):
@@ -351,7 +351,7 @@ class _Spread:
         return self.ask(self.following)
 
     def element(self, parts):
-        return nest.pack_sequence_as(self._items.element_spec, list(parts))
+        return nest.pack_sequence_as(self._items.element_spec, list(parts), True)
 
 
 def _for_dataset(items, stop, body, state):

@@ -183,27 +183,16 @@ class _Compiled:
         return errors.from_status(error.error_code, error.message, error.op.name, graph)
 
 
-def _mapped(function, fetches):
-    """Maps a function over the leaves of a structure; keys may be of any type."""
-    if isinstance(fetches, dict):
-        return type(fetches)((k, _mapped(function, v)) for k, v in fetches.items())
-    if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
-        return type(fetches)(*[_mapped(function, v) for v in fetches])
-    if isinstance(fetches, (list, tuple)):
-        return type(fetches)([_mapped(function, v) for v in fetches])
-    return function(fetches)
-
-
 class _Fetches:
     """The names of fetches, and the conversion of their values to the caller's structure."""
 
     def __init__(self, graph, fetches):
         self._graph, self._fetches, self.names = graph, fetches, []
-        _mapped(self._note, fetches)
+        _situ.map_structure(self._note, fetches)
 
     def _note(self, leaf):
         if hasattr(leaf, "_situ_parts_") and not isinstance(leaf, str):
-            _mapped(self._note, leaf._situ_parts_)
+            _situ.map_structure(self._note, leaf._situ_parts_)
         else:
             self.names.append(self._graph._fetched(leaf).name)
 
@@ -212,10 +201,10 @@ class _Fetches:
 
         def result(leaf):
             if hasattr(leaf, "_situ_parts_") and not isinstance(leaf, str):
-                return leaf._situ_value_(_mapped(result, leaf._situ_parts_), session)
+                return leaf._situ_value_(_situ.map_structure(result, leaf._situ_parts_), session)
             return next(values)
 
-        return _mapped(result, self._fetches)
+        return _situ.map_structure(result, self._fetches)
 
 
 def _fed(graph, feed_dict):

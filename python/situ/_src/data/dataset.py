@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import _situ
 from situ._src.data import padded_batch, structure
 from situ._src.data.padded_batch import batched
-from situ._src.data.structure import DatasetSpec, Traced, flatten, map_leaves, pack, tensor
+from situ._src.data.structure import DatasetSpec, Traced, tensor
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.nest import DATA
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -78,7 +81,7 @@ class Dataset:
             options["inner"] = self._inner._build(inside)
             outputs = inside
         elif self._traced is not None:
-            outputs = flatten(self._traced.result)
+            outputs = DATA.flatten(self._traced.result)
         params = self._params
         if self._traced is not None and outputs:
             options["transform"] = self._traced.native(outputs)
@@ -111,8 +114,8 @@ class Dataset:
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Creates a data set with one element, a structure of tensors."""
         del name  # a name for debugging only
-        parts = map_leaves(tensor, tensors)
-        return Dataset("Tensor", (), flatten(parts), map_leaves(structure.spec_of, parts))
+        parts = DATA.map(tensor, tensors)
+        return Dataset("Tensor", (), DATA.flatten(parts), DATA.map(structure.spec_of, parts))
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -129,12 +132,12 @@ class Dataset:
           ValueError: If a tensor is a scalar or first dimensions differ.
         """
         del name  # a name for debugging only
-        if any(hasattr(t, "with_flat_values") for t in flatten(tensors)):
+        if any(hasattr(t, "with_flat_values") for t in DATA.flatten(tensors)):
             from situ._src.data.readers import ragged_slices
 
             return ragged_slices(tensors)
-        parts = map_leaves(tensor, tensors)
-        flat = flatten(parts)
+        parts = DATA.map(tensor, tensors)
+        flat = DATA.flatten(parts)
         for part in flat:
             if part.shape.rank == 0:
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1")
@@ -143,7 +146,7 @@ class Dataset:
             first, *_, last = [p.shape.as_list()[0] for p in flat]
             raise ValueError(f"Dimensions {first} and {last} are not compatible")
         return Dataset(
-            "TensorSlice", (), flat, map_leaves(lambda p: _slice_spec(structure.spec_of(p)), parts)
+            "TensorSlice", (), flat, DATA.map(lambda p: _slice_spec(structure.spec_of(p)), parts)
         )
 
     @staticmethod
@@ -257,7 +260,7 @@ class Dataset:
                 "of `tf.data.Dataset` objects. Python `list` is not supported and you "
                 "should use `tuple` instead."
             )
-        for one in flatten(datasets):
+        for one in DATA.flatten(datasets):
             if not isinstance(one, Dataset):
                 raise TypeError(
                     "Invalid input to `zip`. Inputs are expected to be (nested) "
@@ -266,15 +269,15 @@ class Dataset:
                 )
         return Dataset(
             "Zip",
-            flatten(datasets),
+            DATA.flatten(datasets),
             (),
-            pack(datasets, [d.element_spec for d in flatten(datasets)]),
+            DATA.pack(datasets, [d.element_spec for d in DATA.flatten(datasets)]),
         )
 
     def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
         """Returns the elements of this data set followed by those of another one."""
         del name  # a name for debugging only
-        mine, other = flatten(self._spec), flatten(dataset.element_spec)
+        mine, other = DATA.flatten(self._spec), DATA.flatten(dataset.element_spec)
         if [a.dtype for a in mine] != [b.dtype for b in other]:
             raise TypeError(
                 f"Incompatible dataset elements:\n  {self._spec} vs.   {dataset.element_spec}"
@@ -285,7 +288,7 @@ class Dataset:
             else a
             for a, b in zip(mine, other)
         ]
-        return Dataset("Concatenate", (self, dataset), (), pack(self._spec, joined))
+        return Dataset("Concatenate", (self, dataset), (), DATA.pack(self._spec, joined))
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Repeats the data set `count` times; endlessly if it is None or -1."""
@@ -396,7 +399,7 @@ class Dataset:
             raise ValueError(
                 "Invalid `predicate`. `predicate` must return a `tf.bool` scalar "
                 "tensor, but its return type is "
-                f"{map_leaves(structure.spec_of, result)}."
+                f"{DATA.map(structure.spec_of, result)}."
             )
         return self._then(kind, traced=traced)
 
@@ -429,7 +432,7 @@ class Dataset:
         del num_parallel_calls, deterministic  # batches are made in order, by the thread that asks
         size = number(batch_size)
         rows = _static_value(size) if drop_remainder is True else None
-        spec = map_leaves(lambda s: batched(s, rows), self._spec)
+        spec = DATA.map(lambda s: batched(s, rows), self._spec)
         return self._then("Batch", size, spec=spec, flags=DROP_REMAINDER if drop_remainder else 0)
 
     def padded_batch(
@@ -453,11 +456,11 @@ class Dataset:
           A data set.
         """
         del name  # a name for debugging only
-        size, specs = number(batch_size), flatten(self._spec)
+        size, specs = number(batch_size), DATA.flatten(self._spec)
         rows = _static_value(size) if drop_remainder is True else None
         shapes, late = padded_batch.shapes(padded_shapes, self._spec)
         values = padded_batch.values(padding_values, specs) + (late or [])
-        spec = pack(
+        spec = DATA.pack(
             self._spec,
             [batched(TensorSpec(shape, s.dtype), rows) for shape, s in zip(shapes, specs)],
         )
@@ -473,7 +476,7 @@ class Dataset:
     def unbatch(self, name: str | None = None) -> Dataset:
         """Splits elements along their first dimension."""
         del name  # a name for debugging only
-        shapes = [s.shape for s in flatten(self._spec)]
+        shapes = [s.shape for s in DATA.flatten(self._spec)]
         if any(s.rank == 0 for s in shapes):
             raise ValueError("Cannot unbatch an input with scalar components.")
         rows = list(
@@ -486,7 +489,7 @@ class Dataset:
                 f"{rows[0]} and {rows[1]}."
             )
         return self._then(
-            "Unbatch", spec=map_leaves(_slice_spec, self._spec), block=rows[0] if rows else 0
+            "Unbatch", spec=DATA.map(_slice_spec, self._spec), block=rows[0] if rows else 0
         )
 
     def window(
@@ -510,7 +513,7 @@ class Dataset:
           A data set of (structures of) data sets.
         """
         del name  # a name for debugging only
-        spec = map_leaves(DatasetSpec, self._spec)
+        spec = DATA.map(DatasetSpec, self._spec)
         return self._then(
             "Window",
             number(size),
@@ -558,7 +561,7 @@ class Dataset:
                 f"`num_parallel_calls` was set to {num_parallel_calls}"
             )
         traced = Traced(map_func, self._spec)
-        spec = map_leaves(structure.spec_of, traced.result)
+        spec = DATA.map(structure.spec_of, traced.result)
         traced.datasets_to_tensors(_bind)
         return self._then(
             "Map",
@@ -642,13 +645,9 @@ class Dataset:
         return merged.take(getattr(self, "_user_options", None) or Options())
 
     def _structure(self):
-        return pack(
-            self._spec,
-            [
-                s.at(i) if isinstance(s, DatasetSpec) else i
-                for i, s in enumerate(flatten(self._spec))
-            ],
-        )
+        indices = itertools.count()
+        at = lambda s, i: s.at(i) if isinstance(s, DatasetSpec) else i
+        return DATA.template(self._spec, lambda s: at(s, next(indices)))
 
     def __iter__(self):
         from situ._src.data import iterators
@@ -670,7 +669,7 @@ class Dataset:
                 "`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode."
             )
         return (
-            map_leaves(lambda t: t if isinstance(t, Dataset) else t.numpy(), element)
+            DATA.map(lambda t: t if isinstance(t, Dataset) else t.numpy(), element)
             for element in self
         )
 
@@ -706,9 +705,9 @@ class Dataset:
 
     # TensorFlow 1
 
-    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s._spec))
-    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s._spec))
-    output_classes = property(lambda s: map_leaves(lambda x: GraphTensor.__base__, s._spec))
+    output_types = property(lambda s: DATA.map(lambda x: x.dtype, s._spec))
+    output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s._spec))
+    output_classes = property(lambda s: DATA.map(lambda x: GraphTensor.__base__, s._spec))
 
     def make_one_shot_iterator(self) -> Any:
         """Creates an iterator that needs no initialization."""
@@ -737,7 +736,7 @@ def _bind(dataset):
 
 def from_handle(handle, spec):
     """Returns the data set of a handle."""
-    return Dataset("Handle", (), [handle], spec, n_components=len(flatten(spec)))
+    return Dataset("Handle", (), [handle], spec, n_components=len(DATA.flatten(spec)))
 
 
 def handle_in_graph(dataset):

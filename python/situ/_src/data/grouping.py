@@ -3,9 +3,10 @@
 
 from situ._src.autograph.conversion import convert
 from situ._src.data.dataset import Dataset
-from situ._src.data.structure import DatasetSpec, flatten, map_leaves
+from situ._src.data.structure import DatasetSpec
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph
+from situ._src.framework.nest import DATA
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
@@ -52,7 +53,7 @@ def group_by_window(
 
     def keyed(*element):
         key = _scalar(key_of(*element), "key_func")
-        return (key, _scalar(size_of(key), "window_size_func"), *flatten(element))
+        return (key, _scalar(size_of(key), "window_size_func"), *DATA.flatten(element))
 
     spec = (TensorSpec([], "int64"), DatasetSpec(self.element_spec))
     return self.map(keyed)._then("Group", spec=spec).flat_map(reduce_func)
@@ -138,21 +139,12 @@ def _bucket_limit(boundaries, key, at):
 
 def _limit_shapes(padded_shapes, spec, limit):
     """Replaces unknown dimensions by a limit."""
-    shapes = map_leaves(lambda s: s.shape, spec) if padded_shapes is None else padded_shapes
+    shapes = DATA.map(lambda s: s.shape, spec) if padded_shapes is None else padded_shapes
     sizes = lambda shape: [
         limit if n is None or isinstance(n, int) and n < 0 else n
         for n in getattr(shape, "as_list", lambda: shape)()
     ]
-    return _like(spec, shapes, sizes)
-
-
-def _like(spec, shapes, function):
-    """Applies a function to shapes, in the structure of a spec."""
-    if isinstance(spec, dict):
-        return {k: _like(spec[k], shapes[k], function) for k in spec}
-    if isinstance(spec, tuple):
-        return tuple(_like(s, p, function) for s, p in zip(spec, shapes))
-    return function(shapes)
+    return DATA.map(lambda _, shape: sizes(shape), spec, shapes)
 
 
 def unique(self, name=None):

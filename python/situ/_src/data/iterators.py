@@ -10,12 +10,13 @@ import numpy
 import _situ
 from situ._src.data import structure as trace
 from situ._src.data.dataset import handle_in_graph
-from situ._src.data.structure import DatasetSpec, flatten, map_leaves, pack
+from situ._src.data.structure import DatasetSpec
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import GraphKeys, get_default_graph
 from situ._src.framework.keywords import unsupported
+from situ._src.framework.nest import DATA
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -32,7 +33,7 @@ def _close_all():
 
 
 def _attrs(spec):
-    leaves = flatten(spec)
+    leaves = DATA.flatten(spec)
     return dict(output_types=[s.dtype for s in leaves], output_shapes=[s.shape for s in leaves])
 
 
@@ -44,8 +45,8 @@ def _next_node(handle, spec, name=None):
 
 def _packed(spec, parts):
     """Packs the outputs of a node into an element."""
-    return pack(
-        spec, [s(p) if isinstance(s, DatasetSpec) else p for s, p in zip(flatten(spec), parts)]
+    return DATA.pack(
+        spec, [s(p) if isinstance(s, DatasetSpec) else p for s, p in zip(DATA.flatten(spec), parts)]
     )
 
 
@@ -108,7 +109,7 @@ class Elements:
 
     def first(self):
         """Returns [whether there is an element, *its components or zeros]."""
-        return self.after(True, *[_zeros(s) for s in flatten(self._spec)])
+        return self.after(True, *[_zeros(s) for s in DATA.flatten(self._spec)])
 
     def after(self, wanted, *defaults):
         """Returns the same for the next element; if `asks` is false none is taken."""
@@ -172,8 +173,8 @@ class OwnedIterator(_situ.Iterator):
             self._handle = self.handle()
         return self._handle
 
-    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
-    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
+    output_types = property(lambda s: DATA.map(lambda x: x.dtype, s.element_spec))
+    output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s.element_spec))
 
 
 class Optional:
@@ -184,8 +185,8 @@ class Optional:
 
     @staticmethod
     def from_value(value):
-        value = map_leaves(convert_to_tensor, value)
-        return Optional(value, map_leaves(trace.spec_of, value))
+        value = DATA.map(convert_to_tensor, value)
+        return Optional(value, DATA.map(trace.spec_of, value))
 
     @staticmethod
     def empty(element_spec):
@@ -207,7 +208,7 @@ class Optional:
 
 def _check_classes(function, output_classes):
     """Raises an error if a component of elements is not a dense tensor."""
-    for kind in flatten(output_classes) if output_classes is not None else ():
+    for kind in DATA.flatten(output_classes) if output_classes is not None else ():
         if not issubclass(kind, _situ.Tensor):
             unsupported(function, output_classes=(kind.__name__, "Tensor"))
 
@@ -244,7 +245,7 @@ class Iterator:
 
     def make_initializer(self, dataset, name=None):
         """Returns an operation that starts the iterator with a data set."""
-        mine, other = flatten(self.element_spec), flatten(dataset.element_spec)
+        mine, other = DATA.flatten(self.element_spec), DATA.flatten(dataset.element_spec)
         if [s.dtype for s in mine] != [s.dtype for s in other]:
             raise TypeError(
                 f"Expected output types {self.output_types!r} but got dataset with "
@@ -273,9 +274,9 @@ class Iterator:
     def string_handle(self, name=None):
         return op("IteratorToStringHandle", self._iterator_resource, name=name)
 
-    output_types = property(lambda s: map_leaves(lambda x: x.dtype, s.element_spec))
-    output_shapes = property(lambda s: map_leaves(lambda x: x.shape, s.element_spec))
-    output_classes = property(lambda s: map_leaves(lambda x: _situ.Tensor, s.element_spec))
+    output_types = property(lambda s: DATA.map(lambda x: x.dtype, s.element_spec))
+    output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s.element_spec))
+    output_classes = property(lambda s: DATA.map(lambda x: _situ.Tensor, s.element_spec))
 
 
 class FunctionIterator(Iterator):
@@ -299,18 +300,12 @@ class FunctionIterator(Iterator):
 
 
 def _spec(types, shapes):
-    types = map_leaves(as_dtype, types)
-    flat = flatten(types)
+    types = DATA.map(as_dtype, types)
+    flat = DATA.flatten(types)
     if shapes is None:
-        return pack(types, [TensorSpec(None, t) for t in flat])
+        return DATA.pack(types, [TensorSpec(None, t) for t in flat])
 
-    def visit(structure, part):
-        if trace.is_structure(structure):
-            keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
-            return [s for k in keys for s in visit(structure[k], part[k])]
-        return [as_shape(part)]
-
-    return pack(types, [TensorSpec(s, t) for s, t in zip(visit(types, shapes), flat)])
+    return DATA.map(lambda t, shape: TensorSpec(as_shape(shape), t), types, shapes)
 
 
 @export("compat.v1.data.make_one_shot_iterator", v1="data.make_one_shot_iterator")

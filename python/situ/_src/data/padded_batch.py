@@ -3,8 +3,8 @@
 
 import numpy
 
-from situ._src.data import structure as trace
-from situ._src.data.structure import flatten, tensor
+from situ._src.data.structure import tensor
+from situ._src.framework.nest import DATA
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import TensorSpec
@@ -62,7 +62,7 @@ def _vector(sizes):
 def shapes(padded_shapes, spec):
     """Returns (static padded shapes of the components, the shapes as tensors or None if all are
     static)."""
-    specs = flatten(spec)
+    specs = DATA.flatten(spec)
     if padded_shapes is None:
         for i, one in enumerate(specs):
             if one.shape.rank is None:
@@ -72,13 +72,7 @@ def shapes(padded_shapes, spec):
                 )
         return [s.shape for s in specs], None
 
-    def visit(structure, part):
-        if trace.is_structure(structure):
-            keys = sorted(structure) if isinstance(structure, dict) else range(len(structure))
-            return [s for k in keys for s in visit(structure[k], part[k])]
-        return [_sizes(part)]
-
-    sizes_of = visit(spec, padded_shapes)
+    sizes_of = [_sizes(part) for part in DATA.flatten_like(spec, padded_shapes)]
     for one, sizes in zip(specs, sizes_of):
         _check(one, _static(sizes))
     dynamic = any(
@@ -107,8 +101,8 @@ def values(padding_values, specs):
     """Returns the padding values of the components."""
     padding_values = (
         [padding_values] * len(specs)
-        if padding_values is None or not trace.is_structure(padding_values)
-        else flatten(padding_values)
+        if padding_values is None or not DATA.is_nested(padding_values)
+        else DATA.flatten(padding_values)
     )
     return [_value(v, s.dtype) for v, s in zip(padding_values, specs)]
 

@@ -4,13 +4,13 @@
 import numpy
 
 import _situ
-from situ._src.data import structure as trace
 from situ._src.data.dataset import Dataset, number
 from situ._src.data.iterators import _spec
-from situ._src.data.structure import flatten, map_leaves, tensor
+from situ._src.data.structure import tensor
 from situ._src.framework import errors
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype, check_supported
+from situ._src.framework.nest import DATA
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops import tf_record
@@ -19,12 +19,14 @@ from situ._src.ops.gfile import glob
 
 def generated(generator, spec):
     """Creates a data set from a function that returns an iterator over tuples of tensors."""
-    return Dataset("Generator", (), (), spec, n_components=len(flatten(spec)), generator=generator)
+    return Dataset(
+        "Generator", (), (), spec, n_components=len(DATA.flatten(spec)), generator=generator
+    )
 
 
 def ragged_slices(tensors):
     """Creates a data set of the rows of ragged tensors and of slices of others."""
-    whole = flatten(tensors)
+    whole = DATA.flatten(tensors)
     ragged = [hasattr(t, "with_flat_values") for t in whole]
     for one in (t for t, r in zip(whole, ragged) if r):
         if one.ragged_rank > 1:
@@ -36,7 +38,7 @@ def ragged_slices(tensors):
     def rows(*slices):
         slices = list(slices)
         result = [t.values[p[0] : p[1]] if r else p for t, p, r in zip(whole, slices, ragged)]
-        return trace.pack(tensors, iter(result))
+        return DATA.pack(tensors, iter(result))
 
     return Dataset.from_tensor_slices(tuple(ends)).map(rows)
 
@@ -71,17 +73,14 @@ def _host(value, spec):
 
 def _like(structure, value):
     """Flattens a value in the structure of a spec; lists may stand for tuples."""
-    if not trace.is_structure(structure):
-        return [value]
-    if isinstance(structure, dict):
-        return [x for k in sorted(structure) for x in _like(structure[k], value[k])]
-    if not isinstance(value, (tuple, list)) or len(value) != len(structure):
+    try:
+        return DATA.flatten_like(structure, value)
+    except (TypeError, ValueError):
         raise TypeError(
             "`generator` yielded an element that did not match the expected structure. "
             f"The expected structure was {structure}, but the yielded element was "
             f"{value}."
-        )
-    return [x for s, v in zip(structure, value) for x in _like(s, v)]
+        ) from None
 
 
 def from_generator(generator, output_types, output_shapes, args, signature):
@@ -99,8 +98,8 @@ def from_generator(generator, output_types, output_shapes, args, signature):
             "`output_signature` argument."
         )
     spec = signature if signature is not None else _spec(output_types, output_shapes)
-    types = map_leaves(lambda s: s.dtype, spec)
-    leaves = flatten(spec)
+    types = DATA.map(lambda s: s.dtype, spec)
+    leaves = DATA.flatten(spec)
     for leaf in leaves:
         check_supported(as_dtype(leaf.dtype))
     values = [tensor(a) for a in (args or ())]

@@ -12,10 +12,10 @@ from situ._src.autograph.conversion import convert
 from situ._src.checkpoint import safetensors
 from situ._src.data.dataset import Dataset
 from situ._src.data.readers import generated
-from situ._src.data.structure import flatten
 from situ._src.framework import errors
 from situ._src.framework.api import export
 from situ._src.framework.keywords import unsupported
+from situ._src.framework.nest import DATA
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
 
@@ -73,7 +73,7 @@ def save(self, path, compression=None, shard_func=None, checkpoint_args=None):
     compressed, arrays, shapes, strings, shards = _is_compressed(compression), {}, {}, {}, []
     for count, (shard, element) in enumerate(_sharded(self, shard_func)):
         shards.append(int(shard.numpy()))
-        for i, part in enumerate(flatten(element)):
+        for i, part in enumerate(DATA.flatten(element)):
             value, key = numpy.asarray(part.numpy()), f"{count}/{i}"
             if part.dtype.name == "string":
                 strings[key] = [[t.hex() for t in value.reshape(-1)], list(value.shape)]
@@ -146,13 +146,13 @@ class _Saved:
 
     def elements(self):
         """Yields the elements as tuples of components."""
-        kinds = flatten(self.spec)
+        kinds = DATA.flatten(self.spec)
         for n in range(self.count):
             yield tuple(self.component(f"{n}/{i}", kind.dtype) for i, kind in enumerate(kinds))
 
 
 def _check_spec(given, saved):
-    given, saved = flatten(given), flatten(saved)
+    given, saved = DATA.flatten(given), DATA.flatten(saved)
     if len(given) != len(saved):
         raise errors.InvalidArgumentError(
             None, None, f"`element_spec` has {len(given)} components; {len(saved)} were saved."

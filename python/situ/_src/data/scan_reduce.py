@@ -3,17 +3,18 @@
 
 from situ._src.data import structure
 from situ._src.data.dataset import Dataset
-from situ._src.data.structure import Traced, flatten, map_leaves, pack, tensor
+from situ._src.data.structure import Traced, tensor
+from situ._src.framework.nest import DATA
 from situ._src.framework.type_spec import TensorSpec
 
 
 def _trace(function, state, spec, state_of, name):
     """Traces a function of (state, element), relaxing the shapes of the state until it keeps
     them."""
-    specs = map_leaves(structure.spec_of, state)
+    specs = DATA.map(structure.spec_of, state)
     while True:
         traced = Traced(function, (specs, spec))
-        before, after = flatten(specs), flatten(state_of(traced.result))
+        before, after = DATA.flatten(specs), DATA.flatten(state_of(traced.result))
         if [s.dtype for s in before] != [s.dtype.base_dtype for s in after]:
             raise TypeError(
                 f"Invalid `{name}`. The element types for the new state must match the "
@@ -28,7 +29,7 @@ def _trace(function, state, spec, state_of, name):
             b.shape.as_list() if b.shape.rank is not None else None for b in before
         ]:
             return traced
-        specs = pack(specs, wider)
+        specs = DATA.pack(specs, wider)
 
 
 def _pair(result):
@@ -52,11 +53,13 @@ def scan(self, initial_state, scan_func, name=None):
       A data set of the outputs.
     """
     del name  # a name for debugging only
-    state = map_leaves(tensor, initial_state)
+    state = DATA.map(tensor, initial_state)
     traced = _trace(scan_func, state, self.element_spec, lambda r: _pair(r)[0], "scan_func")
-    spec = map_leaves(structure.spec_of, traced.result[1])
-    n_components = len(flatten(spec))
-    return self._then("Scan", *flatten(state), spec=spec, traced=traced, n_components=n_components)
+    spec = DATA.map(structure.spec_of, traced.result[1])
+    n_components = len(DATA.flatten(spec))
+    return self._then(
+        "Scan", *DATA.flatten(state), spec=spec, traced=traced, n_components=n_components
+    )
 
 
 def reduce(self, initial_state, reduce_func, name=None):
@@ -70,10 +73,12 @@ def reduce(self, initial_state, reduce_func, name=None):
     Returns:
       The final state.
     """
-    state = map_leaves(tensor, initial_state)
+    state = DATA.map(tensor, initial_state)
     traced = _trace(reduce_func, state, self.element_spec, lambda r: r, "reduce_func")
-    spec = map_leaves(structure.spec_of, traced.result)
-    return self._then("Reduce", *flatten(state), spec=spec, traced=traced).get_single_element(name)
+    spec = DATA.map(structure.spec_of, traced.result)
+    return self._then("Reduce", *DATA.flatten(state), spec=spec, traced=traced).get_single_element(
+        name
+    )
 
 
 Dataset.scan, Dataset.reduce = scan, reduce

@@ -1,53 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""structure.py: nested structures of data set elements, and functions of elements traced into
-graphs."""
+"""structure.py: the types of data set elements, and functions of elements traced into graphs."""
 
 import _situ
 from situ._src.autograph.conversion import convert
 from situ._src.framework import default_session
 from situ._src.framework.concrete_function import FuncGraph
 from situ._src.framework.dtypes import as_dtype
+from situ._src.framework.nest import DATA
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
-
-
-def is_structure(value):
-    """Returns whether a value is a nested structure; a list is a tensor."""
-    return isinstance(value, (tuple, dict)) and not isinstance(value, TensorSpec)
-
-
-def _parts(structure):
-    return [structure[k] for k in sorted(structure)] if isinstance(structure, dict) else structure
-
-
-def flatten(structure):
-    """Returns the leaves of a structure."""
-    if not is_structure(structure):
-        return [structure]
-    return [leaf for part in _parts(structure) for leaf in flatten(part)]
-
-
-def pack(structure, leaves):
-    """Packs leaves into a structure."""
-    return _pack(structure, iter(leaves))
-
-
-def _pack(structure, leaves):
-    if isinstance(structure, dict):
-        parts = {k: _pack(structure[k], leaves) for k in sorted(structure)}
-        result = {k: parts[k] for k in structure}
-        return result if type(structure) is dict else type(structure)(result)
-    if is_structure(structure):
-        parts = [_pack(p, leaves) for p in structure]
-        return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
-    return next(leaves)
-
-
-def map_leaves(function, structure):
-    """Applies a function to each leaf."""
-    return pack(structure, [function(x) for x in flatten(structure)])
 
 
 class DatasetSpec:
@@ -164,14 +127,14 @@ def _at_run_time(function, result):
         from situ._src.ops.script_ops import py_function
 
         def call_eagerly(*parts):
-            outputs = function(pack(element, parts))
-            return flatten(tuple(outputs) if isinstance(outputs, list) else outputs)
+            outputs = function(DATA.pack(element, parts))
+            return DATA.flatten(tuple(outputs) if isinstance(outputs, list) else outputs)
 
-        traced = flatten(result)
-        outputs = py_function(call_eagerly, flatten(element), [t.dtype for t in traced])
+        traced = DATA.flatten(result)
+        outputs = py_function(call_eagerly, DATA.flatten(element), [t.dtype for t in traced])
         for output, before in zip(outputs, traced):
             output.set_shape(before.shape)
-        return pack(result, outputs)
+        return DATA.pack(result, outputs)
 
     return call
 
@@ -226,7 +189,7 @@ class Traced:
         device = _situ.swap_device("")
         try:
             with graph.as_default(), graph.device("/device:CPU:0"):
-                arguments = map_leaves(self._argument, spec)
+                arguments = DATA.map(self._argument, spec)
                 self.result = self._convert(function(arguments))
         finally:
             _situ.swap_device(device)
@@ -238,7 +201,7 @@ class Traced:
     def _convert(self, result):
         if isinstance(result, list):
             result = tuple(result)
-        return map_leaves(self._leaf, result)
+        return DATA.map(self._leaf, result)
 
     @staticmethod
     def _leaf(result):
@@ -254,7 +217,7 @@ class Traced:
     def datasets_to_tensors(self, bound):
         """Converts data sets among the results to tensors."""
         with self.graph.as_default(), self.graph.device("/device:CPU:0"):
-            self.result = map_leaves(
+            self.result = DATA.map(
                 lambda x: bound(x) if hasattr(x, "element_spec") else x, self.result
             )
 

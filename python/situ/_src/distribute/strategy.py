@@ -15,7 +15,7 @@ from situ._src.distribute.values import (
     copy_name,
     on,
 )
-from situ._src.framework import config
+from situ._src.framework import config, nest
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.scopes import device
@@ -45,28 +45,14 @@ def all_devices():
 
 def chosen(index, structure):
     """Returns the arguments of one replica."""
-    if isinstance(structure, PerReplica):
-        return structure[index]
-    if isinstance(structure, dict):
-        return {k: chosen(index, v) for k, v in structure.items()}
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*[chosen(index, v) for v in structure])
-    if isinstance(structure, (list, tuple)):
-        return type(structure)(chosen(index, v) for v in structure)
-    return structure
+    choose = lambda value: value[index] if isinstance(value, PerReplica) else value
+    return nest.map_structure(choose, structure)
 
 
 def _ungrouped(structure):
     """Returns a structure of results with a tuple in place of each PerReplica value."""
-    if isinstance(structure, PerReplica):
-        return tuple(structure)
-    if isinstance(structure, dict):
-        return {k: _ungrouped(v) for k, v in structure.items()}
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*map(_ungrouped, structure))
-    if isinstance(structure, (list, tuple)):
-        return type(structure)(map(_ungrouped, structure))
-    return (structure,)
+    values = lambda value: tuple(value) if isinstance(value, PerReplica) else (value,)
+    return nest.map_structure(values, structure)
 
 
 def _device_of(destinations):
@@ -77,16 +63,11 @@ def _device_of(destinations):
 
 def group_results(results):
     """Groups the results of replicas leaf by leaf."""
-    first = results[0]
-    if all(r is first for r in results):  # one value that all replicas share
-        return first
-    if isinstance(first, dict):
-        return {k: group_results([r[k] for r in results]) for k in first}
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[group_results(list(some)) for some in zip(*results)])
-    if isinstance(first, (list, tuple)) and not isinstance(first, PerReplica):
-        return type(first)(group_results(list(some)) for some in zip(*results))
-    return PerReplica(results)
+
+    def group(*values):  # a value that all replicas share stays one
+        return values[0] if all(v is values[0] for v in values) else PerReplica(values)
+
+    return nest.CORE.map(group, *results)
 
 
 class Extended:
@@ -253,18 +234,12 @@ class Strategy:
                         },
                     )
                 return result
-            return (
-                [mirror(v) for v in value]
-                if isinstance(value, list)
-                else tuple(mirror(v) for v in value)
-                if type(value) is tuple
-                else value
-            )
+            return value
 
         done = self.__dict__.setdefault("_mirrored", {})
         for name, value in list(vars(thing).items()):
             if isinstance(value, (EagerVariable, list)):
-                vars(thing)[name] = mirror(value)
+                vars(thing)[name] = nest.map_structure(mirror, value)
 
     # Runs
 

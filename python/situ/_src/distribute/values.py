@@ -15,11 +15,15 @@ from situ._src.variables.synchronization import VariableAggregation, VariableSyn
 class PerReplica(tuple):
     """One value for each replica."""
 
+    _situ_leaf_ = True
     values = property(lambda s: tuple(s))
+    _situ_tensors_ = values
 
     @classmethod
     def _make(cls, parts):
         return cls(parts)
+
+    _situ_from_tensors_ = _make
 
     def __repr__(self):
         lines = ",\n".join(f"  {i}: {v!r}" for i, v in enumerate(self))

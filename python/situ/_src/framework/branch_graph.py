@@ -186,11 +186,6 @@ def note_effects(outer, graphs, operation):
 # Nested structures, in which a TensorArray is represented by its flow tensor
 
 
-def leaves(structure):
-    """Returns the flattened structure."""
-    return nest.flatten(structure)
-
-
 def tensor_of(leaf, convert=convert_to_tensor):
     """Returns the tensor of a leaf; of a TensorArray its flow."""
     return convert(leaf._flow() if hasattr(leaf, "_flow") else leaf)
@@ -200,6 +195,6 @@ def pack(structure, values):
     """Packs tensors into a structure; where that has a TensorArray, into a copy of it."""
     filled = [
         old._with_flow(new) if hasattr(old, "_with_flow") else new
-        for old, new in zip(leaves(structure), values)
+        for old, new in zip(nest.flatten(structure), values)
     ]
     return nest.pack_sequence_as(structure, filled)

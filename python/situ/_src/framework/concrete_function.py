@@ -4,12 +4,12 @@ program that calls run."""
 
 from __future__ import annotations
 
+import itertools
+
 import _situ
+from situ._src.framework import nest
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph
-from situ._src.framework.structure import leaves as _leaves
-from situ._src.framework.structure import map_leaves as _map
-from situ._src.framework.structure import split as _split
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import Signature, TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -84,7 +84,7 @@ class FuncGraph(Graph):
             self,
             function_options(),
             self.name,
-            tensor,
+            0,
             (),
             tuple(inside for _, inside in feeds),
             tuple(value for value, _ in feeds),
@@ -146,15 +146,19 @@ class ConcreteFunction:
             with graph.as_default(), graph.device(device or ""):
                 args, kwargs = self._each(args, kwargs, add_argument)
                 result = python(*args, **kwargs)
-                self.structure = _map(
-                    _split(result), lambda v: None if v is None else convert_to_tensor(v)
+                self.structured_outputs = nest.COMPOSITES.map(
+                    lambda v: None if v is None else convert_to_tensor(v), result
                 )
         finally:
             _situ.swap_device(device)
             graph.arguments.clear()
         graph._sealed = True
-        self.outputs = [v for v in _leaves(self.structure) if v is not None]
-        self.structured_outputs = self.structure
+        leaves = nest.COMPOSITES.flatten(self.structured_outputs)
+        self.outputs = [v for v in leaves if v is not None]
+        indices = itertools.count()
+        self.template = nest.COMPOSITES.template(
+            self.structured_outputs, lambda v: None if v is None else next(indices)
+        )
         self.stateful = graph.get_operations()
         self.name, self._trace, self._taped = name, None, None
         signature = iter(signature)
@@ -168,7 +172,9 @@ class ConcreteFunction:
         kinds = ["POSITIONAL_OR_KEYWORD"] * len(self._names) + ["POSITIONAL_ONLY"] * len(args)
         parameters = [*zip(names, kinds, args)]
         parameters += [(k, "KEYWORD_ONLY", v) for k, v in kwargs.items()]
-        output = _map(self.structure, lambda t: t if t is None else TensorSpec(t.shape, t.dtype))
+        output = nest.COMPOSITES.map(
+            lambda t: t if t is None else TensorSpec(t.shape, t.dtype), self.structured_outputs
+        )
         captures = [(id(t), TensorSpec(t.shape, t.dtype)) for t, _ in self.graph.captured.values()]
         captures += [(id(v), TensorSpec([], "resource")) for v in self.variables]
         return Signature(parameters, output, captures)
@@ -189,7 +195,7 @@ class ConcreteFunction:
 
         def one(name, value):
             self._name = name
-            return _map(value, function)
+            return nest.COMPOSITES.map(function, value)
 
         names = [*self._names, *[None] * len(args)]
         return (
@@ -213,7 +219,7 @@ class ConcreteFunction:
                 graph,
                 function_options(),
                 self.name,
-                self.structure,
+                self.template,
                 tuple(self.inputs),
                 tuple(inside for _, inside in captured),
                 tuple(tensor for tensor, _ in captured),
@@ -238,7 +244,7 @@ class ConcreteFunction:
         return self._taped.call([convert_to_tensor(t) for t in tensors])
 
     def __call__(self, *args, **kwargs):
-        values = _leaves((args, kwargs))
+        values = nest.COMPOSITES.flatten((args, kwargs))
         if kwargs or len(values) != len(self.inputs):  # otherwise only tensors are passed
             values = self._tensors(args, kwargs)
         return self.call([convert_to_tensor(v) for v in values])
@@ -257,8 +263,8 @@ class ConcreteFunction:
         named = dict(kwargs)
         for name, spec in zip(self._names[len(args) :], specs[len(args) :]):
             positional = (*positional, named.pop(name, spec))
-        values = _leaves((positional, named))
-        expected = _leaves(self.structured_input_signature)
+        values = nest.COMPOSITES.flatten((positional, named))
+        expected = nest.COMPOSITES.flatten(self.structured_input_signature)
         if len(values) < len(expected):  # constants of the trace may be omitted
             values += [e for e in expected[len(values) :] if not isinstance(e, TensorSpec)]
         if len(values) != len(expected):

@@ -10,7 +10,7 @@ import inspect
 import _situ
 from situ._src.framework import nest
 from situ._src.framework.api import export
-from situ._src.framework.gradients import flat, like, override
+from situ._src.framework.gradients import flat, override
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.variables import eager_variable
 
@@ -78,7 +78,7 @@ def _eager(function, args, kwargs):
         return [None if g is None else convert_to_tensor(g) for g in made]
 
     _situ.tape_function([*tensors, *read], outputs, back)
-    return like(result, outputs)
+    return nest.pack_sequence_as(result, outputs)
 
 
 def _graph(function, args, kwargs):
@@ -109,7 +109,7 @@ def _graph(function, args, kwargs):
         for v in variables
     ]
     override(outputs[0].op, (back, (*tensors, *behind)))
-    return like(result, outputs)
+    return nest.pack_sequence_as(result, outputs)
 
 
 def with_gradient(sources, values, back):

@@ -9,13 +9,11 @@ import inspect
 import weakref
 
 import _situ
-from situ._src.framework import keywords, tensor_shape
+from situ._src.framework import keywords, nest, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.concrete_function import is_tensor as _is_tensor
 from situ._src.framework.dtypes import dtype_of
-from situ._src.framework.structure import leaves as _leaves
-from situ._src.framework.structure import map_leaves as _map
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor
@@ -83,12 +81,10 @@ class Function(_situ.Function):
             return value.dtype, dims
         if isinstance(value, TensorSpec):
             return value.dtype, value.shape if with_shapes else None
-        if hasattr(value, "_situ_tensors_"):
-            return type(value), tuple(self._key(p, with_shapes) for p in value._situ_tensors_)
-        if isinstance(value, dict):
-            return type(value), tuple((k, self._key(v, with_shapes)) for k, v in value.items())
-        if isinstance(value, (list, tuple)):
-            return type(value), tuple(self._key(v, with_shapes) for v in value)
+        container = nest.COMPOSITES[type(value)]
+        if container is not None:
+            parts = [self._key(v, with_shapes) for v in container.values(value)]
+            return type(value), container.keys(value), tuple(parts)
         if hasattr(value, "__tf_tracing_type__"):  # tf.types.experimental.SupportsTracingProtocol
             return value.__tf_tracing_type__(None)
         try:
@@ -114,24 +110,22 @@ class Function(_situ.Function):
                         f"input_signature has {len(self.input_signature)} arguments, but "
                         f"{len(args) + len(kwargs)} were given"
                     )
-                return tuple(
-                    self._cast_to_spec(a, s) for a, s in zip(args, self.input_signature)
-                ), {}
-        except TypeError as e:
+                signature = tuple(self.input_signature)
+                return nest.CORE.map(lambda s, v: self._cast_to_spec(v, s), signature, args), {}
+        except (TypeError, ValueError) as e:
             raise TypeError(
                 f"Binding inputs to tf.function failed due to `{e}`. Received args: "
                 f"{received[0]} and kwargs: {received[1]} for signature: {self._signature}."
             ) from None
+        args = tuple(args)
+        if not any(hasattr(v, "__array_interface__") for v in nest.flatten((args, kwargs))):
+            return args, kwargs
         convert = lambda v: convert_to_tensor(v) if hasattr(v, "__array_interface__") else v
-        return _map(tuple(args), convert), _map(kwargs, convert)
+        return nest.CORE.map(convert, (args, kwargs))
 
     @staticmethod
     def _cast_to_spec(value, spec):
-        """Converts an argument to the type of its spec, recursively in nested structures."""
-        if isinstance(spec, (list, tuple)):
-            return type(spec)(Function._cast_to_spec(v, s) for v, s in zip(value, spec))
-        if isinstance(spec, dict):
-            return {k: Function._cast_to_spec(value[k], s) for k, s in spec.items()}
+        """Converts an argument to the type of its spec."""
         if isinstance(value, TensorSpec) or hasattr(value, "_situ_tensors_"):
             return value
         tensor = convert_to_tensor(value, None if dtype_of(value) is not None else spec.dtype)
@@ -203,7 +197,7 @@ class Function(_situ.Function):
     def _trace(self, args, kwargs):
         """Returns the concrete function for arguments, and their tensors."""
         device = _situ.current_device()
-        leaves = _leaves((args, kwargs))
+        leaves = nest.COMPOSITES.flatten((args, kwargs))
         if self._relax and self.input_signature is None:
             tensors = [v for v in leaves if _is_tensor(v)]
             return self._relaxed_trace(args, kwargs, tensors), tensors
@@ -214,7 +208,7 @@ class Function(_situ.Function):
         def specs():
             if self.input_signature is None:
                 return lambda v: TensorSpec(v.shape, v.dtype)
-            signature = iter(_leaves(self.input_signature))
+            signature = iter(nest.COMPOSITES.flatten(self.input_signature))
             return lambda v: next(signature)
 
         if key not in self._traces:

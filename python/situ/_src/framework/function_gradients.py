@@ -8,7 +8,6 @@ import _situ
 from situ._src.framework.concrete_function import note_compiled
 from situ._src.framework.config import function_options
 from situ._src.framework.gradients import gradients_of, sources_in
-from situ._src.framework.structure import pack_leaves
 from situ._src.ops.array_ops import convert_to_tensor, op
 
 
@@ -16,13 +15,14 @@ def _is_real(tensor):
     return tensor.dtype.is_floating or tensor.dtype.is_complex
 
 
-def _trace(graph, name, structure, fed, outputs, writes=None, effects=()):
+def _trace(graph, name, fed, outputs, writes=None, effects=()):
+    """Returns the compiled graph, whose result is the list of outputs."""
     writes = writes or {}
     return _situ.Trace(
         graph,
         function_options(),
         name,
-        structure,
+        list(range(len(outputs))),
         tuple(fed),
         (),
         (),
@@ -78,7 +78,7 @@ class Pure:
 
     def __init__(self, graph, name, fed, outputs):
         self._graph, self._name, self._fed, self._outputs = graph, name, list(fed), list(outputs)
-        self._run = _trace(graph, name, list(outputs), fed, outputs)
+        self._run = _trace(graph, name, fed, outputs)
         self._backward = {}
 
     def call(self, values):
@@ -138,7 +138,7 @@ class Taped:
             if "andom" in o.type or "Multinomial" in o.type
             for t in o.outputs
         ]
-        self._structure = concrete.structure
+        self._template = concrete.template
         self._real = [_is_real(o) for o in self._outputs]
         effects = [o for o in graph.get_operations() if not o.outputs]
         full = (
@@ -160,7 +160,6 @@ class Taped:
         self._forward = _trace(
             graph,
             self._name,
-            [list(self._outputs), list(self._saved)],
             self._fed,
             [*self._outputs, *self._saved],
             graph.writes,
@@ -180,11 +179,12 @@ class Taped:
         ]
         count = _situ.tape_pause()
         try:
-            results, saved = self._forward.run(values)
+            results = self._forward.run(values)
         finally:
             _situ.tape_resume(count)
+        results, saved = results[: len(self._outputs)], results[len(self._outputs) :]
         _situ.tape_function(values, results, lambda grads: self._back(grads, values, saved))
-        return pack_leaves(self._structure, iter(results))
+        return _situ.map_structure(lambda i: None if i is None else results[i], self._template)
 
     def _back(self, grads, values, saved):
         grads = [g if r else None for g, r in zip(grads, self._real)]
@@ -227,7 +227,6 @@ class Taped:
             run = _trace(
                 self._graph,
                 self._name,
-                list(backward.outputs),
                 [*self._fed, *self._saved, *backward.arriving],
                 backward.outputs,
             )

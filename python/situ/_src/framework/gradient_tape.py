@@ -7,9 +7,9 @@ from __future__ import annotations
 import contextlib
 
 import _situ
-from situ._src.framework import tensor_shape
+from situ._src.framework import nest, tensor_shape
 from situ._src.framework.api import export
-from situ._src.framework.gradients import UnconnectedGradients, flat, graph_gradients, is_zero, like
+from situ._src.framework.gradients import UnconnectedGradients, flat, graph_gradients, is_zero
 from situ._src.framework.indexed_slices import IndexedSlices, add
 from situ._src.framework.tensor import EagerTensor, GraphTensor
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -99,7 +99,7 @@ class GradientTape(_situ.Tape):
             found = graph_gradients(inside[0].graph, targets, wanted, given, zero=zero)
         else:
             found = self._eager(targets, wanted, given, zero)
-        return like(sources, found)
+        return nest.pack_sequence_as(sources, found)
 
     def _eager(self, targets, sources, given, zero):
         flat_sources, counts = [], []
@@ -190,7 +190,7 @@ class GradientTape(_situ.Tape):
                 if any(p is None for p in parts)
                 else op("Reshape", op("Pack", parts), shape + [int(d) for d in source.shape])
             )
-        return like(sources, found)
+        return nest.pack_sequence_as(sources, found)
 
     def batch_jacobian(
         self,
@@ -286,7 +286,7 @@ class ForwardAccumulator:
           primals: a tensor, or a nested structure of tensors.
           unconnected_gradients: a tf.UnconnectedGradients.
         """
-        return like(
+        return nest.pack_sequence_as(
             primals, [self._along(p, is_zero(unconnected_gradients)) for p in flat(primals)]
         )
 

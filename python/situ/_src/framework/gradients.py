@@ -4,12 +4,12 @@ gradient_override_map."""
 
 from __future__ import annotations
 
-import collections.abc
 import contextlib
 import enum
 import types
 
 import _situ
+from situ._src.framework import nest
 from situ._src.framework.api import OPS, export
 from situ._src.framework.indexed_slices import IndexedSlices, add, is_slices
 from situ._src.framework.scopes import name_scope
@@ -37,29 +37,8 @@ class AggregationMethod:
 
 
 def flat(values) -> list:
-    """Flattens nested lists, tuples and dicts (by sorted keys) to a list."""
-    if isinstance(values, dict):
-        return [v for key in sorted(values) for v in flat(values[key])]
-    if isinstance(values, (list, tuple, collections.abc.ValuesView, types.GeneratorType)):
-        return [v for item in values for v in flat(item)]
-    return [values]
-
-
-def like(structure, values):
-    """Packs a flat sequence of values into the structure of another value."""
-    values = iter(values)
-
-    def fill(part):
-        if isinstance(part, dict):
-            found = {key: fill(part[key]) for key in sorted(part)}
-            return {key: found[key] for key in part}
-        if isinstance(part, tuple) and hasattr(part, "_fields"):
-            return type(part)(*[fill(p) for p in part])
-        return (
-            type(part)(fill(p) for p in part) if isinstance(part, (list, tuple)) else next(values)
-        )
-
-    return fill(structure)
+    """Returns the leaves of a structure, or of the structures that a generator yields."""
+    return nest.flatten(list(values) if isinstance(values, types.GeneratorType) else values)
 
 
 def is_zero(unconnected) -> bool:

@@ -78,6 +78,12 @@ class IndexedSlices:
         """The tensors that a session fetches for this value."""
         return [p for p in (self.values, self.indices, self.dense_shape) if p is not None]
 
+    _situ_tensors_ = _situ_parts_
+
+    @classmethod
+    def _situ_from_tensors_(cls, tensors):
+        return cls(*tensors)
+
     def _situ_value_(self, values, session):
         return IndexedSlicesValue(*values, *[None] * (3 - len(values)))
 

@@ -7,6 +7,7 @@ import functools
 import re
 
 from situ._src.checkpoint import deferred_restore
+from situ._src.framework import nest
 from situ._src.framework.api import export
 from situ._src.framework.scopes import name_scope
 from situ._src.variables.variable import Variable
@@ -16,6 +17,14 @@ def _snake(name):
     return re.sub(
         r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
     ).lower()
+
+
+def _leaves(name, value):
+    """Returns the leaves of an attribute."""
+    try:
+        return nest.flatten(value)
+    except Exception as cause:
+        raise ValueError(f"Error processing property {name!r} of {value!r}") from cause
 
 
 @export("Module")
@@ -59,18 +68,11 @@ class Module:
         their names, then those of the submodules."""
         seen, result = {id(self)}, []
 
-        def leaves(value):
-            if isinstance(value, dict):
-                return [leaf for key in sorted(value, key=str) for leaf in leaves(value[key])]
-            if isinstance(value, (list, tuple)):
-                return [leaf for part in value for leaf in leaves(part)]
-            return [value] if isinstance(value, (Variable, Module)) else []
-
         def members(module):
             below = []
             for key in sorted(vars(module)):
-                for leaf in leaves(vars(module)[key]):
-                    if id(leaf) in seen:
+                for leaf in _leaves(key, vars(module)[key]):
+                    if id(leaf) in seen or not isinstance(leaf, (Variable, Module)):
                         continue
                     seen.add(id(leaf))
                     if predicate(leaf):

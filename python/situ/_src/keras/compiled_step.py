@@ -7,7 +7,6 @@ from situ._src.framework import nest
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import functions_run_eagerly
 from situ._src.framework.scopes import device
-from situ._src.framework.structure import leaves as _leaves
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.keras import context
 from situ._src.keras.data_adapter import array, as_tensor, pack
@@ -28,7 +27,8 @@ class Programs:
         Results stay on their devices.
         """
         leaves = [
-            t if t is None or isinstance(t, ndarray) else as_tensor(t) for t in _leaves(batch)
+            t if t is None or isinstance(t, ndarray) else as_tensor(t)
+            for t in nest.COMPOSITES.flatten(batch)
         ]
         if self._model.run_eagerly or functions_run_eagerly():
             return self._python(kind, leaves)(_tensors(batch))

@@ -196,7 +196,7 @@ def constant_of(tensor):
         graph,
         function_options(),
         "constant",
-        [tensor],
+        0,
         (),
         tuple(i for _, i in captured),
         tuple(o for o, _ in captured),
@@ -207,7 +207,7 @@ def constant_of(tensor):
         (),
         (),
     )
-    return trace.run([])[0]
+    return trace.run([])
 
 
 def op_layer(operation):

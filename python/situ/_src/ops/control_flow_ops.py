@@ -13,7 +13,7 @@ import collections
 import contextlib
 
 import _situ
-from situ._src.framework import branch_graph, tensor_shape
+from situ._src.framework import branch_graph, nest, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.scopes import name_scope
@@ -41,7 +41,7 @@ def _branch(outer, function, predicate):
 
     def call(graph):
         result = function()
-        return result, [_after(graph, v, predicate) for v in branch_graph.leaves(result)]
+        return result, [_after(graph, v, predicate) for v in nest.flatten(result)]
 
     return branch_graph.trace(outer, call)
 
@@ -251,8 +251,6 @@ def _fail_without_match(preds, name, function):
 
 
 def nest_identity(result):
-    from situ._src.framework import nest
-
     return nest.map_structure(lambda x: OPS["Identity"](convert_to_tensor(x)), result)
 
 
@@ -338,7 +336,7 @@ def _with_index(function, index):
             result,
             [
                 _after(graph, v, index) if isinstance(v, _situ.Operation) else v
-                for v in branch_graph.leaves(result)
+                for v in nest.flatten(result)
             ],
         )
 

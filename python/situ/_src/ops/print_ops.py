@@ -9,7 +9,7 @@ import sys
 import numpy
 
 import _situ
-from situ._src.framework import tensor_shape
+from situ._src.framework import nest, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import dtype_of
 from situ._src.framework.graph import get_default_graph, scope
@@ -30,13 +30,7 @@ def _is_tensor(value):
 
 
 def _holds_tensors(value):
-    if hasattr(value, "_situ_tensors_"):
-        return True
-    if isinstance(value, dict):
-        return any(map(_holds_tensors, value.values()))
-    return (
-        any(map(_holds_tensors, value)) if isinstance(value, (list, tuple)) else _is_tensor(value)
-    )
+    return any(hasattr(v, "_situ_tensors_") or _is_tensor(v) for v in nest.flatten(value))
 
 
 def _format_ragged(value):

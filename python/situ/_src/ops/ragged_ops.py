@@ -189,6 +189,8 @@ def strings_split_v1(
 class RaggedTensorSpec:
     """The type of a ragged tensor, for input signatures."""
 
+    value_type = RaggedTensor
+
     def __init__(
         self,
         shape=None,
@@ -223,7 +225,7 @@ class RaggedTensorSpec:
 
     def __repr__(self):
         return (
-            f"RaggedTensorSpec({self.shape}, {self.dtype!r}, {self.ragged_rank}, "
+            f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, "
             f"{self.row_splits_dtype!r})"
         )
 

@@ -83,14 +83,14 @@ class _Loop:
                 and len(self.structure) == 1
             ):
                 result = [result]
-            if len(branch_graph.leaves(list(result))) != len(self.values):
+            if len(nest.flatten(list(result))) != len(self.values):
                 raise ValueError(
                     "The two structures don't have the same nested structure: the "
                     f"loop variables are {self.structure}, the body returns {result}."
                 )
             return placeholders, [
                 branch_graph.tensor_of(v, lambda v, p=p: self._result(graph, v, p))
-                for v, p in zip(branch_graph.leaves(list(result)), self.values)
+                for v, p in zip(nest.flatten(list(result)), self.values)
             ]
 
         return branch_graph.trace(self.outer, call)
@@ -165,32 +165,16 @@ def _bounded(test, body, limit):
 def _invariants(values, structure, shape_invariants):
     if shape_invariants is None:
         return [v.shape for v in values]
+    if len(structure) == 1 and not (
+        isinstance(shape_invariants, (list, tuple)) and len(shape_invariants) == 1
+    ):
+        shape_invariants = [shape_invariants]
     shapes = [
         tensor_shape.as_shape(None if s is None else getattr(s, "shape", s))
-        for s in _shape_leaves(shape_invariants)
+        for s in nest.CORE.flatten_like(structure, shape_invariants)
     ]
-    if len(shapes) != len(values):
-        raise ValueError(
-            f"shape_invariants has {len(shapes)} shapes for {len(values)} loop variables."
-        )
-    arrays = [hasattr(leaf, "_flow") for leaf in branch_graph.leaves(structure)]
+    arrays = [hasattr(leaf, "_flow") for leaf in nest.flatten(structure)]
     return [v.shape if is_array else s for v, s, is_array in zip(values, shapes, arrays)]
-
-
-def _shape_leaves(structure):
-    if (
-        isinstance(structure, tensor_shape.TensorShape)
-        or hasattr(structure, "shape")
-        or structure is None
-    ):
-        return [structure]
-    if (
-        isinstance(structure, (list, tuple))
-        and structure
-        and all(isinstance(s, int) for s in structure)
-    ):
-        return [structure]
-    return [x for s in (nest.children(structure)) for x in _shape_leaves(s)]
 
 
 def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back_prop):
@@ -200,7 +184,7 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
         packed = _run_eagerly(test, body, structure, maximum)
     else:
         with name_scope(name, "while"):
-            values = [branch_graph.tensor_of(v) for v in branch_graph.leaves(structure)]
+            values = [branch_graph.tensor_of(v) for v in nest.flatten(structure)]
             invariants = _invariants(values, structure, shape_invariants)
             whole = structure
             if maximum is not None:
@@ -209,7 +193,7 @@ def _run_loop(test, body, loop_vars, shape_invariants, maximum, same, name, back
                 test, body = _bounded(test, body, convert_to_tensor(maximum, "int32"))
                 whole = structure + [None]
             flat = _Loop(outer, whole, values, invariants).make(test, body, back_prop)
-        packed = branch_graph.pack(structure, flat[: len(branch_graph.leaves(structure))])
+        packed = branch_graph.pack(structure, flat[: len(nest.flatten(structure))])
     if isinstance(loop_vars, tuple):
         packed = type(loop_vars)(*packed) if hasattr(loop_vars, "_fields") else tuple(packed)
     return packed if (same and not alone) or len(packed) > 1 else packed[0]

@@ -9,17 +9,17 @@ import json
 import os
 
 from situ._src.checkpoint import safetensors
-from situ._src.framework import import_graph_def, node_def
+from situ._src.framework import import_graph_def, nest, node_def
 from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
 from situ._src.framework.function import Function
 from situ._src.framework.module import Module
-from situ._src.framework.structure import leaves as _leaves
-from situ._src.framework.structure import map_leaves as _map
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.saved_model.save import FILE
 from situ._src.variables.variable import variable as make_variable
+
+_leaves = nest.COMPOSITES.flatten
 
 
 def _decoded(value, leaf):
@@ -164,21 +164,15 @@ class _Replayed:
 
 def _paired(wanted, given):
     """Returns pairs of the leaves of two structures; None if they differ."""
-    if isinstance(wanted, dict):
-        if not isinstance(given, dict) or set(wanted) != set(given):
-            return None
-        parts = [_paired(wanted[k], given[k]) for k in wanted]
-    elif isinstance(wanted, (list, tuple)):
-        if not isinstance(given, (list, tuple)) or len(wanted) != len(given):
-            return None
-        parts = [_paired(w, g) for w, g in zip(wanted, given)]
-    else:
-        return [(wanted, given)]
-    return None if any(p is None for p in parts) else [pair for part in parts for pair in part]
+    try:
+        return list(zip(nest.flatten(wanted), nest.CORE.flatten_like(wanted, given)))
+    except (TypeError, ValueError):
+        return None
 
 
 def _packed(structure, leaves):
-    return _map(structure, lambda v: next(leaves) if isinstance(v, TensorSpec) else v)
+    fill = lambda v: next(leaves) if isinstance(v, TensorSpec) else v
+    return nest.COMPOSITES.map(fill, structure)
 
 
 def _matches(value, wanted):

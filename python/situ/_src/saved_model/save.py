@@ -11,12 +11,13 @@ import os
 import numpy
 
 from situ._src.checkpoint import safetensors
-from situ._src.framework import logs, tensor_shape
+from situ._src.framework import logs, nest, tensor_shape
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction
 from situ._src.framework.function import Function
 from situ._src.framework.keywords import unsupported
 from situ._src.framework.module import Module
+from situ._src.framework.tensor import Tensor
 from situ._src.framework.type_spec import TensorSpec
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.variables.variable import Variable
@@ -107,6 +108,8 @@ class _Writer:
             captured.append([inside.name, f"captured/{len(self.arrays)}"])
             self.arrays[captured[-1][1]] = numpy.asarray(tensor.numpy())
         args, words = concrete.structured_input_signature
+        name_of = lambda t: None if t is None else t.name
+        outputs = nest.COMPOSITES.map(name_of, concrete.structured_outputs)
         self.traces.append(
             {
                 "name": concrete.name,
@@ -120,9 +123,7 @@ class _Writer:
                 "types": {t.name: [_sizes(t.shape), t.dtype.name] for t in concrete.outputs},
                 "reads": [[t.name, self.variable(v)] for v, t in graph.reads.items()],
                 "writes": [[t.name, self.variable(v)] for v, t in graph.writes.items()],
-                "outputs": _encoded(
-                    concrete.structure, lambda t: {"tensor": None if t is None else t.name}
-                ),
+                "outputs": _encoded(outputs, lambda name: {"tensor": name}),
             }
         )
         return len(self.traces) - 1
@@ -213,7 +214,7 @@ def _default(obj):
         for f in members
         if isinstance(f, Function)
         and f.input_signature is not None
-        and _serves(f.get_concrete_function().structure)
+        and _serves(f.get_concrete_function().structured_outputs)
     ]
     return found[0] if len(found) == 1 else None
 
@@ -223,7 +224,7 @@ def _serves(outputs):
     if isinstance(outputs, dict):
         outputs = list(outputs.values())
     some = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    return all(hasattr(v, "dtype") for v in some)
+    return all(isinstance(v, Tensor) for v in some)
 
 
 @export("saved_model.save", v2="saved_model.experimental.save")
