@@ -201,6 +201,33 @@ def test_dropout_and_training():
     assert losses[-1] < losses[0] / 3
 
 
+def _stack(**kwargs):
+    cells = cell.MultiRNNCell([cell.LSTMCell(2), cell.LSTMCell(3)])
+    wrapped = cell.DropoutWrapper(cells, state_keep_prob=0.5, seed=1, **kwargs)
+    return wrapped(tf.ones([1, 2]), wrapped.zero_state(1, tf.float32))[1]
+
+
+def test_dropout_of_nested_states():
+    """Each leaf of a state has its own noise; the cell states of LSTMs stay."""
+    states = _stack(variational_recurrent=True, input_size=2, dtype=tf.float32)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        first, second = sess.run(states)
+    assert first.h.shape == (1, 2) and second.h.shape == (1, 3)
+    assert np.all(first.c != 0) and np.all(second.c != 0)
+
+
+def test_seeds_of_nested_states():
+    _stack()
+    operations = tf.get_default_graph().get_operations()
+    seeds = [
+        o.get_attr("seed2")
+        for o in operations
+        if o.type == "RandomUniform" and "Initializer" not in o.name
+    ]
+    assert len(seeds) == len(set(seeds)) == 2
+
+
 def test_own_cells():
     class Adder(tf.contrib.rnn.RNNCell):
         state_size = output_size = property(lambda self: 3)

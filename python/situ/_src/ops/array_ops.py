@@ -599,11 +599,13 @@ def group(*inputs: Any, **kwargs: Any) -> Operation | None:
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))
-    flat = _flat(inputs)
     if _situ.executing_eagerly():
         return None
+    from situ._src.framework import nest
+
     graph = get_default_graph()
-    ops = [_operation(i) for i in flat]
+    flat = nest.flatten(inputs, expand_composites=True)
+    ops = [_operation(i) for i in flat if i is not None]
     by_device: dict = {}
     for one in ops:
         by_device.setdefault(one.device, []).append(one)
@@ -627,14 +629,6 @@ def _operation(item):
     value."""
     result = getattr(item, "op", item)
     return item._situ_tensor_().op if result is None else result
-
-
-def _flat(items):
-    for item in items:
-        if isinstance(item, (list, tuple)):
-            yield from _flat(item)
-        elif item is not None:
-            yield item
 
 
 @export("tuple")

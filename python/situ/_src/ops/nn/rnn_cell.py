@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import itertools
 import re
 
-from situ._src.framework import nest
+from situ._src.framework import nest, nest_paths
 from situ._src.framework.api import BOTH, OPS, V1, export
 from situ._src.framework.graph import get_default_graph
 from situ._src.framework.graph import scope as name_scope
@@ -401,19 +402,25 @@ class DropoutWrapper(_Wrapper):
                 self._keep, input_size, cell.state_size, cell.output_size, self._seed_of, dtype
             )
 
-    def _dropout(self, values, part, index=0, which=True):
-        if isinstance(values, (list, tuple)):
-            which = which if isinstance(which, (list, tuple)) else [which] * len(values)
-            result = [self._dropout(v, part, i, w) for i, (v, w) in enumerate(zip(values, which))]
-            return type(values)(*result) if hasattr(values, "_fields") else type(values)(result)
-        keep = self._keep[part]
-        if not which or isinstance(keep, (int, float)) and keep >= 1:
+    def _dropout(self, values, part, chosen=None):
+        """Drops elements of the values; `chosen` has False for those that stay."""
+        keep, indices = self._keep[part], itertools.count()
+        if isinstance(keep, (int, float)) and keep >= 1:
             return values
-        if part in self._noise:
+        chosen = values if chosen is None else chosen
+        noises = nest.pack_sequence_as(values, self._noise[part]) if part in self._noise else chosen
+
+        def drop(is_chosen, value, noise):
+            index = next(indices)
+            if is_chosen is False:
+                return value
+            if part not in self._noise:
+                return _drop(value, keep, self._seed_of(part, index))
             from situ._src.legacy import contrib_rnn
 
-            return contrib_rnn.drop_with(self._noise[part][index], values, keep)
-        return _drop(values, keep, self._seed_of(part, index))
+            return contrib_rnn.drop_with(noise, value, keep)
+
+        return nest_paths.map_structure_up_to(chosen, drop, chosen, values, noises)
 
     def _seed_of(self, part, index):
         if self._seed is None:
@@ -423,7 +430,9 @@ class DropoutWrapper(_Wrapper):
 
     def __call__(self, inputs, state, scope=None):
         output, state = self._inner(self._dropout(inputs, "input"), state, scope)
-        state = self._dropout(state, "state", which=_filtered(self._filter, state))
+        state = self._dropout(
+            state, "state", nest_paths.get_traverse_shallow_structure(self._filter, state)
+        )
         return self._dropout(output, "output"), state
 
 
@@ -433,17 +442,10 @@ def _drop(values, keep, seed):
 
 
 def _all_but_memory(state):
-    """Selects the parts of a state to drop: all but the cell state of an LSTM."""
+    """Selects the parts of a state to drop: all but tensor arrays and the cell state of an LSTM."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
-    return True
-
-
-def _filtered(visit, state):
-    chosen = visit(state)
-    if chosen is True and isinstance(state, (list, tuple)) and not hasattr(state, "_fields"):
-        return [_filtered(visit, s) for s in state]
-    return chosen
+    return not hasattr(state, "_flow")
 
 
 @cells("ResidualWrapper")
