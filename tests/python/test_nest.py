@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import situ as tf
-from situ._src.framework.nest import DATA
+from situ._src.framework.nest import CORE, DATA
 
 nest = tf.python.util.nest
 Point = collections.namedtuple("Point", "x y")
@@ -258,6 +258,25 @@ def test_shallow_structures():
         nest.assert_shallow_structure({"a": 1}, {"b": 1})
     with pytest.raises(ValueError, match="Cannot map over no sequences"):
         nest.map_structure_up_to([1], abs)
+
+
+def test_map_over_structures_of_other_types():
+    add = lambda a, b: a + b
+    assert CORE.map(add, (1, {"b": 2, "a": 3}), [10, {"a": 30, "b": 20}]) == (
+        11,
+        {"b": 22, "a": 33},
+    )
+    assert repr(CORE.map(add, AttrsLike(1, 2), AttrsLike(3, 4))) == "AttrsLike(b=4, a=6)"
+    assert CORE.flatten_like((1, 2), [[3, 4], 5]) == [[3, 4], 5]
+    for structure, other, kind in (
+        ((1, 2), 3, TypeError),
+        ((1, 2), "ab", TypeError),
+        ((1, 2), (1,), ValueError),
+        ({"a": 1}, {"b": 1}, ValueError),
+        ({"a": 1}, [1], ValueError),
+    ):
+        with pytest.raises(kind):
+            CORE.flatten_like(structure, other)
 
 
 def test_composite_tensors():

@@ -147,11 +147,8 @@ def _described(value):
 def _qualified(kind):
     """Returns the name of a type as C knows it: types of the interpreter have their module's."""
     is_heap_type = kind.__flags__ & 1 << 9
-    return kind.__name__ if is_heap_type or kind.__module__ == "builtins" else _full_name(kind)
-
-
-def _full_name(kind):
-    return f"{kind.__module__}.{kind.__name__}"
+    is_short = is_heap_type or kind.__module__ == "builtins"
+    return kind.__name__ if is_short else f"{kind.__module__}.{kind.__name__}"
 
 
 def _truncated(value):
@@ -241,30 +238,26 @@ class Nest(dict):
           TypeError: the other value is not nested in this way.
           ValueError: it has other keys or another number of children.
         """
-        container = self[type(structure)]
+        container, own = self[type(structure)], CORE[type(other)]
         if container is None:
             return [other]
-        if not CORE.is_nested(other):
+        if own is None:
             raise TypeError(
                 "If shallow structure is a sequence, input must also be a sequence. Input has "
                 f"type: {type(other)}."
             )
-        keys, parts = container.keys(structure), container.values(structure)
-        if len(other) != len(parts):
+        parts, values = container.values(structure), own.values(other)
+        if len(values) != len(parts):
             raise ValueError(
                 "The two structures don't have the same sequence length. Input structure has "
-                f"length {len(other)}, while shallow structure has length {len(parts)}."
+                f"length {len(values)}, while shallow structure has length {len(parts)}."
             )
-        if container is _MAPPING:
-            if set(keys) != set(other):
-                raise ValueError(
-                    "The two structures don't have the same keys. Input structure has keys "
-                    f"{list(other)}, while shallow structure has keys {list(structure)}."
-                )
-            values = [other[key] for key in keys]
-        else:
-            values = list(other)
-        return [x for p, v in zip(parts, values) for x in self.flatten_like(p, v)]
+        if container is _MAPPING and container.keys(structure) != own.keys(other):
+            raise ValueError(
+                "The two structures don't have the same keys. Input structure has keys "
+                f"{list(other)}, while shallow structure has keys {list(structure)}."
+            )
+        return [x for part, value in zip(parts, values) for x in self.flatten_like(part, value)]
 
     def template(self, structure, leaf) -> Any:
         """Returns a structure of lists, tuples and dicts alone, with `leaf(value)` for each leaf in
