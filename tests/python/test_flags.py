@@ -124,3 +124,10 @@ def test_flags_that_are_defined_or_set_twice():
         values(["program", "--n=2", "--n=3"])
     values(["program"])
     assert values.s == "b"
+
+
+def test_bounds_of_numbers_follow_the_help():
+    values = tf.flags.FlagValues()
+    tf.flags.DEFINE_integer("n", 3, "How many.", 1, 9, values)
+    with pytest.raises(tf.flags.IllegalFlagValueError, match="10 is not an integer in the range"):
+        values(["program", "--n=10"])

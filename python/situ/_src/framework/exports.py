@@ -141,6 +141,11 @@ for _name, _encode in (
     ("as_bytes", True),
     ("as_text", False),
     ("as_str", False),
-    ("as_str_any", False),
 ):
     BOTH["compat." + _name] = BOTH["python.util.compat." + _name] = _string_converter(_encode)
+
+
+@export("compat.as_str_any", "python.util.compat.as_str_any")
+def as_str_any(value, encoding="utf-8"):
+    """Converts a value to str: bytes are decoded, other values are passed to `str`."""
+    return value.decode(encoding) if isinstance(value, bytes) else str(value)

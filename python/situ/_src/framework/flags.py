@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 
 from situ._src.framework.api import BOTH, V1
-from situ._src.framework.keywords import reject_unknown
+from situ._src.framework.keywords import reject_unknown, with_order
 
 
 class Error(Exception):
@@ -325,6 +326,13 @@ def _definer(parse, **options):
     return define
 
 
+def _bounds_first(define):
+    """Returns a definer of numbers, whose bounds follow the help."""
+    first = ("name", "default", "help", "lower_bound", "upper_bound")
+    names = inspect.signature(define).parameters
+    return with_order(define, *first, *[n for n in names if n not in (*first, "kwargs")])
+
+
 def _enum(
     name,
     default,
@@ -429,15 +437,15 @@ _NAMES = {
     "UnparsedFlagAccessError": UnparsedFlagAccessError,
     "UnrecognizedFlagError": UnrecognizedFlagError,
     "DEFINE_string": _definer(lambda t: t if isinstance(t, str) else str(t)),
-    "DEFINE_integer": _definer(_parse_int),
-    "DEFINE_float": _definer(float),
+    "DEFINE_integer": _bounds_first(_definer(_parse_int)),
+    "DEFINE_float": _bounds_first(_definer(float)),
     "DEFINE_bool": _definer(_parse_bool, boolean=True),
     "DEFINE_boolean": _definer(_parse_bool, boolean=True),
     "DEFINE_list": _definer(_parse_list),
     "DEFINE_spaceseplist": _definer(lambda t: t.split() if isinstance(t, str) else list(t)),
     "DEFINE_multi_string": _definer(str, multi=True),
-    "DEFINE_multi_integer": _definer(_parse_int, multi=True),
-    "DEFINE_multi_float": _definer(float, multi=True),
+    "DEFINE_multi_integer": _bounds_first(_definer(_parse_int, multi=True)),
+    "DEFINE_multi_float": _bounds_first(_definer(float, multi=True)),
     "DEFINE_enum": _enum,
     "mark_flag_as_required": mark_flag_as_required,
     "mark_flags_as_required": mark_flags_as_required,

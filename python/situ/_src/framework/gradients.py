@@ -12,6 +12,7 @@ import _situ
 from situ._src.framework import nest
 from situ._src.framework.api import OPS, export
 from situ._src.framework.indexed_slices import IndexedSlices, add, is_slices
+from situ._src.framework.keywords import with_order
 from situ._src.framework.scopes import name_scope
 from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.runner import training_costs
@@ -173,7 +174,7 @@ def graph_gradients(
         ]
 
 
-@export(v1="gradients", v2="gradients")
+@export(v1="gradients")
 def gradients(
     ys,
     xs,
@@ -246,6 +247,21 @@ def gradients(
     )
 
 
+export(v2="gradients")(
+    with_order(
+        gradients,
+        "ys",
+        "xs",
+        "grad_ys",
+        "name",
+        "gate_gradients",
+        "aggregation_method",
+        "stop_gradients",
+        "unconnected_gradients",
+    )
+)
+
+
 @export("hessians")
 def hessians(
     ys,
@@ -287,6 +303,19 @@ def hessians(
         ]
         result.append(op("Reshape", op("Pack", rows), sizes + sizes))
     return result
+
+
+export(v1="hessians")(
+    with_order(
+        hessians,
+        "ys",
+        "xs",
+        "name",
+        "colocate_gradients_with_ops",
+        "gate_gradients",
+        "aggregation_method",
+    )
+)
 
 
 # User-defined gradients

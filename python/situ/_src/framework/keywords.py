@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 
 TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
@@ -80,6 +81,48 @@ def bind(name: str, defaults: Mapping[str, Any], args: tuple, kwargs: Mapping[st
         if value is inspect.Parameter.empty and keyword not in found:
             raise TypeError(f"{name}() missing 1 required positional argument: '{keyword}'")
     return {**defaults, **found}
+
+
+def with_order(function: Callable, *names: str) -> Callable:
+    """Returns a function whose positional arguments are in another order.
+
+    TensorFlow 1 and 2 have functions with the same arguments in different orders.
+
+    Args:
+      function: a function whose arguments can all be passed by keyword.
+      *names: the arguments of the result in their order; it accepts no others.
+    """
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if len(args) > len(names):
+            raise TypeError(
+                f"{function.__name__}() takes at most {len(names)} positional arguments but "
+                f"{len(args)} were given"
+            )
+        for keyword in kwargs:
+            if keyword not in names:
+                raise unexpected(function.__name__, keyword, names)
+            if keyword in names[: len(args)]:
+                raise TypeError(
+                    f"{function.__name__}() got multiple values for argument '{keyword}'"
+                )
+        return function(**dict(zip(names, args)), **kwargs)
+
+    parameters = inspect.signature(function).parameters
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [_optional_after_required(parameters[n], parameters, names) for n in names],
+        return_annotation=inspect.signature(function).return_annotation,
+    )
+    return call
+
+
+def _optional_after_required(parameter, parameters, names):
+    """Returns a parameter; as required if a required one follows it."""
+    rest = names[names.index(parameter.name) + 1 :]
+    if any(parameters[n].default is inspect.Parameter.empty for n in rest):
+        return parameter.replace(default=inspect.Parameter.empty)
+    return parameter
 
 
 def signature(defaults: Mapping[str, Any], first: Iterable[str] = ()) -> inspect.Signature:

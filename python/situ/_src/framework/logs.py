@@ -90,13 +90,13 @@ def get_verbosity() -> int:
     return _logger().getEffectiveLevel()
 
 
-def set_verbosity(level) -> None:
+def set_verbosity(v) -> None:
     """Sets the lowest level that is logged.
 
     Args:
-      level: such as tf.compat.v1.logging.INFO.
+      v: such as tf.compat.v1.logging.INFO.
     """
-    _logger().setLevel(level)
+    _logger().setLevel(v)
 
 
 def vlog(level, msg, *args, **kwargs):

@@ -53,8 +53,8 @@ def _switch(name, *setters):
     def get():
         return _switches[name]
 
-    def put(value=None):
-        _switches[name] = value
+    def put(enable=None):
+        _switches[name] = enable
 
     for place, which in setters:
         export(place)(put if which else get)

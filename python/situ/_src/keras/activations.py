@@ -118,7 +118,6 @@ silu = KIND.add(swish, "silu")
 keras_export("activations.silu")(swish)
 
 
-@export(v2="nn.gelu")
 @_export_function
 def gelu(x: Any, approximate: bool = False, name: str | None = None):
     """Gaussian error linear unit: `x * P(X <= x)` for a standard normal X.
@@ -134,6 +133,12 @@ def gelu(x: Any, approximate: bool = False, name: str | None = None):
             inner = 0.7978845608028654 * (x + 0.044715 * x * x * x)
             return 0.5 * x * (1.0 + op("Tanh", inner))
         return 0.5 * x * (1.0 + op("Erf", x / 1.4142135623730951))
+
+
+@export(v2="nn.gelu")
+def nn_gelu(features: Any, approximate: bool = False, name: str | None = None):
+    """Gaussian error linear unit; see `tf.keras.activations.gelu`."""
+    return gelu(features, approximate, name)
 
 
 @_export_function

@@ -313,21 +313,40 @@ def _spatial(rank):
 
         Args:
           rate: Fraction of the channels to drop, between 0 and 1.
+          data_format: "channels_last" (default) or "channels_first"; not of SpatialDropout1D.
           seed: Seed of the random numbers.
           noise_shape: Only None is supported; the mask covers whole channels.
 
         Call arguments:
-          inputs: Tensor with channels as the last dimension.
+          inputs: Tensor with channels as the last dimension, or as the second.
           training: Whether to drop channels.
         """
 
-        def __init__(self, rate, seed=None, noise_shape=None, **kwargs):
+        if rank == 1:
+
+            def __init__(self, rate, seed=None, noise_shape=None, **kwargs):
+                self._set(rate, None, seed, noise_shape, kwargs)
+
+        else:
+
+            def __init__(self, rate, data_format=None, seed=None, noise_shape=None, **kwargs):
+                self._set(rate, data_format, seed, noise_shape, kwargs)
+
+        def _set(self, rate, data_format, seed, noise_shape, kwargs):
             unsupported(f"SpatialDropout{rank}D", noise_shape=(noise_shape, None))
-            super().__init__(rate, seed=seed, **kwargs)
+            Dropout.__init__(self, rate, seed=seed, **kwargs)
+            self.data_format = data_format or context.setting("format")
 
         def shape_of_noise(self, inputs):
             sizes = shape_op(inputs)
+            if self.data_format == "channels_first":
+                return [sizes[0], sizes[1], *[1] * rank]
             return [sizes[0], *[1] * rank, sizes[rank + 1]]
+
+        def get_config(self):
+            config = super().get_config()
+            del config["noise_shape"]
+            return config if rank == 1 else {**config, "data_format": self.data_format}
 
     SpatialDropout.__name__ = f"SpatialDropout{rank}D"
     return SpatialDropout

@@ -223,9 +223,9 @@ def dot(inputs: Any, axes, normalize: bool = False, **kwargs):
 class _Attending(Layer):
     """Base class of attention layers: a softmax of scores of query and key weights the values."""
 
-    def __init__(self, dropout=0.0, **kwargs):
+    def __init__(self, dropout=0.0, seed=None, **kwargs):
         super().__init__(**kwargs)
-        self.dropout, self.supports_masking = dropout, True
+        self.dropout, self.seed, self.supports_masking = dropout, seed, True
 
     def scores(self, query, key):
         raise NotImplementedError
@@ -236,7 +236,8 @@ class _Attending(Layer):
         query, value = inputs[0], inputs[1]
         key = inputs[2] if len(inputs) > 2 else value
         scores = self.scores(query, key)
-        kept = mask[1] if isinstance(mask, (list, tuple)) and len(mask) > 1 else None
+        masks = [*mask, None, None] if isinstance(mask, (list, tuple)) else [None, None]
+        kept = masks[1]
         if kept is not None:
             scores = scores + large_negative(scores.dtype) * (
                 1.0 - cast(op("ExpandDims", kept, 1), scores.dtype)
@@ -246,15 +247,17 @@ class _Attending(Layer):
             scores = scores - 1e9 * (1.0 - op("MatrixBandPart", ones, -1, 0))
         weights = op("Softmax", scores)
         if training and self.dropout:
-            weights = api.named("nn.dropout")(weights, rate=self.dropout)
+            weights = api.named("nn.dropout")(weights, rate=self.dropout, seed=self.seed)
         outputs = op("BatchMatMulV2", weights, value)
+        if masks[0] is not None:
+            outputs = outputs * cast(op("ExpandDims", masks[0], -1), outputs.dtype)
         return (outputs, weights) if return_attention_scores else outputs
 
     def compute_mask(self, inputs, mask=None):
         return mask[0] if isinstance(mask, (list, tuple)) and mask else None
 
     def get_config(self):
-        return {**super().get_config(), "dropout": self.dropout}
+        return {**super().get_config(), "dropout": self.dropout, "seed": self.seed}
 
 
 @named("Attention")
@@ -263,7 +266,10 @@ class Attention(_Attending):
 
     Args:
       use_scale: Whether to multiply the scores by a trainable scalar.
+      score_mode: "dot": the scores are dot products; "concat": a trainable scalar times
+        `sum(tanh(query + key))`.
       dropout: Fraction of the attention weights to drop during training.
+      seed: Seed of the dropout.
 
     Call arguments:
       inputs: List of query `(batch, Tq, dim)`, value `(batch, Tv, dim)` and optionally key; the key
@@ -274,24 +280,49 @@ class Attention(_Attending):
       use_causal_mask: Whether position i attends to positions up to i only.
 
     Returns:
-      Tensor of shape `(batch, Tq, dim)`.
+      Tensor of shape `(batch, Tq, dim)`; 0 where the mask of the query is false.
+
+    Raises:
+      ValueError: If score_mode is unknown.
     """
 
-    def __init__(self, use_scale: bool = False, dropout: float | None = 0.0, **kwargs) -> None:
-        super().__init__(dropout, **kwargs)
-        self.use_scale, self.scale = use_scale, None
+    def __init__(
+        self,
+        use_scale: bool = False,
+        score_mode: str = "dot",
+        dropout: float | None = 0.0,
+        seed: int | None = None,
+        **kwargs,
+    ) -> None:
+        super().__init__(dropout, seed, **kwargs)
+        if score_mode not in ("dot", "concat"):
+            raise ValueError(
+                "Invalid value for argument score_mode. Expected one of {'dot', 'concat'}. "
+                f"Received: score_mode={score_mode}"
+            )
+        self.use_scale, self.score_mode = use_scale, score_mode
+        self.scale = self.concat_score_weight = None
 
     def build(self, input_shape):
         if self.use_scale:
             self.scale = self.add_weight("scale", (), initializer="ones")
+        if self.score_mode == "concat":
+            self.concat_score_weight = self.add_weight(
+                "concat_score_weight", (), initializer="ones"
+            )
         self.built = True
 
     def scores(self, query, key):
+        if self.score_mode == "concat":
+            both = op("ExpandDims", query, 2) + op("ExpandDims", key, 1)
+            both = both if self.scale is None else both * self.scale
+            return self.concat_score_weight * op("Sum", op("Tanh", both), [-1])
         result = op("BatchMatMulV2", query, key, adj_y=True)
         return result if self.scale is None else result * self.scale
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "use_scale": self.use_scale}
+        config = {"use_scale": self.use_scale, "score_mode": self.score_mode}
+        return {**super().get_config(), **config}
 
 
 @named("AdditiveAttention")

@@ -245,7 +245,7 @@ class CosineDecayRestarts(LearningRateSchedule):
         self.t_mul, self.m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
 
     def __call__(self, step):
-        with scope(self.name, "SGDRDecay"):
+        with scope(self.name, "SGDRDecay") as full:
             rate = convert_to_tensor(self.initial_learning_rate, name="initial_learning_rate")
             part = cast(step, rate.dtype) / cast(self.first_decay_steps, rate.dtype)
             if self.t_mul == 1.0:
@@ -257,7 +257,7 @@ class CosineDecayRestarts(LearningRateSchedule):
                 part = (part - (1.0 - power) / (1.0 - self.t_mul)) / power
             high = op("Pow", cast(self.m_mul, rate.dtype), turn)
             curve = 0.5 * high * (1.0 + op("Cos", cast(math.pi, rate.dtype) * part))
-            return op("Mul", rate, (1 - self.alpha) * curve + self.alpha)
+            return op("Mul", rate, (1 - self.alpha) * curve + self.alpha, name=full)
 
 
 def value_at(rate, step):

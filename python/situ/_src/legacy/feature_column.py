@@ -14,7 +14,7 @@ import numpy
 
 from situ._src.framework.api import export
 from situ._src.framework.dtypes import as_dtype
-from situ._src.framework.keywords import unsupported
+from situ._src.framework.keywords import unsupported, with_order
 from situ._src.ops import init_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.lookup_ops import _lines, key_indices
@@ -290,6 +290,19 @@ def categorical_column_with_vocabulary_file(
         -1 if default_value is None else default_value,
         num_oov_buckets,
     )
+
+
+export(v2="feature_column.categorical_column_with_vocabulary_file")(
+    with_order(
+        categorical_column_with_vocabulary_file,
+        "key",
+        "vocabulary_file",
+        "vocabulary_size",
+        "dtype",
+        "default_value",
+        "num_oov_buckets",
+    )
+)
 
 
 class Vocabulary(

@@ -13,6 +13,7 @@ from situ._src.framework import tensor_shape
 from situ._src.framework.api import export, op_functions
 from situ._src.framework.dtypes import as_dtype, beyond_int32, check_supported, dtype_of
 from situ._src.framework.graph import get_default_graph, scope
+from situ._src.framework.keywords import with_order
 from situ._src.framework.tensor import GraphTensor, constant_value
 from situ._src.ops.constant_op import (
     cast,
@@ -216,6 +217,18 @@ def shape(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = N
     return op("Shape", tensor, out_type=as_dtype(out_type), name=name)
 
 
+@export(v1="shape")
+def shape_v1(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
+    """Returns the shape of a tensor as a 1-D integer tensor; see `tf.shape`."""
+    return shape(input, out_type, name)
+
+
+@export(v1="size")
+def size_v1(input: TensorLike, name: str | None = None, out_type: DTypeLike = "int32") -> Tensor:
+    """Returns the number of elements of a tensor; see `tf.size`."""
+    return op("Size", input, out_type=as_dtype(out_type), name=name)
+
+
 @export("transpose")
 def transpose(
     a: TensorLike, perm: TensorLike = None, name: str | None = "transpose", conjugate: bool = False
@@ -243,6 +256,14 @@ def transpose(
                 else list(range(rank))[::-1]
             )
         return op("Transpose", a, perm, name=full)
+
+
+@export(v2="transpose")
+def transpose_v2(
+    a: TensorLike, perm: TensorLike = None, conjugate: bool = False, name: str | None = "transpose"
+) -> Tensor:
+    """Permutes the dimensions of a tensor; see `tf.compat.v1.transpose`."""
+    return transpose(a, perm, name, conjugate)
 
 
 @export("concat")
@@ -650,6 +671,9 @@ def tuple_(
                 else identity(t)
                 for t in tensors
             ]
+
+
+export(v2="tuple")(with_order(tuple_, "tensors", "control_inputs", "name"))
 
 
 @export("get_static_value", v1="contrib.util.constant_value")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import _situ
 from situ._src.framework import errors
-from situ._src.framework.api import OPS, export
+from situ._src.framework.api import OPS, V2, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import with_order
 from situ._src.framework.scopes import control_dependencies, name_scope
 from situ._src.framework.tensor import EagerTensor, GraphTensor, constant_value
 from situ._src.ops.array_ops import convert_to_tensor, group, op
@@ -228,6 +229,9 @@ def _compare(name, op_name, sym):
 
 assert_equal = _compare("equal", "Equal", "==")
 assert_none_equal = _compare("none_equal", "NotEqual", "!=")
+export(v2="debugging.assert_none_equal")(
+    with_order(V2["debugging.assert_none_equal"], "x", "y", "summarize", "message", "name")
+)
 assert_less = _compare("less", "Less", "<")
 assert_less_equal = _compare("less_equal", "LessEqual", "<=")
 assert_greater = _compare("greater", "Greater", ">")
@@ -469,6 +473,9 @@ def assert_scalar(
         if tensor.shape.ndims != 0:
             raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
         return tensor
+
+
+export(v2="debugging.assert_scalar")(with_order(assert_scalar, "tensor", "message", "name"))
 
 
 def _sizes(shapes):

@@ -58,6 +58,17 @@ def convert_to_tensor(
     )
 
 
+@export(v2="convert_to_tensor")
+def convert_to_tensor_v2(
+    value: TensorLike,
+    dtype: DTypeLike = None,
+    dtype_hint: DTypeLike = None,
+    name: str | None = None,
+) -> Tensor:
+    """Converts a value to a tensor; see `tf.compat.v1.convert_to_tensor`."""
+    return convert_to_tensor(value, dtype, name, None, dtype_hint)
+
+
 def _eagerly_shaped(array, shape, count):
     """Reshapes an array, or repeats its single element, as tf.constant does in eager mode."""
     import numpy

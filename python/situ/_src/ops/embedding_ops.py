@@ -7,7 +7,7 @@ from __future__ import annotations
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported
+from situ._src.framework.keywords import unsupported, with_order
 from situ._src.framework.scopes import colocate_with_variable
 from situ._src.ops import sparse_ops
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, gather, op
@@ -54,7 +54,13 @@ def _segment_reduction(power):
 
 
 for _name, _power in (("sum", 0), ("mean", 1), ("sqrt_n", 0.5)):
-    export("sparse.segment_" + _name, v1="sparse_segment_" + _name)(_segment_reduction(_power))
+    _reduce = _segment_reduction(_power)
+    export("sparse.segment_" + _name, v1="sparse_segment_" + _name)(_reduce)
+    export(v2="sparse.segment_" + _name)(
+        with_order(
+            _reduce, "data", "indices", "segment_ids", "num_segments", "name", "sparse_gradient"
+        )
+    )
 
 
 def _segment_sum(data, ids):

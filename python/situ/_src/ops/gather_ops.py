@@ -8,6 +8,7 @@ from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import checked
@@ -37,6 +38,9 @@ def gather_nd(
     if batch_dims:
         raise ValueError("tf.gather_nd: situ does not support batch_dims other than 0.")
     return op("GatherNd", params, indices, name=name)
+
+
+export(v2="gather_nd")(with_order(gather_nd, "params", "indices", "batch_dims", "name"))
 
 
 def _scatter(op_name, names):

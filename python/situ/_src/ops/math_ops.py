@@ -11,6 +11,7 @@ from situ._src.framework.api import OPS, V1, export, front
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
 from situ._src.framework.indexed_slices import IndexedSlices, is_slices
+from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op, shape_of, zeros
 
 TYPE_CHECKING = False
@@ -172,7 +173,9 @@ def _arg(op_def):
 
 for _op in (OPS["ArgMax"], OPS["ArgMin"]):  # their `axis` is optional
     for _name in _op.row["python"].split():
-        export(_name)(_arg(_op))
+        _find = _arg(_op)
+        export(_name)(_find)
+        export(v2=_name)(with_order(_find, "input", "axis", "output_type", "name"))
 
 
 @export("add_n", "math.add_n")

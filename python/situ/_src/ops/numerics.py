@@ -54,7 +54,7 @@ def assert_all_finite(x: TensorLike, message: str | None, name: str | None = Non
     return _all_finite(x, message, name)
 
 
-@export(v1="verify_tensor_all_finite")
+@export(v1=("verify_tensor_all_finite", "debugging.assert_all_finite"))
 def verify_tensor_all_finite(
     t: TensorLike = None,
     msg: TensorLike = None,

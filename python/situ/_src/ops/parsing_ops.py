@@ -11,6 +11,7 @@ from situ._src.framework import errors, example_protos
 from situ._src.framework.api import BOTH, OPS, V1, export
 from situ._src.framework.dtypes import as_dtype, dtype_of
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import with_order
 from situ._src.framework.tensor import constant_value
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
@@ -163,6 +164,11 @@ def parse_single_example(
     return _parse(serialized, features, name, example_names)
 
 
+export(v2="io.parse_single_example")(
+    with_order(parse_single_example, "serialized", "features", "example_names", "name")
+)
+
+
 @export("io.parse_example", v1="parse_example")
 def parse_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
@@ -182,6 +188,11 @@ def parse_example(
       ValueError: If a feature is invalid.
     """
     return _parse(serialized, features, name, example_names)
+
+
+export(v2="io.parse_example")(
+    with_order(parse_example, "serialized", "features", "example_names", "name")
+)
 
 
 def _steps(lists, key, dtype, name):
@@ -431,3 +442,17 @@ def decode_csv(
             part if kind.name == "string" else op("StringToNumber", part, out_type=kind)
             for part, (_, kind) in zip(parts, defaults)
         ]
+
+
+export(v2="io.decode_csv")(
+    with_order(
+        decode_csv,
+        "records",
+        "record_defaults",
+        "field_delim",
+        "use_quote_delim",
+        "na_value",
+        "select_cols",
+        "name",
+    )
+)

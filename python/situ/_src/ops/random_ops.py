@@ -375,7 +375,7 @@ def multinomial(
         return categorical(logits, num_samples, output_dtype, seed)
 
 
-@export("random.stateless_categorical", v1="random.stateless_multinomial")
+@export("random.stateless_categorical")
 def stateless_categorical(
     logits: TensorLike,
     num_samples: TensorLike,
@@ -392,6 +392,18 @@ def stateless_categorical(
         output_dtype=as_dtype(dtype),
         name=name,
     )
+
+
+@export(v1="random.stateless_multinomial")
+def stateless_multinomial(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: int | None,
+    output_dtype: DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """Draws class indices; see `tf.random.stateless_categorical`."""
+    return stateless_categorical(logits, num_samples, seed, output_dtype, name)
 
 
 @export("random.gamma", v1="random_gamma")

@@ -199,7 +199,7 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
     return OPS["Sum"](op("MatrixDiagPart", x), constant([-1], "int32"), name=name)
 
 
-@export("linalg.matrix_transpose", v1="matrix_transpose")
+@export("linalg.matrix_transpose", v1=("matrix_transpose", "linalg.transpose"))
 def matrix_transpose(
     a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:

@@ -8,6 +8,7 @@ import numpy
 from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import V1, export
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 
@@ -79,7 +80,12 @@ def space_to_depth(x: TensorLike, b: TensorLike, name: str | None) -> Any:
     return op("Reshape", x, [batch, height // b, width // b, b * b * depth], name=name)
 
 
-@export("nn.depth_to_space", v1="depth_to_space")
+export(v1=("space_to_depth", "nn.space_to_depth"))(
+    with_order(space_to_depth, "input", "block_size", "name", "data_format")
+)
+
+
+@export("nn.depth_to_space")
 @_channels_last
 def depth_to_space(x: TensorLike, b: TensorLike, name: str | None) -> Any:
     """Moves channels into blocks of spatial data, the inverse of `space_to_depth`.
@@ -99,6 +105,11 @@ def depth_to_space(x: TensorLike, b: TensorLike, name: str | None) -> Any:
     x = op("Reshape", x, [batch, height, width, b, b, depth // (b * b)])
     x = op("Transpose", x, [0, 1, 3, 2, 4, 5])
     return op("Reshape", x, [batch, height * b, width * b, depth // (b * b)], name=name)
+
+
+export(v1=("depth_to_space", "nn.depth_to_space"))(
+    with_order(depth_to_space, "input", "block_size", "name", "data_format")
+)
 
 
 @export("space_to_batch_nd", v2="space_to_batch")

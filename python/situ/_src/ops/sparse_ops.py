@@ -12,7 +12,7 @@ from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import BOTH, OPS, export, named
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
-from situ._src.framework.keywords import unsupported
+from situ._src.framework.keywords import unsupported, with_order
 from situ._src.framework.scopes import control_dependencies
 from situ._src.framework.tensor import constant_value
 from situ._src.ops.array_ops import (
@@ -484,7 +484,7 @@ def _check_sizes(sp_inputs, axis, expand):
                 )
 
 
-@export("sparse.concat", v1="sparse_concat")
+@export("sparse.concat")
 def concat_(
     axis: Axis = None,
     sp_inputs: TensorLike = None,
@@ -511,6 +511,19 @@ def concat_(
         return reorder(
             SparseTensor(concat(places, 0), concat([s.values for s in sp_inputs], 0), shape)
         )
+
+
+export(v1=("sparse.concat", "sparse_concat"))(
+    with_order(
+        concat_,
+        "axis",
+        "sp_inputs",
+        "name",
+        "expand_nonconcat_dim",
+        "concat_dim",
+        "expand_nonconcat_dims",
+    )
+)
 
 
 @export(v2="sparse.add", v1=("sparse_add", "sparse.add"))
@@ -589,7 +602,10 @@ def _reduction(function, op_name, default):
             return op("Reshape", result, op("Pack", sizes) if sizes else constant([], "int64"))
 
     reduce.__name__ = function
-    export("sparse." + function, v1="sparse_" + function)(reduce)
+    export("sparse." + function)(reduce)
+    export(v1=("sparse." + function, "sparse_" + function))(
+        with_order(reduce, "sp_input", "axis", "keepdims", "reduction_axes", "keep_dims")
+    )
 
 
 _reduction("reduce_sum", "UnsortedSegmentSum", "SparseReduceSum")

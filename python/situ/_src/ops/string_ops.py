@@ -13,6 +13,7 @@ import numpy
 import _situ
 from situ._src.framework import api
 from situ._src.framework.api import export
+from situ._src.framework.keywords import with_order
 from situ._src.ops import sparse_ops
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
@@ -169,3 +170,31 @@ def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE"
     if unit == "BYTE":
         return api.OPS["StringLength"](input, name=name)
     return map_strings(lambda t: len(t.decode(errors="replace")), input, "int32", "int32", name)
+
+
+export(v2="strings.length")(with_order(string_length, "input", "unit", "name"))
+
+
+def _change_case(op_name, convert):
+    """Returns tf.strings.lower or upper."""
+
+    def change(input: TensorLike, encoding: str = "", name: str | None = None) -> Any:
+        if encoding not in ("", "utf-8"):
+            raise ValueError(f"Invalid `encoding` {encoding!r}: it is '' or 'utf-8'.")
+        if not encoding:
+            return api.OPS[op_name](input, name=name)
+        return map_strings(lambda t: convert(t.decode()).encode(), input, "string", object, name)
+
+    change.__name__ = convert.__name__
+    change.__doc__ = f"""Converts strings to {convert.__name__} case.
+
+    Args:
+      input: A string tensor.
+      encoding: "": ASCII letters are converted; "utf-8": all letters.
+      name: A name for the operation (optional).
+    """
+    return change
+
+
+lower = export("strings.lower")(_change_case("StringLower", str.lower))
+upper = export("strings.upper")(_change_case("StringUpper", str.upper))

@@ -10,6 +10,7 @@ from situ._src.framework import errors, tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, constant, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
 from situ._src.ops.check_ops import checked
@@ -99,6 +100,9 @@ def boolean_mask(
             return op("GatherV2", tensor, indices, first)
         rows = op("GatherV2", op("ExpandDims", tensor, -1), indices, 0, name="Rows")
         return op("Squeeze", rows, [-1], name="GatherV2")  # the detour makes the gradient dense
+
+
+export(v1="boolean_mask")(with_order(boolean_mask, "tensor", "mask", "name", "axis"))
 
 
 def count_nonzero(

@@ -75,11 +75,12 @@ def natural_exp_decay(
     _need_step(global_step, "natural_exp_decay")
 
     def make():
-        with scope(name, "NaturalExpDecay"):
+        with scope(name, "ExponentialDecay") as full:
             rate = convert_to_tensor(learning_rate, name="learning_rate")
             part = cast(global_step, rate.dtype) / cast(decay_steps, rate.dtype)
             part = op("Floor", part) if staircase else part
-            return rate * op("Exp", op("Neg", cast(decay_rate, rate.dtype)) * part)
+            decay = op("Exp", op("Neg", cast(decay_rate, rate.dtype)) * part)
+            return op("Mul", rate, decay, name=full)
 
     return _result(make)
 
@@ -152,7 +153,7 @@ def noisy_linear_cosine_decay(
     _need_step(global_step, "noisy_linear_cosine_decay")
 
     def make():
-        with scope(name, "NoisyLinearCosineDecay"):
+        with scope(name, "NoisyLinearCosineDecay") as full:
             rate = convert_to_tensor(learning_rate, name="learning_rate")
             steps = cast(decay_steps, rate.dtype)
             step = op("Minimum", cast(global_step, rate.dtype), steps)
@@ -161,6 +162,7 @@ def noisy_linear_cosine_decay(
                 width = op("Sqrt", initial_variance / op("Pow", step + 1.0, variance_decay))
                 left = left + random_normal(op("Shape", left), dtype=rate.dtype) * width
             turn = op("Cos", constant(2 * math.pi * num_periods, rate.dtype) * (step / steps))
-            return rate * ((alpha + left) * (0.5 * (1.0 + turn)) + beta)
+            factor = (alpha + left) * (0.5 * (1.0 + turn)) + beta
+            return op("Mul", rate, factor, name=full)
 
     return _result(make)

@@ -11,6 +11,7 @@ import numpy
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import with_order
 from situ._src.ops.array_ops import cast, concat, constant, convert_to_tensor, op
 from situ._src.ops.random_ops import random_uniform, stateless_uniform
 from situ._src.ops.script_ops import on_host
@@ -128,6 +129,11 @@ def draw_bounding_boxes(
         return op("Identity", images, name=full) if full else images
 
 
+export(v1="image.draw_bounding_boxes")(
+    with_order(draw_bounding_boxes, "images", "boxes", "name", "colors")
+)
+
+
 @export("image.non_max_suppression")
 def non_max_suppression(
     boxes: TensorLike,
@@ -181,7 +187,7 @@ def _select_boxes(boxes, scores, count, iou_threshold, score_threshold, sigma=0.
         alive[best] = False
         overlap = _intersection_over_union(boxes[best], boxes)
         if sigma > 0:
-            scores = scores * numpy.exp(-(overlap**2) / (2 * sigma)) * (overlap <= iou_threshold)
+            scores = scores * numpy.exp(-(overlap**2) / (2 * sigma))
             alive &= scores > score_threshold
         else:
             alive &= overlap <= iou_threshold

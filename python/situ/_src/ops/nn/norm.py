@@ -7,6 +7,7 @@ import _situ
 from situ._src.framework import tensor_shape
 from situ._src.framework.api import OPS, export
 from situ._src.framework.graph import scope
+from situ._src.framework.keywords import with_order
 from situ._src.ops import random_ops
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 from situ._src.ops.array_ops import shape as shape_op
@@ -385,8 +386,11 @@ def crelu(features: TensorLike, axis: Axis = -1, name: str | None = None) -> Ten
     """Concatenates `relu(features)` and `relu(-features)` along `axis`."""
     with scope(name, "CRelu") as full:
         features = convert_to_tensor(features)
-        both = op("ConcatV2", [features, op("Neg", features)], axis)
-        return op("Relu", both, name=full)
+        both = op("ConcatV2", [features, op("Neg", features)], axis, name=full)
+        return op("Relu", both)
+
+
+export(v1="nn.crelu")(with_order(crelu, "features", "name", "axis"))
 
 
 @export("nn.swish", "nn.silu")
@@ -424,6 +428,11 @@ def weighted_moments(
         )
 
 
+export(v2="nn.weighted_moments")(
+    with_order(weighted_moments, "x", "axes", "frequency_weights", "keepdims", "name")
+)
+
+
 @export("nn.sufficient_statistics", v1="nn.sufficient_statistics")
 def sufficient_statistics(
     x: TensorLike,
@@ -440,6 +449,7 @@ def sufficient_statistics(
         x, axes = convert_to_tensor(x), list(axes)
         sizes = op("GatherV2", op("Shape", x), op("FloorMod", axes, op("Rank", x)), 0)
         count = cast(op("Prod", sizes, [0]), x.dtype)
+        shift = None if shift is None else convert_to_tensor(shift, x.dtype)
         shifted = x if shift is None else x - shift
         return (
             count,
