@@ -249,3 +249,32 @@ def test_other_tensors_that_clients_feed(tmp_path):
     signatures = loaded.signature_def
     assert sorted(signatures) == ["other:serving_default", "serving_default"]
     assert list(signatures["other:serving_default"].inputs) == ["y"]
+
+
+class Series:
+    def __init__(self, values):
+        self.values, self.index = np.asarray(values), np.arange(len(values))
+
+    def to_numpy(self):
+        return self.values
+
+
+class Frame(dict):
+    """What pandas_input_fn reads of a pandas data frame."""
+
+    columns = property(lambda self: list(self))
+    index = property(lambda self: next(iter(self.values())).index)
+
+
+def test_labels_of_data_frames():
+    x = Frame(a=Series([1.0, 2.0]), b=Series([3.0, 4.0]))
+    make = tf.estimator.inputs.pandas_input_fn
+    with pytest.raises(ValueError, match="Cannot use name a for target column"):
+        make(x, Series([5, 6]), shuffle=False, target_column="a")
+    with pytest.raises(TypeError, match="target_column"):
+        make(x, Series([5, 6]), shuffle=False, target_column=3)
+    labels = Frame(a=Series([5, 6]), c=Series([7, 8]))
+    with tf.Graph().as_default(), tf.Session() as session:
+        batch, labels = session.run(make(x, labels, shuffle=False)())
+    assert batch["a"].tolist() == [1, 2] and sorted(batch) == ["a", "b"]
+    assert {k: v.tolist() for k, v in labels.items()} == {"a": [5, 6], "c": [7, 8]}

@@ -138,3 +138,14 @@ def test_too_many_or_repeated_arguments():
         tf.argmax(X, 0, tf.int32, "n", 1)
     with pytest.raises(TypeError, match="multiple values for argument 'axis'"):
         tf.argmax(X, 0, axis=1)
+
+
+def test_names_of_results():
+    v1 = tf.compat.v1
+    with tf.Graph().as_default():
+        assert tf.reduce_logsumexp(X, 1, True, "a").name == "a:0"
+        assert tf.reduce_logsumexp(X, 1, name="b").name == "b:0"
+        assert tf.histogram_fixed_width([1.0], [0.0, 5.0], 3, tf.int64, "c").name == "c:0"
+        assert v1.summary.scalar("d", tf.constant(1.0), family="f").name == "f/d:0"
+        statistics = tf.nn.sufficient_statistics(X, [0], 2.0, True, "s")
+        assert [t.name for t in statistics[1:]] == ["s/mean_ss:0", "s/var_ss:0", "s/shift:0"]

@@ -189,33 +189,47 @@ def pandas_input_fn(
 
     Args:
       x: Data frame.
-      y: Series of labels with the same index.
+      y: Series of labels with the same index, or data frame, whose labels are a dictionary.
       batch_size: Batch size.
       num_epochs: Number of epochs; None: endless.
       shuffle: Whether to shuffle each epoch; must be set.
       queue_capacity: Has no effect: there is no queue; elements are shuffled over a whole epoch.
       num_threads: Has no effect: one thread reads.
-      target_column: Has no effect: TensorFlow's name of the labels in its queue.
+      target_column: Name of the labels, which no column of x may have.
 
     Returns:
       The input_fn.
 
     Raises:
-      ValueError: If shuffle is not set, or the indices differ.
+      TypeError: If target_column is not a string.
+      ValueError: If shuffle is not set, the indices differ, or x has a column target_column.
     """
-    del queue_capacity, num_threads, target_column  # there is no queue
+    del queue_capacity, num_threads  # there is no queue
     _check_shuffle(shuffle)
+    if not isinstance(target_column, str):
+        raise TypeError(f"target_column must be a string type; got {target_column!r}")
+    if y is not None and target_column in x.columns:
+        raise ValueError(
+            f"Cannot use name {target_column} for target column: DataFrame already has a column "
+            f"with that name: {x.columns}"
+        )
     if y is not None and not numpy.array_equal(x.index, y.index):
         raise ValueError(
             f"Index for x and y are mismatched.\nIndex for x: {x.index}\nIndex for y: {y.index}"
         )
-    return numpy_input_fn(
-        {k: x[k].to_numpy() for k in x.columns},
-        None if y is None else y.to_numpy(),
-        batch_size,
-        num_epochs,
-        shuffle,
-    )
+    features = {k: x[k].to_numpy() for k in x.columns}
+    if not hasattr(y, "columns"):
+        labels = None if y is None else y.to_numpy()
+        return numpy_input_fn(features, labels, batch_size, num_epochs, shuffle)
+    keys = {_unused(k, features): k for k in y.columns}
+    arrays = {key: y[k].to_numpy() for key, k in keys.items()}
+    batches = numpy_input_fn(features, arrays, batch_size, num_epochs, shuffle)
+
+    def input_fn():
+        batch, labels = batches()
+        return batch, {keys[key]: value for key, value in labels.items()}
+
+    return input_fn
 
 
 for _name in ("numpy_input_fn", "pandas_input_fn"):

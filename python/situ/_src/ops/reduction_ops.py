@@ -106,17 +106,16 @@ def reduce_logsumexp(
     Returns:
       A tensor.
     """
-    with scope(name, "ReduceLogSumExp"):
+    with scope(name, "ReduceLogSumExp") as full:
         x = convert_to_tensor(input_tensor)
         axis = reduction_indices if axis is None else axis
         maximum = op("StopGradient", OPS["Max"](x, axis, True))
         maximum = op("SelectV2", op("IsFinite", maximum), maximum, op("ZerosLike", maximum))
         total = op("Log", OPS["Sum"](op("Exp", op("Sub", x, maximum)), axis, True))
-        result = op("Add", total, maximum)
         if keep_dims if keepdims is None else keepdims:
-            return result
+            return op("Add", total, maximum, name=full)
         small = OPS["Sum"](x, axis, False)
-        return op("Reshape", result, shape_op(small))
+        return op("Reshape", op("Add", total, maximum), shape_op(small), name=full)
 
 
 @export("math.reduce_variance")

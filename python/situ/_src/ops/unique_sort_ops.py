@@ -290,7 +290,7 @@ def histogram_fixed_width(
     Returns:
       A 1-D tensor of length `nbins`.
     """
-    with scope(name, "histogram_fixed_width"):
+    with scope(name, "histogram_fixed_width") as full:
         values = op("Reshape", convert_to_tensor(values), [-1])
         span = convert_to_tensor(value_range, values.dtype)
         low, high = op("Unpack", span, num=2, axis=0)
@@ -299,7 +299,7 @@ def histogram_fixed_width(
         bins = cast(op("Floor", op("Mul", part, constant(nbins, real))), "int32")
         bins = op("ClipByValue", bins, constant(0, "int32"), constant(nbins - 1, "int32"))
         ones = op("Fill", shape_op(bins), constant(1, as_dtype(dtype)))
-        return op("UnsortedSegmentSum", ones, bins, constant(nbins, "int32"))
+        return op("UnsortedSegmentSum", ones, bins, constant(nbins, "int32"), name=full)
 
 
 def _reverse_order(values):

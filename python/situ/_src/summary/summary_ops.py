@@ -65,12 +65,12 @@ def clean_tag(name):
 
 
 def _scope(name, family):
-    """Returns the unique tag of a summary, based on the name scope."""
+    """Returns the unique name of a summary, based on the name scope, and its tag."""
     name = clean_tag(name)
     base = name if family is None else f"{clean_tag(family)}/{name}"
     with get_default_graph().name_scope(base) as full:
         whole = full.rstrip("/")
-    return whole if family is None else f"{clean_tag(family)}/{whole}"
+    return whole, whole if family is None else f"{clean_tag(family)}/{whole}"
 
 
 def _single_value(tag, **value):
@@ -90,7 +90,7 @@ def scalar(name, tensor, collections=None, family=None):
     Returns:
       A scalar string tensor to run in a session.
     """
-    tag, tensor = _scope(name, family), convert_to_tensor(tensor)
+    (full, tag), tensor = _scope(name, family), convert_to_tensor(tensor)
 
     def make(values):
         value = numpy.asarray(values[0])
@@ -102,7 +102,7 @@ def scalar(name, tensor, collections=None, family=None):
             )
         return _single_value(tag, simple_value=float(value.ravel()[0]))
 
-    return SummaryTensor(tag, [tensor], make, collections)
+    return SummaryTensor(full, [tensor], make, collections)
 
 
 @export(v1=("summary.histogram", "histogram_summary"))
@@ -118,7 +118,7 @@ def histogram(name, values, collections=None, family=None):
     Returns:
       A scalar string tensor to run in a session.
     """
-    tag, tensor = _scope(name, family), convert_to_tensor(values)
+    (full, tag), tensor = _scope(name, family), convert_to_tensor(values)
 
     def make(values):
         array = numpy.asarray(values[0], numpy.float64)
@@ -129,7 +129,7 @@ def histogram(name, values, collections=None, family=None):
                 )
         return _single_value(tag, histo=buckets.histogram(array))
 
-    return SummaryTensor(tag, [tensor], make, collections)
+    return SummaryTensor(full, [tensor], make, collections)
 
 
 def image_values(tag, images, max_outputs, bad_color=(255, 0, 0, 255)):
@@ -162,13 +162,15 @@ def image(name, tensor, max_outputs=3, collections=None, family=None):
     Raises:
       ValueError: the tensor does not have rank 4.
     """
-    tag, tensor = _scope(name, family), convert_to_tensor(tensor)
+    (full, tag), tensor = _scope(name, family), convert_to_tensor(tensor)
     if tensor.shape.ndims not in (None, 4):
         raise ValueError(
             f"Shape must be rank 4 but is rank {tensor.shape.ndims} for '{tag}' "
             "(op: 'ImageSummary')"
         )
-    return SummaryTensor(tag, [tensor], lambda v: image_values(tag, v[0], max_outputs), collections)
+    return SummaryTensor(
+        full, [tensor], lambda v: image_values(tag, v[0], max_outputs), collections
+    )
 
 
 def text_value(tag, value):
@@ -196,11 +198,11 @@ def text(name, tensor, collections=None):
     Raises:
       ValueError: the tensor has another type.
     """
-    tag, tensor = _scope(name, None), convert_to_tensor(tensor)
+    (full, tag), tensor = _scope(name, None), convert_to_tensor(tensor)
     if tensor.dtype.name != "string":
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
     return SummaryTensor(
-        tag, [tensor], lambda v: Summary(value=[text_value(tag, v[0])]), collections
+        full, [tensor], lambda v: Summary(value=[text_value(tag, v[0])]), collections
     )
 
 

@@ -449,12 +449,12 @@ def sufficient_statistics(
         x, axes = convert_to_tensor(x), list(axes)
         sizes = op("GatherV2", op("Shape", x), op("FloorMod", axes, op("Rank", x)), 0)
         count = cast(op("Prod", sizes, [0]), x.dtype)
-        shift = None if shift is None else convert_to_tensor(shift, x.dtype)
+        shift = None if shift is None else convert_to_tensor(shift, x.dtype, "shift")
         shifted = x if shift is None else x - shift
         return (
             count,
-            op("Sum", shifted, axes, keep_dims=keep),
-            op("Sum", op("Square", shifted), axes, keep_dims=keep),
+            op("Sum", shifted, axes, keep_dims=keep, name="mean_ss"),
+            op("Sum", op("Square", shifted), axes, keep_dims=keep, name="var_ss"),
             shift,
         )
 
