@@ -148,3 +148,14 @@ def test_both_subsets_have_all_classes():
         generator.flow(x, y, subset="training")
     part = generator.flow(x, y, subset="training", ignore_class_split=True)
     assert part.y.tolist() == [1, 1]
+
+
+def test_targets_of_series_begin_at_the_start_index():
+    make = tf.keras.utils.timeseries_dataset_from_array
+    series = np.arange(10)
+    (batch,) = make(series, series, 3, 2, 2, 2, start_index=1, end_index=9)
+    assert batch[0].numpy().tolist() == [[1, 3, 5], [3, 5, 7]]
+    assert batch[1].numpy().tolist() == [1, 3]
+    for wrong in ({"start_index": 10}, {"end_index": 10}, {"sampling_rate": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            make(series, series, 3, **wrong)

@@ -264,6 +264,27 @@ def text_dataset_from_directory(
     )
 
 
+def _check_series(length, start_index, end_index, sampling_rate, sequence_stride):
+    """Raises ValueError for arguments of timeseries_dataset_from_array that are out of range."""
+    if start_index and not 0 <= start_index < length:
+        raise ValueError(
+            "`start_index` must be 0 or greater and lower than the length of the data. Received: "
+            f"start_index={start_index}, for data of length {length}"
+        )
+    if end_index and not (start_index or 0) < end_index < length:
+        raise ValueError(
+            "`end_index` must be higher than `start_index` and lower than the length of the data. "
+            f"Received: start_index={start_index}, end_index={end_index}, for data of length "
+            f"{length}"
+        )
+    for name, step in (("sampling_rate", sampling_rate), ("sequence_stride", sequence_stride)):
+        if not 0 < step < length:
+            raise ValueError(
+                f"`{name}` must be higher than 0 and lower than the length of the data. Received: "
+                f"{name}={step}, for data of length {length}"
+            )
+
+
 @keras_export("utils.timeseries_dataset_from_array", "preprocessing.timeseries_dataset_from_array")
 def timeseries_dataset_from_array(
     data,
@@ -279,7 +300,11 @@ def timeseries_dataset_from_array(
 ):
     """Returns a dataset of batches of windows of a series, with the target of the first step of
     each.
+
+    Raises:
+      ValueError: If an index or a step is out of range.
     """
+    _check_series(len(data), start_index, end_index, sampling_rate, sequence_stride)
     start, end = start_index or 0, len(data) if end_index is None else end_index
     last = end - (sequence_length - 1) * sampling_rate
     if targets is not None:
@@ -300,7 +325,7 @@ def timeseries_dataset_from_array(
         wanted = find("constant")(numpy.asarray(targets))
         labels = (
             _data("Dataset")
-            .from_tensor_slices(firsts - start)
+            .from_tensor_slices(firsts)
             .map(lambda first: find("gather")(wanted, first))
         )
         result = _data("Dataset").zip((result, labels))
