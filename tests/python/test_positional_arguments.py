@@ -149,3 +149,16 @@ def test_names_of_results():
         assert v1.summary.scalar("d", tf.constant(1.0), family="f").name == "f/d:0"
         statistics = tf.nn.sufficient_statistics(X, [0], 2.0, True, "s")
         assert [t.name for t in statistics[1:]] == ["s/mean_ss:0", "s/var_ss:0", "s/shift:0"]
+
+
+def test_no_argument_of_keras_takes_the_place_of_another():
+    layers = tf.keras.layers
+    with pytest.raises(TypeError, match="positional"):
+        layers.GRUCell(2, "tanh", "sigmoid", True, "zeros", "zeros", "zeros", "l2")
+    with pytest.raises(TypeError, match="positional"):
+        layers.DepthwiseConv2D(2, 1, "same", 1, None, 1, None, True, "zeros", "ones")
+
+
+def test_gather_of_one_replica():
+    strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
+    assert strategy.gather(tf.constant([1.0, 3.0]), 0).numpy().tolist() == [1, 3]

@@ -19,7 +19,7 @@ from situ._src.framework import config, nest
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
 from situ._src.framework.scopes import device
-from situ._src.ops.array_ops import cast, convert_to_tensor, op
+from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.variables import synchronization, variable
 from situ._src.variables.eager_variable import EagerVariable, place
 from situ._src.variables.synchronization import VariableAggregation, VariableSynchronization
@@ -345,7 +345,7 @@ class Strategy:
         return total / cast(len(values), total.dtype) if is_mean else total
 
     def gather(self, value, axis):
-        return op("ConcatV2", list(self.experimental_local_results(value)), axis)
+        return concat(list(self.experimental_local_results(value)), axis)
 
     def experimental_local_results(self, value):
         """Returns the values of the replicas of this process as a tuple."""

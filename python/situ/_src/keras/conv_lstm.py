@@ -77,6 +77,7 @@ class ConvLSTM2D(Layer):
         kernel_regularizer=None,
         recurrent_regularizer=None,
         bias_regularizer=None,
+        *,
         kernel_constraint=None,
         recurrent_constraint=None,
         bias_constraint=None,

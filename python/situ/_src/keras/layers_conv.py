@@ -488,6 +488,7 @@ class DepthwiseConv2D(_Conv):
         activation: Any = None,
         use_bias: bool = True,
         depthwise_initializer="glorot_uniform",
+        *,
         depthwise_regularizer=None,
         depthwise_constraint=None,
         groups=1,  # in configurations of Keras 2
@@ -596,6 +597,7 @@ class SeparableConv2D(DepthwiseConv2D):
         use_bias: bool = True,
         depthwise_initializer="glorot_uniform",
         pointwise_initializer="glorot_uniform",
+        *,
         pointwise_regularizer=None,
         pointwise_constraint=None,
         **kwargs,

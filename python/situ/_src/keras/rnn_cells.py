@@ -316,6 +316,7 @@ class GRUCell(Cell):
         kernel_initializer: Any = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
         bias_initializer: Any = "zeros",
+        *,
         reset_after: bool = True,
         **kwargs,
     ) -> None:
