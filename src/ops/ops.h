@@ -14,7 +14,8 @@
   X(select_add_n) \
   X(slice) \
   X(concat_split) \
-  X(tile_pad_gather) \
+  X(tile_pad) \
+  X(gather) \
   X(mirror_pad) \
   X(random_ops) \
   X(shuffle_multinomial_gamma) \

@@ -37,8 +37,9 @@ situ_type call_type(const struct call *call, const char *name) {
 
 static int64_t integer_at(const situ_tensor *tensor, int64_t index) {
   const void *data = situ_tensor_data(tensor);
-  return situ_tensor_type(tensor) == SITU_INT32 ? ((const int32_t *)data)[index]
-                                                : ((const int64_t *)data)[index];
+  const situ_type type = situ_tensor_type(tensor);
+  if (type == SITU_INT16) return ((const int16_t *)data)[index];
+  return type == SITU_INT32 ? ((const int32_t *)data)[index] : ((const int64_t *)data)[index];
 }
 
 int64_t call_element(const struct call *call, int input, int64_t index) {
@@ -50,8 +51,9 @@ situ_status call_sizes(const struct call *call, int input, int64_t items[SITU_MA
   const struct operand *in = &call->in[input];
   *count = SITU_ANY;
   *open = 0;
-  if (in->type != SITU_INT32 && in->type != SITU_INT64)
-    return INVALID("Input %d must be int32 or int64, not %s", input, situ_type_name(in->type));
+  if (in->type != SITU_INT16 && in->type != SITU_INT32 && in->type != SITU_INT64)
+    return INVALID("Input %d must be int16, int32 or int64, not %s", input,
+                   situ_type_name(in->type));
   if (!in->value && !in->known) return NULL;
   const int64_t n = situ_shape_count(in->shape);
   if (n < 0 || n > SITU_MAX_RANK)

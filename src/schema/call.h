@@ -76,8 +76,8 @@ const char *call_text(const struct call *call, const char *name);
 situ_type call_type(const struct call *call, const char *name);
 const struct attr_value *call_attr(const struct call *call, const char *name);
 
-/* Reads the known value of an integer input (int32 or int64, at most SITU_MAX_RANK elements);
- * *count is SITU_ANY if the value is unknown (while building). */
+/* Reads the known value of an integer input (int16, int32 or int64, at most SITU_MAX_RANK
+ * elements); *count is SITU_ANY if the value is unknown (while building). */
 situ_status call_integers(const struct call *call, int input, int64_t items[SITU_MAX_RANK],
                           int *count) SITU_MUST_USE;
 

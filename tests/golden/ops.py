@@ -52,6 +52,25 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+def equality(function, misfit):
+    """Shapes that cannot be broadcast are unequal."""
+    def compare(x, y):
+        try:
+            np.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            return np.array(misfit)
+        return function(x, y)
+    return compare
+
+
+def gather(attrs, x, indices, axis):
+    """Gathers along an axis, for each element of the batch by itself."""
+    batch, axis = attrs.get("batch_dims", 0), int(axis) % x.ndim
+    batch += indices.ndim if batch < 0 else 0
+    made = [np.take(x[at], indices[at], axis - batch) for at in np.ndindex(x.shape[:batch])]
+    return np.array(made).reshape(x.shape[:batch] + made[0].shape)
+
+
 def is_real(x):
     return x.dtype.kind == "f"
 
@@ -94,7 +113,8 @@ BINARY = {
     "Xlogy": lambda x, y: safe(x == 0, x * np.log(y)), "Xdivy": lambda x, y: safe(x == 0, x / y),
     "Polygamma": each(polygamma),
     "Less": np.less, "LessEqual": np.less_equal, "Greater": np.greater,
-    "GreaterEqual": np.greater_equal, "Equal": np.equal, "NotEqual": np.not_equal,
+    "GreaterEqual": np.greater_equal, "Equal": equality(np.equal, False),
+    "NotEqual": equality(np.not_equal, True),
     "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or, "BitwiseAnd": np.bitwise_and,
     "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor, "LeftShift": np.left_shift,
     "RightShift": np.right_shift,
@@ -241,7 +261,7 @@ OTHERS = {
     "Pad": lambda a, x, p: np.pad(x, p.tolist()),
     "PadV2": lambda a, x, p, v: np.pad(x, p.tolist(), constant_values=v),
     "Gather": lambda a, x, i: np.take(x, i, 0),
-    "GatherV2": lambda a, x, i, axis: np.take(x, i, int(axis)), "OneHot": one_hot,
+    "GatherV2": gather, "OneHot": one_hot,
     "MatMul": matmul, "BatchMatMul": matmul, "BatchMatMulV2": matmul,
     "Sum": reduction(np.sum), "Prod": reduction(np.prod), "Max": reduction(np.max),
     "Min": reduction(np.min), "Mean": reduction(mean), "All": reduction(np.all),

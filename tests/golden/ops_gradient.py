@@ -10,7 +10,11 @@ def broadcast_args(_, first, second):
     return [np.array([d for d in range(rank) if shape[d] in (0, 1)], np.int64) for shape in shapes]
 
 
-def tile_grad(_, x, shape):
+def tile_grad(_, x, multiples):
+    return tile_sum(_, x, [size // int(m) for size, m in zip(x.shape, multiples)])
+
+
+def tile_sum(_, x, shape):
     """The sum of the copies, one dimension after the other."""
     for axis, size in enumerate(int(d) for d in shape):
         copies = x.shape[axis] // size if size else 0
@@ -29,7 +33,7 @@ def strided_slice_grad(attrs, shape, begin, end, strides, dy):
 
 
 GRADIENT = {
-    "TileGrad": tile_grad, "StridedSliceGrad": strided_slice_grad,
+    "TileGrad": tile_grad, "TileSum": tile_sum, "StridedSliceGrad": strided_slice_grad,
     "InvertPermutation": lambda a, x: np.argsort(x),
     "LeakyReluGrad": lambda a, dy, x: np.where(x > 0, dy, a["alpha"] * dy),
     "BroadcastGradientArgs": broadcast_args,

@@ -8,9 +8,15 @@ def tuples(indices):
     return [indices[at] for at in np.ndindex(indices.shape[:-1])]
 
 
+def inside(row, shape):
+    """Whether an index tuple is within bounds. Samples have others only where they are ignored."""
+    return all(0 <= i < size for i, size in zip(row, shape))
+
+
 def gather_nd(_, params, indices):
     depth = indices.shape[-1]
-    made = [params[tuple(row)] for row in tuples(indices)]
+    zeros = np.zeros(params.shape[depth:], params.dtype)
+    made = [params[tuple(r)] if inside(r, params.shape) else zeros for r in tuples(indices)]
     return np.array(made, params.dtype).reshape(indices.shape[:-1] + params.shape[depth:])
 
 
@@ -20,7 +26,8 @@ def put(function):
         made, depth = start.copy(), indices.shape[-1]
         parts = updates.reshape((-1,) + start.shape[depth:])
         for row, part in zip(tuples(indices), parts):
-            made[tuple(row)] = function(made[tuple(row)], part)
+            if inside(row, start.shape):
+                made[tuple(row)] = function(made[tuple(row)], part)
         return made
     return apply
 

@@ -13,35 +13,14 @@ GOLDEN = pathlib.Path(__file__).parent.parent / "golden" / "raw_ops.txt"
 EXPECTED = {line.split()[0]: line.split()[1:] for line in GOLDEN.read_text().splitlines()}
 MISSING = {  # arguments of TensorFlow that situ does not have: a TypeError names them
     "AnonymousIterator": ["output_types", "output_shapes"],
-    "BatchMatMul": ["grad_x", "grad_y"],
-    "BatchMatMulV2": ["grad_x", "grad_y"],
     "DatasetToSingleElement": ["metadata"],
     "DecodeCSV": ["na_value", "select_cols"],
-    "Equal": ["incompatible_shape_error"],
-    "GatherNd": ["bad_indices_policy"],
-    "GatherV2": ["batch_dims"],
-    "MatMul": ["grad_a", "grad_b"],
-    "NotEqual": ["incompatible_shape_error"],
     "OneShotIterator": ["dataset_factory"],
     "ParseExampleV2": ["ragged_value_types", "ragged_split_types"],
-    "ResourceScatterNdAdd": ["bad_indices_policy"],
-    "ResourceScatterNdSub": ["bad_indices_policy"],
-    "ResourceScatterNdUpdate": ["bad_indices_policy"],
-    "ScatterNd": ["bad_indices_policy"],
-    "ScatterNdAdd": ["bad_indices_policy"],
-    "ScatterNdSub": ["bad_indices_policy"],
-    "ScatterNdUpdate": ["bad_indices_policy"],
     "StringFormat": ["inputs", "template", "placeholder"],
     "StringLength": ["unit"],
     "StringLower": ["encoding"],
     "StringUpper": ["encoding"],
-    "TensorScatterAdd": ["bad_indices_policy"],
-    "TensorScatterMax": ["bad_indices_policy"],
-    "TensorScatterMin": ["bad_indices_policy"],
-    "TensorScatterSub": ["bad_indices_policy"],
-    "TensorScatterUpdate": ["bad_indices_policy"],
-    "TileGrad": ["multiples"],
-    "TopKV2": ["index_type"],
     "VarHandleOp": ["debug_name", "allowed_devices"],
 }
 
@@ -125,3 +104,78 @@ def test_leading_dimensions_of_unset_elements():
         )
         assert found.numpy().tolist() == lengths
         assert whole.numpy().tolist() == [1, 2] + [0] * lengths[1]
+
+
+def test_indices_out_of_bounds_are_ignored():
+    raw, x = tf.raw_ops, tf.constant([1.0, 5.0, 3.0])
+    at = [[1], [9], [-1]]
+    found = raw.GatherNd(params=x, indices=at, bad_indices_policy="IGNORE")
+    assert found.numpy().tolist() == [5, 0, 0]
+    given = {"indices": at, "updates": [10.0, 20.0, 0.0], "bad_indices_policy": "IGNORE"}
+    assert raw.ScatterNd(shape=[3], **given).numpy().tolist() == [0, 10, 0]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        largest = raw.TensorScatterMax(tensor=x, **given)
+    assert largest.numpy().tolist() == [1, 10, 3]
+    assert tape.gradient(largest, x).numpy().tolist() == [1, 0, 1]
+    for policy in ("", "DEFAULT", "ERROR"):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            raw.GatherNd(params=x, indices=at, bad_indices_policy=policy)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="bad_indices_policy"):
+        raw.GatherNd(params=x, indices=at, bad_indices_policy="SKIP")
+
+
+def test_shapes_that_cannot_be_broadcast_are_unequal():
+    shapes = {"x": [1, 2, 3], "y": [1, 2], "incompatible_shape_error": False}
+    equal, differs = tf.raw_ops.Equal(**shapes), tf.raw_ops.NotEqual(**shapes)
+    assert equal.numpy() == numpy.False_ and differs.numpy() == numpy.True_
+    assert equal.shape == differs.shape == ()
+
+    @tf.function
+    def compare(x, y):
+        return tf.raw_ops.Equal(x=x, y=y, incompatible_shape_error=False)
+
+    spec = tf.TensorSpec([None], tf.int32)
+    assert compare.get_concrete_function(spec, spec).outputs[0].shape.rank is None
+    assert compare(tf.constant([1, 2]), tf.constant([1, 3])).numpy().tolist() == [True, False]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible shapes"):
+        tf.raw_ops.Equal(x=[1, 2, 3], y=[1, 2])
+
+
+def test_batch_dims_of_gather():
+    params = tf.constant(numpy.arange(24.0).reshape(2, 3, 4))
+    for axis, batch_dims, indices in (
+        (1, 1, [[0, 1], [1, 0]]),
+        (2, 1, [[0, 3, 3], [1, 1, 0]]),
+        (2, -1, [[0, 3], [1, 1]]),
+        (2, 2, [[0, 1, 2], [3, 3, 3]]),
+    ):
+        with tf.GradientTape() as tape:
+            tape.watch(params)
+            result = tf.raw_ops.GatherV2(
+                params=params, indices=indices, axis=axis, batch_dims=batch_dims
+            )
+            weights = numpy.arange(float(result.numpy().size)).reshape(result.shape)
+            loss = tf.reduce_sum(result * weights)
+        batch = batch_dims % 2 or batch_dims
+        want, slope = [], numpy.zeros([2, 3, 4])
+        for at in numpy.ndindex(params.numpy().shape[:batch]):
+            pick = numpy.array(indices)[at]
+            want.append(numpy.take(params.numpy()[at], pick, axis - batch))
+            places = (slice(None),) * (axis - batch) + (pick,)
+            numpy.add.at(slope[at], places, weights[at])
+        assert result.numpy().tolist() == numpy.reshape(want, result.shape).tolist()
+        assert tape.gradient(loss, params).numpy().tolist() == slope.tolist()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="batch_dims"):
+        tf.raw_ops.GatherV2(params=params, indices=[[0], [0]], axis=0, batch_dims=1)
+
+
+def test_types_of_top_k_and_multiples_of_tile_grad():
+    for kind in (tf.int16, tf.int32, tf.int64):
+        values, indices = tf.raw_ops.TopKV2(
+            input=[1.0, 5.0, 3.0], k=tf.constant(2, kind), index_type=kind
+        )
+        assert values.numpy().tolist() == [5, 3] and indices.numpy().tolist() == [1, 2]
+        assert indices.dtype == kind
+    summed = tf.raw_ops.TileGrad(input=[[1, 2, 3, 4]], multiples=[1, 2])
+    assert summed.numpy().tolist() == [[4, 6]]

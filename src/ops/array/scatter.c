@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * scatter.c: GatherNd, ScatterNd and scatter updates of variables. */
+#include <string.h>
+
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "ops/array/scatter.h"
@@ -45,12 +47,12 @@ static int64_t count_tuples(const situ_shape *indices, int depth) {
 }
 
 situ_status scatter_number(struct call *call, int indices, const situ_shape *params, int depth,
-                           bool lenient, int32_t *slot) {
+                           enum scatter_bad bad, int32_t *slot) {
   const int64_t n = count_tuples(&call->in[indices].shape, depth);
   TRY(call_scratch(call, (size_t)max_i64(1, n) * sizeof(int64_t), slot));
   return LAUNCH(call, &number_rows_kernel, call->in[indices].type, n, GRAIN, 0,
                 ARG_IN(call, indices), ARG_AT(*slot), ARG_INTS(params->dim), ARG_INT(depth),
-                ARG_INT(lenient), ARG_INT(n));
+                ARG_INT(bad), ARG_INT(n));
 }
 
 situ_status scatter_chain(struct call *call, int32_t rows, int64_t picks, int64_t count,
@@ -127,6 +129,15 @@ static situ_status check_updates(const struct call *call, int updates, const sit
                  shape_print(&call->in[updates].shape, b));
 }
 
+/* The attribute bad_indices_policy: an error by default, on all devices. */
+
+#define POLICY " bad_indices_policy:{'','DEFAULT','ERROR','IGNORE'}=''"
+
+static enum scatter_bad bad_indices(const struct call *call) {
+  return strcmp(call_text(call, "bad_indices_policy"), "IGNORE") ? SCATTER_STRICT
+                                                                 : SCATTER_SKIP_BAD;
+}
+
 /* GatherNd */
 
 static situ_status gather_nd_shape(struct call *call) {
@@ -137,8 +148,9 @@ static situ_status record_gather_nd(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   const int depth = (int)tuple_length(call, 1);
   const int64_t n = situ_shape_count(call->out[0].shape);
+  const enum scatter_bad bad = bad_indices(call);
   int32_t rows;
-  TRY(scatter_number(call, 1, in, depth, false, &rows));
+  TRY(scatter_number(call, 1, in, depth, bad, &rows));
   return LAUNCH(call, &reorder_rows_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
                 ARG_AT(rows), ARG_OUT(call, 0), ARG_INT(product(in, depth)), ARG_INT(n));
 }
@@ -154,7 +166,7 @@ static situ_status record_tuples(struct call *call, const struct kernel *f, int 
       .updates = call->in[first + 1].slot, .to = to->slot, .inner = product(params, depth)};
   s.picks = count_tuples(&call->in[first].shape, depth);
   if (!situ_shape_count(*params)) return NULL;
-  TRY(scatter_number(call, first, params, depth, false, &s.rows));
+  TRY(scatter_number(call, first, params, depth, bad_indices(call), &s.rows));
   return scatter_rows(call, f, to->type, &s);
 }
 
@@ -210,7 +222,7 @@ static situ_status record_scatter(struct call *call, const struct kernel *f) {
                            .picks = situ_shape_count(call->in[1].shape),
                            .inner = product(ref, 1),
                            .one = call->in[2].shape.rank == 0};
-  TRY(scatter_number(call, 1, ref, 1, false, &s.rows));
+  TRY(scatter_number(call, 1, ref, 1, SCATTER_STRICT, &s.rows));
   return scatter_rows(call, f, call->in[0].type, &s);
 }
 
@@ -243,32 +255,38 @@ static situ_status record_nd_sub(struct call *call) {
   return record_tuples(call, &scatter_sub_kernel, 1, &call->in[0].shape);
 }
 
-/* Gradients */
+/* Gradients: indices that the op ignores, they ignore, too. */
+
+static struct term gather(struct gradient *g, struct term params, struct term indices) {
+  return gradient_emit(g, "GatherNd", TERMS(params, indices),
+                       ATTRS(gradient_keep(g, "bad_indices_policy")));
+}
 
 static void gather_nd_grad(struct gradient *g) {
   struct term shape = gradient_shape_of(g, g->in[0]);
   if (gradient_type(g, g->in[1]) == SITU_INT64)
     shape = gradient_emit(g, "Cast", TERMS(shape), ATTRS(situ_attr_type("DstT", SITU_INT64)));
-  g->dx[0] = OP(g, "ScatterNd", g->in[1], g->dy[0], shape);
+  g->dx[0] = gradient_emit(g, "ScatterNd", TERMS(g->in[1], g->dy[0], shape),
+                           ATTRS(gradient_keep(g, "bad_indices_policy")));
 }
 
-static void scatter_nd_grad(struct gradient *g) {
-  g->dx[1] = OP(g, "GatherNd", g->dy[0], g->in[0]);
-}
+static void scatter_nd_grad(struct gradient *g) { g->dx[1] = gather(g, g->dy[0], g->in[0]); }
 
 static void tensor_scatter_update_grad(struct gradient *g) {
-  g->dx[0] = OP(g, "TensorScatterUpdate", g->dy[0], g->in[1], gradient_zeros(g, g->in[2]));
-  g->dx[2] = OP(g, "GatherNd", g->dy[0], g->in[1]);
+  g->dx[0] = gradient_emit(g, "TensorScatterUpdate",
+                           TERMS(g->dy[0], g->in[1], gradient_zeros(g, g->in[2])),
+                           ATTRS(gradient_keep(g, "bad_indices_policy")));
+  g->dx[2] = gather(g, g->dy[0], g->in[1]);
 }
 
 static void tensor_scatter_add_grad(struct gradient *g) {
   g->dx[0] = g->dy[0];
-  g->dx[2] = OP(g, "GatherNd", g->dy[0], g->in[1]);
+  g->dx[2] = gather(g, g->dy[0], g->in[1]);
 }
 
 static void tensor_scatter_sub_grad(struct gradient *g) {
   g->dx[0] = g->dy[0];
-  g->dx[2] = OP(g, "Neg", OP(g, "GatherNd", g->dy[0], g->in[1]));
+  g->dx[2] = OP(g, "Neg", gather(g, g->dy[0], g->in[1]));
 }
 
 static struct term as_number(struct gradient *g, struct term truth) {
@@ -278,27 +296,30 @@ static struct term as_number(struct gradient *g, struct term truth) {
 
 /* All that are the extreme share: the tensor's own, and those of the updates. */
 static void tensor_scatter_extreme_grad(struct gradient *g) {
-  const struct term there = OP(g, "GatherNd", g->out[0], g->in[1]);
+  const struct term there = gather(g, g->out[0], g->in[1]);
   const struct term own = as_number(g, OP(g, "Equal", g->in[0], g->out[0]));
   const struct term given = as_number(g, OP(g, "Equal", g->in[2], there));
   const struct term zeros = gradient_zeros(g, g->in[0]);
-  const struct term count = OP(g, "Add", own, OP(g, "TensorScatterAdd", zeros, g->in[1], given));
+  const struct term hits = gradient_emit(g, "TensorScatterAdd", TERMS(zeros, g->in[1], given),
+                                         ATTRS(gradient_keep(g, "bad_indices_policy")));
+  const struct term count = OP(g, "Add", own, hits);
   const struct term share = OP(g, "RealDiv", g->dy[0], count);
   g->dx[0] = OP(g, "Mul", share, own);
-  g->dx[2] = OP(g, "Mul", OP(g, "GatherNd", share, g->in[1]), given);
+  g->dx[2] = OP(g, "Mul", gather(g, share, g->in[1]), given);
 }
 
 #define TENSOR_SCATTER(NAME, word, types, python_, text, ...)                                     \
   {                                                                                               \
     .name = "TensorScatter" #NAME, .inputs = "tensor:T indices:Tindices updates:T",               \
-    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}=int32",                 \
+    .outputs = "output:T", .attrs = "T:{" types "} Tindices:{int32 int64}=int32" POLICY,          \
     .python = python_, .doc = text,                                                               \
     .args =                                                                                       \
         "tensor: Tensor to copy.\nindices: Index tuples in the last dimension.\nupdates: "        \
         "Elements or slices, one per index tuple.",                                               \
     .samples =                                                                                    \
         "[5] [3,1]=4,0,4 [3]; [4,3] [2,2]=1,2,3,0 [2]; "                                          \
-        "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]",                               \
+        "Tindices=int64 [4,3] [2,1]=3,1 [2,3]; [2,2] [0,1]= [0,2]; "                              \
+        "bad_indices_policy='IGNORE' [5] [4,1]=4,0,-1,5 [4]",                                     \
     .devices = EVERYWHERE, .shape = tensor_scatter_shape, .record = record_tensor_scatter_##word, \
     __VA_ARGS__                                                                                   \
   }
@@ -325,7 +346,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
   {.name = "ScatterNd" #NAME,                                                                      \
    .inputs = "ref:&T indices:Tindices updates:T",                                                  \
    .outputs = "output_ref:&T",                                                                     \
-   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                   \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false" POLICY,            \
    .doc = text " elements or slices of a variable; returns the variable.",                         \
    .args =                                                                                         \
        "indices: Index tuples in the last dimension.\nupdates: Elements or slices, one per index " \
@@ -336,7 +357,7 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
    .record = record_nd_##word},                                                                    \
   {                                                                                                \
     .name = "ResourceScatterNd" #NAME, .inputs = "ref:@T indices:Tindices updates:T",              \
-    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=true",                   \
+    .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=true" POLICY,            \
     .doc = text " elements or slices of a variable.",                                              \
     .args =                                                                                        \
         "indices: Index tuples in the last dimension.\nupdates: Elements or slices, one per "      \
@@ -349,13 +370,15 @@ static const struct op_def op_defs[] = {
     {.name = "GatherNd",
      .inputs = "params:Tparams indices:Tindices",
      .outputs = "output:Tparams",
-     .attrs = "Tparams:{" NUMERIC "} Tindices:{int32 int64}=int32",
+     .attrs = "Tparams:{" NUMERIC "} Tindices:{int32 int64}=int32" POLICY,
      .doc = "Gathers elements or slices of params by index tuples.",
      .args = "params: Tensor of rank 1 or more.\n"
              "indices: Index tuples in the last dimension; a tuple shorter than the rank of params "
              "selects a slice.",
      .samples = "[4,3] [2,2]=1,2,3,0; [4,3] [2,1]=3,1; Tindices=int64 [2,3,2] [2,1,2]=0,2,1,1; "
-                "[3] [2,0]=; [5] [1]=4; [4,3] [0,2]=",
+                "[3] [2,0]=; [5] [1]=4; [4,3] [0,2]=; "
+                "bad_indices_policy='IGNORE' [4,3] [4,2]=1,2,9,0,-1,1,0,3; "
+                "bad_indices_policy='IGNORE' [4,3] [3,1]=4,1,-1",
      .devices = EVERYWHERE,
      .shape = gather_nd_shape,
      .record = record_gather_nd,
@@ -363,14 +386,15 @@ static const struct op_def op_defs[] = {
     {.name = "ScatterNd",
      .inputs = "indices:Tindices updates:T shape:Tindices",
      .outputs = "output:T",
-     .attrs = "T:{" TYPE_NAMES_NUMBER "} Tindices:{int32 int64}=int32",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "} Tindices:{int32 int64}=int32" POLICY,
      .python = "scatter_nd",
      .doc = "Scatters updates into a tensor of zeros; updates of equal indices are added.",
      .args = "indices: Index tuples in the last dimension.\n"
              "updates: Elements or slices, one per index tuple.\n"
              "shape: Shape of the result.",
      .samples = "[3,1]=4,0,4 [3] [1]=6; [2,2]=1,2,3,0 [2] [2]=4,3; "
-                "Tindices=int64 [2,1]=3,1 [2,3] [2]=4,3; [0,1]= [0,3] [2]=2,3",
+                "Tindices=int64 [2,1]=3,1 [2,3] [2]=4,3; [0,1]= [0,3] [2]=2,3; "
+                "bad_indices_policy='IGNORE' [4,1]=4,0,-1,6 [4] [1]=6",
      .host = "shape",
      .devices = EVERYWHERE,
      .shape = scatter_nd_shape,

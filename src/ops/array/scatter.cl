@@ -3,8 +3,9 @@
 
 #if T_IS_INTEGER && T_BYTES >= 4
 /* The row that index tuple k names in a tensor of dimensions `dim`, of which the first `depth`
- * count. Negative numbers are -1 where they are allowed (`lenient`). */
-KERNEL(number_rows, IN(T, index), OUT(i64, rows), SIZES(dim), SIZE(depth), SIZE(lenient),
+ * count. It is -1 for indices out of bounds where they are allowed: negative ones (`skip` is 1), or
+ * all (2). */
+KERNEL(number_rows, IN(T, index), OUT(i64, rows), SIZES(dim), SIZE(depth), SIZE(skip),
        SIZE(n)) {
   EACH(k, n);
   UNPACK(dim);
@@ -13,8 +14,8 @@ KERNEL(number_rows, IN(T, index), OUT(i64, rows), SIZES(dim), SIZE(depth), SIZE(
   rows[k] = -1;
   for (i64 d = 0; d < depth; d++) {
     const i64 at = (i64)index[k * depth + d];
-    inside = inside && at >= 0;
-    if (at >= dim[d] || (at < 0 && !lenient)) FAIL(INDEX, k, at, dim[d]);
+    inside = inside && at >= 0 && at < dim[d];
+    if (at >= dim[d] ? skip < 2 : at < 0 && !skip) FAIL(INDEX, k, at, dim[d]);
     row = row * dim[d] + at;
   }
   rows[k] = inside ? row : -1;

@@ -8,11 +8,13 @@
 /* The identity of a reduction. */
 enum scatter_identity { SCATTER_ZERO, SCATTER_ONE, SCATTER_LOWEST, SCATTER_HIGHEST };
 
+/* Indices that are not an error: none, negative ones, or all that are out of bounds. */
+enum scatter_bad { SCATTER_STRICT, SCATTER_SKIP_NEGATIVE, SCATTER_SKIP_BAD };
+
 /* Scratch memory with the numbers (int64) of the rows of a tensor of shape `params` that input
- * `indices` names: with tuples of `depth` numbers. Negative ones are an error, or -1 (`lenient`).
- */
+ * `indices` names: with tuples of `depth` numbers. `bad` indices are an error, or the row is -1. */
 situ_status scatter_number(struct call *call, int indices, const situ_shape *params, int depth,
-                           bool lenient, int32_t *slot) SITU_MUST_USE;
+                           enum scatter_bad bad, int32_t *slot) SITU_MUST_USE;
 
 /* Scratch memory with chains of the `picks` rows of such numbers that are equal, of a tensor of
  * `count` rows: seen[row] is the first pick of a row, next[k] the one behind pick k or -1; int32.

@@ -258,13 +258,16 @@ static const struct op_def op_defs[] = {
     {.name = "MatMul",
      .inputs = "a:T b:T",
      .outputs = "product:T",
-     .attrs = "transpose_a:bool=false transpose_b:bool=false T:{half float double int32 int64}",
+     .attrs = "transpose_a:bool=false transpose_b:bool=false T:{half float double int32 int64} "
+              "grad_a:bool=false grad_b:bool=false",
      .python = "matmul linalg.matmul",
      .doc = "Matrix multiplication: the product of two matrices.",
      .args = "a: Left matrix, [m, k], or [k, m] if transpose_a.\n"
              "b: Right matrix, [k, n], or [n, k] if transpose_b.\n"
              "transpose_a: Transpose a before the multiplication.\n"
-             "transpose_b: Transpose b before the multiplication.",
+             "transpose_b: Transpose b before the multiplication.\n"
+             "grad_a: Accepted and ignored; says that a is a gradient.\n"
+             "grad_b: Accepted and ignored; says that b is a gradient.",
      .samples = "[4,3] [3,5]; transpose_a=true [3,4] [3,5]; transpose_b=true [4,3] [5,3]; "
                 "transpose_a=true transpose_b=true [3,4] [5,3]; [2,2] [2,2]; [1,7] [7,1]; "
                 "[7,1] [1,7]; [2,0] [0,3]; [0,3] [3,2]; [33,70] [70,17]; [1,40] [40,600]; "
@@ -276,13 +279,16 @@ static const struct op_def op_defs[] = {
     {.name = "BatchMatMul",
      .inputs = "x:T y:T",
      .outputs = "output:T",
-     .attrs = "T:{half float double int32 int64} adj_x:bool=false adj_y:bool=false",
+     .attrs = "T:{half float double int32 int64} adj_x:bool=false adj_y:bool=false "
+              "grad_x:bool=false grad_y:bool=false",
      .doc =
          "Matrix products of a batch of matrices; the batch dimensions of both inputs are equal.",
      .args = "x: Left matrices [..., m, k].\n"
              "y: Right matrices [..., k, n].\n"
              "adj_x: Transpose the matrices of x before the multiplication.\n"
-             "adj_y: Transpose the matrices of y before the multiplication.",
+             "adj_y: Transpose the matrices of y before the multiplication.\n"
+             "grad_x: Accepted and ignored; says that x is a gradient.\n"
+             "grad_y: Accepted and ignored; says that y is a gradient.",
      .samples = "[2,4,3] [2,3,5]; adj_x=true [2,3,4] [2,3,5]; adj_y=true [3,2,4,3] [3,2,5,3]; "
                 "[4,3] [3,5]; [0,2,3] [0,3,2]; [40,9,8] [40,8,7]",
      .devices = "CPU GPU(half float double)",
@@ -292,12 +298,15 @@ static const struct op_def op_defs[] = {
     {.name = "BatchMatMulV2",
      .inputs = "x:T y:T",
      .outputs = "output:T",
-     .attrs = "T:{half float double int32 int64} adj_x:bool=false adj_y:bool=false",
+     .attrs = "T:{half float double int32 int64} adj_x:bool=false adj_y:bool=false "
+              "grad_x:bool=false grad_y:bool=false",
      .doc = "Matrix products of a batch of matrices; the batch dimensions are broadcast.",
      .args = "x: Left matrices [..., m, k].\n"
              "y: Right matrices [..., k, n].\n"
              "adj_x: Transpose the matrices of x before the multiplication.\n"
-             "adj_y: Transpose the matrices of y before the multiplication.",
+             "adj_y: Transpose the matrices of y before the multiplication.\n"
+             "grad_x: Accepted and ignored; says that x is a gradient.\n"
+             "grad_y: Accepted and ignored; says that y is a gradient.",
      .samples = "[2,4,3] [2,3,5]; [2,4,3] [3,5]; [4,3] [2,3,5]; [2,1,4,3] [3,3,5]; "
                 "adj_x=true [2,3,4] [3,5]; adj_x=true adj_y=true [2,1,3,4] [1,3,5,3]; "
                 "[2,0,3] [3,4]",

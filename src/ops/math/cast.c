@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cast.c: Cast. */
+#include "ops/math/cast.h"
+
 #include "ops/gradient.h"
 #include "ops/ops.h"
 
@@ -24,10 +26,15 @@ static const struct kernel *const kernels[MAX_TYPES] = {
 #undef TO
 };
 
+situ_status cast_record(struct call *call, situ_type from_type, int32_t from, situ_type to_type,
+                        int32_t to, int64_t n) {
+  return LAUNCH(call, kernels[to_type], from_type, n, GRAIN, (double)n, ARG_AT(from), ARG_AT(to),
+                ARG_INT(n));
+}
+
 static situ_status record(struct call *call) {
-  const int64_t n = situ_shape_count(call->in[0].shape);
-  return LAUNCH(call, kernels[call->out[0].type], call->in[0].type, n, GRAIN, (double)n,
-                ARG_IN(call, 0), ARG_OUT(call, 0), ARG_INT(n));
+  const struct operand *x = &call->in[0], *y = &call->out[0];
+  return cast_record(call, x->type, x->slot, y->type, y->slot, situ_shape_count(x->shape));
 }
 
 /* Kernels round reals to the nearest value; those that truncate are missing. */

@@ -173,6 +173,7 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #define BINARY_OF(ports, args, ...) BINARY(__VA_ARGS__)
 #define GRADIENT(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, T, f, ))
 #define COMPARE(name, class, cost, f, ...) IF_##class(BINARY_KERNELS(name, uchar, f, ))
+#define EQUALITY COMPARE
 #include "ops/math/elementwise.def"
 #undef UNARY
 #undef ACTIVATION
@@ -181,6 +182,7 @@ INLINE C JOIN(int_power, T_NAME)(C x, C y) {
 #undef BINARY_OF
 #undef GRADIENT
 #undef COMPARE
+#undef EQUALITY
 
 #undef BINARY_KERNELS
 #undef UNARY_KERNEL

@@ -47,7 +47,7 @@ static situ_status record_unsorted(struct call *call, const struct kernel *f,
                            .picks = situ_shape_count(call->in[1].shape),
                            .inner = inner_of(call)};
   TRY(scatter_clear(call, call->out[0].type, s.to, identity, situ_shape_count(*out)));
-  TRY(scatter_number(call, 1, out, 1, true, &s.rows));
+  TRY(scatter_number(call, 1, out, 1, SCATTER_SKIP_NEGATIVE, &s.rows));
   return scatter_rows(call, f, call->out[0].type, &s);
 }
 

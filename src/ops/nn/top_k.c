@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * top_k.c: TopK and InTopK. */
 #include "ops/gradient.h"
+#include "ops/math/cast.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
@@ -48,9 +49,15 @@ static situ_status record_top(struct call *call) {
   TRY(read_k(call, 1, &k));
   const int64_t rows = width ? situ_shape_count(*in) / width : 0;
   if (!k || !width) return NULL;
-  return LAUNCH(call, &top_k_kernel, call->in[0].type, rows, max_i64(1, TOP_WORK / (width * k)),
-                (double)rows * (double)(width * k), ARG_IN(call, 0), ARG_OUT(call, 0),
-                ARG_OUT(call, 1), ARG_INT(width), ARG_INT(k), ARG_INT(rows));
+  const struct operand *to = &call->out[1];
+  int32_t indices = to->slot; /* the kernel has int32 indices */
+  if (to->type != SITU_INT32)
+    TRY(call_scratch(call, (size_t)max_i64(1, rows * k) * sizeof(int32_t), &indices));
+  TRY(LAUNCH(call, &top_k_kernel, call->in[0].type, rows, max_i64(1, TOP_WORK / (width * k)),
+             (double)rows * (double)(width * k), ARG_IN(call, 0), ARG_OUT(call, 0), ARG_AT(indices),
+             ARG_INT(width), ARG_INT(k), ARG_INT(rows)));
+  if (to->type == SITU_INT32) return NULL;
+  return cast_record(call, SITU_INT32, indices, to->type, to->slot, rows * k);
 }
 
 /* Scatters gradients back to the selected elements. */
@@ -66,8 +73,11 @@ static void top_grad(struct gradient *g) {
         TERMS(gradient_shape_of(g, g->in[0]), gradient_ints(g, (const int64_t[]){-1}, 1),
               gradient_ints(g, (const int64_t[]){0}, 1), gradient_ints(g, (const int64_t[]){1}, 1)),
         ATTRS(situ_attr_int("shrink_axis_mask", 1)));
+  struct term indices = g->out[1];
+  if (gradient_type(g, indices) == SITU_INT16)
+    indices = gradient_emit(g, "Cast", TERMS(indices), ATTRS(situ_attr_type("DstT", SITU_INT32)));
   const struct term hits =
-      OP(g, "OneHot", g->out[1], width, gradient_number(g, type, 1), gradient_number(g, type, 0));
+      OP(g, "OneHot", indices, width, gradient_number(g, type, 1), gradient_number(g, type, 0));
   const struct term spread = OP(g, "Mul", hits, OP(g, "ExpandDims", g->dy[0], gradient_int(g, -1)));
   g->dx[0] = OP(g, "Sum", spread, gradient_int(g, -2));
 }
@@ -109,14 +119,18 @@ static const struct op_def op_defs[] = {
      .record = record_top,
      .grad = top_grad},
     {.name = "TopKV2",
-     .inputs = "input:T k:int32",
-     .outputs = "values:T indices:int32",
-     .attrs = "sorted:bool=true T:{" TYPE_NAMES_NUMBER "}",
+     .inputs = "input:T k:Tk",
+     .outputs = "values:T indices:index_type",
+     .attrs = "sorted:bool=true T:{" TYPE_NAMES_NUMBER "} Tk:{int16 int32 int64}=int32 "
+              "index_type:{int16 int32 int64}=int32",
      .doc = "The k largest elements along the last dimension and their indices.",
      .args = "input: Tensor of rank 1 or more.\n"
              "k: Number of elements, a scalar; at most the size of the last dimension.\n"
-             "sorted: Accepted and ignored; elements are always in descending order.",
-     .samples = "[3,5] []=2; [2,3] []=0; [4] []=4; [2,2,3] []=1; [6,70] []=5",
+             "sorted: Accepted and ignored; elements are always in descending order.\n"
+             "index_type: Integer type of the indices.",
+     .samples = "[3,5] []=2; [2,3] []=0; [4] []=4; [2,2,3] []=1; [6,70] []=5; "
+                "index_type=int64 [3,5] []=2; index_type=int16 Tk=int64 [2,3] []=3; "
+                "Tk=int16 [4] []=2",
      .host = "k",
      .devices = EVERYWHERE,
      .shape = top_shape,

@@ -231,7 +231,7 @@ static situ_status record_sparse(struct call *call, const struct kernel *kernel,
   int32_t rows, seen, next, count = add_args(call, flag, true, args);
   TRY(copy_states(call));
   if (!picks || !inner) return NULL;
-  TRY(scatter_number(call, at, var, 1, false, &rows));
+  TRY(scatter_number(call, at, var, 1, SCATTER_STRICT, &rows));
   TRY(scatter_chain(call, rows, picks, var->dim[0], &seen, &next));
   args[count++] = ARG_AT(rows);
   args[count++] = ARG_AT(seen);

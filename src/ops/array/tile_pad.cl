@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tile_pad_gather.cl: kernels of Tile, Pad, Gather and OneHot. */
+ * tile_pad.cl: kernels of Tile, Pad and OneHot. */
 
 #ifdef SITU_HOST
 /* Where row `row` of a result of dimensions `dim` begins in a tensor of dimensions `own`, if
@@ -45,17 +45,6 @@ RANGE(pad, IN(T, x), IN(T, v), OUT(T, y), SIZES(dim), SIZES(own), SIZES(before),
     }
   }
 }
-
-/* Rows of `inner` elements: row r of y is row index[r % picks] of its block of `size` rows. */
-#define GATHER(I)                                                                                  \
-  RANGE(gather_##I, IN(T, x), IN(I, index), OUT(T, y), SIZE(size), SIZE(inner), SIZE(picks)) {     \
-    for (i64 i = begin, m; i < end; i += m) {                                                      \
-      const i64 r = i / inner, at = i % inner, pick = (i64)index[r % picks];                       \
-      if (pick < 0 || pick >= size) FAIL(INDEX, r % picks, pick, size);                            \
-      m = inner - at < end - i ? inner - at : end - i;                                             \
-      memcpy(y + i, x + (r / picks * size + pick) * inner + at, (size_t)m * sizeof(T));            \
-    }                                                                                              \
-  }
 #else
 KERNEL(tile, IN(T, x), OUT(T, y), SIZES(dim), SIZES(own), SIZE(n)) {
   EACH(i, n);
@@ -87,19 +76,7 @@ KERNEL(pad, IN(T, x), IN(T, v), OUT(T, y), SIZES(dim), SIZES(own), SIZES(before)
   }
   y[i] = inside ? x[start] : given ? v[0] : (T)0;
 }
-
-#define GATHER(I)                                                                                  \
-  KERNEL(gather_##I, IN(T, x), IN(I, index), OUT(T, y), SIZE(size), SIZE(inner), SIZE(picks),      \
-         SIZE(n)) {                                                                                \
-    EACH(i, n);                                                                                    \
-    const i64 r = i / inner, pick = (i64)index[r % picks];                                         \
-    const bool good = pick >= 0 && pick < size;                                                    \
-    y[i] = good ? x[(r / picks * size + pick) * inner + i % inner] : (T)0;                         \
-  }
 #endif
-GATHER(i32)
-GATHER(i64)
-#undef GATHER
 
 /* Element (p, d, s) is on[0] where index (p, s) is d, else off[0]. */
 #define ONE_HOT(I)                                                                                 \

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tile_pad_gather.c: Tile, Pad, Gather, OneHot, Range, InvertPermutation. */
+ * tile_pad.c: Tile, Pad, OneHot, Range, InvertPermutation. */
 #include <math.h>
 
 #include "ops/gradient.h"
 #include "ops/ops.h"
 #include "tensor/shape.h"
 
-#define KERNELS "ops/array/tile_pad_gather.cl"
+#define KERNELS "ops/array/tile_pad.cl"
 #include "kernel/sizes.h"
 #define KERNELS "ops/array/range.cl"
 #include "kernel/types.h"
 
 KERNEL_TABLE(tile, BITS);
 KERNEL_TABLE(pad, BITS);
-KERNEL_TABLE(gather_i32, BITS);
-KERNEL_TABLE(gather_i64, BITS);
 KERNEL_TABLE(one_hot_u8, BITS);
 KERNEL_TABLE(one_hot_i32, BITS);
 KERNEL_TABLE(one_hot_i64, BITS);
@@ -66,9 +64,9 @@ static situ_status record_tile(struct call *call) {
                 ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own), ARG_INT(n));
 }
 
-/* TileGrad: the sums of the copies */
+/* TileSum and TileGrad: the sums of the copies */
 
-static situ_status tile_grad_shape(struct call *call) {
+static situ_status tile_sum_shape(struct call *call) {
   const situ_shape *in = &call->in[0].shape;
   situ_shape *out = &call->out[0].shape;
   TRY(op_host_shape(call, 1, false, out));
@@ -80,7 +78,29 @@ static situ_status tile_grad_shape(struct call *call) {
   return INVALID("%s is not made of copies of %s", shape_print(in, a), shape_print(out, b));
 }
 
-static situ_status record_tile_grad(struct call *call) {
+static situ_status tile_grad_shape(struct call *call) {
+  const situ_shape *in = &call->in[0].shape;
+  situ_shape *out = &call->out[0].shape, times;
+  TRY(op_host_shape(call, 1, false, &times));
+  *out = *in;
+  if (in->rank != SITU_ANY && times.rank != SITU_ANY && in->rank != times.rank)
+    return INVALID("Expected multiples argument to be a vector of length %d but got length %d",
+                   in->rank, times.rank);
+  for (int d = 0; d < out->rank; d++) {
+    const int64_t n = times.rank == SITU_ANY ? SITU_ANY : times.dim[d];
+    if (n == 0) return INVALID("Expected multiples[%d] > 0, but got 0", d);
+    if (n == SITU_ANY || in->dim[d] == SITU_ANY)
+      out->dim[d] = SITU_ANY;
+    else if (in->dim[d] % n)
+      return INVALID("Dimension %d has %lld elements, which %lld copies do not have", d,
+                     (long long)in->dim[d], (long long)n);
+    else
+      out->dim[d] = in->dim[d] / n;
+  }
+  return NULL;
+}
+
+static situ_status record_tile_sum(struct call *call) {
   const situ_shape *in = &call->in[0].shape, *out = &call->out[0].shape;
   const int64_t n = situ_shape_count(*out);
   int64_t dim[SITU_MAX_RANK], own[SITU_MAX_RANK];
@@ -137,58 +157,6 @@ static situ_status record_pad(struct call *call) {
   return LAUNCH(call, &pad_kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0),
                 ARG_IN(call, given ? 2 : 0), ARG_OUT(call, 0), ARG_INTS(dim), ARG_INTS(own),
                 ARG_INTS(first), ARG_INT(given), ARG_INT(n));
-}
-
-/* Gather */
-
-/* in with dimension `axis` replaced by the dimensions of the indices. */
-static situ_status gathered(const situ_shape *in, const situ_shape *indices, int axis,
-                            situ_shape *out) {
-  const int rank = in->rank - 1 + indices->rank;
-  if (rank > SITU_MAX_RANK)
-    return INVALID("A tensor has at most %d dimensions", (int)SITU_MAX_RANK);
-  out->rank = 0;
-  for (int d = 0; d < axis; d++) out->dim[out->rank++] = in->dim[d];
-  for (int d = 0; d < indices->rank; d++) out->dim[out->rank++] = indices->dim[d];
-  for (int d = axis + 1; d < in->rank; d++) out->dim[out->rank++] = in->dim[d];
-  return NULL;
-}
-
-static situ_status gather_axis(const struct call *call, int rank, int *at) {
-  int64_t axis = 0;
-  bool known = true;
-  *at = -1;
-  if (call->n_in > 2) TRY(op_host_scalar(call, 2, &axis, &known));
-  return known && rank != SITU_ANY ? op_wrap_axis(axis, rank, at) : NULL;
-}
-
-static situ_status gather_shape(struct call *call) {
-  const situ_shape *in = &call->in[0].shape, *indices = &call->in[1].shape;
-  int at;
-  call->out[0].shape = SITU_ANY_SHAPE;
-  TRY(gather_axis(call, in->rank, &at));
-  if (at < 0 || indices->rank == SITU_ANY) return NULL;
-  return gathered(in, indices, at, &call->out[0].shape);
-}
-
-static situ_status resource_gather_shape(struct call *call) {
-  if (call_integer(call, "batch_dims"))
-    return situ_status_create(SITU_UNIMPLEMENTED, "ResourceGather: batch_dims must be 0");
-  return gather_shape(call);
-}
-
-static situ_status record_gather(struct call *call) {
-  const situ_shape *in = &call->in[0].shape;
-  const int64_t n = situ_shape_count(call->out[0].shape);
-  int64_t inner = 1;
-  int at;
-  TRY(gather_axis(call, in->rank, &at));
-  for (int d = at + 1; d < in->rank; d++) inner *= in->dim[d];
-  const struct kernel *kernel =
-      call->in[1].type == SITU_INT32 ? &gather_i32_kernel : &gather_i64_kernel;
-  return LAUNCH(call, kernel, call->out[0].type, n, GRAIN, 0, ARG_IN(call, 0), ARG_IN(call, 1),
-                ARG_OUT(call, 0), ARG_INT(in->dim[at]), ARG_INT(inner),
-                ARG_INT(situ_shape_count(call->in[1].shape)), ARG_INT(n));
 }
 
 /* OneHot */
@@ -312,10 +280,12 @@ static situ_status record_invert(struct call *call) {
 /* Gradients */
 
 static void tile_grad(struct gradient *g) {
-  g->dx[0] = OP(g, "TileGrad", g->dy[0], gradient_shape_of(g, g->in[0]));
+  g->dx[0] = OP(g, "TileSum", g->dy[0], gradient_shape_of(g, g->in[0]));
 }
 
-static void tile_grad_grad(struct gradient *g) {
+static void tile_grad_grad(struct gradient *g) { g->dx[0] = OP(g, "Tile", g->dy[0], g->in[1]); }
+
+static void tile_sum_grad(struct gradient *g) {
   const struct term own = OP(g, "Maximum", g->in[1], gradient_int(g, 1));
   g->dx[0] = OP(g, "Tile", g->dy[0], OP(g, "FloorDiv", gradient_shape_of(g, g->in[0]), own));
 }
@@ -339,76 +309,6 @@ static void pad_v2_grad(struct gradient *g) {
   g->dx[2] = OP(g, "Sub", OP(g, "Sum", g->dy[0], axes), OP(g, "Sum", g->dx[0], axes));
 }
 
-/* One number of the shape of a term, as a vector; all from there on where `rest`. */
-static struct term part_of_shape(struct gradient *g, struct term shape, struct term at, bool rest) {
-  const int64_t one = rest ? -1 : 1;
-  return OP(g, "Slice", shape, OP(g, "Reshape", at, gradient_ints(g, (const int64_t[]){1}, 1)),
-            gradient_ints(g, &one, 1));
-}
-
-/* Rows of dy as the dimensions of a single index, one after the other. */
-static struct term rows_of(struct gradient *g, struct term dy, struct term params,
-                           struct term indices) {
-  const situ_shape ids = gradient_shape(g, indices);
-  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
-  situ_shape shape = gradient_shape(g, params);
-  if (ids.rank == 1) return dy;
-  if (shape_is_known(&ids) && shape.rank > 0) {
-    shape.dim[0] = situ_shape_count(ids);
-    if (shape_is_known(&shape))
-      return OP(g, "Reshape", dy, gradient_ints(g, shape.dim, shape.rank));
-  }
-  const struct term count = OP(g, "Reshape", OP(g, "Size", indices), one);
-  const struct term rest = part_of_shape(g, gradient_shape_of(g, params), gradient_int(g, 1), true);
-  return OP(g, "Reshape", dy, OP(g, "ConcatV2", count, rest, gradient_int(g, 0)));
-}
-
-/* Scatters gradients back to the gathered slices; axis 0. */
-static void gather_grad(struct gradient *g) {
-  const struct term values = rows_of(g, g->dy[0], g->in[0], g->in[1]);
-  const bool flat = gradient_shape(g, g->in[1]).rank == 1;
-  const struct term all = gradient_ints(g, (const int64_t[]){-1}, 1);
-  g->dx[0] =
-      gradient_slices(g, values, flat ? g->in[1] : OP(g, "Reshape", g->in[1], all), g->in[0]);
-}
-
-/* The product of numbers of a shape, as a vector of one. */
-static struct term count_of(struct gradient *g, struct term sizes) {
-  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1);
-  return OP(g, "Reshape", OP(g, "Prod", sizes, gradient_int(g, 0)), one);
-}
-
-/* Any axis: what is in front of it, it, and what is behind are three dimensions, and the picks one,
- * which goes to the front for the sums of equal picks. */
-static void gather_axis_grad(struct gradient *g) {
-  int64_t axis[SITU_MAX_RANK];
-  int count;
-  if (gradient_integers(g, g->in[2], axis, &count) && axis[0] == 0) {
-    gather_grad(g);
-    return;
-  }
-  const struct term one = gradient_ints(g, (const int64_t[]){1}, 1), zero = gradient_int(g, 0);
-  const struct term none = gradient_ints(g, (const int64_t[]){0}, 1);
-  const struct term flat = gradient_ints(g, (const int64_t[]){-1}, 1);
-  const struct term swap = gradient_ints(g, (const int64_t[]){1, 0, 2}, 3);
-  const struct term given = gradient_emit(g, "Cast", TERMS(OP(g, "Reshape", g->in[2], one)),
-                                          ATTRS(situ_attr_type("DstT", SITU_INT32)));
-  const struct term at = OP(g, "FloorMod", given, OP(g, "Rank", g->in[0]));
-  const struct term shape = gradient_shape_of(g, g->in[0]);
-  const struct term front = count_of(g, OP(g, "Slice", shape, none, at));
-  const struct term behind =
-      count_of(g, part_of_shape(g, shape, OP(g, "Add", at, gradient_int(g, 1)), true));
-  const struct term picks = OP(g, "Reshape", g->in[1], flat);
-  const struct term size = OP(g, "Reshape", OP(g, "Size", g->in[1]), one);
-  const struct term three =
-      OP(g, "Reshape", g->dy[0], OP(g, "ConcatV2", front, size, behind, zero));
-  const struct term rows =
-      OP(g, "Reshape", part_of_shape(g, shape, at, false), gradient_ints(g, NULL, 0));
-  const struct term sums =
-      OP(g, "UnsortedSegmentSum", OP(g, "Transpose", three, swap), picks, rows);
-  g->dx[0] = OP(g, "Reshape", OP(g, "Transpose", sums, swap), shape);
-}
-
 static const struct op_def op_defs[] = {
     {.name = "Tile",
      .inputs = "input:T multiples:Tmultiples",
@@ -426,19 +326,32 @@ static const struct op_def op_defs[] = {
      .record = record_tile,
      .grad = tile_grad},
     {.name = "TileGrad",
-     .inputs = "input:T shape:int32",
+     .inputs = "input:T multiples:int32",
      .outputs = "output:T",
      .attrs = "T:{" TYPE_NAMES_NUMBER "}",
      .doc = "The gradient of Tile: the sum of all repetitions.",
+     .args = "input: Gradient of the output of Tile.\n"
+             "multiples: Vector with the number of repetitions per dimension, 1 or more.",
+     .samples = "[4] [1]=2; [4,6] [2]=2,3; [2,3,2] [3]=1,3,2; [2,0] [2]=2,1; [3,4] [2]=1,1",
+     .host = "multiples",
+     .devices = EVERYWHERE,
+     .shape = tile_grad_shape,
+     .record = record_tile_sum,
+     .grad = tile_grad_grad},
+    {.name = "TileSum",
+     .inputs = "input:T shape:int32",
+     .outputs = "output:T",
+     .attrs = "T:{" TYPE_NAMES_NUMBER "}",
+     .doc = "As TileGrad, by the shape of the result, which dimensions without repetitions need.",
      .args = "input: Gradient of the output of Tile.\n"
              "shape: Shape of the input of Tile.",
      .samples = "[4] [1]=2; [4,6] [2]=2,2; [2,3,2] [3]=2,1,1; [2,0] [2]=1,0; [3,4] [2]=3,4; "
                 "[0,4] [2]=3,2",
      .host = "shape",
      .devices = EVERYWHERE,
-     .shape = tile_grad_shape,
-     .record = record_tile_grad,
-     .grad = tile_grad_grad},
+     .shape = tile_sum_shape,
+     .record = record_tile_sum,
+     .grad = tile_sum_grad},
     {.name = "Pad",
      .inputs = "input:T paddings:Tpaddings",
      .outputs = "output:T",
@@ -465,52 +378,6 @@ static const struct op_def op_defs[] = {
      .shape = pad_shape,
      .record = record_pad,
      .grad = pad_v2_grad},
-    {.name = "Gather",
-     .inputs = "params:Tparams indices:Tindices",
-     .outputs = "output:Tparams",
-     .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int32 int64} validate_indices:bool=true",
-     .doc = "Gathers slices of params along the first dimension.",
-     .args = "params: Tensor of rank 1 or more.\n"
-             "indices: Indices into the first dimension, of any shape.\n"
-             "validate_indices: Accepted and ignored; indices are always checked.",
-     .samples = "Tindices=int32 [4,3] [3]=2,0,3; Tindices=int64 [5] [2,2]=4,0,1,1; "
-                "Tindices=int32 [4,3] []=1",
-     .devices = MOVABLE,
-     .shape = gather_shape,
-     .record = record_gather,
-     .grad = gather_grad},
-    {.name = "ResourceGather",
-     .inputs = "resource:@dtype indices:Tindices",
-     .outputs = "output:dtype",
-     .attrs = "dtype:{" NUMERIC "} Tindices:{int32 int64} batch_dims:int=0 "
-              "validate_indices:bool=true",
-     .doc = "Gathers slices of a variable along the first dimension.",
-     .args = "resource: Handle of the variable.\n"
-             "indices: Indices into the first dimension, of any shape.\n"
-             "batch_dims: Must be 0.\n"
-             "validate_indices: Accepted and ignored; indices are always checked.",
-     .devices = EVERYWHERE,
-     .flags = OP_STATEFUL,
-     .shape = resource_gather_shape,
-     .record = record_gather,
-     .grad = gather_grad},
-    {.name = "GatherV2",
-     .inputs = "params:Tparams indices:Tindices axis:Taxis",
-     .outputs = "output:Tparams",
-     .attrs = "Tparams:{" ALL_TYPES "} Tindices:{int32 int64} Taxis:{int32 int64}=int32",
-     .python = "gather",
-     .doc = "Gathers slices of params along an axis.",
-     .args = "params: Tensor of rank axis + 1 or more.\n"
-             "indices: Indices into the axis, of any shape, which replaces the axis in the "
-             "result's shape.\n"
-             "axis: Axis to gather from, a scalar; negative values count from the end.",
-     .samples = "Tindices=int32 [4,3] [3]=2,0,3 []=0; Tindices=int64 [2,5,3] [2]=4,1 []=1; "
-                "Tindices=int32 [2,3] [2,2]=0,2,1,1 []=-1; Tindices=int32 [4,3] [0]= []=0",
-     .host = "axis",
-     .devices = MOVABLE,
-     .shape = gather_shape,
-     .record = record_gather,
-     .grad = gather_axis_grad},
     {.name = "OneHot",
      .inputs = "indices:TI depth:int32 on_value:T off_value:T",
      .outputs = "output:T",
@@ -559,4 +426,4 @@ static const struct op_def op_defs[] = {
      .record = record_invert},
 };
 
-OP_FAMILY(tile_pad_gather, op_defs);
+OP_FAMILY(tile_pad, op_defs);
