@@ -143,6 +143,8 @@ def docstring(thing, indent):
 
 def function(name, thing):
     """The stub of anything that is called."""
+    if isinstance(getattr(thing, "__wrapped__", None), _situ.Op):
+        thing = thing.__wrapped__
     if isinstance(thing, _situ.Op):
         annotations = op_types(thing)
         return (

@@ -277,6 +277,24 @@ int call_attrs(struct call *call) {
   return 0;
 }
 
+static situ_type type_of_flat(PyObject *item) {
+  return IS_TENSOR(item) ? situ_tensor_type(TENSOR_OF(item)) : ((struct value_object *)item)->type;
+}
+
+int call_list_types(struct call *call) {
+  const struct op_signature *signature = &call->function->signature;
+  for (int p = 0, at = 0; p < signature->n_inputs; at += call->counts[p++]) {
+    const int attr = signature->inputs[p].types_attr, count = call->counts[p];
+    if (attr < 0) continue;
+    int64_t *types = PyMem_Calloc((size_t)count + 1, sizeof *types);
+    if (!types) return PyErr_NoMemory(), -1;
+    for (int i = 0; i < count; i++) types[i] = type_of_flat(call->flat[at + i]);
+    call->lists[call->n_attrs] = types;
+    call->attrs[call->n_attrs++] = situ_attr_types(signature->attrs[attr].spec->name, types, count);
+  }
+  return 0;
+}
+
 situ_type call_type(const struct call *call, int p) {
   const struct op_input *input = &call->function->signature.inputs[p];
   return input->type_attr < 0 ? input->type : call->types[input->type_attr];

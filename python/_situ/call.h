@@ -36,6 +36,10 @@ int call_bind(struct call *call, struct function_object *function, PyObject *con
 /* Reads the attributes. Returns 0, or -1 with an exception. */
 int call_attrs(struct call *call);
 
+/* Adds the attributes with the types of lists of tensors, which must have been converted. Returns
+ * 0, or -1 with an exception. */
+int call_list_types(struct call *call);
+
 /* Returns the required type of the inputs of parameter `p`; SITU_NO_TYPE: any. */
 situ_type call_type(const struct call *call, int p);
 

@@ -60,7 +60,10 @@ static PyObject *raise(const struct op_signature *signature, const char *name, s
 static PyObject *results(const struct op_signature *signature, situ_tensor **outputs, int count) {
   if (signature->n_outputs == 1 && !signature->list_output)
     return tensor_wrap_on_scope_device(outputs[0]);
-  if (count == 0 && !signature->list_output) Py_RETURN_NONE;
+  if (!signature->n_outputs) { /* the program has one that says that it ran */
+    for (int i = 0; i < count; i++) situ_tensor_release(outputs[i]);
+    Py_RETURN_NONE;
+  }
   PyObject *list = PyList_New(count);
   bool good = list != NULL;
   for (int i = 0; i < count; i++) { /* consumes all outputs, also on failure */
@@ -220,7 +223,7 @@ static PyObject *call_with(struct call *call, situ_eager *eager, situ_tensor **i
 }
 
 PyObject *call_eager(struct call *call) {
-  if (call_attrs(call) || make_tensors(call)) return NULL;
+  if (call_attrs(call) || make_tensors(call) || call_list_types(call)) return NULL;
   situ_eager *eager = context_eager();
   if (!eager) return NULL;
   situ_tensor *inline_buffer[FLAT], **inputs = inline_buffer, *one[INLINE_OUTPUTS], **outputs = one;

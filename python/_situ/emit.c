@@ -210,7 +210,7 @@ PyObject *call_emit(struct call *call, struct graph_object *graph) {
   const bool named = call->name && *call->name;
   numerics_set_origin(graph);
   if (is_plain(call, graph)) {
-    if (call_attrs(call) || make_values(call, graph, "")) return NULL;
+    if (call_attrs(call) || make_values(call, graph, "") || call_list_types(call)) return NULL;
     return add(call, graph, named ? call->name : NULL);
   }
   PyObject *name = graph_unique(graph, PyUnicode_AsUTF8(graph->scope),
@@ -219,7 +219,8 @@ PyObject *call_emit(struct call *call, struct graph_object *graph) {
   PyObject *result = NULL;
   char text[512]; /* "name/": verbatim */
   snprintf(text, sizeof text, "%s/", PyUnicode_AsUTF8(name));
-  if (!call_attrs(call) && !make_values(call, graph, PyUnicode_AsUTF8(name)))
+  if (!call_attrs(call) && !make_values(call, graph, PyUnicode_AsUTF8(name)) &&
+      !call_list_types(call))
     result = add(call, graph, text);
   Py_DECREF(name);
   return result;

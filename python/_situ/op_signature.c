@@ -19,8 +19,10 @@ static void add_input(struct op_signature *out, const situ_op_port *port) {
                         .key = PyUnicode_InternFromString(port->name),
                         .type = port->type,
                         .type_attr = port->is_types ? -1 : port->type_attr,
+                        .types_attr = port->is_types ? port->type_attr : -1,
                         .is_list = port->is_list};
   if (port->is_ref && !port->is_handle) out->takes_reference = true;
+  if (port->is_types) out->attrs[port->type_attr].of_list = true;
 }
 
 static void find_same(struct op_signature *signature) {
@@ -82,7 +84,8 @@ static void order_params(struct op_signature *signature) {
   for (int optional = 0; optional < 2; optional++)
     for (int i = 0; i < signature->n_attrs; i++) {
       const situ_op_attr *spec = signature->attrs[i].spec;
-      if (!spec->inferred && (spec->default_value != NULL) == optional)
+      if (!spec->inferred && !signature->attrs[i].of_list &&
+          (spec->default_value != NULL) == optional)
         signature->param_attr[signature->n_params++] = i;
     }
 }

@@ -9,7 +9,8 @@ struct op_input {
   const char *name;
   PyObject *key;  /* interned name */
   situ_type type; /* fixed, or SITU_NO_TYPE */
-  int type_attr;  /* -1: none, or a list of types, which the caller supplies */
+  int type_attr;  /* -1: none, or a list of types */
+  int types_attr; /* of a list of tensors of any types: the attribute with the types; else -1 */
   int same_as;    /* the first input with the same type attribute; itself if none */
   bool is_list;
   bool all_axes; /* may be omitted or None: all axes of the first input */
@@ -19,6 +20,7 @@ struct op_attr {
   const situ_op_attr *spec;
   PyObject *key, *alias;  /* interned; alias may be NULL */
   situ_type default_type; /* of a type attribute */
+  bool of_list;           /* the types of a list of tensors: inferred */
 };
 
 struct op_signature {

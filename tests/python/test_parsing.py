@@ -184,7 +184,6 @@ def test_arguments_of_the_op_must_agree(changes, text):
         "dense_keys": ["a"],
         "ragged_keys": tf.constant([], tf.string),
         "dense_defaults": [[1.0, 2.0]],
-        "Tdense": [tf.float32],
         "num_sparse": 0,
         "sparse_types": [],
         "dense_shapes": [[2]],

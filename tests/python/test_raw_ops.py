@@ -84,7 +84,6 @@ def test_values_that_are_not_supported():
             ragged_keys=["a"],
             dense_defaults=[tf.constant([], tf.int64)],
             num_sparse=0,
-            Tdense=[tf.int64],
             sparse_types=[],
             dense_shapes=[[]],
         )
@@ -179,3 +178,42 @@ def test_types_of_top_k_and_multiples_of_tile_grad():
         assert indices.dtype == kind
     summed = tf.raw_ops.TileGrad(input=[[1, 2, 3, 4]], multiples=[1, 2])
     assert summed.numpy().tolist() == [[4, 6]]
+
+
+def test_several_outputs_are_a_namedtuple():
+    raw = tf.raw_ops
+    best = raw.TopKV2(input=[1.0, 5.0, 3.0], k=2)
+    assert best.values.numpy().tolist() == [5, 3] and best.indices.numpy().tolist() == [1, 2]
+    assert type(best).__name__ == "TopKV2" and best._fields == ("values", "indices")
+    found = tf.function(lambda x: raw.Unique(x=x))(tf.constant([3, 3, 1]))
+    assert found.y.numpy().tolist() == [3, 1] and found.idx.numpy().tolist() == [0, 0, 1]
+    decoded = raw.CTCBeamSearchDecoder(
+        inputs=tf.zeros([2, 1, 3]), sequence_length=[2], beam_width=4, top_paths=2
+    )
+    assert [len(part) for part in decoded[:3]] == [2, 2, 2]
+    assert decoded.log_probability.shape == (1, 2)
+    assert raw.TopKV2.__doc__ and raw.TopKV2.parameters[0][0] == "input"
+
+
+def test_types_of_lists_are_inferred():
+    parts = tf.raw_ops.IdentityN(input=[1, 2.5, "x"])
+    assert [p.dtype for p in parts] == [tf.int32, tf.float32, tf.string]
+    assert tf.raw_ops.Assert(condition=True, data=["x", 1.5]) is None
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"assertion failed: \[x\] \[1.5\]"):
+        tf.raw_ops.Assert(condition=False, data=["x", 1.5])
+    with tf.Graph().as_default() as graph:
+        parts = tf.raw_ops.IdentityN(input=[1, 2.5])
+        assert graph.get_operations()[-1].get_attr("T") == [tf.int32, tf.float32]
+    parsed = tf.raw_ops.ParseExampleV2(
+        serialized=[b""],
+        names=[],
+        sparse_keys=["s", "t"],
+        dense_keys=["d"],
+        ragged_keys=tf.constant([], tf.string),
+        dense_defaults=[tf.constant([4], tf.int64)],
+        num_sparse=2,
+        sparse_types=[tf.float32, tf.string],
+        dense_shapes=[[]],
+    )
+    assert [p.dtype for p in parsed.sparse_values] == [tf.float32, tf.string]
+    assert [p.numpy().tolist() for p in parsed.dense_values] == [[4]]

@@ -63,7 +63,7 @@ def test_stubs_know_every_name(path):
 
 def test_stubs_are_typed():
     matmul = names("raw_ops")["MatMul"]
-    assert words(matmul) == ["a", "b", "transpose_a", "transpose_b", "name"]
+    assert words(matmul) == ["a", "b", "transpose_a", "transpose_b", "grad_a", "grad_b", "name"]
     assert ast.unparse(matmul.args.args[0].annotation) == "_s.TensorLike"
     assert ast.unparse(matmul.args.args[2].annotation) == "_b.bool"
     assert ast.unparse(matmul.returns) == "_s.Tensor"
@@ -85,7 +85,7 @@ def test_stubs_are_all_python():
 def test_signatures():
     assert (
         str(inspect.signature(tf.raw_ops.MatMul))
-        == "(a, b, transpose_a=False, transpose_b=False, name=None)"
+        == "(a, b, transpose_a=False, transpose_b=False, grad_a=False, grad_b=False, name=None)"
     )
     assert str(inspect.signature(tf.nn.leaky_relu)).startswith("(features, alpha=0.2")
     assert str(inspect.signature(tf.expand_dims)).startswith("(input, axis")
@@ -94,7 +94,7 @@ def test_signatures():
 
 def test_help_reads_well():
     text = pydoc.render_doc(tf.raw_ops.MatMul, renderer=pydoc.plaintext)
-    assert "matmul(a, b, transpose_a=False, transpose_b=False, name=None)" in text
+    assert "matmul(a, b, transpose_a=False, transpose_b=False, grad_a=False, grad_b=False, name=None)" in text
     for part in (
         "product of two matrices",
         "a: Left matrix",

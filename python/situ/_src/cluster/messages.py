@@ -31,9 +31,7 @@ def reduced(tensors, reduction="sum", name=None):
     """Tensors of all ranks, reduced: one message for all of them."""
     if not tensors or processes.size() == 1:
         return _named(tensors, name)
-    found = _message(
-        "RanksAllReduce", list(tensors), T=_types(tensors), reduction=reduction, name=name
-    )
+    found = _message("RanksAllReduce", list(tensors), reduction=reduction, name=name)
     return _listed(found, len(tensors))
 
 
@@ -41,7 +39,7 @@ def spread(tensors, root=0, name=None):
     """Tensors of one rank, for all."""
     if not tensors or processes.size() == 1:
         return _named(tensors, name)
-    found = _message("RanksBroadcast", list(tensors), T=_types(tensors), root=root, name=name)
+    found = _message("RanksBroadcast", list(tensors), root=root, name=name)
     return _listed(found, len(tensors))
 
 
@@ -49,11 +47,7 @@ def _named(tensors, name):
     """The tensors of a single rank; in a graph an op of that name has them."""
     if not tensors or name is None or _situ.current_graph() is None:
         return list(tensors)
-    return _listed(op("IdentityN", list(tensors), T=_types(tensors), name=name), len(tensors))
-
-
-def _types(tensors):
-    return [t.dtype.base_dtype for t in tensors]
+    return _listed(op("IdentityN", list(tensors), name=name), len(tensors))
 
 
 def _listed(found, count):

@@ -731,7 +731,7 @@ def _parallel(value):
 def _bind(dataset):
     """Converts a data set that a function returns to a tensor."""
     handle, arguments = handle_in_graph(dataset)
-    return op("DatasetBind", handle, arguments, Targuments=[a.dtype.base_dtype for a in arguments])
+    return op("DatasetBind", handle, arguments)
 
 
 def from_handle(handle, spec):

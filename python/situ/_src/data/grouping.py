@@ -131,7 +131,6 @@ def _bucket_limit(boundaries, key, at):
                 "max(bucket_boundaries)."
             )
         ],
-        T=["string"],
     )
     with get_default_graph().control_dependencies([check]):
         return at(boundaries, OPS["Identity"](key)) - 1

@@ -77,12 +77,8 @@ def single_element(dataset, name=None):
 
 def _argument_attrs(arguments):
     """Returns attributes of nodes that iterate in each run; within a function a captured data set
-    keeps its
-    state (cache, shuffle) between calls."""
-    return dict(
-        Targuments=[a.dtype.base_dtype for a in arguments],
-        shares=not arguments and _situ.current_graph().building_function,
-    )
+    keeps its state (cache, shuffle) between calls."""
+    return dict(shares=not arguments and _situ.current_graph().building_function)
 
 
 def in_function(dataset):
@@ -118,7 +114,7 @@ class Elements:
             self._handle,
             convert_to_tensor(wanted, "bool"),
             list(defaults),
-            **_attrs(self._spec),
+            output_shapes=_attrs(self._spec)["output_shapes"],
         )
         return [result[0], *result[1:]]
 
@@ -263,7 +259,6 @@ class Iterator:
             handle,
             self._iterator_resource,
             arguments,
-            Targuments=[a.dtype.base_dtype for a in arguments],
             name=name or "make_initializer",
         )
 
@@ -320,7 +315,6 @@ def make_one_shot_iterator(dataset):
         handle,
         arguments,
         name="OneShotIterator",
-        Targuments=[a.dtype.base_dtype for a in arguments],
         **_attrs(dataset.element_spec),
     )
     return Iterator(iterator, None, dataset.element_spec)

@@ -217,7 +217,12 @@ def lookup(name: str, which: str) -> Any:
     for exports in (exports_of(which), BOTH):
         if load_name(name, exports.which) or name in exports:
             return exports[name]
-    return op_functions()[name]
+    function = op_functions()[name]
+    if name.startswith("raw_ops."):
+        from situ._src.framework import raw_ops
+
+        return raw_ops.raw_op(function)
+    return function
 
 
 def is_module(name: str, which: str) -> bool:

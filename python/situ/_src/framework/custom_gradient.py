@@ -97,7 +97,7 @@ def _graph(function, args, kwargs):
     outputs = (
         [op("Identity", inner[0])]
         if len(inner) == 1
-        else list(op("IdentityN", inner, T=[t.dtype for t in inner]))
+        else list(op("IdentityN", inner))
     )
 
     def back(operation, grads):
@@ -118,7 +118,7 @@ def with_gradient(sources, values, back):
     if graph is None and not _situ.tape_count():
         return list(values)
     if graph is not None:
-        outputs = list(op("IdentityN", list(values), T=[v.dtype for v in values]))
+        outputs = list(op("IdentityN", list(values)))
         override(outputs[0].op, (lambda operation, grads: back(grads), tuple(sources)))
         return outputs
     count = _situ.tape_pause()

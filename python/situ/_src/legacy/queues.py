@@ -81,9 +81,7 @@ class QueueBase:
     def enqueue(self, vals, name: str | None = None):
         """Returns an op that enqueues one element; it blocks while the queue is full."""
         values = self._values(vals, False)
-        return self._use(
-            "QueueEnqueueV2", name or f"{self._name}_enqueue", values, Tcomponents=self._dtypes
-        )
+        return self._use("QueueEnqueueV2", name or f"{self._name}_enqueue", values)
 
     def enqueue_many(self, vals, name: str | None = None):
         """Returns an op that enqueues the slices along the first dimension."""
@@ -92,7 +90,6 @@ class QueueBase:
             "QueueEnqueueManyV2",
             name or f"{self._name}_EnqueueMany",
             values,
-            Tcomponents=self._dtypes,
         )
 
     def dequeue(self, name: str | None = None):

@@ -785,7 +785,7 @@ def identity_n(input: TensorLike, name: str | None = None) -> list[Tensor]:
     if any(x.dtype.name == "string" for x in tensors):  # no kernel copies strings
         with scope(name, "IdentityN"):
             return [op("Identity", x) for x in tensors]
-    return list(op("IdentityN", tensors, T=[x.dtype for x in tensors], name=name))
+    return list(op("IdentityN", tensors, name=name))
 
 
 @export("parallel_stack")

@@ -85,7 +85,6 @@ def Assert(
         return OPS["Assert"](
             convert_to_tensor(condition),
             values,
-            T=[v.dtype.base_dtype for v in values],
             summarize=3 if summarize is None else summarize,
             name="Assert",
         )

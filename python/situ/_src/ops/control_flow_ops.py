@@ -106,7 +106,6 @@ def _emit_if(outer, pred, traced):
         result = OPS["If"](
             pred,
             list(outers.values()),
-            Tin=[t.dtype.base_dtype for t in outers.values()],
             Tout=[t.dtype.base_dtype for t in outputs[0]],
             then_branch=names[0],
             else_branch=names[1],

@@ -128,7 +128,6 @@ def _parse(serialized, features, name, names=None):
             constant([], "string"),
             [_default(k, features[k], shape) for k, shape in zip(dense, shapes)],
             num_sparse=len(sparse),
-            Tdense=[as_dtype(features[k].dtype) for k in dense],
             sparse_types=[as_dtype(features[k].dtype) for k in sparse],
             dense_shapes=shapes,
             name="ParseExample",

@@ -69,7 +69,7 @@ def _emit(func, inp, tout, stateful, name):
         _functions[token] = (func, types)
         _situ.set_callback(call)
         results = OPS["PyFunc" if stateful else "PyFuncStateless"](
-            inputs, token=token, Tin=[x.dtype.base_dtype for x in inputs], Tout=types, name=name
+            inputs, token=token, Tout=types, name=name
         )
         if not types:
             return results

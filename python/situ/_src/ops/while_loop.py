@@ -133,7 +133,6 @@ class _Loop:
         with outer.control_dependencies(before) if before else contextlib.nullcontext():
             result = OPS["While"](
                 inputs,
-                T=[t.dtype.base_dtype for t in inputs],
                 cond=names[0],
                 body=names[1],
                 name="While",
