@@ -165,10 +165,13 @@ static int read_integers(struct call *call, int slot, PyObject *value, situ_attr
                                        : structure_tuple(value, "expected a list of integers");
   if (!list) return -1;
   const Py_ssize_t n = PyTuple_GET_SIZE(list);
-  if (n > SITU_MAX_RANK * 2) PyErr_SetString(PyExc_ValueError, "too many integers");
+  int64_t *integers = call->integers[slot];
+  if (n > SITU_MAX_RANK * 2)
+    integers = call->lists[slot] = PyMem_Calloc((size_t)n, sizeof *integers);
+  if (!integers) PyErr_NoMemory();
   for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
-    call->integers[slot][i] = PyLong_AsLongLong(PyTuple_GET_ITEM(list, i));
-  *out = situ_attr_ints(out->name, call->integers[slot], (int)n);
+    integers[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(list, i));
+  *out = situ_attr_ints(out->name, integers, (int)n);
   Py_DECREF(list);
   return PyErr_Occurred() ? -1 : 0;
 }

@@ -5,13 +5,6 @@
 #include <stddef.h>
 
 const struct default_attr default_attrs[] = {
-    {"StringLower", "encoding", "s: \"\"\n"},
-    {"StringUpper", "encoding", "s: \"\"\n"},
-    {"StringLength", "unit", "s: \"BYTE\"\n"},
-    {"DecodeCSV", "na_value", "s: \"\"\n"},
-    {"DecodeCSV", "select_cols", "list {\n}\n"},
-    {"StringFormat", "template", "s: \"%s\"\n"},
-    {"StringFormat", "placeholder", "s: \"%s\"\n"},
     {"VarHandleOp", "debug_name", NULL},
     {"VarHandleOp", "allowed_devices", "list {\n}\n"},
     {"DatasetToSingleElement", "metadata", "s: \"\"\n"},

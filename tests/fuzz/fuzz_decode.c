@@ -25,7 +25,8 @@ static situ_tensor *texts(situ_shape shape, const char *const *words) {
 }
 
 static int more_csv(situ_tensor **inputs, situ_attr *attrs, int *n_attrs) {
-  (void)attrs, (void)n_attrs;
+  static const int64_t types[] = {SITU_STRING, SITU_STRING};
+  attrs[(*n_attrs)++] = situ_attr_types("OUT_TYPE", types, 2);
   inputs[1] = texts(SITU_SHAPE(1), (const char *const[]){"x"});
   inputs[2] = texts(SITU_SHAPE(1), (const char *const[]){""});
   return 2;

@@ -14,13 +14,8 @@ EXPECTED = {line.split()[0]: line.split()[1:] for line in GOLDEN.read_text().spl
 MISSING = {  # arguments of TensorFlow that situ does not have: a TypeError names them
     "AnonymousIterator": ["output_types", "output_shapes"],
     "DatasetToSingleElement": ["metadata"],
-    "DecodeCSV": ["na_value", "select_cols"],
     "OneShotIterator": ["dataset_factory"],
     "ParseExampleV2": ["ragged_value_types", "ragged_split_types"],
-    "StringFormat": ["inputs", "template", "placeholder"],
-    "StringLength": ["unit"],
-    "StringLower": ["encoding"],
-    "StringUpper": ["encoding"],
     "VarHandleOp": ["debug_name", "allowed_devices"],
 }
 
@@ -217,3 +212,62 @@ def test_types_of_lists_are_inferred():
     )
     assert [p.dtype for p in parsed.sparse_values] == [tf.float32, tf.string]
     assert [p.numpy().tolist() for p in parsed.dense_values] == [[4]]
+
+
+def test_units_and_encodings_of_strings():
+    raw = tf.raw_ops
+    texts = ["äbc", "日本", b"\xff\xfe\x80a"]
+    assert raw.StringLength(input=texts).numpy().tolist() == [4, 6, 4]
+    assert raw.StringLength(input=texts, unit="UTF8_CHAR").numpy().tolist() == [3, 2, 3]
+
+    def cases(text, encoding):
+        ops = (raw.StringLower, raw.StringUpper)
+        return [op(input=text, encoding=encoding).numpy() for op in ops]
+
+    assert cases("ÄbÇ", "") == ["ÄbÇ".encode(), "ÄBÇ".encode()]
+    for text in ("ÄBç éİss ß", "ΑΣ ΣΑΣ, ας", "Ǆ ǆ ŉ ﬁ ᾳ", "Straße 𐐀𐐨"):
+        assert cases(text, "utf-8") == [text.lower().encode(), text.upper().encode()]
+    assert cases(b"a\xffB\xe2\x82", "utf-8") == ["a\ufffdb\ufffd\ufffd".encode()] + [
+        "A\ufffdB\ufffd\ufffd".encode()
+    ]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="received latin"):
+        cases("a", "latin")
+
+
+def test_columns_and_types_of_decode_csv():
+    def decode(records, defaults, **kwargs):
+        found = tf.raw_ops.DecodeCSV(records=records, record_defaults=defaults, **kwargs)
+        return [column.numpy().tolist() for column in found]
+
+    lines = ["1,2,NA", "NA,5,6"]
+    chosen = {"na_value": "NA", "select_cols": [0, 2]}
+    assert decode(lines, [[7], ["k"]], **chosen) == [[1, 7], [b"k", b"6"]]
+    none = tf.constant([], tf.float64)
+    assert decode(["1,3,2.5"], [tf.constant(1, tf.int64), [2.0], none]) == [[1], [3], [2.5]]
+    wide = [str(i) for i in range(40)]
+    assert decode([",".join(wide)], [[0]] * 20, select_cols=list(range(0, 40, 2))) == [
+        [i] for i in range(0, 40, 2)
+    ]
+    for select_cols, text in (
+        ([2, 0], "strictly increasing"),
+        ([-1, 1], "non-negative"),
+        ([0], "match output size"),
+        ([0, 3], "Expect 2 fields but have 1 in record 0"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            decode(lines, [[7], ["k"]], select_cols=select_cols)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Field 1 in record 0 is not a valid"):
+        decode(["1,x"], [[1], [2]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Field 1 is required but missing"):
+        decode(["1,"], [[1], none])
+
+
+def test_templates_of_string_format():
+    x = tf.constant([[1, 2, 3], [4, 5, 6]])
+    text = tf.raw_ops.StringFormat(inputs=[x, "s"], template="{} and {}.", placeholder="{}")
+    assert text.numpy() == b'[[1 2 3]\n [4 5 6]] and "s".'
+    text = tf.raw_ops.StringFormat(inputs=[x], template="%s", summarize=1)
+    assert text.numpy() == b"[[1 ... 3]\n [4 ... 6]]"
+    assert tf.raw_ops.StringFormat(inputs=[], template="none").numpy() == b"none"
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must match: 2 vs. 1"):
+        tf.raw_ops.StringFormat(inputs=[x], template="%s %s")

@@ -129,16 +129,44 @@ static situ_status give_text(struct compute *compute, struct strbuf *text) {
   return status;
 }
 
-static situ_status compute_format(struct compute *compute) {
-  const situ_tensor *in = compute->in[0];
-  const int64_t given = call_integer(compute->call, "summarize");
-  struct strbuf text = {0};
-  if (!call_bool(compute->call, "ends"))
-    summarize(&text, in, given);
+static void add_tensor(struct strbuf *out, const struct call *call, const situ_tensor *in) {
+  const int64_t given = call_integer(call, "summarize");
+  if (!call_bool(call, "_ends"))
+    summarize(out, in, given);
   else if (!in->shape.rank)
-    add_element(&text, in, 0, true);
+    add_element(out, in, 0, true);
   else
-    add_dim(&text, in, 0, 0, given < 0 ? INT64_MAX / 2 : given);
+    add_dim(out, in, 0, 0, given < 0 ? INT64_MAX / 2 : given);
+}
+
+/* The end of the template's part before the next placeholder, or NULL. */
+static const char *next_placeholder(const char *from, const char *placeholder) {
+  return *placeholder ? strstr(from, placeholder) : NULL;
+}
+
+static situ_status format_shape(struct call *call) {
+  const char *placeholder = call_text(call, "placeholder");
+  const char *at = call_text(call, "template");
+  int count = 0;
+  while ((at = next_placeholder(at, placeholder)) != NULL) count++, at += strlen(placeholder);
+  if (count != call->n_in)
+    return INVALID("num placeholders in template and num inputs must match: %d vs. %d", count,
+                   call->n_in);
+  return op_scalar_shape(call);
+}
+
+static situ_status compute_format(struct compute *compute) {
+  const struct call *call = compute->call;
+  const char *placeholder = call_text(call, "placeholder"), *from = call_text(call, "template");
+  struct strbuf text = {0};
+  for (int i = 0; i < call->n_in; i++) {
+    const char *at = next_placeholder(from, placeholder);
+    if (!at) break;
+    strbuf_append_n(&text, from, (size_t)(at - from));
+    add_tensor(&text, call, compute->in[i]);
+    from = at + strlen(placeholder);
+  }
+  strbuf_append(&text, from);
   return give_text(compute, &text);
 }
 
@@ -184,17 +212,20 @@ static situ_status compute_assert(struct compute *compute) {
 
 static const struct op_def op_defs[] = {
     {.name = "StringFormat",
-     .inputs = "input:T",
+     .inputs = "inputs:T",
      .outputs = "output:string",
-     .attrs = "T:{" ALL_TYPES "} summarize:int=3 ends:bool=true",
-     .doc = "Formats a tensor as one string and leaves out elements of long dimensions.",
-     .args = "input: Tensor of any type.\n"
+     .attrs = "T:list({" ALL_TYPES "}) template:string='%s' placeholder:string='%s' "
+              "summarize:int=3 _ends:bool=true",
+     .doc = "Formats tensors as one string and leaves out elements of long dimensions.",
+     .args = "inputs: Tensors of any types.\n"
+             "template: String with a placeholder for each tensor.\n"
+             "placeholder: What a tensor replaces in the template.\n"
              "summarize: Number of elements to show at the beginning and end of each dimension; -1 "
              "shows all.\n"
-             "ends: Show both ends of each dimension, else the first elements of the tensor.",
+             "_ends: Show both ends of each dimension, else the first elements of the tensor.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
-     .shape = op_scalar_shape,
+     .shape = format_shape,
      .compute = compute_format},
     {.name = "PrintV2",
      .inputs = "input:string",

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "ops/string/fingerprint.h"
 #include "ops/ops.h"
+#include "ops/string/utf8_case.h"
 #include "tensor/shape.h"
 #include "tensor/tensor.h"
 
@@ -72,8 +73,29 @@ static situ_status each(struct compute *compute,
 
 /* Letters */
 
+/* Returns whether the encoding is UTF-8; else bytes are ASCII. */
+static situ_status check_encoding(const struct call *call, bool *utf8) {
+  const char *encoding = call_text(call, "encoding");
+  *utf8 = !strcmp(encoding, "utf-8");
+  if (*utf8 || !*encoding) return NULL;
+  return INVALID("only utf-8 or '' (no encoding) is supported, received %s", encoding);
+}
+
+static situ_status case_shape(struct call *call) {
+  bool utf8;
+  TRY(check_encoding(call, &utf8));
+  return op_same_shape(call);
+}
+
+static situ_status add_utf8(situ_string text, bool is_upper, struct words *to) {
+  TRY(utf8_case(text, is_upper, &to->bytes));
+  return words_end(to);
+}
+
 static situ_status lower(struct compute *compute, situ_string text, struct words *to) {
-  (void)compute;
+  bool utf8;
+  TRY(check_encoding(compute->call, &utf8));
+  if (utf8) return add_utf8(text, false, to);
   for (size_t i = 0; i < text.length; i++) {
     const char c = (char)tolower((unsigned char)text.data[i]);
     strbuf_append_n(&to->bytes, &c, 1);
@@ -81,7 +103,9 @@ static situ_status lower(struct compute *compute, situ_string text, struct words
   return words_end(to);
 }
 static situ_status upper(struct compute *compute, situ_string text, struct words *to) {
-  (void)compute;
+  bool utf8;
+  TRY(check_encoding(compute->call, &utf8));
+  if (utf8) return add_utf8(text, true, to);
   for (size_t i = 0; i < text.length; i++) {
     const char c = (char)toupper((unsigned char)text.data[i]);
     strbuf_append_n(&to->bytes, &c, 1);
@@ -141,16 +165,26 @@ static situ_status compute_decode(struct compute *compute) { return each(compute
 
 /* Numbers */
 
+/* The number of bytes, or of those that begin a character in UTF-8. */
+static int32_t length_of(situ_string text, bool characters) {
+  int32_t count = 0;
+  if (!characters) return (int32_t)text.length;
+  for (size_t i = 0; i < text.length; i++) count += ((unsigned char)text.data[i] & 0xC0) != 0x80;
+  return count;
+}
+
 static situ_status compute_length(struct compute *compute) {
   const situ_tensor *in = compute->in[0];
+  const bool characters = !strcmp(call_text(compute->call, "unit"), "UTF8_CHAR");
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
   for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
-    ((int32_t *)data)[i] = (int32_t)situ_tensor_string(in, i).length;
+    ((int32_t *)data)[i] = length_of(situ_tensor_string(in, i), characters);
   return NULL;
 }
 
-static situ_status read_number(situ_string text, situ_type type, int64_t i, void *to) {
+/* Parses a text, which a zero byte ends, to element i of `to`; false if it is not a number. */
+static bool is_number(situ_string text, situ_type type, int64_t i, void *to) {
   char *end = (char *)(uintptr_t)text.data;
   errno = 0;
   const bool whole = type == SITU_INT32 || type == SITU_INT64;
@@ -158,13 +192,12 @@ static situ_status read_number(situ_string text, situ_type type, int64_t i, void
   const long long number = whole ? strtoll(text.data, &end, 10) : 0;
   const bool wide = (type == SITU_INT32 && number != (int32_t)number) || (whole && errno == ERANGE);
   while (isspace((unsigned char)*end)) end++;
-  if (end == text.data || *end || wide)
-    return INVALID("StringToNumberOp could not correctly convert string: %s", text.data);
+  if (end == text.data || *end || wide) return false;
   if (type == SITU_INT32) ((int32_t *)to)[i] = (int32_t)number;
   if (type == SITU_INT64) ((int64_t *)to)[i] = (int64_t)number;
   if (type == SITU_FLOAT) ((float *)to)[i] = strtof(text.data, NULL);
   if (type == SITU_DOUBLE) ((double *)to)[i] = real;
-  return NULL;
+  return true;
 }
 
 static situ_status compute_number(struct compute *compute) {
@@ -172,7 +205,9 @@ static situ_status compute_number(struct compute *compute) {
   void *data = NULL;
   TRY(compute_output(compute, 0, in->shape, &data));
   for (int64_t i = 0; i < situ_shape_count(in->shape); i++)
-    TRY(read_number(situ_tensor_string(in, i), compute->call->out[0].type, i, data));
+    if (!is_number(situ_tensor_string(in, i), compute->call->out[0].type, i, data))
+      return INVALID("StringToNumberOp could not correctly convert string: %s",
+                     situ_tensor_string(in, i).data);
   return NULL;
 }
 
@@ -303,41 +338,100 @@ static situ_status next_field(situ_string record, char separator, bool quotes, s
   return words_end(to);
 }
 
-static situ_status read_record(struct compute *compute, int64_t i, struct words *words) {
-  const situ_string record = situ_tensor_string(compute->in[0], i);
-  const char separator = call_text(compute->call, "field_delim")[0];
-  const bool quotes = call_bool(compute->call, "use_quote_delim");
-  const int columns = compute->call->n_out;
-  size_t at = 0;
-  int fields = 0;
-  for (bool more = true; more; fields++) {
-    const size_t before = words->bytes.length;
-    TRY(next_field(record, separator, quotes, &at, words));
-    more = at < record.length && record.data[at] == separator;
-    at += more;
-    if (fields >= columns || words->bytes.length != before) continue;
-    const situ_tensor *preset = compute->in[1 + fields];
-    if (!situ_shape_count(preset->shape))
-      return INVALID("Field %d is required but missing in record %lld!", fields, (long long)i);
-    const situ_string text = situ_tensor_string(preset, 0);
-    words->count--;
-    TRY(words_add(words, text.data, text.length));
+/* The columns to return, in ascending order; count 0: all. */
+static situ_status check_columns(const struct call *call) {
+  const struct attr_value *columns = call_attr(call, "select_cols");
+  if (columns->list.count && columns->list.count != call->n_out)
+    return INVALID("select_cols should match output size");
+  for (int i = 0; i < columns->list.count; i++) {
+    if (columns->list.items[i] < 0) return INVALID("select_cols should be non-negative indices");
+    if (i && columns->list.items[i - 1] >= columns->list.items[i])
+      return INVALID("select_cols should be strictly increasing indices");
   }
-  if (fields != columns)
-    return INVALID("Expect %d fields but have %d in record %lld", columns, fields, (long long)i);
   return NULL;
 }
 
-static situ_status compute_csv(struct compute *compute) {
-  const situ_tensor *in = compute->in[0];
+/* Adds the fields of a record that are selected; a missing one is an empty word. */
+static situ_status read_fields(struct compute *compute, situ_string record, struct words *words,
+                               int *fields) {
+  const struct attr_value *columns = call_attr(compute->call, "select_cols");
+  const char separator = call_text(compute->call, "field_delim")[0];
+  const char *na = call_text(compute->call, "na_value");
+  const bool quotes = call_bool(compute->call, "use_quote_delim");
+  size_t at = 0;
+  *fields = 0;
+  for (int column = 0, more = true; more; column++) {
+    const size_t before = words->bytes.length;
+    TRY(next_field(record, separator, quotes, &at, words));
+    more = at < record.length && record.data[at] == separator;
+    at += more ? 1 : 0;
+    const size_t length = words->bytes.length - before;
+    const bool all = !columns->list.count;
+    const bool selected =
+        all || (*fields < columns->list.count && columns->list.items[*fields] == column);
+    const bool missing =
+        length == strlen(na) && !memcmp(strbuf_get(&words->bytes) + before, na, length);
+    if (!selected || missing) words->bytes.length = before;
+    words->ends[words->count - 1] = words->bytes.length;
+    if (selected) ++*fields;
+    if (!selected) words->count--;
+  }
+  return NULL;
+}
+
+static situ_status read_record(struct compute *compute, int64_t i, struct words *words) {
   const int columns = compute->call->n_out;
+  const int64_t first = words->count;
+  int fields;
+  TRY(read_fields(compute, situ_tensor_string(compute->in[0], i), words, &fields));
+  if (fields != columns)
+    return INVALID("Expect %d fields but have %d in record %lld", columns, fields, (long long)i);
+  for (int c = 0; c < columns; c++) {
+    const int64_t at = first + c;
+    const bool missing = words->ends[at] == (at ? words->ends[at - 1] : 0);
+    if (missing && !situ_shape_count(compute->in[1 + c]->shape))
+      return INVALID("Field %d is required but missing in record %lld!", c, (long long)i);
+  }
+  return NULL;
+}
+
+/* Column c as strings or numbers; missing fields are the default. */
+static situ_status give_column(struct compute *compute, const struct words *words, int c,
+                               situ_string *texts) {
+  const situ_tensor *in = compute->in[0], *preset = compute->in[1 + c];
+  const int64_t n = situ_shape_count(in->shape), columns = compute->call->n_out;
+  const char *bytes = strbuf_get((struct strbuf *)&words->bytes);
+  const bool is_string = preset->type == SITU_STRING;
+  void *data = NULL;
+  if (!is_string) TRY(compute_output(compute, c, in->shape, &data));
+  const size_t size = situ_type_size(preset->type);
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t at = i * columns + c;
+    const size_t begin = at ? words->ends[at - 1] : 0, length = words->ends[at] - begin;
+    char number[64];
+    snprintf(number, sizeof number, "%.*s", (int)(length < 63 ? length : 63), bytes + begin);
+    if (is_string)
+      texts[i] = length ? (situ_string){bytes + begin, length} : situ_tensor_string(preset, 0);
+    else if (!length)
+      memcpy((char *)data + (size_t)i * size, situ_tensor_data(preset), size);
+    else if (length >= sizeof number ||
+             !is_number((situ_string){number, length}, preset->type, i, data))
+      return INVALID("Field %d in record %lld is not a valid %s: %s", c, (long long)i,
+                     situ_type_name(preset->type), number);
+  }
+  return is_string ? situ_tensor_create_strings(in->shape, texts, &compute->out[c]) : NULL;
+}
+
+static situ_status compute_csv(struct compute *compute) {
+  const int64_t n = situ_shape_count(compute->in[0]->shape);
   struct words words = {0};
-  situ_status status = NULL;
-  for (int64_t i = 0; i < situ_shape_count(in->shape) && !status; i++)
-    status = read_record(compute, i, &words);
-  for (int c = 0; c < columns && !status; c++)
-    status = words_tensor(&words, c, columns, in->shape, &compute->out[c]);
+  situ_string *texts = malloc((size_t)max_i64(1, n) * sizeof *texts);
+  situ_status status = texts ? check_columns(compute->call) : NO_MEMORY();
+  for (int64_t i = 0; i < n && !status; i++) status = read_record(compute, i, &words);
+  for (int c = 0; c < compute->call->n_out && !status; c++)
+    status = give_column(compute, &words, c, texts);
   words_free(&words);
+  free(texts);
   return status;
 }
 
@@ -362,31 +456,35 @@ static situ_status compute_old_bucket(struct compute *compute) {
   return put_into_buckets(compute, fingerprint_make_old);
 }
 
-#define STRING_OP_DEF(NAME, word, python_, attrs_, args_, text)                                  \
+#define STRING_OP_DEF(NAME, word, python_, attrs_, args_, text, shape_)                          \
   {                                                                                              \
     .name = #NAME, .inputs = "input:string", .outputs = "output:string", .attrs = attrs_,        \
     .python = python_, .doc = text, .args = "input: Tensor of strings." args_, .devices = "CPU", \
-    .flags = OP_NO_GRADIENT, .shape = op_same_shape, .compute = compute_##word                   \
+    .flags = OP_NO_GRADIENT, .shape = shape_, .compute = compute_##word                          \
   }
 
+#define ENCODING "\nencoding: utf-8, or empty for bytes, of which only ASCII letters change."
+
 static const struct op_def op_defs[] = {
-    STRING_OP_DEF(StringLower, lower, "strings.lower", "", "",
-                  "Converts ASCII letters to lower case."),
-    STRING_OP_DEF(StringUpper, upper, "strings.upper", "", "",
-                  "Converts ASCII letters to upper case."),
+    STRING_OP_DEF(StringLower, lower, "strings.lower", "encoding:string=''", ENCODING,
+                  "Converts letters to lower case.", case_shape),
+    STRING_OP_DEF(StringUpper, upper, "strings.upper", "encoding:string=''", ENCODING,
+                  "Converts letters to upper case.", case_shape),
     STRING_OP_DEF(StringStrip, strip, "strings.strip string_strip", "", "",
-                  "Strips leading and trailing whitespace."),
+                  "Strips leading and trailing whitespace.", op_same_shape),
     STRING_OP_DEF(EncodeBase64, encode, "io.encode_base64 encode_base64", "pad:bool=false",
                   "\npad: Append = up to a multiple of 4 characters.",
-                  "Encodes strings as web-safe base64, with - and _."),
+                  "Encodes strings as web-safe base64, with - and _.", op_same_shape),
     STRING_OP_DEF(DecodeBase64, decode, "io.decode_base64 decode_base64", "", "",
-                  "Decodes web-safe base64."),
+                  "Decodes web-safe base64.", op_same_shape),
     {.name = "StringLength",
      .inputs = "input:string",
      .outputs = "output:int32",
+     .attrs = "unit:{'BYTE','UTF8_CHAR'}='BYTE'",
      .python = "strings.length string_length",
-     .doc = "The length of each string in bytes.",
-     .args = "input: Tensor of strings.",
+     .doc = "The length of each string in bytes or characters.",
+     .args = "input: Tensor of strings.\n"
+             "unit: BYTE, or UTF8_CHAR to count the characters of UTF-8.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = op_same_shape,
@@ -452,15 +550,19 @@ static const struct op_def op_defs[] = {
      .shape = join_shape,
      .compute = compute_join},
     {.name = "DecodeCSV",
-     .inputs = "records:string record_defaults:N*string",
-     .outputs = "output:N*string",
-     .attrs = "N:int>=1 field_delim:string=',' use_quote_delim:bool=true",
+     .inputs = "records:string record_defaults:OUT_TYPE",
+     .outputs = "output:OUT_TYPE",
+     .attrs = "OUT_TYPE:list({float double int32 int64 string}) field_delim:string=',' "
+              "use_quote_delim:bool=true na_value:string='' select_cols:list(int)=[]",
      .doc = "Parses CSV records; returns a tensor per column.",
      .args = "records: Tensor of strings, one record each.\n"
              "record_defaults: Default of each column for empty fields; a tensor without elements "
              "makes the field required.\n"
              "field_delim: Character that separates fields.\n"
-             "use_quote_delim: Treat double quotes as quotation marks, not as ordinary characters.",
+             "use_quote_delim: Treat double quotes as quotation marks, not as ordinary "
+             "characters.\n"
+             "na_value: String that stands for a missing field, beside the empty one.\n"
+             "select_cols: Indices of the columns to return, ascending; empty for all.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,
      .shape = csv_shape,

@@ -326,68 +326,12 @@ def parse_single_sequence_example(
 
 
 def _csv_default(value):
-    """Returns (default of a column as a list of at most one string, dtype)."""
-    kind = dtype_of(value)
-    array = constant_value(value) if kind is not None else None
-    if array is None:
-        first = value[0] if isinstance(value, (list, tuple)) and value else value
-        if isinstance(first, (list, tuple)):
-            return [], as_dtype("float32")
-        array = numpy.asarray([first] if not hasattr(first, "dtype") else first).ravel()
-        kind = as_dtype(
-            "string"
-            if isinstance(first, (str, bytes))
-            else "float32"
-            if isinstance(first, float)
-            else "int32"
-            if isinstance(first, int)
-            else array.dtype
-        )
-    flat = [array] if isinstance(array, bytes) else numpy.asarray(array).ravel().tolist()
-    items = [v.decode() if isinstance(v, bytes) else str(v) for v in flat]
-    return items[:1], kind.base_dtype
-
-
-def _select_columns(lines, defaults, field_delim, use_quote_delim, na_value, select_cols):
-    """Returns selected fields of each line as strings, with defaults for missing ones."""
-    import csv
-
-    lines = convert_to_tensor(lines, "string")
-    quote = csv.QUOTE_MINIMAL if use_quote_delim else csv.QUOTE_NONE
-
-    def read(array):
-        array = numpy.asarray(array, object)
-        columns = [[] for _ in defaults]
-        for n, line in enumerate(array.reshape(-1)):
-            fields = next(
-                csv.reader(
-                    [line.decode(errors="surrogateescape")], delimiter=field_delim, quoting=quote
-                ),
-                [],
-            )
-            selected = range(len(fields)) if select_cols is None else select_cols
-            if len(selected) != len(defaults) or any(i >= len(fields) for i in selected):
-                raise errors.InvalidArgumentError(
-                    None,
-                    None,
-                    f"Expect {len(defaults)} fields but have {len(fields)} in record {n}",
-                )
-            for column, i, default in zip(columns, selected, defaults):
-                field = fields[i]
-                if field in ("", na_value):
-                    if not default:
-                        raise errors.InvalidArgumentError(
-                            None, None, f"Field {i} is required but missing in record {n}!"
-                        )
-                    field = default[0]
-                column.append(field.encode(errors="surrogateescape"))
-        return [numpy.array([*c, None], object)[:-1].reshape(array.shape) for c in columns]
-
-    result = py_func(read, [lines], ["string"] * len(defaults))
-    for part in result:
-        if hasattr(part, "set_shape"):
-            part.set_shape(lines.shape)
-    return result
+    """Returns the default of a column as a tensor; a dtype makes the column required."""
+    if hasattr(value, "as_numpy_dtype"):
+        return constant([], value)
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], (list, tuple)):
+        return constant([], "float32")
+    return convert_to_tensor(value)
 
 
 @export("io.decode_csv", v1="decode_csv")
@@ -415,32 +359,16 @@ def decode_csv(
       A list of tensors of the shape of `records`.
     """
     with scope(name, "DecodeCSV"):
-        defaults = [
-            _csv_default(d) if not hasattr(d, "as_numpy_dtype") else ([], as_dtype(d))
-            for d in record_defaults
-        ]
-        if select_cols is not None or na_value:
-            parts = _select_columns(
-                records,
-                [text for text, _ in defaults],
-                field_delim,
-                use_quote_delim,
-                na_value,
-                select_cols,
-            )
-        else:
-            parts = op(
-                "DecodeCSV",
-                records,
-                [constant(text, "string") for text, _ in defaults],
-                field_delim=field_delim,
-                use_quote_delim=use_quote_delim,
-            )
-        parts = parts if isinstance(parts, (list, tuple)) else [parts]
-        return [
-            part if kind.name == "string" else op("StringToNumber", part, out_type=kind)
-            for part, (_, kind) in zip(parts, defaults)
-        ]
+        parts = op(
+            "DecodeCSV",
+            records,
+            [_csv_default(d) for d in record_defaults],
+            field_delim=field_delim,
+            use_quote_delim=use_quote_delim,
+            na_value=na_value,
+            select_cols=select_cols,
+        )
+        return list(parts)
 
 
 export(v2="io.decode_csv")(

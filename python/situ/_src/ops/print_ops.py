@@ -209,7 +209,7 @@ def print_v1(
         one = convert_to_tensor(one)
         parts += [
             constant("["),
-            op("StringFormat", one, summarize=limit, ends=False),
+            op("StringFormat", one, summarize=limit, _ends=False),
             constant("]"),
         ]
     line = op("StringJoin", parts)

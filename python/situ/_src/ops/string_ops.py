@@ -53,13 +53,14 @@ def format_(
             f"{len(parts) - 1} placeholder(s) in template does not match "
             f"{len(inputs)} tensor(s) provided as input"
         )
-    joined = [constant(parts[0])]
-    for value, text in zip(inputs, parts[1:]):
-        joined += [
-            op("StringFormat", convert_to_tensor(value), summarize=summarize),
-            constant(text),
-        ]
-    return op("StringJoin", joined, name=name)
+    return op(
+        "StringFormat",
+        inputs,
+        template=template,
+        placeholder=placeholder,
+        summarize=summarize,
+        name=name,
+    )
 
 
 @export("timestamp")
@@ -167,34 +168,7 @@ def string_to_hash_bucket(
 @export("strings.length", v1="string_length")
 def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Any:
     """Returns the length of each string in bytes, or in characters with unit "UTF8_CHAR"."""
-    if unit == "BYTE":
-        return api.OPS["StringLength"](input, name=name)
-    return map_strings(lambda t: len(t.decode(errors="replace")), input, "int32", "int32", name)
+    return api.OPS["StringLength"](input, unit=unit, name=name)
 
 
 export(v2="strings.length")(with_order(string_length, "input", "unit", "name"))
-
-
-def _change_case(op_name, convert):
-    """Returns tf.strings.lower or upper."""
-
-    def change(input: TensorLike, encoding: str = "", name: str | None = None) -> Any:
-        if encoding not in ("", "utf-8"):
-            raise ValueError(f"Invalid `encoding` {encoding!r}: it is '' or 'utf-8'.")
-        if not encoding:
-            return api.OPS[op_name](input, name=name)
-        return map_strings(lambda t: convert(t.decode()).encode(), input, "string", object, name)
-
-    change.__name__ = convert.__name__
-    change.__doc__ = f"""Converts strings to {convert.__name__} case.
-
-    Args:
-      input: A string tensor.
-      encoding: "": ASCII letters are converted; "utf-8": all letters.
-      name: A name for the operation (optional).
-    """
-    return change
-
-
-lower = export("strings.lower")(_change_case("StringLower", str.lower))
-upper = export("strings.upper")(_change_case("StringUpper", str.upper))

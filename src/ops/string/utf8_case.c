@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * utf8_case.c: see utf8_case.h. The C library has the tables of Unicode; what it lacks are the
+ * characters of SpecialCasing.txt. */
+#include "ops/string/utf8_case.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <wctype.h>
+
+static locale_t utf8_locale;
+
+static void open_locale(void) {
+  static const char *const names[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
+  for (size_t i = 0; !utf8_locale && i < COUNT_OF(names); i++)
+    utf8_locale = newlocale(LC_CTYPE_MASK, names[i], (locale_t)0);
+}
+
+/* The length of the sequence that a byte begins; 0: none. */
+static size_t sequence_length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first < 0xE0) return 2;
+  if (first >= 0xE0 && first < 0xF0) return 3;
+  return first >= 0xF0 && first < 0xF5 ? 4 : 0;
+}
+
+/* Decodes the character at *at and advances; U+FFFD for a byte that is not UTF-8. */
+static uint32_t decode(situ_string text, size_t *at) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const unsigned char *bytes = (const unsigned char *)text.data + *at;
+  const size_t length = sequence_length(*bytes);
+  uint32_t c = length > 1 ? *bytes & (0x7Fu >> length) : *bytes;
+  bool good = length && length <= text.length - *at;
+  for (size_t i = 1; good && i < length; i++) {
+    good = (bytes[i] & 0xC0) == 0x80;
+    c = c << 6 | (bytes[i] & 0x3F);
+  }
+  good = good && c >= least[length] && c <= 0x10FFFF && !(c >= 0xD800 && c < 0xE000);
+  *at += good ? length : 1;
+  return good ? c : 0xFFFD;
+}
+
+static void encode(uint32_t c, struct strbuf *out) {
+  char bytes[4];
+  const size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (size_t i = length; i-- > 1; c >>= 6) bytes[i] = (char)(0x80 | (c & 0x3F));
+  bytes[0] = (char)(length == 1 ? c : (0xF0u << (4 - length) & 0xFF) | c);
+  strbuf_append_n(out, bytes, length);
+}
+
+/* Characters whose upper case is several characters (SpecialCasing.txt of Unicode). */
+static const struct special {
+  uint16_t c, upper[3];
+} specials[] = {
+    {0xDF, {0x53, 0x53}},
+    {0x149, {0x2BC, 0x4E}},
+    {0x1F0, {0x4A, 0x30C}},
+    {0x390, {0x399, 0x308, 0x301}},
+    {0x3B0, {0x3A5, 0x308, 0x301}},
+    {0x587, {0x535, 0x552}},
+    {0x1E96, {0x48, 0x331}},
+    {0x1E97, {0x54, 0x308}},
+    {0x1E98, {0x57, 0x30A}},
+    {0x1E99, {0x59, 0x30A}},
+    {0x1E9A, {0x41, 0x2BE}},
+    {0x1F50, {0x3A5, 0x313}},
+    {0x1F52, {0x3A5, 0x313, 0x300}},
+    {0x1F54, {0x3A5, 0x313, 0x301}},
+    {0x1F56, {0x3A5, 0x313, 0x342}},
+    {0x1F80, {0x1F08, 0x399}},
+    {0x1F81, {0x1F09, 0x399}},
+    {0x1F82, {0x1F0A, 0x399}},
+    {0x1F83, {0x1F0B, 0x399}},
+    {0x1F84, {0x1F0C, 0x399}},
+    {0x1F85, {0x1F0D, 0x399}},
+    {0x1F86, {0x1F0E, 0x399}},
+    {0x1F87, {0x1F0F, 0x399}},
+    {0x1F88, {0x1F08, 0x399}},
+    {0x1F89, {0x1F09, 0x399}},
+    {0x1F8A, {0x1F0A, 0x399}},
+    {0x1F8B, {0x1F0B, 0x399}},
+    {0x1F8C, {0x1F0C, 0x399}},
+    {0x1F8D, {0x1F0D, 0x399}},
+    {0x1F8E, {0x1F0E, 0x399}},
+    {0x1F8F, {0x1F0F, 0x399}},
+    {0x1F90, {0x1F28, 0x399}},
+    {0x1F91, {0x1F29, 0x399}},
+    {0x1F92, {0x1F2A, 0x399}},
+    {0x1F93, {0x1F2B, 0x399}},
+    {0x1F94, {0x1F2C, 0x399}},
+    {0x1F95, {0x1F2D, 0x399}},
+    {0x1F96, {0x1F2E, 0x399}},
+    {0x1F97, {0x1F2F, 0x399}},
+    {0x1F98, {0x1F28, 0x399}},
+    {0x1F99, {0x1F29, 0x399}},
+    {0x1F9A, {0x1F2A, 0x399}},
+    {0x1F9B, {0x1F2B, 0x399}},
+    {0x1F9C, {0x1F2C, 0x399}},
+    {0x1F9D, {0x1F2D, 0x399}},
+    {0x1F9E, {0x1F2E, 0x399}},
+    {0x1F9F, {0x1F2F, 0x399}},
+    {0x1FA0, {0x1F68, 0x399}},
+    {0x1FA1, {0x1F69, 0x399}},
+    {0x1FA2, {0x1F6A, 0x399}},
+    {0x1FA3, {0x1F6B, 0x399}},
+    {0x1FA4, {0x1F6C, 0x399}},
+    {0x1FA5, {0x1F6D, 0x399}},
+    {0x1FA6, {0x1F6E, 0x399}},
+    {0x1FA7, {0x1F6F, 0x399}},
+    {0x1FA8, {0x1F68, 0x399}},
+    {0x1FA9, {0x1F69, 0x399}},
+    {0x1FAA, {0x1F6A, 0x399}},
+    {0x1FAB, {0x1F6B, 0x399}},
+    {0x1FAC, {0x1F6C, 0x399}},
+    {0x1FAD, {0x1F6D, 0x399}},
+    {0x1FAE, {0x1F6E, 0x399}},
+    {0x1FAF, {0x1F6F, 0x399}},
+    {0x1FB2, {0x1FBA, 0x399}},
+    {0x1FB3, {0x391, 0x399}},
+    {0x1FB4, {0x386, 0x399}},
+    {0x1FB6, {0x391, 0x342}},
+    {0x1FB7, {0x391, 0x342, 0x399}},
+    {0x1FBC, {0x391, 0x399}},
+    {0x1FC2, {0x1FCA, 0x399}},
+    {0x1FC3, {0x397, 0x399}},
+    {0x1FC4, {0x389, 0x399}},
+    {0x1FC6, {0x397, 0x342}},
+    {0x1FC7, {0x397, 0x342, 0x399}},
+    {0x1FCC, {0x397, 0x399}},
+    {0x1FD2, {0x399, 0x308, 0x300}},
+    {0x1FD3, {0x399, 0x308, 0x301}},
+    {0x1FD6, {0x399, 0x342}},
+    {0x1FD7, {0x399, 0x308, 0x342}},
+    {0x1FE2, {0x3A5, 0x308, 0x300}},
+    {0x1FE3, {0x3A5, 0x308, 0x301}},
+    {0x1FE4, {0x3A1, 0x313}},
+    {0x1FE6, {0x3A5, 0x342}},
+    {0x1FE7, {0x3A5, 0x308, 0x342}},
+    {0x1FF2, {0x1FFA, 0x399}},
+    {0x1FF3, {0x3A9, 0x399}},
+    {0x1FF4, {0x38F, 0x399}},
+    {0x1FF6, {0x3A9, 0x342}},
+    {0x1FF7, {0x3A9, 0x342, 0x399}},
+    {0x1FFC, {0x3A9, 0x399}},
+    {0xFB00, {0x46, 0x46}},
+    {0xFB01, {0x46, 0x49}},
+    {0xFB02, {0x46, 0x4C}},
+    {0xFB03, {0x46, 0x46, 0x49}},
+    {0xFB04, {0x46, 0x46, 0x4C}},
+    {0xFB05, {0x53, 0x54}},
+    {0xFB06, {0x53, 0x54}},
+    {0xFB13, {0x544, 0x546}},
+    {0xFB14, {0x544, 0x535}},
+    {0xFB15, {0x544, 0x53B}},
+    {0xFB16, {0x54E, 0x546}},
+    {0xFB17, {0x544, 0x53D}},
+};
+
+/* The I with a dot, the only one with several characters in lower case. */
+static const struct special dotted_i = {0x130, {0x69, 0x307}};
+
+static const struct special *find_special(uint32_t c, bool upper) {
+  if (!upper) return c == dotted_i.c ? &dotted_i : NULL;
+  for (size_t i = 0; i < COUNT_OF(specials) && specials[i].c <= c; i++)
+    if (specials[i].c == c) return &specials[i];
+  return NULL;
+}
+
+/* Whether a sigma ends a word; the text goes on at `behind`. */
+static bool is_final(situ_string text, bool after_letter, size_t behind) {
+  return after_letter && (behind >= text.length || !iswalpha_l(decode(text, &behind), utf8_locale));
+}
+
+static uint32_t change(uint32_t c, bool upper) {
+  return upper ? (uint32_t)towupper_l(c, utf8_locale) : (uint32_t)towlower_l(c, utf8_locale);
+}
+
+situ_status utf8_case(situ_string text, bool upper, struct strbuf *out) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  enum { SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
+  bool after_letter = false;
+  pthread_once(&once, open_locale);
+  if (!utf8_locale)
+    return situ_status_create(SITU_UNIMPLEMENTED,
+                              "%s with encoding='utf-8' needs a UTF-8 locale (C.UTF-8).",
+                              upper ? "StringUpper" : "StringLower");
+  for (size_t at = 0; at < text.length;) {
+    const uint32_t c = decode(text, &at);
+    const struct special *special = find_special(c, upper);
+    const bool final = c == SIGMA && !upper && is_final(text, after_letter, at);
+    for (int i = 0; special && i < 3 && special->upper[i]; i++) encode(special->upper[i], out);
+    if (!special) encode(final ? FINAL_SIGMA : change(c, upper), out);
+    after_letter = iswalpha_l(c, utf8_locale);
+  }
+  return NULL;
+}
