@@ -126,7 +126,12 @@ static void learn_types(struct call *call) {
 static int lay_inputs(struct call *call) {
   const struct op_signature *signature = &call->function->signature;
   for (int p = 0; p < signature->n_inputs; p++) {
+    const int types = signature->inputs[p].types_attr;
     if (signature->inputs[p].all_axes && !call->values[p]) call->values[p] = Py_None;
+    if (!call->values[p] && types >= 0 && signature->attrs[types].spec->default_value) {
+      call->counts[p] = 0; /* an empty list by default */
+      continue;
+    }
     if (!call->values[p])
       return raise_type_error(call, "missing required argument", signature->inputs[p].key), -1;
     call->counts[p] = 1;

@@ -5,9 +5,7 @@
 #include <stddef.h>
 
 const struct default_attr default_attrs[] = {
-    {"VarHandleOp", "debug_name", NULL},
     {"VarHandleOp", "allowed_devices", "list {\n}\n"},
-    {"DatasetToSingleElement", "metadata", "s: \"\"\n"},
     {"TensorListGetItem", "Tshape", "type: DT_INT32\n"},
     {"NonMaxSuppressionV3", "T", "type: DT_FLOAT\n"},
     {"NonMaxSuppressionV3", "T_threshold", "type: DT_FLOAT\n"},

@@ -52,13 +52,14 @@ static const char *const shared_docs[] = {
     "acceptable_fraction: Minimum fraction of lines that a truncated file must have.\n"
     "dct_method: Algorithm of the decoder: INTEGER_ACCURATE, INTEGER_FAST or empty for the fast "
     "one.\n"
-    "expand_animations: Accepted and ignored; animations are not decoded.\n",
+    "expand_animations: Whether animations have a dimension of frames. GIF, the only format with "
+    "animations, is not supported and fails.\n",
     /* Random numbers */
     "seed: Seed of the op; 0 together with seed2 = 0 selects a random seed.\n"
     "seed2: Second seed, which avoids collisions.\n"
     "key: Vector of one integer, the key of the generator.\n"
     "counter: Vector of two integers, the counter of the generator.\n"
-    "alg: Accepted and ignored, a scalar; the algorithm is Philox.\n"
+    "alg: Algorithm, a scalar: 1 for Philox, 3 to select it automatically; others fail.\n"
     "minval: Lower limit, a scalar.\n"
     "maxval: Upper limit, a scalar, which is not included.\n"
     "logits: Unnormalized log-probabilities [batch, classes].\n"

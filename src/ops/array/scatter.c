@@ -325,11 +325,11 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
   }
 
 /* Two ops each: on a reference, which the op returns, and on a handle. */
-#define SCATTER(NAME, word, types, text)                                                         \
+#define SCATTER(NAME, word, types, lock, text)                                                   \
   {.name = "Scatter" #NAME,                                                                      \
    .inputs = "ref:&T indices:Tindices updates:T",                                                \
    .outputs = "output_ref:&T",                                                                   \
-   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false",                 \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=" lock,                 \
    .doc = text " slices of a variable along its first dimension; returns the variable.",         \
    .devices = EVERYWHERE,                                                                        \
    .flags = OP_STATEFUL | OP_UPDATES,                                                            \
@@ -342,11 +342,11 @@ static void tensor_scatter_extreme_grad(struct gradient *g) {
     .flags = OP_STATEFUL | OP_UPDATES, .shape = scatter_shape, .record = record_scatter_##word   \
   }
 
-#define SCATTER_ND(NAME, word, types, text)                                                        \
+#define SCATTER_ND(NAME, word, types, lock, text)                                                  \
   {.name = "ScatterNd" #NAME,                                                                      \
    .inputs = "ref:&T indices:Tindices updates:T",                                                  \
    .outputs = "output_ref:&T",                                                                     \
-   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=false" POLICY,            \
+   .attrs = "T:{" types "} Tindices:{int32 int64}=int32 use_locking:bool=" lock POLICY,            \
    .doc = text " elements or slices of a variable; returns the variable.",                         \
    .args =                                                                                         \
        "indices: Index tuples in the last dimension.\nupdates: Elements or slices, one per index " \
@@ -417,16 +417,16 @@ static const struct op_def op_defs[] = {
         Min, min, TYPE_NAMES_NUMBER, "tensor_scatter_nd_min",
         "A copy of the tensor with elements or slices replaced by their minimum with updates.",
         .grad = tensor_scatter_extreme_grad),
-    SCATTER(Update, update, NUMERIC, "Replaces"),
-    SCATTER(Add, add, TYPE_NAMES_NUMBER, "Adds updates to"),
-    SCATTER(Sub, sub, TYPE_NAMES_NUMBER, "Subtracts updates from"),
-    SCATTER(Mul, mul, TYPE_NAMES_NUMBER, "Multiplies by updates the"),
-    SCATTER(Div, div, TYPE_NAMES_NUMBER, "Divides by updates the"),
-    SCATTER(Min, min, TYPE_NAMES_NUMBER, "Takes the minimum with updates of"),
-    SCATTER(Max, max, TYPE_NAMES_NUMBER, "Takes the maximum with updates of"),
-    SCATTER_ND(Update, update, NUMERIC, "Replaces"),
-    SCATTER_ND(Add, add, TYPE_NAMES_NUMBER, "Adds updates to"),
-    SCATTER_ND(Sub, sub, TYPE_NAMES_NUMBER, "Subtracts updates from"),
+    SCATTER(Update, update, NUMERIC, "true", "Replaces"),
+    SCATTER(Add, add, TYPE_NAMES_NUMBER, "false", "Adds updates to"),
+    SCATTER(Sub, sub, TYPE_NAMES_NUMBER, "false", "Subtracts updates from"),
+    SCATTER(Mul, mul, TYPE_NAMES_NUMBER, "false", "Multiplies by updates the"),
+    SCATTER(Div, div, TYPE_NAMES_NUMBER, "false", "Divides by updates the"),
+    SCATTER(Min, min, TYPE_NAMES_NUMBER, "false", "Takes the minimum with updates of"),
+    SCATTER(Max, max, TYPE_NAMES_NUMBER, "false", "Takes the maximum with updates of"),
+    SCATTER_ND(Update, update, NUMERIC, "true", "Replaces"),
+    SCATTER_ND(Add, add, TYPE_NAMES_NUMBER, "false", "Adds updates to"),
+    SCATTER_ND(Sub, sub, TYPE_NAMES_NUMBER, "false", "Subtracts updates from"),
 };
 
 OP_FAMILY(scatter, op_defs);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
+#include "schema/function.h"
 #include "tensor/tensor.h"
 
 static situ_status compute_dataset(struct compute *compute) {
@@ -37,7 +38,7 @@ static void drop_arguments(struct arguments *arguments) {
   for (int i = 0; i < arguments->n && i < MOST; i++) situ_tensor_release(arguments->at[i]);
 }
 
-/* Begins with the data set of input 0. */
+/* Begins with the data set of input 0 and arguments from input `first` on. */
 static situ_status start(const struct compute *compute, struct resource *iterator, int first,
                          unsigned how) {
   struct arguments arguments;
@@ -63,11 +64,33 @@ static situ_status compute_count(struct compute *compute) {
   return situ_tensor_create(SITU_INT64, SITU_SCALAR, &count, &compute->out[0]);
 }
 
-static situ_status compute_one_shot(struct compute *compute) {
+static situ_status compute_dataset_once(struct compute *compute) {
   struct resource *iterator = NULL;
   TRY(compute_iterator(compute));
   TRY(resource_of(compute->out[0], iterator_table.kind, &iterator));
   return start(compute, iterator, 1, START_ONCE);
+}
+
+static situ_status one_shot_shape(struct call *call) {
+  const struct function *factory = call_attr(call, "dataset_factory")->function;
+  if (factory->n_inputs || factory->n_outputs != 1)
+    return INVALID("dataset_factory must take no inputs and return one output, a data set.");
+  return op_scalar_shape(call);
+}
+
+static situ_status compute_one_shot(struct compute *compute) {
+  const struct services *services = compute->services;
+  struct resource *iterator = NULL;
+  situ_tensor *dataset = NULL;
+  TRY(compute_iterator(compute));
+  TRY(resource_of(compute->out[0], iterator_table.kind, &iterator));
+  if (!services->run)
+    return situ_status_create(SITU_UNIMPLEMENTED, "OneShotIterator runs its function in a session");
+  TRY(services->run(services->context, call_attr(compute->call, "dataset_factory")->function, NULL,
+                    &dataset, NULL));
+  const situ_status status = iterator_table.start(iterator, dataset, NULL, 0, START_ONCE);
+  situ_tensor_release(dataset);
+  return status;
 }
 
 static situ_status compute_make(struct compute *compute) {
@@ -96,6 +119,12 @@ static unsigned how_of(const struct compute *compute) {
 }
 
 static situ_status compute_anonymous(struct compute *compute) {
+  struct resource *iterator = NULL;
+  TRY(iterator_table.create(NULL, &iterator));
+  return resource_handle(iterator, &compute->out[0]);
+}
+
+static situ_status compute_dataset_iterator(struct compute *compute) {
   struct resource *iterator = NULL;
   TRY(iterator_table.create(NULL, &iterator));
   const situ_status status = start(compute, iterator, 1, how_of(compute));
@@ -185,27 +214,36 @@ static const struct op_def op_defs[] = {
     OP_DEF("IteratorV2", "", "handle:resource", ELEMENTS NAMED,
            "An iterator that MakeIterator initializes with a data set.", 0, op_scalar_shape,
            compute_iterator),
-    OP_DEF("OneShotIterator", "dataset:resource arguments:Targuments", "handle:resource",
+    OP_DEF("OneShotIterator", "", "handle:resource", "dataset_factory:func " ELEMENTS NAMED,
+           "An iterator over the data set of a function, initialized at its first use.", 0,
+           one_shot_shape, compute_one_shot,
+           .args = "dataset_factory: Function without inputs that returns a data set."),
+    OP_DEF("DatasetOneShotIterator", "dataset:resource arguments:Targuments", "handle:resource",
            "Targuments:list(type)=[] " ELEMENTS NAMED,
            "An iterator over one data set, initialized at its first use.", 0, op_scalar_shape,
-           compute_one_shot),
+           compute_dataset_once),
     OP_DEF("MakeIterator", "dataset:resource iterator:resource arguments:Targuments", "",
            "Targuments:list(type)=[]", "Initializes an iterator with a data set.", 0, op_no_shape,
            compute_make),
     OP_DEF("IteratorGetNext", "iterator:resource", "components:output_types", ELEMENTS,
            "The next element of an iterator; OutOfRange at the end.", OP_BLOCKS, next_shape,
            compute_next),
-    OP_DEF("AnonymousIterator", "dataset:resource arguments:Targuments", "handle:resource",
-           "Targuments:list(type)=[] " SHARES, "A new iterator over a data set in each run.", 0,
+    OP_DEF("AnonymousIterator", "", "handle:resource", ELEMENTS,
+           "A new iterator in each run, which MakeIterator initializes with a data set.", 0,
            op_scalar_shape, compute_anonymous),
+    OP_DEF("DatasetIterator", "dataset:resource arguments:Targuments", "handle:resource",
+           "Targuments:list(type)=[] " SHARES, "A new iterator over a data set in each run.", 0,
+           op_scalar_shape, compute_dataset_iterator),
     OP_DEF("IteratorGetNextOr", "iterator:resource ask:bool otherwise:output_types",
            "more:bool components:output_types", ELEMENTS,
            "Whether there is a next element, and the element, or default values.", OP_BLOCKS,
            next_or_shape, compute_next_or),
     OP_DEF("DatasetToSingleElement", "dataset:resource arguments:Targuments",
-           "components:output_types", "Targuments:list(type)=[] " SHARES " " ELEMENTS,
+           "components:output_types",
+           "Targuments:list(type)=[] " SHARES " " ELEMENTS " metadata:string=''",
            "The only element of a data set; fails if there are none or several.", OP_BLOCKS,
-           next_shape, compute_single),
+           next_shape, compute_single,
+           .args = "metadata: Accepted and ignored; TensorFlow uses it for monitoring."),
     OP_DEF("IteratorToStringHandle", "resource_handle:resource", "string_handle:string", "",
            "The string handle of an iterator, for IteratorFromStringHandleV2.", 0, op_scalar_shape,
            compute_to_text),

@@ -491,7 +491,8 @@ static situ_status check_parse(const struct call *call) {
                    shape_print(names, have));
   TRY(need_keys(call, SPARSE_KEYS, n_sparse, "sparse_keys"));
   TRY(need_keys(call, DENSE_KEYS, n_dense, "dense_keys"));
-  if (!shape_compatible(&call->in[RAGGED_KEYS].shape, &SITU_SHAPE(0)))
+  if (!shape_compatible(&call->in[RAGGED_KEYS].shape, &SITU_SHAPE(0)) ||
+      call_attr(call, "ragged_value_types")->list.count)
     return situ_status_create(SITU_UNIMPLEMENTED,
                               "ParseExampleV2: ragged_keys are not supported yet.");
   return need_defaults(call);
@@ -525,9 +526,12 @@ static const struct op_def op_defs[] = {
      .inputs = "serialized:string names:string sparse_keys:string dense_keys:string "
                "ragged_keys:string dense_defaults:Tdense",
      .outputs = "sparse_indices:num_sparse*int64 sparse_values:sparse_types "
-                "sparse_shapes:num_sparse*int64 dense_values:Tdense",
+                "sparse_shapes:num_sparse*int64 dense_values:Tdense "
+                "ragged_values:ragged_value_types ragged_row_splits:ragged_split_types",
      .attrs = "Tdense:list({float int64 string})=[] num_sparse:int>=0 "
               "sparse_types:list({float int64 string})=[] "
+              "ragged_value_types:list({float int64 string})=[] "
+              "ragged_split_types:list({int32 int64})=[] "
               "dense_shapes:list(shape)=[]",
      .python = "",
      .doc = "Parses tf.Example records into sparse and dense features.",
@@ -540,6 +544,7 @@ static const struct op_def op_defs[] = {
              "required.\n"
              "num_sparse: Number of sparse features.\n"
              "sparse_types: Types of the sparse features.\n"
+             "ragged_value_types: Must be empty.\nragged_split_types: Must be empty.\n"
              "dense_shapes: Shape of each dense feature in a record.",
      .devices = "CPU",
      .flags = OP_NO_GRADIENT,

@@ -117,12 +117,20 @@ static situ_status stateless_shape(struct call *call) {
   return random_shape(call);
 }
 
+/* The input alg; ThreeFry is 2. */
+enum { PHILOX = 1, AUTO_SELECT = 3 };
+
 static situ_status keyed_shape(struct call *call) {
   char text[256];
   for (int i = 1; i <= 2; i++)
     if (!shape_compatible(&call->in[i].shape, &(situ_shape){1, {i}}))
       return INVALID("%s must have shape [%d], not %s", i == 1 ? "key" : "counter", i,
                      shape_print(&call->in[i].shape, text));
+  int64_t algorithm;
+  bool known;
+  TRY(op_host_scalar(call, 3, &algorithm, &known));
+  if (known && algorithm != PHILOX && algorithm != AUTO_SELECT)
+    return INVALID("Unsupported algorithm id: %lld", (long long)algorithm);
   return random_shape(call);
 }
 

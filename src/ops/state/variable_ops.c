@@ -158,10 +158,11 @@ static const struct op_def op_defs[] = {
     {.name = "VarHandleOp",
      .inputs = "",
      .outputs = "resource:@dtype",
-     .attrs = NAMED " dtype:{" NUMERIC "} shape:shape",
+     .attrs = NAMED " dtype:{" NUMERIC "} shape:shape debug_name:string=''",
      .python = "",
      .doc = "The handle of a variable, which keeps its value between runs of a session.",
-     .args = "shape: Shape of the variable; unknown dimensions accept any size.",
+     .args = "shape: Shape of the variable; unknown dimensions accept any size.\n"
+             "debug_name: Accepted and ignored; a name for messages of TensorFlow.",
      .devices = EVERYWHERE,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = handle_shape},

@@ -230,7 +230,7 @@ static const struct op_def op_defs[] = {
     {.name = "PrintV2",
      .inputs = "input:string",
      .outputs = "",
-     .attrs = "output_stream:string='stderr' end:string=''",
+     .attrs = "output_stream:string='stderr' end:string='\n'",
      .doc = "Prints a string.",
      .args = "input: String scalar.\n"
              "output_stream: stdout, stderr, or file://PATH to append to a file.\n"

@@ -85,7 +85,7 @@ def in_function(dataset):
     """Creates an iterator that starts anew in each run."""
     handle, arguments = handle_in_graph(dataset)
     return FunctionIterator(
-        op("AnonymousIterator", handle, arguments, **_argument_attrs(arguments)),
+        op("DatasetIterator", handle, arguments, **_argument_attrs(arguments)),
         None,
         dataset.element_spec,
     )
@@ -311,7 +311,7 @@ def make_one_shot_iterator(dataset):
     get_seed(None)  # TensorFlow's iterator function uses up a seed of the graph
     handle, arguments = handle_in_graph(dataset)
     iterator = op(
-        "OneShotIterator",
+        "DatasetOneShotIterator",
         handle,
         arguments,
         name="OneShotIterator",

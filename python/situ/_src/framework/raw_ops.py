@@ -13,39 +13,30 @@ if TYPE_CHECKING:
 _TAPE = "tape"  # an output of If and While for gradients, which TensorFlow's ops do not have
 
 
-def _ports(text: str | None) -> list[list[str]]:
-    """Returns [name, type] of each port: "values:T" or "outputs:N*T"."""
-    return [port.split(":") for port in (text or "").split()]
-
-
 class RawOp:
     """An op as a function that returns its outputs as a namedtuple with a field per output."""
 
-    def __init__(self, op: Any, outputs: list[list[str]]):
+    def __init__(self, op: Any):
         self.__wrapped__ = op
         self.__doc__ = op.__doc__
-        names = [name for name, _ in outputs if name != _TAPE]
-        self._fields = collections.namedtuple(op.row["name"], names) if len(names) > 1 else None
+        self.fields = [port["name"] for port in op.outputs if port["name"] != _TAPE]
+        is_tuple = len(self.fields) > 1
+        self._result = collections.namedtuple(op.row["name"], self.fields) if is_tuple else None
         # of each output: the attribute with its number of tensors, or None for one tensor
-        self._counts = [self._counted_by(kind) for _, kind in outputs]
+        self._counts = [p["count"] or p["type"] if p["list"] else None for p in op.outputs]
 
     def __call__(self, *args, **kwargs):
         result = self.__wrapped__(*args, **kwargs)
         if not isinstance(result, list):  # an operation without outputs
             return result
         parts = self._parts(result, args, kwargs)
-        return self._fields(*parts) if self._fields else parts[0]
+        return self._result(*parts) if self._result else parts[0]
 
     def __getattr__(self, name):
         return getattr(self.__wrapped__, name)
 
     def __repr__(self):
         return repr(self.__wrapped__)
-
-    def _counted_by(self, kind):
-        number, star, _ = kind.partition("*")
-        is_list = f" {kind}:list(" in f" {self.__wrapped__.row['attrs']}"
-        return number if star else kind if is_list else None
 
     def _count(self, attr, args, kwargs):
         """Returns the number of tensors that an attribute says, or None if inputs say it."""
@@ -64,11 +55,10 @@ class RawOp:
             count = rest if count is None else count
             parts.append(result[at] if attr is None else result[at : at + count])
             at += count
-        return parts[: len(self._fields._fields)] if self._fields else parts
+        return parts[: len(self.fields)]
 
 
 @functools.cache
 def raw_op(op: Any) -> Any:
     """Returns the function of an op in tf.raw_ops."""
-    ports = _ports(op.row["outputs"])
-    return RawOp(op, ports) if len(ports) > 1 else op
+    return RawOp(op) if len(op.outputs) > 1 else op
