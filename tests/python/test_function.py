@@ -248,5 +248,3 @@ def test_options_of_functions():
     assert made(tf.constant(2)).numpy() == 2
     short, long = (made.pretty_printed_concrete_signatures(verbose=v) for v in (False, True))
     assert len(short) < len(long)
-    with pytest.raises(NotImplementedError, match="experimental_device_ordinal=1"):
-        tf.config.LogicalDeviceConfiguration(64, experimental_device_ordinal=1)

@@ -5,20 +5,21 @@ placement logging."""
 from __future__ import annotations
 
 import _situ
-from situ._src.framework import errors, keywords
+from situ._src.framework import device_spec, errors, keywords, style
 from situ._src.framework.api import export
+from situ._src.framework.device_types import LogicalDevice, PhysicalDevice
 from situ._src.variables import eager_variable
 
 _DEFAULTS: dict = {
     "log": False,  # log_device_placement
     "soft": False,  # soft_device_placement
     "visible": None,  # visible devices, or None for all
-    "growth": {},  # device -> memory growth
+    "growth": {},  # GPU -> memory growth
     "fraction": 0.0,  # per-process memory fraction of GPUs
     "virtual": {},  # device -> list of LogicalDeviceConfiguration
     "physical": None,  # list of PhysicalDevice, once they are listed
-    "threads": 0,  # intra-op threads
-    "inter": 0,  # inter-op threads
+    "threads": None,  # intra-op threads
+    "inter": None,  # inter-op threads
     "proto": {},  # options of enable_eager_execution(config)
 }
 _state: dict = {}
@@ -34,67 +35,6 @@ def forget(state: dict | None = None) -> dict:
 
 
 forget()
-
-
-class PhysicalDevice:
-    """A device of the machine, with `name` and `device_type`, whether or not it is visible."""
-
-    def __init__(self, name, device_type):
-        self.name, self.device_type = name, device_type
-
-    def __repr__(self):
-        return f"{type(self).__name__}(name='{self.name}', device_type='{self.device_type}')"
-
-    def __eq__(self, other):
-        return type(self) is type(other) and repr(self) == repr(other)
-
-    def __hash__(self):
-        return hash(repr(self))
-
-
-class LogicalDevice(PhysicalDevice):
-    """A device of the running program, with `name` and `device_type`."""
-
-
-class LogicalDeviceConfiguration:
-    """The configuration of a logical device.
-
-    Args:
-      memory_limit: in MB; required for GPUs.
-      experimental_priority: has no effect: a hint for the order of work on a GPU.
-      experimental_device_ordinal: not supported.
-    """
-
-    def __init__(
-        self, memory_limit=None, experimental_priority=None, experimental_device_ordinal=None
-    ):
-        del experimental_priority  # a hint for speed
-        keywords.unsupported(
-            "tf.config.LogicalDeviceConfiguration",
-            experimental_device_ordinal=(experimental_device_ordinal, None),
-        )
-        self.memory_limit = memory_limit
-
-    def __repr__(self):
-        return f"LogicalDeviceConfiguration(memory_limit={self.memory_limit})"
-
-    def __eq__(self, other):
-        return (
-            isinstance(other, LogicalDeviceConfiguration)
-            and self.memory_limit == other.memory_limit
-        )
-
-    def __hash__(self):
-        return hash(self.memory_limit)
-
-
-for _names in (
-    ("LogicalDevice", LogicalDevice),
-    ("PhysicalDevice", PhysicalDevice),
-    ("LogicalDeviceConfiguration", LogicalDeviceConfiguration),
-    ("experimental.VirtualDeviceConfiguration", LogicalDeviceConfiguration),
-):
-    export("config." + _names[0])(_names[1])
 
 
 def _both(name, old=None):
@@ -177,30 +117,26 @@ def get_visible_devices(device_type: str | None = None) -> list:
 def set_visible_devices(devices, device_type: str | None = None) -> None:
     """Selects the physical devices that the program may use.
 
+    Logical GPUs are numbered in the order of the physical ones, whatever the order of `devices`.
+
     Args:
-      devices: a PhysicalDevice, or a list of them.
+      devices: a PhysicalDevice, or a list of them. Without a CPU the devices cannot be initialized.
       device_type: "CPU" or "GPU": devices of the other type stay as they are.
 
     Raises:
-      ValueError: a device is unknown or of another type, or no CPU is left.
+      ValueError: a device is unknown or of another type.
       RuntimeError: the devices have been initialized.
     """
-    devices = devices if isinstance(devices, (list, tuple)) else [devices] if devices else []
+    devices = devices if isinstance(devices, list) else [devices]
     for d in devices:
         _check_known(d)
         if device_type is not None and d.device_type != device_type:
             raise ValueError(f"Unrecognized device: {d!r}")
-    others = (
-        []
-        if device_type is None
-        else [d for d in get_visible_devices() if d.device_type != device_type]
-    )
-    new = others + list(devices)
-    if _situ.is_started() and set(new) == set(get_visible_devices()):
+    others = [d for d in get_visible_devices() if device_type not in (None, d.device_type)]
+    new = others + devices
+    if new == get_visible_devices():
         return
     _check_early("Visible devices")
-    if not any(d.device_type == "CPU" for d in new) and device_type in (None, "CPU"):
-        raise ValueError("Must have at least one visible CPU device")
     _state["visible"] = new
 
 
@@ -217,26 +153,30 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
       RuntimeError: the devices have been initialized.
     """
     _check_known(device)
-    if device.device_type != "GPU":
-        raise ValueError("Cannot set memory growth on non-GPU devices")
     if device in _state["virtual"]:
         raise ValueError("Cannot set memory growth on device when virtual devices configured")
-    if _situ.is_started() and _state["growth"].get(device, False) != bool(enable):
-        raise RuntimeError("Physical devices cannot be modified after being initialized")
-    _state["growth"][device] = bool(enable)
+    if device.device_type != "GPU":
+        raise ValueError("Cannot set memory growth on non-GPU devices")
+    if _state["growth"].get(device) == enable:
+        return
+    _check_early("Physical devices")
+    _state["growth"][device] = enable
 
 
 @export("config.experimental.get_memory_growth")
 def get_memory_growth(device: PhysicalDevice) -> bool | None:
-    """Returns whether memory growth is enabled for a device, or None if it was not set.
+    """Returns whether memory growth is enabled for a GPU, or None if it was not set.
 
     Args:
       device: a PhysicalDevice.
 
     Raises:
       ValueError: the device is unknown.
+      KeyError: the device is not a GPU.
     """
     _check_known(device)
+    if device.device_type != "GPU":
+        raise KeyError(device)
     return _state["growth"].get(device)
 
 
@@ -249,21 +189,39 @@ def set_logical_device_configuration(device: PhysicalDevice, logical_devices: li
       logical_devices: a list of LogicalDeviceConfiguration.
 
     Raises:
-      ValueError: the device is unknown, a GPU has no memory limit, or a CPU has one.
+      ValueError: the device is unknown, a GPU has no memory limit, or a CPU has one or another
+        option.
       RuntimeError: the devices have been initialized.
     """
     _check_known(device)
     for piece in logical_devices:
-        if device.device_type == "CPU" and piece.memory_limit is not None:
-            raise ValueError(
-                "Setting memory limit on CPU virtual devices is currently not supported"
-            )
-        if device.device_type == "GPU" and piece.memory_limit is None:
-            raise ValueError("Setting memory limit is required for GPU virtual devices")
-    if _state["virtual"].get(device) == list(logical_devices):
+        _check_piece(device, piece)
+    if _state["virtual"].get(device) == logical_devices:
         return
     _check_early("Virtual devices")
-    _state["virtual"][device] = list(logical_devices)
+    _state["virtual"][device] = logical_devices
+
+
+def _check_piece(device, piece):
+    """Checks the configuration of one logical device."""
+    if device.device_type == "CPU":
+        names = {
+            "memory limit": piece.memory_limit,
+            "experimental_priority": piece.experimental_priority,
+            "experimental_device_ordinal": piece.experimental_device_ordinal,
+        }
+        for name, value in names.items():
+            if value is not None:
+                raise ValueError(
+                    f"Setting {name} on CPU virtual devices is currently not supported"
+                )
+        return
+    if piece.memory_limit is None:
+        raise ValueError("Setting memory limit is required for GPU virtual devices")
+    keywords.unsupported(
+        "tf.config.LogicalDeviceConfiguration",
+        experimental_device_ordinal=(piece.experimental_device_ordinal, None),
+    )
 
 
 @_both("get_logical_device_configuration", "get_virtual_device_configuration")
@@ -294,10 +252,30 @@ def get_memory_info(device: str) -> dict[str, int]:
       are 0 before the first allocation.
 
     Raises:
-      NotFoundError: there is no such device.
+      ValueError: the name is invalid, or it matches no device or several.
     """
-    info = _situ.memory_info(device)
+    info = _situ.memory_info(_find_device(device))
     return {k: info[k] for k in ("current", "peak", "reserved", "limit")}
+
+
+def _find_device(name: str) -> str:
+    """Returns the full name of the one device that a name matches. Initializes the devices."""
+    if not style.is_graph():
+        _situ.start()
+    matching = device_spec.matching_names(name, [d["name"] for d in _situ.devices()])
+    if matching is None:
+        raise ValueError(
+            f"Failed parsing device name: '{name}'. Note a valid device string should at least "
+            'contain a device type and a device index, like "GPU:0".'
+        )
+    if not matching:
+        raise ValueError(f"No matching devices found for '{name}'")
+    if len(matching) > 1:
+        raise ValueError(
+            f"Multiple devices match the provided string '{name}': '{matching[0]}' and "
+            f"'{matching[1]}'."
+        )
+    return matching[0]
 
 
 @export("config.experimental.get_memory_usage")
@@ -306,6 +284,9 @@ def get_memory_usage(device: str) -> int:
 
     Args:
       device: a device name.
+
+    Raises:
+      ValueError: the name is invalid, or it matches no device or several.
     """
     return get_memory_info(device)["current"]
 
@@ -316,8 +297,11 @@ def reset_memory_stats(device: str) -> None:
 
     Args:
       device: a device name.
+
+    Raises:
+      ValueError: the name is invalid, or it matches no device or several.
     """
-    _situ.reset_peak(device)
+    _situ.reset_peak(_find_device(device))
 
 
 @export("config.gpu.set_per_process_memory_growth")
@@ -419,14 +403,13 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     Raises:
       RuntimeError: the devices have been initialized.
     """
-    _check_startup("Intra op parallelism")
-    _state["threads"] = int(num_threads)
+    _set_threads("threads", num_threads, "Intra op parallelism")
 
 
 @export("config.threading.get_intra_op_parallelism_threads")
 def get_intra_op_parallelism_threads() -> int:
     """Returns the number that set_intra_op_parallelism_threads stored; 0 if it was not set."""
-    return _state["threads"]
+    return _state["threads"] or 0
 
 
 @export("config.threading.set_inter_op_parallelism_threads")
@@ -439,14 +422,21 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
     Raises:
       RuntimeError: the devices have been initialized.
     """
-    _check_startup("Inter op parallelism")
-    _state["inter"] = int(num_threads)
+    _set_threads("inter", num_threads, "Inter op parallelism")
+
+
+def _set_threads(key, number, what):
+    if _state[key] == number:
+        return
+    if _situ.is_started():
+        raise RuntimeError(f"{what} cannot be modified after initialization.")
+    _state[key] = number
 
 
 @export("config.threading.get_inter_op_parallelism_threads")
 def get_inter_op_parallelism_threads() -> int:
     """Returns the number that set_inter_op_parallelism_threads stored."""
-    return _state["inter"]
+    return _state["inter"] or 0
 
 
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:
@@ -489,40 +479,55 @@ def options() -> dict:
         **proto,
         "log_device_placement": _state["log"],
         "allow_soft_placement": _state["soft"],
-        "threads": _state["threads"] or proto.get("threads", 0),
+        "threads": int(_state["threads"] or 0) or proto.get("threads", 0),
         "memory": {**proto.get("memory", {})},
     }
     if _state["fraction"]:
         result["memory"]["fraction"] = _state["fraction"]
     if _state["visible"] is not None:
-        gpus = [d.name.rsplit(":", 1)[1] for d in _state["visible"] if d.device_type == "GPU"]
+        gpus = [d.name.rsplit(":", 1)[1] for d in _visible("GPU")]
         result["visible_device_list"] = ",".join(gpus) or None
         result["gpu_devices"] = len(gpus) or -1
     _add_memory(result)
     return result
 
 
+def _visible(device_type):
+    """Returns the visible devices of a type in the order of the physical ones."""
+    visible = get_visible_devices(device_type)
+    return [d for d in _physical() if d in visible]
+
+
 def function_options() -> dict:
     """Returns the options of the engine for functions, and for sessions without a ConfigProto."""
+    if not _situ.is_started() and _is_configured():
+        return options()
     return {"log_device_placement": _state["log"], "allow_soft_placement": _state["soft"]}
 
 
 def _add_memory(result):
     """Adds memory growth and logical devices to the options."""
-    gpus = get_visible_devices("GPU") if _state["growth"] or _state["virtual"] else []
-    grown = [_state["growth"].get(d, False) for d in gpus]
-    if any(grown) and not all(grown):
+    virtual = _state["virtual"]
+    cpus = [len(virtual.get(d, [d])) for d in _visible("CPU")] if _is_configured() else [1]
+    if not sum(cpus):
+        raise errors.NotFoundError(None, None, "No CPU devices are available in this process")
+    if any(d.device_type == "CPU" for d in virtual):
+        result["cpu_devices"] = sum(cpus)
+    gpus = _visible("GPU") if _state["growth"] or virtual else []
+    growth = {_state["growth"].get(d) for d in gpus if d not in virtual}
+    if len(growth) > 1 and not virtual:
         raise ValueError("Memory growth cannot differ between GPU devices")
-    if grown and all(grown):
+    if growth and all(growth):
         result["memory"]["growth"] = True
     pieces = [
-        (i, p.memory_limit << 20) for i, d in enumerate(gpus) for p in _state["virtual"].get(d, ())
+        (i, p.memory_limit << 20) for i, d in enumerate(gpus) for p in virtual.get(d, ())
     ]
     if pieces:
         result["virtual_devices"] = pieces
-    for device, cut in _state["virtual"].items():
-        if device.device_type == "CPU":
-            result["cpu_devices"] = len(cut)
+
+
+def _is_configured():
+    return _state["visible"] is not None or bool(_state["virtual"])
 
 
 _situ.hook("eager_config", options)

@@ -156,3 +156,46 @@ def canonical_name(device) -> str:
     return (
         device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
     ).to_string()
+
+
+_PART = re.compile(
+    r"/(?:job:(?P<job>\*|[A-Za-z]\w*)|replica:(?P<replica>\*|\d+)|task:(?P<task>\*|\d+)"
+    r"|device:(?P<type>\*|[A-Za-z]\w*)(?::(?P<index>\*|\d+))?"
+    r"|(?P<short>cpu|gpu|CPU|GPU):(?P<number>\*|\d+))"
+)
+_LOCAL = re.compile(r"([A-Za-z]\w*):(\d+)")
+
+
+def matching_names(name: str, devices: list[str]) -> list[str] | None:
+    """Returns those of the full device names that a name matches, or None if the name is not one
+    of TensorFlow's runtime: a full name, of which parts may be missing, or a local one such as
+    "GPU:0"."""
+    local = _LOCAL.fullmatch(name or "")
+    parts = [] if name in (None, "", "/") else list(_PART.finditer(name))
+    if not local and name and name != "/" and "".join(p.group() for p in parts) != name:
+        return None
+    fields: dict = {}
+    for part in parts:
+        found = {k: v for k, v in part.groupdict().items() if v is not None}
+        if "short" in found:
+            found = {"type": found["short"].upper(), "index": found["number"]}
+        fields.update(found)
+    if local:
+        fields = {"type": local[1], "index": local[2]}
+    wanted = {k: v for k, v in fields.items() if v != "*"}
+    return [d for d in devices if _matches(wanted, d)]
+
+
+def _matches(wanted, device):
+    spec = DeviceSpec.from_string(device)
+    have = {
+        "job": spec.job,
+        "replica": spec.replica,
+        "task": spec.task,
+        "type": spec.device_type,
+        "index": spec.device_index,
+    }
+    return all(
+        value == have[key] if key in ("job", "type") else int(value) == have[key]
+        for key, value in wanted.items()
+    )

@@ -36,12 +36,6 @@ for _name in (
         BOTH["python.framework.ops." + _name] = _item
 
 
-@export(v1="python.framework.ops.colocate_with")
-def colocate_with(op_, ignore_existing=False):
-    """Returns a context manager that places operations on the device of `op_`."""
-    return get_default_graph().colocate_with(op_, ignore_existing)
-
-
 @export("contrib.checkpoint.List")
 class List(list):
     """A list whose variables checkpoints track."""

@@ -8,9 +8,10 @@ import contextlib
 import threading
 
 import _situ
-from situ._src.framework import style
+from situ._src.framework import api, style
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
+from situ._src.framework.device_types import LogicalDevice
 from situ._src.framework.graph import get_default_graph, scope
 from situ._src.framework.graph_scopes import ReusableScope
 
@@ -26,7 +27,9 @@ class EagerDevice(ReusableScope):
 
     def _enter(self):
         device = self._device
-        if device is not None and not isinstance(device, (str, DeviceSpec)):
+        if isinstance(device, DeviceSpec):
+            device = device.to_string()
+        if device is not None and not isinstance(device, str):
             raise ValueError(f"Expecting a string device name. Got {type(device)}({device})")
         before = _situ.swap_device("")
         try:
@@ -34,7 +37,17 @@ class EagerDevice(ReusableScope):
         except BaseException:
             _situ.swap_device(before)
             raise
-        return None, lambda *_error: _situ.swap_device(before) and None
+        stack = _device_scopes()
+        stack.append(self)
+        depth = len(stack)
+
+        def leave(*_error):
+            if len(stack) != depth or stack[-1] is not self:
+                raise RuntimeError("Exiting device scope without proper scope nesting")
+            stack.pop()
+            _situ.swap_device(before)
+
+        return None, leave
 
 
 eager_device = EagerDevice
@@ -46,7 +59,7 @@ def _nested(outer, device):
         return ""
     if device == "":
         return outer
-    spec = device if isinstance(device, DeviceSpec) else DeviceSpec.from_string(device)
+    spec = DeviceSpec.from_string(device)
     around = DeviceSpec.from_string(outer) if outer else _HOST
     return around.make_merged_spec(spec).to_string()
 
@@ -84,8 +97,8 @@ def device(device_name_or_function=None, device_name=None):
       RuntimeError: a function was passed while eager execution is enabled.
     """
     name = device_name if device_name is not None else device_name_or_function
-    if hasattr(name, "device_type") and not isinstance(name, DeviceSpec):
-        name = name.name  # a tf.config.LogicalDevice
+    if isinstance(name, LogicalDevice):
+        name = name.name
     if callable(name) and not isinstance(name, DeviceSpec) and not _is_building():
         raise RuntimeError("tf.device does not support functions when eager execution is enabled.")
     return Device(name)
@@ -154,6 +167,13 @@ def _scopes():
     return _eager.scopes
 
 
+def _device_scopes():
+    """Returns the stack of eager device scopes of this thread."""
+    if not hasattr(_eager, "devices"):
+        _eager.devices = []
+    return _eager.devices
+
+
 def eager_scope() -> str:
     """Returns the prefix of names of variables and summaries outside of graphs."""
     return _scopes()[-1] if _scopes() else ""
@@ -198,15 +218,34 @@ def colocate_with(op, ignore_existing: bool = False):
     """Returns a context manager that places operations on the device of `op`.
 
     Args:
-      op: an operation, tensor or variable.
+      op: an operation, tensor, variable, or value that converts to a tensor; None, with
+        `ignore_existing`, for no colocation.
       ignore_existing: whether to leave outer colocation scopes.
+
+    Raises:
+      ValueError: `op` is None, but `ignore_existing` is False; or it is an eager tensor, while a
+        graph is being built.
     """
     if not _is_building():
-        return contextlib.nullcontext()
+        return contextlib.nullcontext() if op is None else EagerDevice(_device_of(op))
     here = get_default_graph()
+    if isinstance(op, _situ.EagerTensor):
+        if here.building_function:
+            return here.device(op.device)
+        raise ValueError(
+            "Encountered an Eager-defined Tensor during graph construction, but a function was not "
+            "being built."
+        )
     if getattr(op, "graph", here) is not here and hasattr(here, "root"):
         return contextlib.nullcontext()  # a branch cannot refer to outer operations
     return here.colocate_with(op, ignore_existing)
+
+
+def _device_of(value):
+    """Returns the device of an eager tensor or variable, or of a value that converts to one."""
+    if not hasattr(value, "device"):
+        value = api.named("convert_to_tensor")(value)
+    return value.device
 
 
 def colocate_with_variable(variable):

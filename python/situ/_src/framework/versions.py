@@ -152,9 +152,22 @@ def get_device_details(device) -> dict:
 
     Returns:
       A dict with "device_name", or an empty one.
-    """
-    from situ._src.framework import device_lib
 
+    Raises:
+      ValueError: `device` is not one of tf.config.list_physical_devices.
+    """
+    from situ._src.framework import config, device_lib
+    from situ._src.framework.device_types import PhysicalDevice
+
+    if not isinstance(device, PhysicalDevice):
+        raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
+    if device not in config.list_physical_devices():
+        raise ValueError(
+            "The PhysicalDevice must be one obtained from calling "
+            f"`tf.config.list_physical_devices`, but got: {device}"
+        )
+    if device.device_type != "GPU":
+        return {}
     number = device.name.rpartition(":")[2]
     for local in device_lib.list_local_devices():
         if local.device_type == "GPU" and local.name.rpartition(":")[2] == number:
