@@ -10,7 +10,7 @@ struct session_object {
   PyObject_HEAD situ_session *session;
   struct graph_object *graph;
   PyObject *dict, *weak;
-  bool closed, log;
+  bool closed, log, is_part;
   long long timeout_ms; /* default timeout of runs; 0: none */
 };
 
@@ -223,7 +223,7 @@ struct feed_items {
 static int take_given(PyObject *dict, struct feed_items *out) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
-  const Py_ssize_t n = dict && dict != Py_None ? PyDict_GET_SIZE(dict) : 0;
+  const Py_ssize_t n = dict && PyDict_Check(dict) ? PyDict_GET_SIZE(dict) : 0;
   out->items = out->inline_buffer;
   out->count = 0;
   if (n > INLINE) out->items = PyMem_Malloc(2 * sizeof *out->items * (size_t)n);
@@ -274,7 +274,11 @@ static int read_feeds(struct session_object *self, const struct feed_items *feed
 static int check_run(const struct session_object *self, PyObject *feeds) {
   if (self->closed || !self->session)
     PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session.");
-  else if (feeds && feeds != Py_None && !PyDict_Check(feeds))
+  else if (!self->is_part && !situ_graph_count(self->graph->graph))
+    PyErr_SetString(PyExc_RuntimeError,
+                    "The Session graph is empty. Add operations to the graph before calling "
+                    "run().");
+  else if (feeds && !PyDict_Check(feeds) && PyObject_IsTrue(feeds))
     PyErr_SetString(PyExc_TypeError, "feed_dict must be a dict");
   return PyErr_Occurred() ? -1 : 0;
 }
@@ -440,6 +444,8 @@ static PyMethodDef methods[] = {
 static PyMemberDef members[] = {
     {"graph", T_OBJECT, offsetof(struct session_object, graph), READONLY, "The graph."},
     {"_timeout_ms", T_LONGLONG, offsetof(struct session_object, timeout_ms), 0, "Of each run."},
+    {"_is_part", T_BOOL, offsetof(struct session_object, is_part), 0,
+     "Whether the graph is a part of a partitioned one, which may be empty."},
     {"_closed", T_BOOL, offsetof(struct session_object, closed), READONLY, "Whether it is closed."},
     {NULL, 0, 0, 0, NULL}};
 

@@ -27,6 +27,7 @@ class Local(Session):
     def __init__(self, graph, options, config=None):
         self._own = options
         super().__init__(graph=graph, config=config)
+        self._is_part = True
 
     def _options(self, target, config):
         del target  # the part runs in this process

@@ -15,6 +15,17 @@ def stack() -> list:
     return _local.stack
 
 
+def pop(session) -> None:
+    """Removes the innermost default session.
+
+    Raises:
+      AssertionError: it is another one.
+    """
+    if stack()[-1:] != [session]:
+        raise AssertionError(f"Nesting violated for default stack of {type(session)} objects")
+    stack().pop()
+
+
 def current():
     """Returns the default session of the current thread, or None."""
     return stack()[-1] if stack() else None

@@ -41,6 +41,24 @@ def session_device(device, task=None):
     return _DeviceAttributes(name, device["kind"], size, incarnation(device))
 
 
+class _Links:
+    """The links of a device to other ones; situ lists none."""
+
+    def __init__(self):
+        self.link = []
+
+
+class DeviceLocality:
+    """Where a device is attached; 0 if that is unknown."""
+
+    def __init__(self):
+        self.bus_id = self.numa_node = 0
+        self.links = _Links()
+
+    def __repr__(self):
+        return ""
+
+
 class DeviceAttributes:
     """A device as list_local_devices returns it."""
 
@@ -50,7 +68,13 @@ class DeviceAttributes:
         self.memory_limit = limit(device)
         self.incarnation = incarnation(device)
         self.physical_device_desc = device["description"]
-        self.locality = None
+        self.locality = DeviceLocality()
+
+    def HasField(self, name: str) -> bool:
+        """Returns whether a message field is set."""
+        if name != "locality":
+            raise ValueError(f'Protocol message DeviceAttributes has no message field "{name}".')
+        return True
 
     def __repr__(self):
         text = (

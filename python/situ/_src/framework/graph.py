@@ -124,6 +124,10 @@ class Graph(_situ.Graph):
         """Makes the graph read-only: adding an operation raises an error."""
         self._finalized = True
 
+    def _unsafe_unfinalize(self) -> None:
+        """Makes the graph writable again; sessions see operations that are added then."""
+        self._finalized = False
+
     def gradient_override_map(self, op_type_map: dict):
         """Returns a context manager that replaces gradient functions of new operations.
 
@@ -317,6 +321,8 @@ class Graph(_situ.Graph):
         try:
             yield self
         finally:
+            if _situ.current_graph() is not self:
+                raise AssertionError(f"Nesting violated for default stack of {type(self)} objects")
             _situ.swap_graph(before)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:

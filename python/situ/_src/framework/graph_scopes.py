@@ -54,10 +54,14 @@ class DeviceScope(ReusableScope):
         is_function = callable(device)
         name = "" if is_function else None if device is None else device_spec.to_engine_name(device)
         graph._push_device(name)
-        graph._devices.append(device)
+        stack = graph._devices
+        stack.append(device)
         graph._functions += is_function
+        depth = len(stack)
 
         def leave(*_error: Any) -> None:
+            if graph._devices is not stack or len(stack) != depth:
+                raise RuntimeError("Exiting device scope without proper scope nesting.")
             graph._functions -= is_function
             graph._devices.pop()
             graph._pop_device()
@@ -135,7 +139,11 @@ class ColocationScope(ReusableScope):
 
     def _operation(self, op: Any) -> Any:
         found = getattr(op, "handle", op)  # of a variable: the op of its handle
-        return self._graph.as_graph_element(getattr(found, "op", op), allow_tensor=False)
+        if not isinstance(found, _situ.Operation) and not hasattr(found, "op"):
+            from situ._src.framework import api
+
+            found = api.named("convert_to_tensor")(found)
+        return self._graph.as_graph_element(getattr(found, "op", found), allow_tensor=False)
 
     def _enter(self) -> tuple[None, Any]:
         graph = self._graph

@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 
 import _situ
-from situ._src.framework import default_session, device_lib, keywords, protos
+from situ._src.framework import default_session, device_lib, errors, keywords, protos
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.profiler import step_stats
@@ -14,6 +14,8 @@ from situ._src.profiler import step_stats
 TYPE_CHECKING = False  # typing is not imported at run time: it costs start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_SERVER = "grpc://"  # the prefix of the target of a server
 
 
 def _check_graph_options(options):
@@ -32,6 +34,26 @@ def _check_graph_options(options):
         logs.warn(logs.NO_MIXED_PRECISION)
 
 
+def _checked_target(target):
+    """Returns the target of a session as a string.
+
+    Raises:
+      TypeError: it is not a string.
+      NotFoundError: it is neither empty nor the address of a server.
+    """
+    if not isinstance(target, (str, bytes, type(None))):
+        raise TypeError(f"target must be a string, but got {type(target)}")
+    text = target.decode() if isinstance(target, bytes) else target or ""
+    if text and not text.startswith(_SERVER):
+        raise errors.NotFoundError(
+            None,
+            None,
+            f'No session factory registered for the given session options: {{target: "{text}" '
+            "config: } Registered factories are {DIRECT_SESSION, GRPC_SESSION}.",
+        )
+    return text
+
+
 class Session(_situ.Session):
     """Runs operations and evaluates tensors of a graph.
 
@@ -44,6 +66,7 @@ class Session(_situ.Session):
 
     Raises:
       TypeError: an argument has the wrong type.
+      NotFoundError: `target` is neither empty nor the address of a server.
       NotImplementedError: `config` requests enable_bfloat16_sendrecv or debug_stripper.
     """
 
@@ -52,11 +75,10 @@ class Session(_situ.Session):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
-        if target and not isinstance(target, (str, bytes)):
-            raise TypeError(f"target must be a string, but got {type(target)}")
+        target = _checked_target(target)
         if config is not None:
             _check_graph_options(config.graph_options)
-        self._config, self._target, self._entered = config, target, []
+        self._config, self._target, self._entered = config, target, None
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
         self._open(
             graph if graph is not None else get_default_graph(), self._options(target, config)
@@ -66,8 +88,7 @@ class Session(_situ.Session):
     def _options(self, target, config):
         """Returns the options that the engine opens the session with. A session of a cluster
         changes its class here."""
-        target = target.decode() if isinstance(target, bytes) else target
-        if target.startswith("grpc://") or _situ.cluster_place()[2] > 1:
+        if target.startswith(_SERVER) or _situ.cluster_place()[2] > 1:
             from situ._src.cluster import tasks
 
             return tasks.attach(self, target, config)
@@ -86,21 +107,26 @@ class Session(_situ.Session):
           config: has no effect: no session is opened.
         """
         del config  # options of a session, and none is opened
-        if target:
+        if _checked_target(target):
             from situ._src.cluster import tasks
 
             tasks.reset(target, containers)
 
     def __enter__(self):
-        graph = self.graph.as_default()
-        graph.__enter__()
-        self._entered.append(graph)
+        if self._entered is not None:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you "
+                "want to enter a session multiple times."
+            )
+        self._entered = self.graph.as_default()
+        self._entered.__enter__()
         default_session.stack().append(self)
         return self
 
     def __exit__(self, *error):
-        default_session.stack().remove(self)
-        self._entered.pop().__exit__(*error)
+        default_session.pop(self)
+        entered, self._entered = self._entered, None
+        entered.__exit__(*error)
         self.close()
 
     def _run_with(self, fetches, feeds, options, metadata):
@@ -130,7 +156,12 @@ class Session(_situ.Session):
 
         Returns:
           A list of objects with `name`, `device_type`, `memory_limit_bytes` and `incarnation`.
+
+        Raises:
+          CancelledError: the session is closed.
         """
+        if self._closed:
+            raise errors.CancelledError(None, None, "Session has been closed.")
         return [device_lib.session_device(d) for d in _situ.devices()]
 
     def make_callable(
@@ -189,7 +220,7 @@ class _Default:
         return self.session
 
     def __exit__(self, *error):
-        default_session.stack().remove(self.session)
+        default_session.pop(self.session)
 
 
 class InteractiveSession(Session):
@@ -203,14 +234,18 @@ class InteractiveSession(Session):
 
     def __init__(self, target="", graph=None, config=None):
         super().__init__(target, graph, config)
-        self._before = _situ.swap_graph(graph) if graph is not None else None
+        self._explicit_graph, self._before = graph, None
+        if graph is not None:
+            self._before = _situ.swap_graph(graph)
         default_session.stack().append(self)
 
     def close(self) -> None:
-        """Closes the session and removes it as the default session."""
+        """Closes the session, and removes it and its graph as the defaults."""
         super().close()
         if self in default_session.stack():
             default_session.stack().remove(self)
+            if self._explicit_graph is not None and _situ.current_graph() is self._explicit_graph:
+                _situ.swap_graph(self._before)
 
 
 def assigned_device(operation) -> str:

@@ -137,6 +137,7 @@ class _MonitoredSession:
 
     def __init__(self, session_creator, hooks, should_recover, stop_grace_period_secs=120):
         self._graph = get_default_graph()
+        self._was_finalized = self._graph.finalized
         self._hooks, self._recover = list(hooks or []), should_recover
         self._grace, self._creator = (
             stop_grace_period_secs,
@@ -211,7 +212,11 @@ class _MonitoredSession:
                         hook.end(self._need().session)
         finally:
             self._recover = False
-            self._shut()
+            try:
+                self._shut()
+            finally:
+                if not self._was_finalized:
+                    self._graph._unsafe_unfinalize()
 
     def close(self):
         self._close_internal(False)

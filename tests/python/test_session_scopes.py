@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_session_scopes.py: targets of sessions, sessions and graphs as context managers, runs of
+empty graphs, device functions, and what monitored sessions leave. Expected results are those of
+TensorFlow 2.21."""
+
+import pytest
+from conftest import run_once
+
+import situ.compat.v1 as tf
+from situ.compat.v1.python.client import device_lib
+
+
+@pytest.mark.parametrize("target", ["INVALID_TARGET", b"local", "localhost:2222", "http://a"])
+@pytest.mark.parametrize("kind", [tf.Session, tf.InteractiveSession])
+def test_a_target_is_empty_or_the_address_of_a_server(kind, target):
+    text = target if isinstance(target, str) else target.decode()
+    with pytest.raises(tf.errors.NotFoundError) as info:
+        kind(target)
+    assert info.value.message == (
+        "No session factory registered for the given session options: "
+        f'{{target: "{text}" config: }} Registered factories are {{DIRECT_SESSION, GRPC_SESSION}}.'
+    )
+
+
+@pytest.mark.parametrize("target", [3, [], tf.ConfigProto()])
+def test_a_target_is_a_string(target):
+    with pytest.raises(TypeError, match="target must be a string"):
+        tf.Session(target)
+
+
+def test_targets_of_other_functions(graph):
+    tf.constant(1)
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.train.MonitoredTrainingSession(master="INVALID_TARGET")
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.Session.reset("INVALID_TARGET")
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.train.SessionManager().wait_for_session("INVALID_TARGET", max_wait_secs=2)
+    tf.Session(None).close()
+
+
+def test_a_session_is_not_entered_twice(graph):
+    value = tf.constant(1.0)
+    session = tf.Session()
+    with pytest.raises(RuntimeError, match="Session context managers are not re-entrant"):
+        with session:
+            with session:
+                pass
+    assert tf.get_default_session() is None
+    with pytest.raises(RuntimeError, match="Attempted to use a closed Session"):
+        session.run(value)
+    with session:  # after it was left
+        assert tf.get_default_session() is session
+
+
+def test_a_default_session_is_entered_twice(graph):
+    value = tf.constant(1.0)
+    session = tf.Session()
+    with session.as_default(), session.as_default():
+        assert value.eval() == 1.0
+    assert tf.get_default_session() is None
+
+
+def test_default_sessions_and_graphs_end_in_the_reverse_order(graph):
+    stack = [tf.Session().as_default(), tf.Session()]
+    stack[0].__enter__()
+    with stack[1]:
+        with pytest.raises(AssertionError, match="Nesting violated for default stack of .*Session"):
+            stack[0].__exit__(None, None, None)
+    stack[0].__exit__(None, None, None)
+    outer = tf.Graph().as_default()
+    outer.__enter__()
+    inner = tf.Graph().as_default()
+    inner.__enter__()
+    with pytest.raises(AssertionError, match="Nesting violated for default stack of .*Graph"):
+        outer.__exit__(None, None, None)
+    inner.__exit__(None, None, None)
+    from _situ import swap_graph
+
+    swap_graph(graph)
+
+
+def test_device_scopes_end_in_the_reverse_order(graph):
+    outer, inner = tf.device("/cpu:0"), tf.device("/cpu:1")
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.raises(RuntimeError, match="Exiting device scope without proper scope nesting"):
+        outer.__exit__(None, None, None)
+
+
+def test_an_interactive_session_leaves_its_graph(graph):
+    other = tf.Graph()
+    session = tf.InteractiveSession(graph=other)
+    assert tf.get_default_graph() is other
+    session.close()
+    assert tf.get_default_graph() is graph
+    assert tf.get_default_session() is None
+
+
+@pytest.mark.parametrize("fetches", [[], {}, "a:0", None])
+def test_a_run_of_an_empty_graph_fails(graph, fetches):
+    session = tf.Session()
+    with pytest.raises(RuntimeError, match="The Session graph is empty. Add operations to the"):
+        session.run(fetches)
+    tf.constant(1.0)
+    assert session.run([]) == []
+    session.close()
+    with pytest.raises(RuntimeError, match="Attempted to use a closed Session"):
+        session.run(fetches)
+    with pytest.raises(tf.errors.CancelledError, match="Session has been closed."):
+        session.list_devices()
+
+
+def test_empty_feeds(graph):
+    value = tf.constant(1.0)
+    for feeds in (None, {}, [], ()):
+        assert run_once(value, feeds) == 1.0
+    with pytest.raises(TypeError):
+        run_once(value, [1])
+
+
+@pytest.mark.parametrize("returned", [None, 3, []])
+def test_a_device_function_returns_a_string(graph, returned):
+    with tf.device(lambda op: returned):
+        with pytest.raises(TypeError, match="Expected binary or unicode string, got"):
+            tf.constant(1.0)
+
+
+def test_monitored_sessions_leave_the_graph_writable(graph):
+    tf.constant(1.0)
+    tf.train.get_or_create_global_step()
+    for kind in (
+        tf.train.MonitoredSession,
+        tf.train.SingularMonitoredSession,
+        tf.train.MonitoredTrainingSession,
+    ):
+        with kind() as session:
+            assert session.graph.finalized
+            with pytest.raises(RuntimeError, match="finalized"):
+                tf.constant(2.0)
+        assert not graph.finalized
+        tf.constant(2.0)
+    with pytest.raises(ValueError):
+        with tf.train.MonitoredSession():
+            raise ValueError
+    assert not graph.finalized
+
+
+def test_monitored_sessions_leave_a_finalized_graph_finalized(graph):
+    scaffold = tf.train.Scaffold().finalize()
+    tf.train.MonitoredSession(tf.train.ChiefSessionCreator(scaffold)).close()
+    assert graph.finalized
+
+
+def test_devices_have_a_locality():
+    for device in device_lib.list_local_devices():
+        place = device.locality
+        assert (place.bus_id, place.numa_node, list(place.links.link)) == (0, 0, [])
+        assert str(place) == ""
+        assert device.HasField("locality")
+        with pytest.raises(ValueError, match="no message field"):
+            device.HasField("place")
