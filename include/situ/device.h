@@ -49,7 +49,7 @@ typedef struct situ_device_config {
   const char *visible_devices; /* "0,2"; NULL: SITU_VISIBLE_DEVICES, then CUDA_VISIBLE_DEVICES */
   const char *visible_device_list; /* "1,0": subset and order of the visible GPUs; NULL: all */
   const char *require;             /* "gpu", "gpu:2": fail if there are fewer; NULL: SITU_REQUIRE */
-  int cpu_devices;                 /* 0: one */
+  int cpu_devices;                 /* 0: one; each session may have its own number */
   int gpu_devices;                 /* 0: all; n: the first n; SITU_NO_GPUS: none */
   situ_memory_config memory;       /* for every GPU */
   const situ_device_memory *device_memory; /* for individual devices */

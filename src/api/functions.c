@@ -19,7 +19,8 @@ static situ_status create(struct situ_session *session, const struct function *f
                           struct callee **out) {
   struct callee *callee = calloc(1, sizeof *callee);
   if (!callee) return NO_MEMORY();
-  const situ_config config = {.allow_soft_placement = session->soft,
+  const situ_config config = {.devices = {.cpu_devices = session->devices->n_cpus},
+                              .allow_soft_placement = session->soft,
                               .check_numerics = session->checked,
                               .store = session->state.store,
                               .task = session->task};

@@ -33,7 +33,13 @@ struct device {
 struct device_list {
   struct device **devices;
   int count;
+  int n_cpus; /* nodes may be placed on CPUs with a lower index; 0: on all */
 };
+
+/* Returns whether nodes may be placed on a device of a list. */
+static inline bool device_is_usable(const struct device_list *list, const struct device *device) {
+  return !list->n_cpus || !device->backend->is_host || device->index < list->n_cpus;
+}
 
 /* Opens a device if it is not open. Afterwards `handle` and `memory` are set and may be read
  * without the lock. FailedPrecondition in a process forked after the device was opened. */

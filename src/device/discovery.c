@@ -65,6 +65,16 @@ static situ_status add_cpus(struct discovery *discovery, const struct backend_re
   return NULL;
 }
 
+situ_status discovery_add_cpu(struct device_list *list, int index, int number) {
+  int b = 0;
+  while (!backends[b]->is_host) b++;
+  struct device *device = NULL;
+  TRY(device_create(backends[b], index, index, index, &device));
+  TRY(append(list, device));
+  device->number = number;
+  return NULL;
+}
+
 /* Returns whether another back end already lists the same GPU (a driver may support both CUDA and
  * OpenCL). Simulated GPUs, which have a virtual clock, may share the bus id of a real one. */
 static bool is_duplicate(const struct discovery *discovery, const struct candidate *gpu) {

@@ -20,6 +20,9 @@ situ_status discovery_check_required(const char *require, const struct device_li
 situ_status discovery_check_names(const situ_device_config *config,
                                   const struct device_list *list) SITU_MUST_USE;
 
+/* Appends the CPU of that index to a list. Its number is `number`. */
+situ_status discovery_add_cpu(struct device_list *list, int index, int number) SITU_MUST_USE;
+
 /* Returns the number of GPUs in a list. */
 int discovery_count_gpus(const struct device_list *list);
 

@@ -3,6 +3,7 @@
 #include "device/registry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "device/buffer.h"
@@ -12,17 +13,27 @@
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct device_options request;                             /* merged configs */
 static struct device_list list;
+static struct device_list more_cpus; /* requested after discovery; numbered after `list` */
+static struct view *views;
 static struct strbuf why; /* why there are not more GPUs */
 static bool discovered;
 static int n_users;
 static int n_buffers;
 static struct buffer *buffers; /* buffers on devices */
 
+/* The devices of sessions that request another number of CPUs than the first one: those of `list`
+ * and as many of `more_cpus` as needed. Immutable. */
+struct view {
+  struct view *next;
+  struct device_list list;
+};
+
 /* Resets the locks in a forked child, where a thread of the parent may have held them. The data is
  * consistent: lists and options are built aside and assigned at the end. */
 static void reset_locks(void) {
   pthread_mutex_init(&registry_lock, NULL);
   for (int i = 0; i < list.count; i++) pthread_mutex_init(&list.devices[i]->lock, NULL);
+  for (int i = 0; i < more_cpus.count; i++) pthread_mutex_init(&more_cpus.devices[i]->lock, NULL);
 }
 
 static void register_fork_handler(void) { pthread_atfork(NULL, NULL, reset_locks); }
@@ -117,6 +128,46 @@ static situ_status reconfigure(const situ_device_config *config, bool strict) {
   return status ? status : change_memory(config);
 }
 
+static situ_status create_view(int n_cpus, int n_more, struct view **out) {
+  struct view *view = calloc(1, sizeof *view);
+  struct device **devices = calloc((size_t)(list.count + n_more), sizeof(struct device *));
+  if (!view || !devices) {
+    free(view);
+    free(devices);
+    return NO_MEMORY();
+  }
+  memcpy(devices, list.devices, sizeof *devices * (size_t)list.count);
+  for (int i = 0; i < n_more; i++) devices[list.count + i] = more_cpus.devices[i];
+  view->list = (struct device_list){devices, list.count + n_more, n_cpus};
+  view->next = views;
+  *out = views = view;
+  return NULL;
+}
+
+/* Returns the devices of a session that requests that many CPUs; 0: no request. */
+static situ_status find_view(int n_cpus, const struct device_list **out) {
+  const int n_discovered = list.count - discovery_count_gpus(&list);
+  *out = &list;
+  if (!n_cpus || n_cpus == n_discovered) return NULL;
+  struct view *view = views;
+  while (view && view->list.n_cpus != n_cpus) view = view->next;
+  const int n_more = n_cpus > n_discovered ? n_cpus - n_discovered : 0;
+  while (!view && more_cpus.count < n_more)
+    TRY(discovery_add_cpu(&more_cpus, n_discovered + more_cpus.count,
+                          list.count + more_cpus.count));
+  if (!view) TRY(create_view(n_cpus, n_more, &view));
+  *out = &view->list;
+  return NULL;
+}
+
+/* Applies the config of a session after discovery. Each session has its own number of CPUs. */
+static situ_status reconfigure_session(const situ_device_config *config, bool strict) {
+  situ_device_config others = *config;
+  TRY(device_options_check(config));
+  others.cpu_devices = 0;
+  return reconfigure(&others, strict);
+}
+
 situ_status registry_acquire(const situ_device_config *config, bool strict,
                              const struct device_list **out) {
   situ_status status = NULL;
@@ -124,11 +175,9 @@ situ_status registry_acquire(const situ_device_config *config, bool strict,
   if (!discovered)
     status = discover(config);
   else if (config)
-    status = reconfigure(config, strict);
-  if (!status) {
-    n_users++;
-    *out = &list;
-  }
+    status = reconfigure_session(config, strict);
+  if (!status) status = find_view(config ? config->cpu_devices : 0, out);
+  if (!status) n_users++;
   unlock_registry();
   return status;
 }
@@ -178,6 +227,16 @@ situ_status registry_configure(const situ_device_config *config) {
   return status;
 }
 
+static void free_views(void) {
+  while (views) {
+    struct view *next = views->next;
+    free(views->list.devices);
+    free(views);
+    views = next;
+  }
+  discovery_free_list(&more_cpus);
+}
+
 situ_status registry_reset(void) {
   situ_status status = NULL;
   struct device_list old = {0};
@@ -189,6 +248,7 @@ situ_status registry_reset(void) {
                                 n_users, n_buffers);
   } else {
     old = list;
+    free_views();
     list = (struct device_list){0};
     discovered = false;
     device_options_free(&request);

@@ -9,8 +9,9 @@ struct buffer;
 
 /* Returns the devices; the first call discovers them. `config` (may be NULL) stays in effect unless
  * the call fails. If devices were discovered before with other options, warns once, or returns
- * FailedPrecondition if `strict`. Each successful call needs a registry_release; devices can be
- * reset only after all are released. */
+ * FailedPrecondition if `strict`. The number of CPUs may differ between calls: further ones are
+ * numbered after the GPUs, so that a device has the same number in all lists. Each successful call
+ * needs a registry_release; devices can be reset only after all are released. */
 situ_status registry_acquire(const situ_device_config *config, bool strict,
                              const struct device_list **out) SITU_MUST_USE;
 void registry_release(void);

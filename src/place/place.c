@@ -21,6 +21,9 @@ struct conversion {
   const struct situ_graph *graph;
   struct arena *arena;     /* scratch memory */
   unsigned lacks;          /* features that some device lacks: enum place_needs */
+  int32_t n_devices;       /* of the placer */
+  int32_t *numbers;        /* by the placer's number: the number in the device list */
+  int32_t *placer_numbers; /* the reverse */
   struct family *families; /* indexed by schema, type and needs */
   struct place_support *supports;
   int32_t n_supports, support_capacity;
@@ -158,14 +161,14 @@ static situ_status add_node(struct conversion *to, const struct node *node,
   if (!RESERVE(to, edges, n_edges, edge_capacity, node->n_inputs + node->n_controls))
     return NO_MEMORY();
   const bool stays = family->keeps_device && node->id < options->n_previous;
-  to->nodes[node->id] =
-      (struct place_node){.edges = to->n_edges,
-                          .n_inputs = node->n_inputs,
-                          .spec = node->spec,
-                          .support = family->support - 1,
-                          .assigned = stays ? options->previous[node->id] : PLACE_FREE,
-                          .n_outputs = (uint16_t)min_i64(node->n_outputs, UINT16_MAX),
-                          .flags = family->flags};
+  to->nodes[node->id] = (struct place_node){
+      .edges = to->n_edges,
+      .n_inputs = node->n_inputs,
+      .spec = node->spec,
+      .support = family->support - 1,
+      .assigned = stays ? to->placer_numbers[options->previous[node->id]] : PLACE_FREE,
+      .n_outputs = (uint16_t)min_i64(node->n_outputs, UINT16_MAX),
+      .flags = family->flags};
   for (int32_t k = 0; k < node->n_inputs; k++) to->edges[to->n_edges++] = node->inputs[k].node;
   for (int32_t k = 0; k < node->n_controls; k++) to->edges[to->n_edges++] = node->controls[k];
   to->n_named += node->n_groups;
@@ -240,11 +243,19 @@ static unsigned lacks_of(const struct device *device) {
   return (device->info.has_half ? 0 : NEEDS_HALF) | (device->info.has_double ? 0 : NEEDS_DOUBLE);
 }
 
-static struct place_device *list_devices(const struct device_list *list, struct arena *arena) {
-  struct place_device *devices = ARENA_ARRAY(arena, struct place_device, list->count);
-  for (int i = 0; devices && i < list->count; i++) {
+/* Lists the usable devices for the placer, whose numbers differ from those of `list`. */
+static struct place_device *list_devices(struct conversion *to, const struct device_list *list) {
+  struct place_device *devices = ARENA_ARRAY(to->arena, struct place_device, list->count);
+  to->numbers = ARENA_ARRAY(to->arena, int32_t, list->count);
+  to->placer_numbers = ARENA_ARRAY(to->arena, int32_t, list->count);
+  if (to->arena->failed) return NULL;
+  for (int i = 0; i < list->count; i++) {
     const struct device *device = list->devices[i];
-    devices[i] = (struct place_device){
+    if (!device_is_usable(list, device)) continue;
+    to->numbers[to->n_devices] = i;
+    to->placer_numbers[i] = to->n_devices;
+    to->lacks |= lacks_of(device);
+    devices[to->n_devices++] = (struct place_device){
         .name = device->name,
         .text = device->full,
         .lacks = lacks_of(device),
@@ -268,11 +279,12 @@ static struct place_spec *list_specs(const struct situ_graph *graph, bool any_ta
 static situ_status run(struct conversion *to, const struct device_list *devices,
                        const struct place_options *options, struct arena *arena,
                        struct place_result *result) {
-  for (int i = 0; i < devices->count; i++) to->lacks |= lacks_of(devices->devices[i]);
+  const struct place_device *usable = list_devices(to, devices);
+  if (!usable) return NO_MEMORY();
   TRY(convert(to, options));
   const struct place_problem problem = {
-      .devices = list_devices(devices, to->arena),
-      .n_devices = devices->count,
+      .devices = usable,
+      .n_devices = to->n_devices,
       .specs = list_specs(to->graph, options->any_task, to->arena),
       .n_specs = (int32_t)max_i64(to->graph->n_specs, 1),
       .supports = to->supports,
@@ -290,7 +302,9 @@ static situ_status run(struct conversion *to, const struct device_list *devices,
       .reference = options->reference,
       .callbacks = {to->graph, node_name, node_op, node_describe, node_kernels, node_order}};
   if (to->arena->failed) return NO_MEMORY();
-  return placer_run(&problem, arena, result);
+  TRY(placer_run(&problem, arena, result));
+  for (int32_t i = 0; i < problem.n_nodes; i++) result->device[i] = to->numbers[result->device[i]];
+  return NULL;
 }
 
 situ_status place_graph(const struct situ_graph *graph, const struct device_list *devices,

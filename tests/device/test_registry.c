@@ -226,12 +226,37 @@ static void invalid_arguments_fail(void **state) {
   assert_int_equal(number, 1);
 }
 
+static void sessions_have_their_own_number_of_cpus(void **state) {
+  (void)state;
+  const struct device_list *first, *more, *same, *fewer;
+  OK(registry_acquire(&(situ_device_config){.sim_gpus = "2", .cpu_devices = 2}, true, &first));
+  OK(registry_acquire(&(situ_device_config){.cpu_devices = 4}, true, &more));
+  OK(registry_acquire(&(situ_device_config){.cpu_devices = 4}, true, &same));
+  OK(registry_acquire(&(situ_device_config){.cpu_devices = 1}, true, &fewer));
+  assert_int_equal(first->count, 4);
+  assert_int_equal(more->count, 6);
+  assert_ptr_equal(more, same);
+  for (int i = 0; i < more->count; i++) assert_int_equal(more->devices[i]->number, i);
+  for (int i = 0; i < first->count; i++) assert_ptr_equal(more->devices[i], first->devices[i]);
+  assert_string_equal(more->devices[4]->full, "/job:localhost/replica:0/task:0/device:CPU:2");
+  assert_string_equal(more->devices[5]->full, "/job:localhost/replica:0/task:0/device:CPU:3");
+  assert_true(device_is_usable(more, more->devices[5]));
+  assert_true(device_is_usable(fewer, fewer->devices[0]));
+  assert_false(device_is_usable(fewer, fewer->devices[1]));
+  assert_true(device_is_usable(fewer, fewer->devices[2]));
+  FAILS(registry_acquire(&(situ_device_config){.cpu_devices = 99}, true, &more),
+        SITU_INVALID_ARGUMENT, "cpu_devices is 99");
+  for (int i = 0; i < 4; i++) registry_release();
+  OK(situ_devices_reset());
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, clean_devices)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(conflicts_are_logged_once_with_both_values),
       TEST(environment_stays_in_effect),
+      TEST(sessions_have_their_own_number_of_cpus),
       TEST(memory_options_are_fixed_once_memory_is_held),
       TEST(options_may_change_after_trim),
       TEST(limits_are_reported),

@@ -152,6 +152,46 @@ def test_monitored_sessions_leave_a_finalized_graph_finalized(graph):
     assert graph.finalized
 
 
+CPUS = """
+import situ.compat.v1 as tf
+def session(count=None):
+    return tf.Session(config=None if count is None else tf.ConfigProto(device_count={"CPU": count}))
+def names(made):
+    return [d.name[-5:] for d in made.list_devices()]
+def run(made):
+    try:
+        return float(made.run(value))
+    except tf.errors.InvalidArgumentError as error:
+        return "Devices: " + error.message.partition("Devices: ")[2].splitlines()[0][-5:]
+with tf.device("/cpu:1"):
+    value = tf.cond(tf.constant(True), lambda: tf.constant(1.) + 1., lambda: tf.constant(1.))
+"""
+
+
+@pytest.mark.parametrize("first", ["session()", "session(1)", "session(3)"])
+def test_each_session_has_its_own_number_of_cpus(python, first):
+    done = python(
+        CPUS
+        + f"""
+first = {first}
+two = session(2)
+print(names(two), run(two), names(session()), run(session()), run(two), run(session(1)))
+print(names(session(3)), len(dict((d.incarnation, d) for d in session(3).list_devices())))
+try:
+    session(0)
+except tf.errors.NotFoundError as error:
+    print(error.message)
+""",
+        gpus=1,
+    )
+    assert done.err == ""
+    assert done.out.splitlines() == [
+        "['CPU:0', 'CPU:1', 'GPU:0'] 2.0 ['CPU:0', 'GPU:0'] Devices: GPU:0 2.0 Devices: GPU:0",
+        "['CPU:0', 'CPU:1', 'CPU:2', 'GPU:0'] 4",
+        "No CPU devices are available in this process",
+    ]
+
+
 def test_devices_have_a_locality():
     for device in device_lib.list_local_devices():
         place = device.locality

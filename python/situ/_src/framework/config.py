@@ -502,17 +502,20 @@ def function_options() -> dict:
     """Returns the options of the engine for functions, and for sessions without a ConfigProto."""
     if not _situ.is_started() and _is_configured():
         return options()
-    return {"log_device_placement": _state["log"], "allow_soft_placement": _state["soft"]}
+    return {
+        "log_device_placement": _state["log"],
+        "allow_soft_placement": _state["soft"],
+        "cpu_devices": _count_cpus() or _state["proto"].get("cpu_devices", 0) or 1,
+    }
 
 
 def _add_memory(result):
     """Adds memory growth and logical devices to the options."""
-    virtual = _state["virtual"]
-    cpus = [len(virtual.get(d, [d])) for d in _visible("CPU")] if _is_configured() else [1]
-    if not sum(cpus):
+    virtual, n_cpus = _state["virtual"], _count_cpus()
+    if n_cpus == 0:
         raise errors.NotFoundError(None, None, "No CPU devices are available in this process")
-    if any(d.device_type == "CPU" for d in virtual):
-        result["cpu_devices"] = sum(cpus)
+    if n_cpus is not None:
+        result["cpu_devices"] = n_cpus
     gpus = _visible("GPU") if _state["growth"] or virtual else []
     growth = {_state["growth"].get(d) for d in gpus if d not in virtual}
     if len(growth) > 1 and not virtual:
@@ -524,6 +527,14 @@ def _add_memory(result):
     ]
     if pieces:
         result["virtual_devices"] = pieces
+
+
+def _count_cpus():
+    """Returns the number of CPUs that the program has configured, or None."""
+    virtual = _state["virtual"]
+    if _state["visible"] is None and not any(d.device_type == "CPU" for d in virtual):
+        return None
+    return sum(len(virtual.get(d, [d])) for d in _visible("CPU"))
 
 
 def _is_configured():

@@ -41,6 +41,17 @@ def session_device(device, task=None):
     return _DeviceAttributes(name, device["kind"], size, incarnation(device))
 
 
+def session_devices(n_cpus: int) -> list[_DeviceAttributes]:
+    """Returns the devices of a session with that many CPUs; 0: with those of the process."""
+    devices = _situ.devices()
+    cpus = [d for d in devices if d["kind"] == "CPU"]
+    first = cpus[0]
+    for i in range(len(cpus), n_cpus):
+        cpus.append({**first, "index": i, "name": first["name"][:-1] + str(i)})
+    gpus = [d for d in devices if d["kind"] != "CPU"]
+    return [session_device(d) for d in cpus[: n_cpus or None] + gpus]
+
+
 class _Links:
     """The links of a device to other ones; situ lists none."""
 

@@ -54,6 +54,18 @@ def _checked_target(target):
     return text
 
 
+def _count_cpus(config):
+    """Returns the number of CPUs of a session with a ConfigProto.
+
+    Raises:
+      NotFoundError: it is 0.
+    """
+    count = config.device_count.get("CPU", 1)
+    if count == 0:
+        raise errors.NotFoundError(None, None, "No CPU devices are available in this process")
+    return count
+
+
 class Session(_situ.Session):
     """Runs operations and evaluates tensors of a graph.
 
@@ -78,7 +90,7 @@ class Session(_situ.Session):
         target = _checked_target(target)
         if config is not None:
             _check_graph_options(config.graph_options)
-        self._config, self._target, self._entered = config, target, None
+        self._config, self._target, self._entered, self._n_cpus = config, target, None, 0
         self._timeout_ms = config.operation_timeout_in_ms if config is not None else 0
         self._open(
             graph if graph is not None else get_default_graph(), self._options(target, config)
@@ -92,7 +104,13 @@ class Session(_situ.Session):
             from situ._src.cluster import tasks
 
             return tasks.attach(self, target, config)
-        return function_options() if config is None else protos.config_options(config)
+        if config is None:
+            options = function_options()
+        else:
+            options = protos.config_options(config)
+            options["cpu_devices"] = _count_cpus(config)
+        self._n_cpus = options.get("cpu_devices", 0)
+        return options
 
     graph_def = property(lambda s: s.graph.as_graph_def())
     sess_str = property(lambda s: s._target)
@@ -162,7 +180,7 @@ class Session(_situ.Session):
         """
         if self._closed:
             raise errors.CancelledError(None, None, "Session has been closed.")
-        return [device_lib.session_device(d) for d in _situ.devices()]
+        return device_lib.session_devices(self._n_cpus)
 
     def make_callable(
         self, fetches, feed_list: list | None = None, accept_options: bool = False
