@@ -80,7 +80,8 @@ static PyObject *place(situ_tensor *tensor) {
     situ_tensor_release(tensor);
     return NULL;
   }
-  if (!*device || situ_tensor_type(tensor) == SITU_STRING) return tensor_wrap(tensor);
+  const bool stays = situ_tensor_type(tensor) == SITU_STRING && !strstr(device, "/device:CPU:");
+  if (!*device || stays) return tensor_wrap(tensor);
   situ_tensor *moved = NULL;
   const situ_status status = situ_eager_copy(eager, tensor, device, &moved);
   if (!status) {

@@ -343,6 +343,16 @@ def test_devices_of_eager_scopes(outcomes):
     ]
 
 
+def test_strings_are_on_the_cpu_of_the_scope(outcomes):
+    assert outcomes(
+        "!tf.config.set_logical_device_configuration(P('CPU')[0], [L()] * 2)",
+        "!with tf.device('/cpu:1'): t = [tf.constant('s'), tf.convert_to_tensor('s'), "
+        "tf.zeros([], tf.string), tf.identity('s'), tf.constant(1), tf.constant(True)]",
+        "{x.device[-5:] for x in t}",
+        "tf.constant('s').device[-5:]",
+    ) == ["{'CPU:1'}", "CPU:0"]
+
+
 def test_eager_colocation_uses_the_device_of_a_value(outcomes):
     assert outcomes(
         "!tf.config.set_logical_device_configuration(P('CPU')[0], [L()] * 3)",

@@ -200,3 +200,37 @@ def test_devices_have_a_locality():
         assert device.HasField("locality")
         with pytest.raises(ValueError, match="no message field"):
             device.HasField("place")
+
+
+def test_gpus_hold_no_variables_of_int32(python):
+    done = python(
+        """
+import situ.compat.v1 as tf
+with tf.device("/gpu:0"):
+    for dtype in (tf.int32, tf.int64, tf.float32, tf.bool, tf.uint8):
+        for use_resource in (False, True):
+            name = dtype.name + "_" + "vr"[use_resource]
+            tf.Variable(tf.cast(tf.constant(1), dtype), name=name, use_resource=use_resource)
+    tf.assign_add(tf.global_variables()[0], 2, name="update")
+for soft in (True, False):
+    session = tf.Session(config=tf.ConfigProto(allow_soft_placement=soft))
+    try:
+        session.run(tf.global_variables_initializer())
+        places = {row[0]: row[3][-5:] for row in session.placement()}
+        print({v.op.name: places[v.op.name] for v in tf.global_variables()})
+        print(places["update"], places["int32_v/Assign"], places["int32_r/Assign"])
+        print(session.run("update:0"))
+    except tf.errors.InvalidArgumentError as error:
+        print(error.message.splitlines()[0])
+""",
+        gpus=1,
+    )
+    names = [f"{t}_{k}" for t in ("int32", "int64", "float32", "bool", "uint8") for k in "vr"]
+    on_cpu = ("int32_v", "int32_r", "uint8_v")
+    lines = done.out.splitlines()
+    assert lines[:3] == [
+        str({name: "CPU:0" if name in on_cpu else "GPU:0" for name in names}),
+        "CPU:0 CPU:0 CPU:0",
+        "3",
+    ]
+    assert "Could not satisfy explicit device specification '/gpu:0'" in lines[3]

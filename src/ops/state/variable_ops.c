@@ -108,6 +108,11 @@ static situ_status compute_destroy(struct compute *compute) {
 
 static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
 
+/* As in TensorFlow, GPUs hold no int32 variables, such as step counters, and reference variables of
+ * a few types only. */
+#define REFERENCE_DEVICES "CPU GPU(half float double int64 bool)"
+#define HANDLE_DEVICES "CPU GPU(half float double int64 bool int8 uint8 int16 uint16)"
+
 #define NAMED "container:string='' shared_name:string=''"
 
 #define COUNT(NAME, input)                                                                      \
@@ -127,14 +132,14 @@ static void read_grad(struct gradient *g) { g->dx[0] = g->dy[0]; }
    .attrs = "T:{" NUMERIC "} " attrs_,                                                    \
    .python = "",                                                                          \
    .doc = text " a variable and returns the variable.",                                   \
-   .devices = EVERYWHERE,                                                                 \
+   .devices = REFERENCE_DEVICES,                                                          \
    .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | (flags_),                         \
    .shape = shape_,                                                                       \
    .record = record_},                                                                    \
   {                                                                                       \
     .name = #NAME "VariableOp", .inputs = "resource:@dtype value:dtype",                  \
     .attrs = "dtype:{" NUMERIC "} validate_shape:bool=false", .python = "",               \
-    .doc = text " a variable.", .devices = EVERYWHERE,                                    \
+    .doc = text " a variable.", .devices = HANDLE_DEVICES,                                \
     .flags = OP_NO_GRADIENT | OP_STATEFUL | OP_UPDATES | (flags_), .shape = update_shape, \
     .record = record_                                                                     \
   }
@@ -163,7 +168,7 @@ static const struct op_def op_defs[] = {
      .doc = "The handle of a variable, which keeps its value between runs of a session.",
      .args = "shape: Shape of the variable; unknown dimensions accept any size.\n"
              "debug_name: Accepted and ignored; a name for messages of TensorFlow.",
-     .devices = EVERYWHERE,
+     .devices = HANDLE_DEVICES,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = handle_shape},
     {.name = "ReadVariableOp",
@@ -213,7 +218,7 @@ static const struct op_def op_defs[] = {
      .python = "",
      .doc = "A reference variable, which keeps its value between runs of a session.",
      .args = "shape: Shape of the variable; unknown dimensions accept any size.",
-     .devices = EVERYWHERE,
+     .devices = REFERENCE_DEVICES,
      .flags = OP_STATEFUL | OP_VARIABLE,
      .shape = variable_shape},
     UPDATE(Assign, record_assign, OP_SETS, assign_shape,
