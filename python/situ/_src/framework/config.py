@@ -522,9 +522,7 @@ def _add_memory(result):
         raise ValueError("Memory growth cannot differ between GPU devices")
     if growth and all(growth):
         result["memory"]["growth"] = True
-    pieces = [
-        (i, p.memory_limit << 20) for i, d in enumerate(gpus) for p in virtual.get(d, ())
-    ]
+    pieces = [(i, p.memory_limit << 20) for i, d in enumerate(gpus) for p in virtual.get(d, ())]
     if pieces:
         result["virtual_devices"] = pieces
 

@@ -94,11 +94,7 @@ def _graph(function, args, kwargs):
         variables += [v for v in _read_since(graph, before) if v not in variables]
         _check(gradient, variables)
     inner = [convert_to_tensor(r) for r in flat(result)]
-    outputs = (
-        [op("Identity", inner[0])]
-        if len(inner) == 1
-        else list(op("IdentityN", inner))
-    )
+    outputs = [op("Identity", inner[0])] if len(inner) == 1 else list(op("IdentityN", inner))
 
     def back(operation, grads):
         given = [op("ZerosLike", o) if g is None else g for g, o in zip(grads, outputs)]
