@@ -9,10 +9,9 @@ import numpy
 
 from situ._src.framework import errors, example_protos
 from situ._src.framework.api import BOTH, OPS, V1, export
-from situ._src.framework.dtypes import as_dtype, dtype_of
+from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.framework.keywords import with_order
-from situ._src.framework.tensor import constant_value
 from situ._src.framework.tensor_shape import as_shape
 from situ._src.ops.array_ops import constant, convert_to_tensor, op
 from situ._src.ops.script_ops import py_func

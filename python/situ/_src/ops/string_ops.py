@@ -15,7 +15,7 @@ from situ._src.framework import api
 from situ._src.framework.api import export
 from situ._src.framework.keywords import with_order
 from situ._src.ops import sparse_ops
-from situ._src.ops.array_ops import constant, convert_to_tensor, op
+from situ._src.ops.array_ops import convert_to_tensor, op
 from situ._src.ops.script_ops import py_func
 
 TYPE_CHECKING = False
