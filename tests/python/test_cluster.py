@@ -257,6 +257,37 @@ def test_a_training_loop_of_ones_own(tmp_path):
     assert run(tmp_path, body, 2, SITU_SIM_GPUS="2") == ["2.5 0.75 4\n"] * 2
 
 
+def test_replicas_of_all_processes_gather(tmp_path):
+    body = """
+        import tensorflow as tf
+        from situ import mpi
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        rank = mpi.rank()
+
+        def replica():
+            context = tf.distribute.get_replica_context()
+            number = context.replica_id_in_sync_group
+            x = tf.fill([number + 1, 1], 1.0)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = context.all_gather(x, 0) * tf.reshape(tf.range(10.0), [10, 1])
+            slices = tf.IndexedSlices(tf.ones([1]), [number], [4])
+            return (context.all_gather(tf.fill([1, 2], number), 1), tape.gradient(y, x),
+                    context.all_reduce("MEAN", slices))
+
+        gathered, gradient, slices = strategy.run(replica)
+        print(gathered.values[1].numpy().tolist(), gradient.values[1].numpy().ravel().tolist(),
+              slices.values[0].indices.numpy().tolist(), slices.values[0].values.numpy().tolist())
+        print(strategy.gather(gradient, 0).numpy().ravel().tolist())
+    """
+    whole, ones = "[[0, 0, 1, 1, 2, 2, 3, 3]]", "[0, 1, 2, 3] [0.25, 0.25, 0.25, 0.25]"
+    last = str([4.0 * i for i in range(10)]) + "\n"
+    assert run(tmp_path, body, 2, SITU_SIM_GPUS="2") == [
+        f"{whole} [4.0, 8.0] {ones}\n" + last,
+        f"{whole} [24.0, 28.0, 32.0, 36.0] {ones}\n" + last,
+    ]
+
+
 TASKS = """
     import numpy as np
     import tensorflow as tf

@@ -125,7 +125,7 @@ def grouped_allreduce(
     word, sent, found = word_of(op, average), [], {}
     for index, tensor in enumerate(tensors):
         if is_slices(tensor):
-            found[index] = _sparse(tensor, word)
+            found[index] = reduced_slices(tensor, word)
             continue
         tensor = convert_to_tensor(tensor)
         if prescale_factor != 1.0:
@@ -137,7 +137,7 @@ def grouped_allreduce(
     return [found[i] for i in range(len(tensors))]
 
 
-def _sparse(slices, word):
+def reduced_slices(slices, word):
     """Rows of all ranks; the sum or mean is made where they are applied."""
     if word not in ("sum", "mean"):
         raise NotImplementedError(f"The op {word} of IndexedSlices")

@@ -38,9 +38,25 @@ def _attrs(spec):
 
 
 def _next_node(handle, spec, name=None):
+    name = name or "IteratorGetNext"
     return _packed(
-        spec, op("IteratorGetNext", handle, name=name or "IteratorGetNext", **_attrs(spec))
+        spec, _in_order(handle, lambda: op("IteratorGetNext", handle, name=name, **_attrs(spec)))
     )
+
+
+def _in_order(handle, emit):
+    """Returns emit(), the outputs of a node that takes an element. In a function it runs after
+    those that take earlier ones, even if nothing uses its outputs."""
+    graph = _situ.current_graph()
+    if graph is None or not graph.building_function:
+        return emit()
+    last = graph.__dict__.setdefault("_last_takes", {})
+    with graph.control_dependencies([last[id(handle)]] if id(handle) in last else []):
+        outputs = emit()
+    taken = (outputs[0] if isinstance(outputs, (list, tuple)) else outputs).op
+    last[id(handle)] = taken
+    graph.__dict__.setdefault("_effects", []).append(taken)
+    return outputs
 
 
 def _packed(spec, parts):
@@ -122,6 +138,9 @@ class Elements:
         return _packed(self._spec, parts)
 
 
+_NO_VALUE = "The given optional does not have a value."
+
+
 def _zeros(spec):
     """Returns zeros for a missing element."""
     sizes = [] if spec.shape.rank is None else [n or 0 for n in spec.shape.as_list()]
@@ -157,6 +176,8 @@ class OwnedIterator(_situ.Iterator):
     next = get_next
 
     def get_next_as_optional(self):
+        if _situ.current_graph() is not None:
+            return next_optional(self)
         return Optional(next(self, None), self.element_spec)
 
     def _emit_next(self):
@@ -171,6 +192,13 @@ class OwnedIterator(_situ.Iterator):
 
     output_types = property(lambda s: DATA.map(lambda x: x.dtype, s.element_spec))
     output_shapes = property(lambda s: DATA.map(lambda x: x.shape, s.element_spec))
+
+
+def next_optional(items):
+    """Returns the next element of an iterator as an Optional of a graph."""
+    elements = Elements(items)
+    has_value, *parts = _in_order(elements._handle, elements.first)
+    return GraphOptional(has_value, elements.element(parts), items.element_spec)
 
 
 class Optional:
@@ -196,10 +224,33 @@ class Optional:
     def get_value(self, name=None):
         del name  # the tensors exist already
         if self._value is None:
-            raise errors.InvalidArgumentError(
-                None, None, "The given optional does not have a value."
-            )
+            raise errors.InvalidArgumentError(None, None, _NO_VALUE)
         return self._value
+
+    def apply(self, function, spec):
+        """Returns an Optional of function(value)."""
+        return Optional(None if self._value is None else function(self._value), spec)
+
+
+class GraphOptional(Optional):
+    """An element or nothing, known when the graph runs; the value is then zeros."""
+
+    def __init__(self, has_value, value, spec, function=None):
+        super().__init__(value, spec)
+        self._has_value, self._function = has_value, function
+
+    def has_value(self, name=None):
+        return op("Identity", self._has_value, name=name)
+
+    def get_value(self, name=None):
+        del name  # a structure of several tensors
+        check = op("Assert", self._has_value, [convert_to_tensor(_NO_VALUE)], T=["string"])
+        with _situ.current_graph().control_dependencies([check]):
+            value = map_leaves(lambda x: op("Identity", x), self._value)
+        return value if self._function is None else self._function(value)
+
+    def apply(self, function, spec):
+        return GraphOptional(self._has_value, self._value, spec, function)
 
 
 def _check_classes(function, output_classes):
@@ -265,6 +316,10 @@ class Iterator:
     def get_next(self, name=None):
         """Returns the next element in each run."""
         return _next_node(self._iterator_resource, self.element_spec, name)
+
+    def get_next_as_optional(self):
+        """Returns the next element as a tf.experimental.Optional."""
+        return next_optional(self)
 
     def string_handle(self, name=None):
         return op("IteratorToStringHandle", self._iterator_resource, name=name)

@@ -7,7 +7,9 @@ from situ._src.distribute.values import PerReplica, on
 from situ._src.framework import nest
 from situ._src.framework.api import export
 from situ._src.framework.custom_gradient import with_gradient
-from situ._src.ops.array_ops import convert_to_tensor, op
+from situ._src.framework.indexed_slices import is_slices, map_values
+from situ._src.framework.scopes import device
+from situ._src.ops.array_ops import concat, convert_to_tensor, op
 from situ._src.variables import variable
 from situ._src.variables.eager_variable import place
 
@@ -34,7 +36,7 @@ class ReplicaContext:
 
     @property
     def replica_id_in_sync_group(self):
-        return self._id
+        return self._strategy.first_replica + self._id
 
     replica_id = replica_id_in_sync_group
 
@@ -50,7 +52,8 @@ class ReplicaContext:
 
         Args:
           reduce_op: tf.distribute.ReduceOp.SUM or MEAN, or its name.
-          value: A tensor or a structure of tensors.
+          value: A tensor, IndexedSlices, or a structure of them. Reduced IndexedSlices remain
+            IndexedSlices, without gradients.
           options: Has no effect: it selects how values are packed and sent.
 
         Returns:
@@ -58,23 +61,68 @@ class ReplicaContext:
         """
         del options  # how values are packed and sent; the sums are the same
         kind = reduction.as_reduce_op(reduce_op)
-        leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(value)]
+        leaves = [v if is_slices(v) else convert_to_tensor(v) for v in nest.flatten(value)]
 
         def merged(strategy, *values):
             return tuple(self._joined(strategy, kind, v) for v in values)
 
-        reduced = self._linked(kind, leaves, list(self.merge_call(merged, tuple(leaves))))
+        reduced = list(self.merge_call(merged, tuple(leaves)))
+        if not any(is_slices(leaf) for leaf in leaves):
+            reduced = self._linked(kind, leaves, reduced)
         return nest.pack_sequence_as(value, reduced) if nest.is_nested(value) else reduced[0]
 
     @staticmethod
     def _joined(strategy, kind, leaf):
-        values = list(leaf) if isinstance(leaf, PerReplica) else [leaf] * len(strategy.devices)
+        values = _of_all(strategy, leaf)
         sums = reduction.all_reduce(values, strategy.devices, strategy.cross_device_ops)
         if strategy.several_processes:
             sums = strategy.sum_over_processes(sums[:1]) * len(sums)
         if kind is reduction.ReduceOp.MEAN:
-            sums = [s / strategy.num_replicas_in_sync for s in sums]
+            mean = lambda t: t / strategy.num_replicas_in_sync
+            sums = [map_values(mean, s) for s in sums]
         return PerReplica(on(where, s) for where, s in zip(strategy.devices, sums))
+
+    def all_gather(self, value, axis, options=None):
+        """Concatenates the values of all replicas. The gradient of a replica's value is its part
+        of the sum of the gradients of all replicas.
+
+        Args:
+          value: A tensor or a structure of tensors, with equal ranks in all replicas.
+          axis: The dimension to concatenate along; only its size may differ between replicas.
+          options: Has no effect: it selects how values are packed and sent.
+
+        Returns:
+          The concatenated values in the same structure.
+
+        Raises:
+          NotImplementedError: a value is IndexedSlices.
+        """
+        del options  # how values are packed and sent
+        if any(is_slices(leaf) for leaf in nest.flatten(value)):
+            raise NotImplementedError("all_gather does not support IndexedSlices")
+        leaves = [convert_to_tensor(leaf) for leaf in nest.flatten(value)]
+
+        def merged(strategy, *values):
+            return tuple(_gathered(strategy, v, axis) for v in values)
+
+        answers = self.merge_call(merged, tuple(leaves))
+        gathered, starts = [a[0] for a in answers], [a[1] for a in answers]
+        gathered = self._gather_linked(leaves, gathered, starts, axis)
+        return nest.pack_sequence_as(value, gathered) if nest.is_nested(value) else gathered[0]
+
+    def _gather_linked(self, leaves, gathered, starts, axis):
+        """Returns the results of all_gather with their gradients."""
+
+        def back(grads):
+            context = get_replica_context()
+            if context is None or context.num_replicas_in_sync == 1:
+                return [*grads, *[None] * len(leaves)]
+            given = [op("ZerosLike", r) if g is None else g for g, r in zip(grads, gathered)]
+            sums = context.all_reduce(reduction.ReduceOp.SUM, given)
+            own = [_part(s, start, x, axis) for s, start, x in zip(sums, starts, leaves)]
+            return [*[None] * len(gathered), *own]
+
+        return with_gradient([*gathered, *leaves], gathered, back)
 
     def _linked(self, kind, leaves, reduced):
         """What all_reduce gave, with its gradients. A replica that asks for them all-reduces what
@@ -94,6 +142,36 @@ class ReplicaContext:
 
     def __exit__(self, *error):
         return False
+
+
+def _of_all(strategy, leaf):
+    """Returns the values of the replicas of this process."""
+    return list(leaf) if isinstance(leaf, PerReplica) else [leaf] * len(strategy.devices)
+
+
+def _gathered(strategy, leaf, axis):
+    """Returns a pair of PerReplica values: the concatenation, and where each replica's part
+    starts."""
+    values = _of_all(strategy, leaf)
+    sizes = [op("Shape", v)[axis] for v in values]
+    starts = [sum(sizes[:i], start=convert_to_tensor(0)) for i in range(len(values))]
+    whole = []
+    for where in strategy.devices:
+        with device(where):
+            whole.append(concat([convert_to_tensor(v) for v in values], axis))
+    if strategy.several_processes:
+        whole = [strategy.gather_over_processes(whole[0], axis)] * len(whole)
+        before = strategy.size_before(sum(sizes, start=convert_to_tensor(0)))
+        starts = [before + start for start in starts]
+    whole = [on(where, w) for where, w in zip(strategy.devices, whole)]
+    return PerReplica(whole), PerReplica(starts)
+
+
+def _part(tensor, start, like, axis):
+    """Returns the part of a concatenation that has the shape of `like`."""
+    rank = tensor.shape.rank
+    at_axis = op("OneHot", convert_to_tensor(axis % rank), rank, 1, 0)
+    return op("Slice", tensor, at_axis * start, op("Shape", like))
 
 
 class _Default(Strategy):

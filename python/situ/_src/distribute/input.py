@@ -90,8 +90,8 @@ def spread_spec(spec, strategy):
 class DistributedIterator:
     """An iterator over PerReplica batches."""
 
-    def __init__(self, make, initializer=()):
-        self._next, self.initializer = make, initializer
+    def __init__(self, make, initializer=(), make_optional=None):
+        self._next, self.initializer, self._make_optional = make, initializer, make_optional
 
     def __iter__(self):
         return self
@@ -106,6 +106,8 @@ class DistributedIterator:
         """Returns the next batch, or an Optional without a value at the end."""
         from situ._src.data.iterators import Optional
 
+        if self._make_optional is not None:
+            return self._make_optional()
         try:
             return Optional(self._next(), None)
         except (StopIteration, errors.OutOfRangeError):
@@ -116,15 +118,15 @@ class DistributedIterator:
 
 
 def _batches(dataset):
-    """Returns (function for the next batch, initializers); tensors in graph mode."""
+    """Returns (iterator, function for the next batch, initializers); tensors in graph mode."""
     graph = _situ.current_graph()
     if graph is None or graph.building_function:
         taken = iter(dataset)
-        return lambda: next(taken), ()
+        return taken, lambda: next(taken), ()
     from situ._src.data.iterators import make_initializable_iterator
 
     iterator = make_initializable_iterator(dataset)
-    return iterator.get_next, iterator.initializer
+    return iterator, iterator.get_next, iterator.initializer
 
 
 @export("distribute.DistributedDataset")
@@ -135,8 +137,12 @@ class DistributedDataset:
         self._strategy, self._dataset = strategy, dataset
 
     def __iter__(self):
-        take, initializer = _batches(self._dataset)
-        return DistributedIterator(lambda: spread(take(), self._strategy), initializer)
+        iterator, take, initializer = _batches(self._dataset)
+        split = lambda batch: spread(batch, self._strategy)
+        make_optional = None
+        if hasattr(iterator, "get_next_as_optional"):  # not so for arrays
+            make_optional = lambda: iterator.get_next_as_optional().apply(split, self.element_spec)
+        return DistributedIterator(lambda: split(take()), initializer, make_optional)
 
     make_initializable_iterator = make_one_shot_iterator = __iter__
 
@@ -166,6 +172,17 @@ class InputContext:
         return global_batch_size // self.num_replicas_in_sync
 
 
+def optional_group(batches, group, spec):
+    """Returns an Optional of group([values of batches]), without a value if one has none."""
+    from situ._src.data.iterators import GraphOptional, Optional
+
+    if not isinstance(batches[0], GraphOptional):
+        has_all = all(bool(b.has_value()) for b in batches)
+        return Optional(group([b.get_value() for b in batches]) if has_all else None, spec)
+    has_all = op("All", op("Pack", [b.has_value() for b in batches]), [0])
+    return GraphOptional(has_all, [b._value for b in batches], spec, group)
+
+
 class DatasetsFromFunction:
     """A data set of per-replica batches: each replica takes the next one."""
 
@@ -174,7 +191,8 @@ class DatasetsFromFunction:
         self._dataset = make(InputContext(num_replicas_in_sync=strategy.num_replicas_in_sync))
 
     def __iter__(self):
-        (next_batch, initializer), devices = _batches(self._dataset), self._strategy.devices
+        iterator, next_batch, initializer = _batches(self._dataset)
+        devices = self._strategy.devices
 
         def one(batch, where):
             move = lambda t: (
@@ -182,14 +200,20 @@ class DatasetsFromFunction:
             )
             return nest.map_structure(move, batch)
 
-        def take():
-            some = [one(next_batch(), where) for where in devices]
+        def grouped(batches):
+            some = [one(batch, where) for batch, where in zip(batches, devices)]
             if len(some) == 1:
                 return some[0]
             leaves = [PerReplica(x) for x in zip(*[nest.flatten(s) for s in some])]
             return nest.pack_sequence_as(some[0], leaves) if nest.is_nested(some[0]) else leaves[0]
 
-        return DistributedIterator(take, initializer)
+        return DistributedIterator(
+            lambda: grouped([next_batch() for _ in devices]),
+            initializer,
+            lambda: optional_group(
+                [iterator.get_next_as_optional() for _ in devices], grouped, self.element_spec
+            ),
+        )
 
     make_initializable_iterator = make_one_shot_iterator = __iter__
 

@@ -6,6 +6,7 @@ results do not depend on timing and are equal on all devices."""
 import enum
 
 import _situ
+from situ._src.framework import indexed_slices
 from situ._src.framework.api import export
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -89,8 +90,20 @@ def added(values, where):
         return op("AddN", values) if len(values) > 1 else op("Identity", values[0])
 
 
+def as_values(values):
+    """Converts the values of replicas to tensors; IndexedSlices remain if all of them are."""
+    if all(indexed_slices.is_slices(v) for v in values):
+        return list(values)
+    return [convert_to_tensor(v) for v in values]
+
+
 def total(values, where, how=None):
-    """Adds values on a device, or as a ReductionToOneDevice says."""
+    """Adds values on a device, or as a ReductionToOneDevice says. The sum of IndexedSlices is
+    IndexedSlices."""
+    if indexed_slices.is_slices(values[0]):
+        where = getattr(how, "reduce_to_device", None) or where
+        with device(where):
+            return indexed_slices.add(values)
     if not isinstance(how, ReductionToOneDevice):
         return added(values, where)
     where = how.reduce_to_device or where
@@ -137,7 +150,9 @@ def _in_parts(values, devices, count):
 
 def all_reduce(values, devices, how=None):
     """Returns the sum of one value per replica on each device."""
-    values = [convert_to_tensor(v) for v in values]
+    values = as_values(values)
+    if indexed_slices.is_slices(values[0]):
+        return [total(values, where) for where in devices]
     kind = getattr(how, "KIND", "auto")
     if len(devices) == 1 or len(values) == 1 and len(devices) == 1:
         return [total(values, devices[0], how)]

@@ -18,6 +18,7 @@ from situ._src.distribute.values import (
 from situ._src.framework import config, nest
 from situ._src.framework.api import export
 from situ._src.framework.device_spec import DeviceSpec
+from situ._src.framework.indexed_slices import is_slices, map_values
 from situ._src.framework.scopes import device
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.variables import synchronization, variable
@@ -158,6 +159,7 @@ class Strategy:
 
     num_replicas_in_sync = property(lambda s: len(s.devices))
     several_processes = False
+    first_replica = 0  # the index of the first replica of this process among all replicas
 
     def scope(self):
         """Returns a context manager in which variables are mirrored."""
@@ -334,18 +336,47 @@ class Strategy:
                 f"A non-DistributedValues value {value} cannot be reduced with the "
                 f"given reduce op {reduction.ReduceOp.SUM}."
             )
-        values = [convert_to_tensor(v) for v in values]
+        values = reduction.as_values(values)
         if axis is not None:
+            values = [convert_to_tensor(v) for v in values]
             axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
             counts = [_count(v, axes) for v in values]
             values = [op("Sum", v, axes) for v in values]
             total = reduction.total(values, self.devices[0], self.cross_device_ops)
             return total / cast(sum(counts), total.dtype) if is_mean else total
         total = reduction.total(values, self.devices[0], self.cross_device_ops)
-        return total / cast(len(values), total.dtype) if is_mean else total
+        mean = lambda t: t / cast(len(values), t.dtype)
+        return map_values(mean, total) if is_mean else total
 
     def gather(self, value, axis):
-        return concat(list(self.experimental_local_results(value)), axis)
+        """Concatenates the values of all replicas.
+
+        Args:
+          value: A PerReplica value or a distributed variable. A plain value is returned as it is.
+          axis: The dimension to concatenate along; only its size may differ between replicas.
+
+        Returns:
+          A tensor.
+
+        Raises:
+          RuntimeError: called in a replica.
+          NotImplementedError: the values are IndexedSlices.
+        """
+        if place.mode == "replica":
+            raise RuntimeError(
+                "tf.distribute.Strategy.gather requires cross-replica context. In a replica, call "
+                "tf.distribute.get_replica_context().all_gather()."
+            )
+        values = self.experimental_local_results(value)
+        if is_slices(values[0]):
+            raise NotImplementedError("gather does not support IndexedSlices")
+        whole = concat([convert_to_tensor(v) for v in values], axis)
+        return self.gather_over_processes(whole, axis)
+
+    def gather_over_processes(self, tensor, axis):
+        """Concatenates the tensors of all processes."""
+        del axis  # there is one process
+        return tensor
 
     def experimental_local_results(self, value):
         """Returns the values of the replicas of this process as a tuple."""

@@ -5,6 +5,7 @@ they are read."""
 import contextlib
 
 import _situ
+from situ._src.framework.indexed_slices import IndexedSlices, is_slices
 from situ._src.framework.scopes import device
 from situ._src.framework.tensor import copy_to_device
 from situ._src.ops.array_ops import convert_to_tensor, op
@@ -52,7 +53,9 @@ def at(index, mode, run=None):
 
 
 def on(where, tensor):
-    """A tensor on a device: a copy in a graph, where it is fetched from."""
+    """A tensor or IndexedSlices on a device: a copy in a graph, where it is fetched from."""
+    if is_slices(tensor):
+        return IndexedSlices(*[on(where, part) for part in tensor._situ_parts_])
     graph = _situ.current_graph()
     if graph is None:
         return tensor if tensor.device == where else copy_to_device(tensor, where)

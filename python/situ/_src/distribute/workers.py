@@ -13,6 +13,7 @@ from situ._src.distribute.strategy import Strategy
 from situ._src.distribute.values import Copies, PerReplica
 from situ._src.framework import keywords, nest
 from situ._src.framework.api import export
+from situ._src.framework.indexed_slices import is_slices, map_values
 from situ._src.ops.array_ops import cast, convert_to_tensor, op
 
 
@@ -103,6 +104,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     num_replicas_in_sync = property(lambda s: len(s.devices) * processes.size())
     cluster_resolver = property(lambda s: s._resolver)
     several_processes = property(lambda s: processes.size() > 1)
+    first_replica = property(lambda s: len(s.devices) * processes.rank())
 
     def make_variable(self, graph, args, words):
         result = super().make_variable(graph, args, words)
@@ -133,7 +135,9 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         return (parts[mine], shares[mine]) if parts[mine] else (parts[:1], [0.0])
 
     def sum_over_processes(self, tensors, how="sum"):
-        """Sums (or means) over all ranks, in their order."""
+        """Sums (or means) over all ranks, in their order; of a list of IndexedSlices, too."""
+        if tensors and is_slices(tensors[0]):
+            return [messages.reduced_slices(t, how) for t in tensors]
         return messages.reduced(tensors, how)
 
     def joined_over_processes(self, value, how):
@@ -148,8 +152,13 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         """The sum or the mean of the values of all replicas of all processes."""
         kind = reduction.as_reduce_op(reduce_op).value
         if not isinstance(value, (PerReplica, Copies)):
-            value = PerReplica([convert_to_tensor(value)] * len(self.devices))
-        local = convert_to_tensor(super().reduce("SUM", value, axis))
+            value = value if is_slices(value) else convert_to_tensor(value)
+            value = PerReplica([value] * len(self.devices))
+        local = super().reduce("SUM", value, axis)
+        if is_slices(local):
+            total = messages.reduced_slices(local, "sum")
+            mean = lambda t: t / cast(self.num_replicas_in_sync, t.dtype)
+            return total if kind == "SUM" else map_values(mean, total)
         if kind == "SUM":
             return messages.reduced([local])[0]
         weight = len(self.devices)
@@ -161,10 +170,18 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         total, count = messages.reduced([local, cast(convert_to_tensor(weight), local.dtype)])
         return total / count
 
-    def gather(self, value, axis):
-        if axis != 0:
-            raise NotImplementedError("gather over processes: along the first dimension only")
-        return messages.gathered(super().gather(value, axis))
+    def gather_over_processes(self, tensor, axis):
+        """Concatenates the tensors of all ranks, in their order."""
+        order = list(range(tensor.shape.rank))
+        order[0], order[axis] = order[axis], 0
+        if axis % len(order) == 0:
+            return messages.gathered(tensor)
+        return op("Transpose", messages.gathered(op("Transpose", tensor, order)), order)
+
+    def size_before(self, size):
+        """Returns the sum of the sizes of the ranks before this one."""
+        sizes = messages.gathered(op("Reshape", size, [1]))
+        return op("Sum", sizes[: processes.rank()], [0])
 
     def experimental_distribute_dataset(self, dataset, options=None):
         check_options(options)

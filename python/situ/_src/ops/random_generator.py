@@ -15,6 +15,8 @@ from situ._src.framework.dtypes import as_dtype
 from situ._src.framework.graph import scope
 from situ._src.ops.array_ops import cast, concat, convert_to_tensor, op
 from situ._src.ops.random_ops import global_seed
+from situ._src.variables.eager_variable import place
+from situ._src.variables.variable import strategy as current_strategy
 from situ._src.variables.variable import variable
 
 TYPE_CHECKING = False
@@ -82,6 +84,7 @@ class Generator:
                 "tf.random.Generator.from_seed makes one."
             )
         _check(alg)
+        self._strategy = current_strategy()
         value = (
             copy_from.state.value()
             if copy_from is not None
@@ -143,7 +146,17 @@ class Generator:
         )
 
     def skip(self, delta: Any) -> Any:
-        """Advances the counter by `delta` numbers and returns the state before."""
+        """Advances the counter by `delta` numbers and returns the state before. In a replica the
+        copy of its device advances; the copies stay equal if all replicas draw alike."""
+        mode = place.mode
+        if mode == "replica" and hasattr(self._state, "values"):
+            place.mode = "update"
+        try:
+            return self._skip(delta)
+        finally:
+            place.mode = mode
+
+    def _skip(self, delta):
         before = op("Identity", self._state.value())
         low = before[0] + cast(convert_to_tensor(delta), "int64") * _BLOCKS
         # The carry of the lower 64 bits.
@@ -159,7 +172,18 @@ class Generator:
         sizes = _sizes(shape)
         before = self.skip(op("Prod", sizes, [0]))
         attrs = {} if bounds else {"dtype": dtype}
-        return op(op_name, sizes, before[2:], before[:2], convert_to_tensor(1), *bounds, **attrs)
+        key = self._replica_key(before[2:])
+        return op(op_name, sizes, key, before[:2], convert_to_tensor(1), *bounds, **attrs)
+
+    def _replica_key(self, key):
+        """Returns the key of the current replica, a hash of the key and the replica's index: other
+        numbers in each replica. It is the key itself in cross-replica context."""
+        if self._strategy is None or place.mode != "replica":
+            return key
+        replica = self._strategy.first_replica + place.index
+        counter = convert_to_tensor([replica, 0], "int64")
+        kind = "StatelessRandomUniformFullIntV2"
+        return op(kind, [1], key, counter, convert_to_tensor(1), dtype=as_dtype("int64"))
 
     def _scaled(self, op_name, shape, mean, width, dtype):
         dtype = as_dtype(dtype).base_dtype
