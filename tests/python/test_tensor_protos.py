@@ -39,3 +39,50 @@ def test_wrong_messages():
         tf.io.parse_tensor(CASES[0][1], tf.int32)
     with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse"):
         tf.io.parse_tensor(b"\x0a\xff\xff", tf.float32)
+
+
+@pytest.mark.parametrize(
+    "value, field, stored",
+    [
+        (1.5, "float_val", [1.5]),
+        (7, "int_val", [7]),
+        (np.int64(7), "int64_val", [7]),
+        (np.float64(2.5), "double_val", [2.5]),
+        ("abc", "string_val", [b"abc"]),
+        (["a", b"bc"], "string_val", [b"a", b"bc"]),
+        ([1.0, 2.0], "tensor_content", np.array([1, 2], "f4").tobytes()),
+        ([[1, 2], [3, 4]], "tensor_content", np.array([1, 2, 3, 4], "i4").tobytes()),
+        ([True, False], "tensor_content", b"\x01\x00"),
+    ],
+)
+def test_make_tensor_proto(value, field, stored):
+    proto = tf.make_tensor_proto(value)
+    found = getattr(proto, field)
+    assert (found if isinstance(found, bytes) else list(found)) == stored
+    assert [d.size for d in proto.tensor_shape.dim] == list(np.shape(value))
+    back = tf.make_ndarray(proto)
+    wanted = tf.constant(value)
+    assert back.shape == wanted.shape and back.tolist() == np.asarray(wanted.numpy()).tolist()
+    assert tf.as_dtype(proto.dtype) == wanted.dtype and tf.make_tensor_proto(proto) is proto
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float16", "uint8", "int16", "float64", "int64"])
+def test_protos_of_types_and_shapes(dtype):
+    for value, shape in ((1, [2, 3]), ([1, 0], [3]), ([1, 0], [2]), (1, [])):
+        proto = tf.make_tensor_proto(np.array(value, dtype), dtype, shape)
+        found = tf.make_ndarray(proto)
+        flat = np.ravel(value).tolist()
+        filled = flat + flat[-1:] * (int(np.prod(shape)) - len(flat))
+        assert found.dtype == dtype and found.shape == tuple(shape)
+        assert found.ravel().tolist() == filled
+
+
+def test_make_tensor_proto_checks_its_arguments():
+    with pytest.raises(ValueError, match="None values not supported"):
+        tf.make_tensor_proto(None)
+    with pytest.raises(ValueError, match="Too many elements provided. Takes at most 2, but got 3"):
+        tf.make_tensor_proto([1, 2, 3], shape=[2])
+    with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(3,\), but got \(2,\)"):
+        tf.make_tensor_proto([1, 2], shape=[3], verify_shape=True)
+    with pytest.raises(ValueError, match="not both allowed"):
+        tf.make_tensor_proto(1, shape=[3], verify_shape=True, allow_broadcast=True)

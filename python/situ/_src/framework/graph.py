@@ -302,6 +302,14 @@ class Graph(_situ.Graph):
         """Returns an eager tensor as a tensor of this graph, here a constant."""
         return self._constant(tensor, None, name)
 
+    def create_op(self, op_type: str, inputs, *args, **kwargs):
+        """Adds an operation by the name of its op; see create_op.py for the arguments."""
+        from situ._src.framework import create_op
+
+        return create_op.create_op(self, op_type, inputs, *args, **kwargs)
+
+    _create_op_internal = create_op
+
     def is_feedable(self, tensor) -> bool:
         """Returns True: every tensor can be fed."""
         del tensor  # there is no prevent_feeding

@@ -149,27 +149,29 @@ class _Importer:
             if node.op == "Const":
                 result = convert_to_tensor(attrs["value"], attrs["dtype"], name + "/")
             else:
-                result = self.call(node.op, inputs, attrs, name + "/")
+                result = call_op(node.op, inputs, attrs, name + "/")
         first = result[0] if isinstance(result, (list, tuple)) and result else result
+        is_known = first is not None and not isinstance(first, (list, tuple))
         self.operations[node.name] = (
             first
             if hasattr(first, "outputs")
             else first.op
-            if first is not None and first != []
+            if is_known
             else self.graph.get_operation_by_name(name)
         )
 
-    @staticmethod
-    def call(kind, inputs, attrs, name):
-        function = OPS[kind]
-        try:
-            args = node_def.group_inputs(function, inputs, attrs)
-        except ValueError as error:
-            raise ValueError(
-                f"{error} specified for node '{name.rstrip('/')}' (op: '{kind}')."
-            ) from None
-        names = {attr for _, attr, _ in function.parameters}
-        return function(*args, name=name, **{k: v for k, v in attrs.items() if k in names})
+
+def call_op(kind, inputs, attrs, name):
+    """Calls an op with the flat inputs and the attributes of a node."""
+    function = OPS[kind]
+    try:
+        args = node_def.group_inputs(function, inputs, attrs)
+    except ValueError as error:
+        raise ValueError(
+            f"{error} specified for node '{(name or kind).rstrip('/')}' (op: '{kind}')."
+        ) from None
+    names = {attr for _, attr, _ in function.parameters}
+    return function(*args, name=name, **{k: v for k, v in attrs.items() if k in names})
 
 
 def import_nodes(nodes, prefix="", input_map=None, functions=None, lenient=False):

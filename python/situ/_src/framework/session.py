@@ -6,7 +6,15 @@ from __future__ import annotations
 import weakref
 
 import _situ
-from situ._src.framework import default_session, device_lib, errors, keywords, protos
+from situ._src.framework import (
+    default_session,
+    device_lib,
+    errors,
+    keywords,
+    nest,
+    partial_run,
+    protos,
+)
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.profiler import step_stats
@@ -160,10 +168,20 @@ class Session(_situ.Session):
         if metadata is not None:
             metadata.Clear()
             if trace is not None:
-                step_stats.fill(metadata.step_stats, trace.records(), self.graph)
+                records = list(trace.records())
+                records += step_stats.constants(self, self._flat(fetches), feeds or (), records)
+                step_stats.fill(metadata.step_stats, records, self.graph)
             if options.output_partition_graphs:
                 metadata.partition_graphs.extend(step_stats.partitions(self))
         return result
+
+    def _flat(self, fetches):
+        """Returns the tensors and operations of a structure of fetches."""
+        return [
+            part
+            for leaf in nest.flatten(fetches)
+            for part in getattr(leaf, "_situ_parts_", None) or [leaf]
+        ]
 
     def as_default(self):
         """Returns a context manager that makes this the default session; it does not close it."""
@@ -207,8 +225,33 @@ class Session(_situ.Session):
         return call
 
     def partial_run_setup(self, fetches, feeds=None):
-        """Raises NotImplementedError: partial runs are not supported."""
-        raise NotImplementedError("Session.partial_run is not supported. Use Session.run.")
+        """Begins a step that runs in parts.
+
+        Args:
+          fetches: all that the parts will fetch.
+          feeds: all tensors that the parts will feed.
+
+        Returns:
+          A handle for `partial_run`.
+        """
+        return partial_run.setup(self, fetches, feeds)
+
+    def partial_run(self, handle: str, fetches, feed_dict=None):
+        """Runs a part of a step: the operations that the fetches need and that have not run yet.
+
+        Args:
+          handle: what `partial_run_setup` returned.
+          fetches: as for `run`; each one is fetched once.
+          feed_dict: as for `run`; each tensor is fed once.
+
+        Returns:
+          The values of the fetches.
+
+        Raises:
+          InvalidArgumentError: a fetch or feed was not announced, or is repeated, or a value that
+            a fetch needs has not been fed.
+        """
+        return partial_run.run(self, handle, fetches, feed_dict)
 
     def placement(self) -> list[tuple]:
         """Returns where each operation is placed, and why.

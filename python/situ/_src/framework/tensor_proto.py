@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensor_proto.py: tf.io.serialize_tensor and tf.io.parse_tensor: tensors as binary TensorProto
-messages."""
+"""tensor_proto.py: tensors as TensorProto messages: tf.io.serialize_tensor, tf.io.parse_tensor,
+tf.make_tensor_proto, tf.make_ndarray."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -90,3 +91,122 @@ def parse_tensor(serialized, out_type, name: str | None = None):
         return array
 
     return py_func(read, [convert_to_tensor(serialized, "string")], dtype, name=name)
+
+
+_VALUE_FIELDS = {
+    "float32": "float_val",
+    "float64": "double_val",
+    "float16": "half_val",
+    "int64": "int64_val",
+    "bool": "bool_val",
+    "string": "string_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+    **dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32"), "int_val"),
+}
+
+
+def _array_of(values, dtype):
+    """Returns the NumPy array and the DType of the argument of make_tensor_proto. Python numbers
+    become int32 and float32 if they fit."""
+    if values is None:
+        raise ValueError("None values not supported.")
+    wanted = None if dtype is None else as_dtype(dtype).base_dtype
+    if isinstance(values, (numpy.ndarray, numpy.generic)) and values.dtype.kind != "U":
+        array = numpy.asarray(values)
+        found = as_dtype("string" if array.dtype.kind in "SO" else array.dtype)
+        if wanted is not None and wanted != found:
+            array = array.astype(wanted.as_numpy_dtype)
+    else:
+        tensor = convert_to_tensor(values, wanted)
+        if not hasattr(tensor, "numpy"):
+            raise TypeError(f"make_tensor_proto needs values, not {values!r}.")
+        array, found = numpy.asarray(tensor.numpy()), tensor.dtype.base_dtype
+    return array, wanted or found
+
+
+def _check_count(array, shape, verify_shape):
+    """Raises an error if an array does not fit a shape."""
+    count = math.prod(shape)
+    if verify_shape and tuple(shape) != array.shape:
+        raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {array.shape}.")
+    if array.size > count:
+        raise ValueError(
+            f"Too many elements provided. Takes at most {count:d}, but got {array.size:d}"
+        )
+
+
+@export("make_tensor_proto", v1="contrib.util.make_tensor_proto")
+def make_tensor_proto(
+    values, dtype=None, shape=None, verify_shape: bool = False, allow_broadcast: bool = False
+):
+    """Creates a TensorProto.
+
+    Args:
+      values: a Python scalar or list, a NumPy array, or a TensorProto, which is returned.
+      dtype: the type of the elements; by default that of the values.
+      shape: the shape; by default that of the values. If it has more elements than `values`, the
+        last one counts for the rest.
+      verify_shape: whether the values must have exactly this shape.
+      allow_broadcast: whether a scalar may stand for all elements; excludes verify_shape.
+
+    Returns:
+      A TensorProto: several numbers in `tensor_content`, others in the field of their type.
+
+    Raises:
+      TypeError: the values have an unsupported type or another shape.
+      ValueError: there are too many values, or the arguments exclude each other.
+    """
+    if allow_broadcast and verify_shape:
+        raise ValueError("allow_broadcast and verify_shape are not both allowed.")
+    if isinstance(values, TensorProto):
+        return values
+    array, kind = _array_of(values, dtype)
+    sizes = list(array.shape) if shape is None else [int(n) for n in shape]
+    _check_count(array, sizes, verify_shape)
+    proto = TensorProto(dtype=kind.as_datatype_enum)
+    for size in sizes:
+        proto.tensor_shape.dim.add(size=size)
+    field, flat = _VALUE_FIELDS.get(kind.name, "tensor_content"), array.ravel()
+    is_whole = array.size == math.prod(sizes) and array.size > 1
+    if kind.name == "string":
+        encoded = [s.encode() if isinstance(s, str) else bytes(s) for s in flat]
+        proto.string_val.extend(encoded)
+    elif is_whole or not hasattr(proto, field):
+        missing = math.prod(sizes) - array.size
+        full = numpy.append(flat, [flat[-1:]] * missing).astype(flat.dtype)
+        proto.tensor_content = full.tobytes()
+    else:
+        bits = flat.view(numpy.uint16) if kind.name == "float16" else flat
+        getattr(proto, field).extend(bits.tolist())
+    return proto
+
+
+@export("make_ndarray", v1="contrib.util.make_ndarray")
+def make_ndarray(tensor):
+    """Converts a TensorProto to a NumPy array.
+
+    Args:
+      tensor: a TensorProto.
+
+    Returns:
+      An array with its shape and type.
+
+    Raises:
+      TypeError: the type is not supported.
+    """
+    dtype = as_dtype(tensor.dtype).base_dtype
+    shape = [int(d.size) for d in tensor.tensor_shape.dim]
+    kind = numpy.dtype(object) if dtype.name == "string" else numpy.dtype(dtype.as_numpy_dtype)
+    if tensor.tensor_content:
+        return numpy.frombuffer(tensor.tensor_content, kind).copy().reshape(shape)
+    if dtype.name not in _VALUE_FIELDS:
+        raise TypeError(f"Unsupported tensor type: {dtype.name}")
+    items = list(getattr(tensor, _VALUE_FIELDS[dtype.name], ()))
+    if dtype.name == "float16":
+        items = list(numpy.array(items, numpy.uint16).view(numpy.float16))
+    count = math.prod(shape)
+    items += [items[-1] if items else kind.type()] * (count - len(items))
+    result = numpy.empty(count, kind)
+    result[:] = items
+    return result.reshape(shape)

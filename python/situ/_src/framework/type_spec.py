@@ -136,6 +136,98 @@ class SparseTensorSpec(TypeSpec):
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
 
 
+@export("IndexedSlicesSpec")
+class IndexedSlicesSpec(TypeSpec):
+    """Describes tf.IndexedSlices.
+
+    Args:
+      shape: the dense shape; None for unknown rank.
+      dtype: the type of the values.
+      indices_dtype: the type of the indices, int32 or int64.
+      dense_shape_dtype: the type of `dense_shape`; None if there is none.
+      indices_shape: the shape of the indices; by default a vector of unknown size.
+    """
+
+    def __init__(
+        self,
+        shape=None,
+        dtype="float32",
+        indices_dtype="int64",
+        dense_shape_dtype=None,
+        indices_shape=None,
+    ):
+        self.shape, self.dtype = tensor_shape.as_shape(shape), as_dtype(dtype)
+        self._indices_dtype = as_dtype(indices_dtype)
+        self._dense_shape_dtype = None if dense_shape_dtype is None else as_dtype(dense_shape_dtype)
+        one = tensor_shape.as_shape([None])
+        self._indices_shape = tensor_shape.as_shape(indices_shape).merge_with(one)
+
+    @property
+    def value_type(self):
+        from situ._src.framework.indexed_slices import IndexedSlices
+
+        return IndexedSlices
+
+    def _types(self):
+        return self.dtype, self._indices_dtype, self._dense_shape_dtype
+
+    def _matches(self, other):
+        return type(other) is type(self) and other._types() == self._types()
+
+    def is_compatible_with(self, spec_or_value) -> bool:
+        """Returns whether a value, or every value of another spec, can match this spec."""
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else spec_of(spec_or_value)
+        return (
+            isinstance(other, IndexedSlicesSpec)
+            and self._matches(other)
+            and self.shape.is_compatible_with(other.shape)
+            and self._indices_shape.is_compatible_with(other._indices_shape)
+        )
+
+    def is_subtype_of(self, other) -> bool:
+        """Returns whether every value of this spec is one of the other's."""
+        return self._matches(other) and other.most_specific_common_supertype([self]) == other
+
+    def most_specific_common_supertype(self, others):
+        """Returns the narrowest spec that includes this one and the others, or None."""
+        shape, rows = self.shape, self._indices_shape
+        for other in others:
+            if not self._matches(other):
+                return None
+            shape = shape.most_specific_compatible_shape(other.shape)
+            rows = rows.most_specific_compatible_shape(other._indices_shape)
+        return type(self)(shape, *self._types(), rows)
+
+    @property
+    def _situ_tensors_(self):
+        rows, sizes = self._indices_shape, self.shape
+        inner = sizes.as_list()[1:] if sizes.rank else []
+        values = None if sizes.rank is None else [*rows.as_list(), *inner]
+        tensors = [TensorSpec(values, self.dtype), TensorSpec(rows, self._indices_dtype)]
+        if self._dense_shape_dtype is not None:
+            tensors.append(TensorSpec([sizes.rank], self._dense_shape_dtype))
+        return tensors
+
+    def _situ_from_tensors_(self, tensors):
+        return self.value_type(*tensors)
+
+    def __eq__(self, other):
+        return (
+            self._matches(other)
+            and self.shape == other.shape
+            and self._indices_shape == other._indices_shape
+        )
+
+    def __hash__(self):
+        return hash((type(self), self.shape, self._types()))
+
+    def __repr__(self):
+        return (
+            f"IndexedSlicesSpec({self.shape!r}, {self.dtype!r}, {self._indices_dtype!r}, "
+            f"{self._dense_shape_dtype!r}, {self._indices_shape!r})"
+        )
+
+
 @export("type_spec_from_value")
 def spec_of(value):
     """Returns the TypeSpec of a value.
@@ -150,6 +242,10 @@ def spec_of(value):
         from situ._src.ops.ragged_ops import RaggedTensorSpec
 
         return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank)
+    from situ._src.framework.indexed_slices import is_slices
+
+    if is_slices(value):
+        return _slices_spec(value)
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
         return SparseTensorSpec(value.shape, value.dtype)
     if hasattr(value, "element_spec"):
@@ -165,6 +261,17 @@ def spec_of(value):
             f"Could not build a TypeSpec for {value!r} of unsupported type {type(value)}."
         ) from None
     return TensorSpec(tensor.shape, tensor.dtype)
+
+
+def _slices_spec(value):
+    sizes = value.dense_shape
+    return IndexedSlicesSpec(
+        value.shape,
+        value.dtype,
+        value.indices.dtype,
+        None if sizes is None else sizes.dtype,
+        value.indices.shape,
+    )
 
 
 # Printed signatures

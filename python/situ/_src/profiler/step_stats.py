@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 from situ._src.framework import node_def
 from situ._src.framework.keywords import unsupported
@@ -19,6 +20,32 @@ def _label(graph, node, op, source, size):
     found = graph._find(node)
     inputs = ", ".join(t.op.name for t in found.inputs) if found is not None else ""
     return f"{node} = {op}({inputs})"
+
+
+def _live(fetches, feeds, graph):
+    """Yields the operations that a run needs."""
+    cut = {graph.as_graph_element(f, allow_operation=False).name for f in feeds}
+    seen, waiting = set(), [graph.as_graph_element(f) for f in fetches]
+    while waiting:
+        item = waiting.pop()
+        operation = getattr(item, "op", item)
+        if item.name in cut or operation.name in seen:
+            continue
+        seen.add(operation.name)
+        yield operation
+        waiting += [*operation.inputs, *operation.control_inputs]
+
+
+def constants(session, fetches, feeds, records):
+    """Returns records of the constants that a run read. They take no time: their values are part
+    of the compiled program."""
+    now = min((r[6] for r in records), default=time.time_ns())
+    places, known = session._places(), {r[0] for r in records}
+    return [
+        (o.name, o.type, places[o.name], None, 0, 0, now, now)
+        for o in _live(fetches, feeds, session.graph)
+        if o.type == "Const" and o.name in places and o.name not in known
+    ]
 
 
 def fill(stats, records, graph):

@@ -87,7 +87,7 @@ class _Replayed:
             made = (
                 convert_to_tensor(attrs["value"], attrs["dtype"])
                 if node.op == "Const"
-                else import_graph_def._Importer.call(node.op, inputs, attrs, None)
+                else import_graph_def.call_op(node.op, inputs, attrs, None)
             )
             made = list(made) if isinstance(made, (list, tuple)) else [made]
             gradient = self._trace.get("gradients", {}).get(node.name)

@@ -394,6 +394,13 @@ class EagerVariable(Operators):
         """Returns a true boolean tensor: an eager variable always has a value."""
         return constant(True, "bool", name=name)
 
+    initializer = None  # the value is set at construction, as in TensorFlow
+
+    @property
+    def initial_value(self):
+        """Not available, as in TensorFlow: only variables of graphs keep it."""
+        raise RuntimeError("This property is not supported when eager execution is enabled.")
+
     def initialized_value(self):
         """Returns the value of the variable."""
         return self._situ_tensor_()
