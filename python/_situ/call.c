@@ -4,8 +4,29 @@
 
 #include <string.h>
 
+/* Returns the name of the Python function, "reduce_sum" for "math.reduce_sum reduce_sum"; of an op
+ * without one the name of the op. */
+static const char *public_name(const struct function_object *function, char buffer[128]) {
+  situ_op op;
+  const situ_status status = situ_ops_get(function->number, &op);
+  const char *first = status || !op.python ? "" : op.python;
+  situ_status_release(status);
+  size_t length = strcspn(first, " ");
+  for (size_t i = 0; i < length; i++)
+    if (first[i] == '.') {
+      first += i + 1;
+      length -= i + 1;
+      i = (size_t)-1;
+    }
+  if (!length) return PyUnicode_AsUTF8(function->name);
+  snprintf(buffer, 128, "%.*s", (int)length, first);
+  return buffer;
+}
+
 static PyObject *raise_type_error(const struct call *call, const char *what, PyObject *key) {
-  return PyErr_Format(PyExc_TypeError, "%U() %s '%S'", call->function->name, what, key);
+  char name[128];
+  return PyErr_Format(PyExc_TypeError, "%s() %s '%S'", public_name(call->function, name), what,
+                      key);
 }
 
 /* Returns the parameter of a keyword, n_params for `name`, or -1. */
@@ -155,8 +176,8 @@ int call_bind(struct call *call, struct function_object *function, PyObject *con
   memset(call->tensors, 0, sizeof call->tensors);
   memset(call->lists, 0, sizeof call->lists);
   if (n > signature->n_params + 1) {
-    PyErr_Format(PyExc_TypeError, "%U() takes at most %d arguments (%zd given)", function->name,
-                 signature->n_params + 1, n);
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d arguments (%zd given)",
+                 public_name(function, (char[128]){0}), signature->n_params + 1, n);
     return -1;
   }
   for (Py_ssize_t i = 0; i < n && i < signature->n_params; i++) call->values[i] = args[i];

@@ -11,11 +11,14 @@ static PyObject *message_of(situ_status status) {
 }
 
 PyObject *errors_raise(situ_status status, struct graph_object *graph) {
+  return errors_raise_at(status, situ_status_node(status), graph);
+}
+
+PyObject *errors_raise_at(situ_status status, const char *node, struct graph_object *graph) {
   PyObject *message = message_of(status);
   if (message && !hooks.error) {
     PyErr_SetObject(PyExc_RuntimeError, message);
   } else if (message) {
-    const char *node = situ_status_node(status);
     PyObject *error = PyObject_CallFunction(hooks.error, "iOzO", (int)situ_status_code(status),
                                             message, node, graph ? (PyObject *)graph : Py_None);
     if (error) {

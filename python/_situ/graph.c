@@ -47,6 +47,7 @@ static void dealloc(PyObject *object) {
   clear(object);
   PyMem_Free(self->values);
   PyMem_Free(self->operations);
+  origin_free(self);
   Py_CLEAR(self->scope);
   situ_graph_release(self->graph);
   Py_TYPE(object)->tp_free(object);

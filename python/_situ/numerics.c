@@ -16,6 +16,7 @@ static const char *outer_file(PyFrameObject *frame) {
 }
 
 void numerics_set_origin(struct graph_object *graph) {
+  origin_record(graph);
   if (!situ_numerics_get_check()) return;
   char place[1024] = "";
   PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());

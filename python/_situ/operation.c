@@ -181,6 +181,12 @@ static PyObject *repr(PyObject *self) {
 
 static PyObject *str(PyObject *self) { return PyObject_CallOneArg(hooks.node_def, self); }
 
+static PyObject *get_origin(PyObject *self, void *closure) {
+  (void)closure;
+  struct operation_object *operation = (struct operation_object *)self;
+  return origin_of(operation->graph, operation->node);
+}
+
 static PyGetSetDef attributes[] = {
     {"name", get_name, NULL, "The name.", NULL},
     {"type", get_type, NULL, "The op: \"MatMul\".", NULL},
@@ -190,6 +196,8 @@ static PyGetSetDef attributes[] = {
     {"outputs", get_outputs, NULL, "The output tensors.", NULL},
     {"control_inputs", get_controls, NULL, "The control inputs.", NULL},
     {"_id", get_node, NULL, "The index in the graph.", NULL},
+    {"_origin", get_origin, NULL, "The (file, line, function) of the frames that created it.",
+     NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 

@@ -65,6 +65,8 @@ struct graph_object {
   int capacity;          /* capacity of both */
   PyObject *scope;       /* str: "" or "a/b/" */
   PyObject *dict, *weak;
+  struct origin *origins; /* where nodes were created, in the order of the nodes; see origin.c */
+  int n_origins, origin_capacity;
   int functions; /* device functions on the stack */
   bool finalized;
   bool captures; /* values of other graphs become inputs: _capture */
@@ -97,6 +99,9 @@ extern PyTypeObject base_type, tensor_type, graph_type, operation_type, value_ty
 
 /* errors.c: raises the exception of a status and frees it; returns NULL. `graph` may be NULL. */
 PyObject *errors_raise(situ_status status, struct graph_object *graph);
+
+/* The same for the node of that name, or NULL. */
+PyObject *errors_raise_at(situ_status status, const char *node, struct graph_object *graph);
 
 /* Raises ValueError or TypeError for an error in graph construction; frees the status. */
 PyObject *errors_raise_building(situ_status status);
@@ -258,8 +263,15 @@ situ_trace *recording_native(PyObject *object);
 /* py_func.c: converts the current Python exception to a status and clears it. */
 situ_status script_exception(void);
 
-/* Sets the source location of the following nodes, if numeric checks may report it. */
+/* Records the source location of the following nodes; numeric checks report it from C. */
 void numerics_set_origin(struct graph_object *graph);
+
+/* origin.c: records the Python frames of the program that creates the following nodes. */
+void origin_record(struct graph_object *graph);
+
+/* Returns a list of (file, line, function), outermost first, where a node was created. */
+PyObject *origin_of(struct graph_object *graph, int node);
+void origin_free(struct graph_object *graph);
 
 extern PyMethodDef dlpack_methods[], devices_methods[], types_methods[], script_methods[],
     cluster_methods[];

@@ -72,6 +72,25 @@ PyObject *tensor_from_object(PyObject *value) {
   return tensor;
 }
 
+/* Names the devices that there are. */
+static PyObject *raise_unknown_device(const char *device) {
+  PyObject *names = PyUnicode_FromString("");
+  int count = 0;
+  situ_status status = situ_devices_count(&count);
+  for (int i = 0; names && !status && i < count; i++) {
+    situ_device known;
+    status = situ_devices_get(i, &known);
+    if (!status) Py_SETREF(names, PyUnicode_FromFormat("%U%s%s", names, i ? ", " : "", known.name));
+  }
+  situ_status_release(status);
+  if (!names) return NULL;
+  PyErr_Format(PyExc_RuntimeError,
+               "Error copying tensor to device: %s. %s unknown device. Known devices: %U", device,
+               device, names);
+  Py_DECREF(names);
+  return NULL;
+}
+
 /* Copies a constant to the device of the scope. The messages are TensorFlow's. */
 static PyObject *place(situ_tensor *tensor) {
   const char *device = context_device();
@@ -100,8 +119,7 @@ static PyObject *place(situ_tensor *tensor) {
   Py_XDECREF(options);
   if (is_soft) return tensor_wrap(tensor);
   situ_tensor_release(tensor);
-  return PyErr_Format(PyExc_RuntimeError, "Error copying tensor to device: %s. %s unknown device.",
-                      device, device);
+  return raise_unknown_device(device);
 }
 
 static PyObject *wrong_type(PyObject *tensor, situ_type type) {

@@ -197,8 +197,9 @@ static PyObject *raise(const struct trace_object *self, situ_status status) {
   while (length && strchr(" \n\t", text[length - 1])) length--;
   const situ_status error = situ_status_create(situ_status_code(status), "%.*s [Op:__inference_%s]",
                                                length, text, PyUnicode_AsUTF8(self->name));
+  errors_raise_at(error, situ_status_node(status), self->graph);
   situ_status_release(status);
-  return errors_raise(error, NULL);
+  return NULL;
 }
 
 struct results {

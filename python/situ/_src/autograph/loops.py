@@ -57,6 +57,16 @@ class _State:
     def _collect(self):
         self.first = [leaf for leaf in self._leaves(self._start) if carried(leaf)]
 
+    def name_of(self, index):
+        """Returns the name in the program of a loop variable, or None."""
+        names = [
+            name
+            for name, value in zip(self._names, self._start)
+            for leaf in self._leaves((value,))
+            if carried(leaf)
+        ]
+        return names[index] if 0 <= index < len(names) and names[index].isidentifier() else None
+
     def _missing(self, name):
         place = self._names.index(name) if name in self._names else None
         return place if place is not None and isinstance(self._start[place], Undefined) else None
@@ -208,15 +218,38 @@ def _loop_once(test, body, state, more):
             _tracing.pop()
 
     start = [value_of(x) for x in state.first]
-    done = while_loop(
-        next_test,
-        next_body,
-        [*more, *start],
-        maximum_iterations=state.limit,
-        return_same_structure=True,
-        shape_invariants=[*[x.shape for x in more], *state.shapes()],
-    )
+    try:
+        done = while_loop(
+            next_test,
+            next_body,
+            [*more, *start],
+            maximum_iterations=state.limit,
+            return_same_structure=True,
+            shape_invariants=[*[x.shape for x in more], *state.shapes()],
+        )
+    except (ValueError, TypeError) as error:
+        changed = getattr(error, "loop_variable", None)
+        name = state.name_of(changed[0] - n) if changed else None
+        if name is None:
+            raise
+        raise _named_error(changed, name) from None
     state.set(list(done)[n:])
+
+
+def _named_error(changed, name):
+    """Returns the error of a loop that changes the type or shape of a variable of the program."""
+    _, before, after = changed
+    if before.dtype.base_dtype != after.dtype.base_dtype:
+        return TypeError(
+            f"'{name}' has dtype {before.dtype.name} before the loop, but dtype "
+            f"{after.dtype.name} after one iteration"
+        )
+    error = ValueError(
+        f"'{name}' has shape {before.shape} before the loop, but shape {after.shape} after one "
+        "iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants."
+    )
+    error.loop_variable = changed  # type: ignore[attr-defined]
+    return error
 
 
 def while_stmt(test, body, get, put, names, late):
@@ -370,7 +403,7 @@ def _for_dataset(items, stop, body, state):
     try:
         begin()
     except ValueError as error:
-        if "enters the loop with shape" not in str(error):
+        if not hasattr(error, "loop_variable"):
             raise
         state.shapes = lambda: [tensor_shape.as_shape(None)] * len(state.first)
         begin()  # elements of unknown shapes may change shapes

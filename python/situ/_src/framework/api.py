@@ -61,6 +61,9 @@ class Exports(dict):
 BOTH, V1, V2 = Exports("both"), Exports("v1"), Exports("v2")
 
 
+_FUNCTION = type(lambda: None)
+
+
 def export(*names: str, v1: str | tuple | list = (), v2: str | tuple | list = ()) -> Callable:
     """Returns a decorator that registers an object under public names.
 
@@ -77,6 +80,8 @@ def export(*names: str, v1: str | tuple | list = (), v2: str | tuple | list = ()
         for exports, style_names in ((BOTH, names), (V1, v1), (V2, v2)):
             for name in (style_names,) if isinstance(style_names, str) else style_names:
                 exports[name] = item
+                if "<locals>" in getattr(item, "__qualname__", "") and isinstance(item, _FUNCTION):
+                    item.__qualname__ = name.rpartition(".")[2]  # what a TypeError shows
         return item
 
     return register

@@ -198,8 +198,33 @@ for _class in (OpError, OperatorNotAllowedInGraphError, *CLASSES.values()):
 
 def from_status(code: int, message: str, node: str | None, graph) -> OpError:
     """Returns the exception for a status of the engine."""
-    op = graph._find(node) if graph is not None and node else None
-    return CLASSES.get(code, UnknownError)(None, op, message)
+    op = _find(graph, node) if graph is not None and node else None
+    if op is not None and op.graph is not graph:
+        return CLASSES.get(code, UnknownError)(None, None, message + _defined_at(op))
+    return CLASSES.get(code, UnknownError)(None, op, message + _defined_at(op))
+
+
+def _find(graph, node):
+    """Returns the operation of that name in a graph or in the functions that it calls."""
+    found = graph._find(node)
+    for inner in () if found is not None else graph.__dict__.get("_branch_graphs", ()):
+        found = found or _find(inner, node)
+    return found
+
+
+def _defined_at(op) -> str:
+    """Returns lines that say where the program created an operation; "" if that is unknown."""
+    frames = op._origin if op is not None else ()
+    if not frames:
+        return ""
+    import linecache
+
+    lines = [f"\nNode '{op.name}' was defined at (most recent call last):"]
+    for file, line, function in frames:
+        lines.append(f'  File "{file}", line {line}, in {function}')
+        source = linecache.getline(file, line).strip()
+        lines += ["    " + source] if source else []
+    return "\n".join(lines)
 
 
 _ERRNO_CLASSES = {

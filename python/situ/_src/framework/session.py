@@ -6,15 +6,7 @@ from __future__ import annotations
 import weakref
 
 import _situ
-from situ._src.framework import (
-    default_session,
-    device_lib,
-    errors,
-    keywords,
-    nest,
-    partial_run,
-    protos,
-)
+from situ._src.framework import default_session, device_lib, errors, keywords, partial_run, protos
 from situ._src.framework.config import function_options
 from situ._src.framework.graph import Graph, get_default_graph
 from situ._src.profiler import step_stats
@@ -177,11 +169,13 @@ class Session(_situ.Session):
 
     def _flat(self, fetches):
         """Returns the tensors and operations of a structure of fetches."""
-        return [
-            part
-            for leaf in nest.flatten(fetches)
-            for part in getattr(leaf, "_situ_parts_", None) or [leaf]
-        ]
+        if fetches is None:
+            return []
+        if isinstance(fetches, dict):
+            fetches = list(fetches.values())
+        if isinstance(fetches, (list, tuple)):
+            return [part for one in fetches for part in self._flat(one)]
+        return list(getattr(fetches, "_situ_parts_", None) or [fetches])
 
     def as_default(self):
         """Returns a context manager that makes this the default session; it does not close it."""

@@ -116,12 +116,20 @@ class Arrays:
         if len(sizes) > 1:
             raise ValueError(
                 "Data cardinality is ambiguous. Make sure all arrays contain the same "
-                f"number of samples. Sizes: {sorted(sizes)}"
+                f"number of samples.{self._sizes()}"
             )
         self.count = sizes.pop() if sizes else 0
         self.batch_size = batch_size or 32
         self.shuffle = shuffle
         self.steps = -(-self.count // self.batch_size)
+
+    def _sizes(self):
+        """Returns a line for each argument with the numbers of samples in its arrays."""
+        text = ""
+        for name, part in zip(("x", "y", "sample_weight"), self.structure):
+            found = [str(len(array(v))) for v in nest.flatten(part) if v is not None]
+            text += f"\n'{name}' sizes: {', '.join(found)}" if found else ""
+        return text
 
     def __iter__(self):
         order = None

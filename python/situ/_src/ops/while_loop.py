@@ -25,23 +25,39 @@ def _run_eagerly(test, body, loop_vars, maximum):
     return list(loop_vars)
 
 
+def _loop_error(kind, text, index, before, after):
+    """Returns an exception; AutoGraph, which knows the names of the program's variables, reads
+    `loop_variable`."""
+    error = kind(text)
+    error.loop_variable = index, before, after
+    return error
+
+
 def _check_shapes(values, results, invariants):
     """Checks that the body keeps the types and the shape invariants of the loop variables."""
-    for before, after, invariant in zip(values, results, invariants):
+    for i, (before, after, invariant) in enumerate(zip(values, results, invariants)):
         if before.dtype.base_dtype != after.dtype.base_dtype:
-            raise TypeError(
-                f"The loop body returns {after.dtype.name} for a loop variable of type "
-                f"{before.dtype.name}."
+            raise _loop_error(
+                TypeError,
+                f"The loop body returns {after.dtype.name} for the loop variable "
+                f"'{before.name}' of type {before.dtype.name}.",
+                i,
+                before,
+                after,
             )
         if invariant.is_compatible_with(after.shape) and (
             not invariant.is_fully_defined() or after.shape.is_fully_defined()
         ):
             continue
-        raise ValueError(
+        raise _loop_error(
+            ValueError,
             f"Input tensor '{before.name}' enters the loop with shape "
             f"{before.shape}, but has shape {after.shape} after one iteration. To "
             "allow the shape to vary across iterations, use the `shape_invariants` "
-            "argument of tf.while_loop to specify a less-specific shape."
+            "argument of tf.while_loop to specify a less-specific shape.",
+            i,
+            before,
+            after,
         )
 
 

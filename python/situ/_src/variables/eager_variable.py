@@ -290,9 +290,13 @@ class EagerVariable(Operators):
         if value.dtype != self.dtype:
             raise ValueError(
                 f"Tensor conversion requested dtype {self.dtype.name} for Tensor with "
-                f"dtype {value.dtype.name}: {value!r}"
+                f"dtype {value.dtype.name}: {value!r}, assigned to variable '{self.name}'"
             )
-        tensor_shape.as_shape(self.shape).assert_is_compatible_with(value.shape)
+        if not tensor_shape.as_shape(self.shape).is_compatible_with(value.shape):
+            raise ValueError(
+                f"Cannot assign a value of shape {value.shape} to variable '{self.name}' of shape "
+                f"{self.shape}: Shapes {self.shape} and {value.shape} are incompatible"
+            )
         return self._given(Log.call_as("AssignVariableOp", self, self._put, value), read_value)
 
     def _given(self, variable, read_value):
@@ -323,7 +327,7 @@ class EagerVariable(Operators):
                 None,
                 None,
                 f"Cannot update variable with shape {sizes[0]} using a Tensor with "
-                f"shape {sizes[1]}, shapes must be equal.",
+                f"shape {sizes[1]}, shapes must be equal. Variable: '{self.name}'.",
             )
         return self._put(self._run_unrecorded(op_name, value, delta))
 
