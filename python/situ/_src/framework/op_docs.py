@@ -15,6 +15,8 @@ def default(text):
 
     if text in _LITERALS:
         return _LITERALS[text]
+    if text.startswith("'"):  # as it is: without escapes
+        return text[1:-1]
     try:
         return ast.literal_eval(text)
     except ValueError:
