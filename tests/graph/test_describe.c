@@ -50,7 +50,8 @@ static void inputs_and_attributes(void **state) {
   situ_control_push(graph, &go, 1);
   situ_colocate_push(graph, a);
   expect_line(binary(graph, "MatMul", NULL, a, a),
-              "MatMul = MatMul[T=DT_FLOAT, _class=[\"loc:@a\"], transpose_a=false, "
+              "MatMul = MatMul[T=DT_FLOAT, _class=[\"loc:@a\"], grad_a=false, grad_b=false, "
+              "transpose_a=false, "
               "transpose_b=false](a, a, ^go)");
   situ_colocate_pop(graph);
   situ_control_pop(graph);
