@@ -244,9 +244,9 @@ class GraphOptional(Optional):
 
     def get_value(self, name=None):
         del name  # a structure of several tensors
-        check = op("Assert", self._has_value, [convert_to_tensor(_NO_VALUE)], T=["string"])
+        check = op("Assert", self._has_value, [convert_to_tensor(_NO_VALUE)])
         with _situ.current_graph().control_dependencies([check]):
-            value = map_leaves(lambda x: op("Identity", x), self._value)
+            value = DATA.map(lambda x: op("Identity", x), self._value)
         return value if self._function is None else self._function(value)
 
     def apply(self, function, spec):

@@ -146,23 +146,27 @@ class ConcreteFunction:
             with graph.as_default(), graph.device(device or ""):
                 args, kwargs = self._each(args, kwargs, add_argument)
                 result = python(*args, **kwargs)
-                self.structured_outputs = nest.COMPOSITES.map(
+                structured = nest.COMPOSITES.map(
                     lambda v: None if v is None else convert_to_tensor(v), result
                 )
         finally:
             _situ.swap_device(device)
             graph.arguments.clear()
         graph._sealed = True
-        leaves = nest.COMPOSITES.flatten(self.structured_outputs)
-        self.outputs = [v for v in leaves if v is not None]
-        indices = itertools.count()
-        self.template = nest.COMPOSITES.template(
-            self.structured_outputs, lambda v: None if v is None else next(indices)
-        )
+        self._set_outputs(structured)
         self.stateful = graph.get_operations()
         self.name, self._trace, self._taped = name, None, None
         signature = iter(signature)
         self.structured_input_signature = self._each(args, kwargs, lambda v: next(signature))
+
+    def _set_outputs(self, structured):
+        """Sets the outputs: a structure of tensors and None."""
+        self.structured_outputs = structured
+        self.outputs = [v for v in nest.COMPOSITES.flatten(structured) if v is not None]
+        indices = itertools.count()
+        self.template = nest.COMPOSITES.template(
+            structured, lambda v: None if v is None else next(indices)
+        )
 
     @property
     def function_type(self):

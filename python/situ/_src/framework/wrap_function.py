@@ -5,10 +5,10 @@ graph that can be pruned to other inputs and outputs."""
 from __future__ import annotations
 
 import _situ
+from situ._src.framework import nest
 from situ._src.framework.api import export
 from situ._src.framework.concrete_function import ConcreteFunction, note_compiled
 from situ._src.framework.config import function_options
-from situ._src.framework.structure import leaves, map_leaves
 from situ._src.framework.type_spec import TensorSpec
 
 
@@ -42,13 +42,12 @@ class PrunedFunction(WrappedFunction):
     def __init__(self, graph, feeds, fetches, name):
         find = graph.as_graph_element
         self.graph, self.name, self._trace, self._taped = graph, name, None, None
-        self._fed = map_leaves(feeds, lambda f: find(f, allow_operation=False))
-        self.inputs = leaves(self._fed)
-        found = map_leaves(fetches, find)
-        self._targets = [f for f in leaves(found) if isinstance(f, _situ.Operation)]
-        self.structure = map_leaves(found, lambda f: None if isinstance(f, _situ.Operation) else f)
-        self.structured_outputs = self.structure
-        self.outputs = [v for v in leaves(self.structure) if v is not None]
+        self._fed = nest.COMPOSITES.map(lambda f: find(f, allow_operation=False), feeds)
+        self.inputs = nest.COMPOSITES.flatten(self._fed)
+        found = nest.COMPOSITES.map(find, fetches)
+        is_operation = lambda f: isinstance(f, _situ.Operation)
+        self._targets = [f for f in nest.COMPOSITES.flatten(found) if is_operation(f)]
+        self._set_outputs(nest.COMPOSITES.map(lambda f: None if is_operation(f) else f, found))
         self.stateful, self._names = graph.get_operations(), []
         specs = [TensorSpec(t.shape, t.dtype, t.op.name) for t in self.inputs]
         self.structured_input_signature = tuple(specs), {}
@@ -64,7 +63,7 @@ class PrunedFunction(WrappedFunction):
                 graph,
                 function_options(),
                 self.name,
-                self.structure,
+                self.template,
                 tuple(self.inputs),
                 tuple(inside for _, inside in captured),
                 tuple(tensor for tensor, _ in captured),
