@@ -76,6 +76,8 @@ static const char *const shared_docs[] = {
     "value: Value to assign, add or subtract.\n"
     "validate_shape: Require the shape of the variable when the graph is built; a value of another "
     "shape fails in any case.\n"
+    "bad_indices_policy: What an index out of range does: with \"IGNORE\" it is skipped (gathered "
+    "elements are 0), otherwise it is an error.\n"
     "indices: Indices into the first dimension.\n"
     "updates: Slices, one per index, or a scalar.\n"
     "var: Variable to update.\n"

@@ -266,7 +266,7 @@ def test_losses_and_metrics_of_symbolic_tensors():
 
 def test_op_layer_with_a_list_of_types():
     inputs = keras.Input((3,))
-    outputs = tf.raw_ops.IdentityN(input=[inputs, 2.0 * inputs], T=[tf.float32, tf.float32])
+    outputs = tf.raw_ops.IdentityN(input=[inputs, 2.0 * inputs])
     model = keras.Model(inputs, tf.add(*outputs))
     copy = keras.models.model_from_json(model.to_json())
     for each in (model, copy):
