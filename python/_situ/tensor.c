@@ -72,8 +72,8 @@ PyObject *tensor_from_object(PyObject *value) {
   return tensor;
 }
 
-/* Names the devices that there are. */
-static PyObject *raise_unknown_device(const char *device) {
+/* Returns the names of all devices, or NULL. */
+static PyObject *device_names(void) {
   PyObject *names = PyUnicode_FromString("");
   int count = 0;
   situ_status status = situ_devices_count(&count);
@@ -83,11 +83,25 @@ static PyObject *raise_unknown_device(const char *device) {
     if (!status) Py_SETREF(names, PyUnicode_FromFormat("%U%s%s", names, i ? ", " : "", known.name));
   }
   situ_status_release(status);
+  return names;
+}
+
+/* Raises TensorFlow's error; a note (Python 3.11 or newer) lists the devices that there are. */
+static PyObject *raise_unknown_device(const char *device) {
+  PyObject *names = device_names();
   if (!names) return NULL;
-  PyErr_Format(PyExc_RuntimeError,
-               "Error copying tensor to device: %s. %s unknown device. Known devices: %U", device,
-               device, names);
+  PyErr_Format(PyExc_RuntimeError, "Error copying tensor to device: %s. %s unknown device.", device,
+               device);
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  PyObject *note = PyUnicode_FromFormat("Known devices: %U", names);
+  if (note && PyObject_HasAttrString(error, "add_note"))
+    Py_XDECREF(PyObject_CallMethod(error, "add_note", "O", note));
+  PyErr_Clear();
+  Py_XDECREF(note);
   Py_DECREF(names);
+  PyErr_Restore(type, error, trace);
   return NULL;
 }
 
