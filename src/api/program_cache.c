@@ -33,8 +33,14 @@ void program_key_append_elements(struct program_key *key, const situ_tensor *ten
   if (data) program_key_append(key, data, tensor->bytes);
 }
 
+void program_key_append_type(struct program_key *key, const situ_tensor *tensor) {
+  const int32_t type = tensor->type;
+  program_key_append_shape(key, &type, 1, &tensor->shape);
+}
+
 void program_key_append_attr(struct program_key *key, const situ_attr *attr) {
   const situ_attr_kind kind = attr->kind;
+  const int32_t no_type = 0;
   const size_t count = (size_t)attr->integer; /* of a list */
   program_key_append_string(key, attr->name);
   program_key_append(key, &kind, sizeof kind);
@@ -42,10 +48,10 @@ void program_key_append_attr(struct program_key *key, const situ_attr *attr) {
   if (kind == SITU_ATTR_FLOAT) program_key_append(key, &attr->real, sizeof attr->real);
   if (kind == SITU_ATTR_STRING || kind == SITU_ATTR_FUNCTION)
     program_key_append_string(key, attr->text);
-  if (kind == SITU_ATTR_SHAPE) program_key_append_shape(key, &(int32_t){0}, 1, &attr->shape);
+  if (kind == SITU_ATTR_SHAPE) program_key_append_shape(key, &no_type, 1, &attr->shape);
   if (kind == SITU_ATTR_TENSOR) {
     const situ_tensor *tensor = attr->tensor;
-    program_key_append_shape(key, &(int32_t){tensor->type}, 1, &tensor->shape);
+    program_key_append_type(key, tensor);
     program_key_append_elements(key, tensor);
     if (tensor->buffer->device) /* the graph of the program retains it */
       program_key_append(key, &tensor, sizeof tensor);

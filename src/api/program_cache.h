@@ -91,6 +91,9 @@ static inline void program_key_append_shape(struct program_key *key, const int32
   key->length = (size_t)(at - key->bytes);
 }
 
+/* Appends the type and shape of a tensor. */
+void program_key_append_type(struct program_key *key, const situ_tensor *tensor);
+
 /* Appends the elements of a tensor in host memory; an attribute. */
 void program_key_append_elements(struct program_key *key, const situ_tensor *tensor);
 void program_key_append_attr(struct program_key *key, const situ_attr *attr);

@@ -111,7 +111,7 @@ static void append_input(const struct segment *s, struct program_key *key,
   append_int(key, producer < 0 ? -1 : s->call_index[producer - s->first]);
   append_int(key, producer < 0 ? from : s->tape->tracked[from].output);
   if (producer >= 0) return;
-  program_key_append_shape(key, &(int32_t){call->tensors[i]->type}, 1, &call->tensors[i]->shape);
+  program_key_append_type(key, call->tensors[i]);
   if (is_host(call, i)) program_key_append_elements(key, call->tensors[i]);
 }
 
@@ -124,7 +124,7 @@ static void append_end(const struct segment *s, struct program_key *key,
   const int32_t at = tape_find(s->tape, tensor), producer = producer_of(s, at);
   append_int(key, producer < 0 ? -1 : s->call_index[producer - s->first]);
   append_int(key, producer < 0 ? at : s->tape->tracked[at].output);
-  if (producer < 0) program_key_append_shape(key, &(int32_t){tensor->type}, 1, &tensor->shape);
+  if (producer < 0) program_key_append_type(key, tensor);
 }
 
 static void make_key(const struct segment *s, struct program_key *key) {

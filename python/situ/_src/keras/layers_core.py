@@ -322,15 +322,13 @@ def _spatial(rank):
           training: Whether to drop channels.
         """
 
-        if rank == 1:
+        def _init_1d(self, rate, seed=None, noise_shape=None, **kwargs):
+            self._set(rate, None, seed, noise_shape, kwargs)
 
-            def __init__(self, rate, seed=None, noise_shape=None, **kwargs):
-                self._set(rate, None, seed, noise_shape, kwargs)
+        def _init_nd(self, rate, data_format=None, seed=None, noise_shape=None, **kwargs):
+            self._set(rate, data_format, seed, noise_shape, kwargs)
 
-        else:
-
-            def __init__(self, rate, data_format=None, seed=None, noise_shape=None, **kwargs):
-                self._set(rate, data_format, seed, noise_shape, kwargs)
+        __init__ = _init_1d if rank == 1 else _init_nd
 
         def _set(self, rate, data_format, seed, noise_shape, kwargs):
             unsupported(f"SpatialDropout{rank}D", noise_shape=(noise_shape, None))
