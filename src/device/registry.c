@@ -130,7 +130,7 @@ static situ_status reconfigure(const situ_device_config *config, bool strict) {
 
 static situ_status create_view(int n_cpus, int n_more, struct view **out) {
   struct view *view = calloc(1, sizeof *view);
-  struct device **devices = calloc((size_t)(list.count + n_more), sizeof(struct device *));
+  struct device **devices = calloc((size_t)list.count + (size_t)n_more, sizeof(struct device *));
   if (!view || !devices) {
     free(view);
     free(devices);

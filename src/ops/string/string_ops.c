@@ -372,11 +372,16 @@ static situ_status read_fields(struct compute *compute, situ_string record, stru
     const bool missing =
         length == strlen(na) && !memcmp(strbuf_get(&words->bytes) + before, na, length);
     if (!selected || missing) words->bytes.length = before;
-    words->ends[words->count - 1] = words->bytes.length;
+    if (words->ends) words->ends[words->count - 1] = words->bytes.length;
     if (selected) ++*fields;
     if (!selected) words->count--;
   }
   return NULL;
+}
+
+/* Where word i ends; word -1 is before the first. */
+static size_t end_of(const struct words *words, int64_t i) {
+  return words->ends && i >= 0 ? words->ends[i] : 0;
 }
 
 static situ_status read_record(struct compute *compute, int64_t i, struct words *words) {
@@ -388,7 +393,7 @@ static situ_status read_record(struct compute *compute, int64_t i, struct words 
     return INVALID("Expect %d fields but have %d in record %lld", columns, fields, (long long)i);
   for (int c = 0; c < columns; c++) {
     const int64_t at = first + c;
-    const bool missing = words->ends[at] == (at ? words->ends[at - 1] : 0);
+    const bool missing = end_of(words, at) == end_of(words, at - 1);
     if (missing && !situ_shape_count(compute->in[1 + c]->shape))
       return INVALID("Field %d is required but missing in record %lld!", c, (long long)i);
   }
@@ -407,7 +412,7 @@ static situ_status give_column(struct compute *compute, const struct words *word
   const size_t size = situ_type_size(preset->type);
   for (int64_t i = 0; i < n; i++) {
     const int64_t at = i * columns + c;
-    const size_t begin = at ? words->ends[at - 1] : 0, length = words->ends[at] - begin;
+    const size_t begin = end_of(words, at - 1), length = end_of(words, at) - begin;
     char number[64];
     snprintf(number, sizeof number, "%.*s", (int)(length < 63 ? length : 63), bytes + begin);
     if (is_string)
