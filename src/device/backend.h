@@ -79,7 +79,6 @@ struct launch {
   int64_t grain; /* minimum items per host thread; 0: never split */
   double flops;  /* cost for the virtual clock; `bytes` is what the arguments span */
   double bytes;
-  double peer_bytes;    /* of these, in memory of peer devices; 0: no argument is on a peer */
   uint32_t elementwise; /* bit i: argument i has one element per item, and the kernel accesses no
                            other element for that item; 0: the kernel is not element-wise */
   const char *node;     /* node name for errors; borrowed */
@@ -143,8 +142,6 @@ struct backend {
   bool is_host; /* regions are host memory, bound calls are struct host_call and run in the calling
                    thread */
   bool applies_visible_devices; /* its driver applies CUDA_VISIBLE_DEVICES itself */
-  bool fuses_updates; /* runs host kernels, which can access the memory of all its devices: the
-                         planner may fuse calls (host/fused_update.h) and set peer_bytes */
 
   /* Counts the devices; called while none is open. No device is a count of 0, not an error; `why`
    * (a static string) is then set to the reason, or to NULL if it is not worth reporting. */

@@ -4,15 +4,14 @@
  * result is computed element by element after every other command that reads the feed. */
 #include <string.h>
 
-#include "host/fused_update.h"
 #include "plan/builder.h"
 #include "tensor/shape.h"
 
-/* The slots of a feed and of the result that would reuse its buffer, and the commands that write
- * the result: several for a fused update, which are adjacent. */
+/* The slots of a feed and of the result that would reuse its buffer, and the command that writes
+ * the result. */
 struct pair {
   int32_t from, to;
-  int32_t first, last;
+  int32_t writer;
 };
 
 /* How often a command reads or writes a slot. */
@@ -37,14 +36,12 @@ static int32_t count_uses(const struct program *program, const struct plan_comma
 static bool is_safe_call(const struct program *program, const struct plan_command *command,
                          const struct pair *pair) {
   const struct launch *launch = &program->launches[command->launch];
-  const bool is_fused = launch->kernel == &fused_update_kernel;
   int32_t from = -1, to = -1;
-  if (!is_fused && !launch->elementwise) return false;
+  if (!launch->elementwise) return false;
   for (int32_t a = launch->n_args - 1; a >= 0; a--) {
     if (launch->args[a].kind != ARG_SLOT) continue;
     const int32_t slot = launch->args[a].slot;
-    if ((slot == pair->from || slot == pair->to) && !is_fused && !(launch->elementwise >> a & 1))
-      return false;
+    if ((slot == pair->from || slot == pair->to) && !(launch->elementwise >> a & 1)) return false;
     if (slot == pair->to) to = a;
     if (slot == pair->from && from >= 0) return false;
     if (slot == pair->from) from = a;
@@ -59,26 +56,17 @@ static bool is_safe(const struct program *program, const struct plan_command *co
   return command->kind == COMMAND_CALL && is_safe_call(program, command, pair);
 }
 
-/* Finds the commands that write the result: the first that accesses it, with the other parts of a
- * fused update. */
-static bool find_writers(const struct program *program, struct pair *pair) {
+/* Finds the command that writes the result: the first that accesses it, if its node has no other
+ * command that does. */
+static bool find_writer(const struct program *program, struct pair *pair) {
   const struct plan_command *commands = program->commands;
   int32_t i = 0;
   while (i < program->n_commands && !count_uses(program, &commands[i], pair->to)) i++;
-  pair->first = i;
-  for (; i < program->n_commands; i++) {
-    const bool is_writer = commands[i].kind == commands[pair->first].kind &&
-                           commands[i].node == commands[pair->first].node &&
-                           count_uses(program, &commands[i], pair->to);
-    if (!is_writer) break;
-    if (!is_safe(program, &commands[i], pair)) return false;
-    pair->last = i;
-  }
-  if (pair->first == program->n_commands) return false;
-  const struct plan_command *writer = &commands[pair->first];
-  return pair->first == pair->last ||
-         (writer->kind == COMMAND_CALL &&
-          program->launches[writer->launch].kernel == &fused_update_kernel);
+  pair->writer = i;
+  if (i == program->n_commands || !is_safe(program, &commands[i], pair)) return false;
+  return i + 1 == program->n_commands || commands[i + 1].kind != commands[i].kind ||
+         commands[i + 1].node != commands[i].node ||
+         !count_uses(program, &commands[i + 1], pair->to);
 }
 
 /* Makes a writer wait for all readers of the feed; false when memory runs out. */
@@ -95,15 +83,14 @@ static bool add_waits(struct builder *builder, int32_t writer, const struct inde
   return true;
 }
 
-/* Collects the commands that read the feed; false if one comes after the writers. */
+/* Collects the commands that read the feed; false if one comes after the writer. */
 static bool find_readers(const struct builder *builder, const struct pair *pair,
                          struct index_list *out) {
   const struct program *program = builder->program;
   out->count = 0;
   for (int32_t i = 0; i < program->n_commands; i++) {
-    if (i >= pair->first && i <= pair->last) continue;
-    if (!count_uses(program, &program->commands[i], pair->from)) continue;
-    if (i > pair->last) return false;
+    if (i == pair->writer || !count_uses(program, &program->commands[i], pair->from)) continue;
+    if (i > pair->writer) return false;
     out->items[out->count++] = i;
   }
   for (int32_t i = 0; i < program->n_fetches; i++)
@@ -128,14 +115,13 @@ situ_status buffer_donation_find(struct builder *builder) {
     const struct feed *feed = &program->feeds[i];
     if (feed->donate < 1 || feed->donate > program->n_requested) continue;
     struct fetch *fetch = &program->fetches[feed->donate - 1];
-    struct pair pair = {feed->slot, fetch->slot, 0, 0};
+    struct pair pair = {feed->slot, fetch->slot, 0};
     if (!is_compatible(program, feed, fetch, feed->donate - 1)) continue;
     if (!readers.items)
       readers.items = ARENA_ARRAY(&builder->scratch, int32_t, program->n_commands + 1);
     if (!readers.items) return NO_MEMORY();
-    if (!find_writers(program, &pair) || !find_readers(builder, &pair, &readers)) continue;
-    for (int32_t k = pair.first; k <= pair.last; k++)
-      if (!add_waits(builder, k, &readers)) return NO_MEMORY();
+    if (!find_writer(program, &pair) || !find_readers(builder, &pair, &readers)) continue;
+    if (!add_waits(builder, pair.writer, &readers)) return NO_MEMORY();
     fetch->donated_feed = i;
   }
   return NULL;

@@ -2,7 +2,7 @@
  * builder.h: the data that the passes of the planner share, and the passes in the order in which
  * plan.c runs them: prune.c (live nodes), values.c (shapes and static values), record.c and
  * commands.c (kernel calls and copies), saved_results.c (results that calls save for later calls),
- * fused_update.c, buffer_donation.c, order.c (schedule), memory_plan.c (offsets). */
+ * buffer_donation.c, order.c (schedule), memory_plan.c (offsets). */
 #ifndef SITU_PLAN_BUILDER_H
 #define SITU_PLAN_BUILDER_H
 
@@ -220,9 +220,6 @@ situ_status commands_add(struct builder *builder, const struct node *node) SITU_
 
 /* Assigns a slot to each fetch; adds the copies to the host. */
 situ_status commands_add_fetches(struct builder *builder) SITU_MUST_USE;
-
-/* Fuses sums over devices with the element-wise calls and copies around them. */
-situ_status fused_update_fuse(struct builder *builder) SITU_MUST_USE;
 
 /* Finds the results that can reuse the buffer of a feed, and makes the commands that write them
  * wait for every reader of the feed. */

@@ -210,7 +210,6 @@ static situ_status finish(struct builder *builder) {
   TRY(commands_add_fetches(builder));
   TRY(numerics_add_check(builder));
   TRY(copy_on_write_add_waits(builder));
-  TRY(fused_update_fuse(builder));
   TRY(buffer_donation_find(builder));
   TRY(order_commands(builder));
   TRY(memory_plan_assign(builder));

@@ -29,7 +29,6 @@ struct sim_region {
 
 /* An open device. Mutable members are guarded by worker_lock. */
 struct sim {
-  struct sim *next; /* in `sims` */
   struct sim_gpu *gpu;
   char label[128]; /* for errors: physical index, model and bus id */
   struct sim_region *regions;
@@ -38,7 +37,6 @@ struct sim {
 
 static struct sim_gpu gpus[SIM_MAX];
 static int n_gpus;
-static struct sim *sims; /* open devices */
 
 static situ_status sim_probe(const struct backend_request *request, int *count, const char **why) {
   *count = 0;
@@ -116,11 +114,6 @@ static const struct worker_owner owner = {
 static void sim_close(void *device) {
   struct sim *sim = device;
   worker_stop(&sim->worker);
-  pthread_mutex_lock(&worker_lock);
-  struct sim **link = &sims;
-  while (*link && *link != sim) link = &(*link)->next;
-  if (*link) *link = sim->next;
-  pthread_mutex_unlock(&worker_lock);
   while (sim->regions) {
     struct sim_region *region = sim->regions;
     sim->regions = region->next;
@@ -144,10 +137,6 @@ static situ_status sim_open(int index, void **device) {
     sim_close(sim);
     return status;
   }
-  pthread_mutex_lock(&worker_lock);
-  sim->next = sims;
-  sims = sim;
-  pthread_mutex_unlock(&worker_lock);
   *device = sim;
   return NULL;
 }
@@ -213,38 +202,19 @@ static situ_status sim_available(void *device, uint64_t *free_bytes) {
   return status;
 }
 
-/* Returns the address of `bytes` bytes of the device; NULL if they are not inside a region. Must
- * hold the lock. */
-static void *find_locked(const struct sim *sim, struct span span, size_t bytes) {
-  const struct sim_region *region = sim->regions;
-  while (region && region != span.region) region = region->next;
-  if (!region || span.offset > region->bytes || bytes > region->bytes - span.offset) return NULL;
-  return (char *)region->base + span.offset;
-}
-
+/* Returns the address of `bytes` bytes of the device; NULL if they are not inside a region. */
 static void *find_address(const struct sim *sim, struct span span, size_t bytes) {
   pthread_mutex_lock(&worker_lock);
-  void *address = find_locked(sim, span, bytes);
+  const struct sim_region *region = sim->regions;
+  while (region && region != span.region) region = region->next;
+  const bool is_inside =
+      region && span.offset <= region->bytes && bytes <= region->bytes - span.offset;
+  void *address = is_inside ? (char *)region->base + span.offset : NULL;
   pthread_mutex_unlock(&worker_lock);
   return address;
 }
 
 static void *translate(void *device, struct span span) { return find_address(device, span, 0); }
-
-/* Resolves memory of any device, for calls that access peers. */
-static void *translate_peer(void *device, struct span span) {
-  (void)device;
-  void *address = NULL;
-  pthread_mutex_lock(&worker_lock);
-  for (const struct sim *sim = sims; sim && !address; sim = sim->next)
-    address = find_locked(sim, span, 0);
-  pthread_mutex_unlock(&worker_lock);
-  return address;
-}
-
-static host_translate *select_translate(const struct launch *launch) {
-  return launch->peer_bytes > 0 ? translate_peer : translate;
-}
 
 /* ---- Copies ---- */
 
@@ -300,20 +270,18 @@ static situ_status sim_peer(void *device, int queue, struct span to, void *from_
 
 static situ_status sim_bind(void *device, const struct launch *launch, const struct span *slots,
                             struct arena *arena, struct bound_kernel **out) {
-  return host_bind(device, select_translate(launch), launch, slots, arena, out);
+  return host_bind(device, translate, launch, slots, arena, out);
 }
 
 static situ_status sim_rebind(void *device, struct bound_kernel *bound, int arg, struct span span) {
-  return host_rebind(device, select_translate(bound->launch), bound, arg, span);
+  return host_rebind(device, translate, bound, arg, span);
 }
 
-/* Roofline model: the maximum of arithmetic time, memory time and, for peer access, link time. */
+/* Roofline model: the maximum of arithmetic time and memory time. */
 static double launch_seconds(const struct sim *sim, const struct launch *launch) {
   const double compute = sim->gpu->spec.flops > 0 ? launch->flops / sim->gpu->spec.flops : 0;
   const double memory = sim->gpu->spec.bandwidth > 0 ? launch->bytes / sim->gpu->spec.bandwidth : 0;
-  const double link = sim->gpu->spec.link > 0 ? launch->peer_bytes / sim->gpu->spec.link : 0;
-  const double traffic = memory > link ? memory : link;
-  return compute > traffic ? compute : traffic;
+  return compute > memory ? compute : memory;
 }
 
 static situ_status sim_launch(void *device, int queue, struct bound_kernel *bound) {
@@ -354,7 +322,6 @@ const struct backend sim_backend = {
     .name = "sim",
     .kind = "GPU",
     .tested = "every op, in every test run",
-    .fuses_updates = true,
     .probe = sim_probe,
     .describe = sim_describe,
     .open = sim_open,
